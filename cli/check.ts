@@ -113,7 +113,7 @@ async function probeLocal(upstream: Upstream): Promise<Probe> {
     return { upstream: upstream.id, ok: true, detail };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return { upstream: upstream.id, ok: false, detail: error.details.logged ?? error.message };
+    return { upstream: upstream.id, ok: false, detail: error.details.logDetail ?? error.message };
   } finally {
     await engine.close();
   }

@@ -147,11 +147,11 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     kept: images.kept,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
-    scratch: temp.scratch,
+    createTemp: temp.createTemp,
     report: (trip, error) => {
       const level = trip.status >= 500 ? "warn" : "info";
       if (log.writes(level)) {
-        log[level]("request", { ...requestLine(trip), reason: error?.details.logged });
+        log[level]("request", { ...requestLine(trip), reason: error?.details.logDetail });
       }
       if (error?.kind === "internal") logDefect(log, trip.requestId, error.cause);
     },

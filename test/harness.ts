@@ -22,7 +22,7 @@ export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
 }
 
 /** A disk that is never full. */
-export const roomyDisk = { hasRoom: () => true, took: () => undefined };
+export const roomyDisk = { hasRoom: () => true, recordWrite: () => undefined };
 
 /** Request temp storage without bounds. */
 export const roomyStorage = (): TempStorage =>

@@ -1,8 +1,8 @@
 /** The same bytes, as they might come over a wire. */
-import { Pieces } from "../server/lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../server/lib/chunked-bytes.ts";
 
-export function inPieces(bytes: Buffer, cuts: readonly number[]): Pieces {
+export function inPieces(bytes: Buffer, cuts: readonly number[]): ChunkedBytes {
   const places = [...new Set(cuts.filter((cut) => cut > 0 && cut < bytes.length))];
   const borders = [0, ...places.sort((a, b) => a - b), bytes.length];
-  return new Pieces(borders.slice(1).map((to, at) => bytes.subarray(borders[at], to)));
+  return new ChunkedBytes(borders.slice(1).map((to, at) => bytes.subarray(borders[at], to)));
 }

@@ -2,8 +2,8 @@
 
 import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
 import { areFloat32Numbers, inBase64, inNumbers } from "../embeddings/write-vectors.ts";
-import { releaseWhole } from "../lib/chunked-bytes.ts";
-import { release } from "../lib/spill-buffer.ts";
+import { releaseUnshared } from "../lib/chunked-bytes.ts";
+import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { Endpoint, Written } from "../pipeline/endpoint.ts";
 import type { Body } from "../request/operation.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
@@ -80,7 +80,7 @@ function bodyOf(
   // Float32 numbers are printed anew, so that their text is the same as later from the cache.
   const isAsAsked = verbatim?.model === query.model && verbatim.encoding === query.encoding;
   if (isAsAsked && !(query.encoding === "float" && areFloat32Numbers(reply.vectors))) {
-    return forOnce(verbatim.body.list, releaseWhole);
+    return forOnce(verbatim.body.list, releaseUnshared);
   }
   const { model } = query;
   if (query.encoding === "base64") return inBase64(reply, { model, tokens });
@@ -89,7 +89,7 @@ function bodyOf(
 }
 
 const ownForOnce = (pieces: readonly Uint8Array[]): Body =>
-  forOnce(pieces, ({ buffer }) => release(buffer));
+  forOnce(pieces, ({ buffer }) => freeBuffer(buffer));
 
 const largeBytes = 64 * 1024;
 

@@ -81,7 +81,7 @@ function rangeNotSatisfiable(size: number): Outgoing {
       `The range starts beyond the end: the image has ${size} bytes.`,
       {
         param: "range",
-        as: { status: 416 },
+        overrides: { status: 416 },
       },
     ),
   );

@@ -4,7 +4,7 @@ import { estimateImageUsage, withInputDetails } from "../images/estimate-image-u
 import { toJsonBase64 } from "../images/image-head.ts";
 import { sumUsage } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { between, type StreamedText, writeJson } from "../lib/json-stream.ts";
+import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
 import type { WriteContext, Written } from "../pipeline/endpoint.ts";
 import type { Chunk } from "../pipeline/stream-response.ts";
 import type { Usage } from "../request/operation.ts";
@@ -52,7 +52,7 @@ async function writeWhole(reply: BufferedImageResponse, context: ImageContext): 
   return {
     kind: "whole",
     ...(estimated && { estimated }),
-    body: writeJson({
+    body: stringifyStreamed({
       created: secondsOf(reply.created) ?? context.now,
       ...reply.metadata,
       ...(safety_identifier !== undefined && { safety_identifier }),
@@ -75,7 +75,7 @@ const secondsOf = (created: number | undefined): number | undefined =>
 async function handOver(
   { image, linked }: ImageResult,
   { query, target, links, publicUrl, onDropped }: ImageContext,
-): Promise<{ url: string } | { b64_json: string | StreamedText }> {
+): Promise<{ url: string } | { b64_json: string | StreamedString }> {
   const { response_format: asked } = query.options;
   if (image.kind === "url") return { url: await links.toLastingLink(image.url, publicUrl()) };
   const asLink = asked === "url" || (linked && !isOfGptFamily(query.model, target()));
@@ -124,7 +124,7 @@ async function frame(event: StreamedImage, context: ImageContext): Promise<Chunk
     ...(index !== undefined && { partial_image_index: index }),
     ...(type === "completed" && (await usageOf(usage, facts, context))),
   };
-  return between(`event: ${name}\ndata: `, writeJson(payload), "\n\n");
+  return wrapJson(`event: ${name}\ndata: `, stringifyStreamed(payload), "\n\n");
 }
 
 /** OpenAI's types require it of every completed image. An estimate says so, since the headers have been sent. */

@@ -2,9 +2,9 @@
 
 import { timingSafeEqual } from "node:crypto";
 import type { Key, Snapshot } from "../config/snapshot.ts";
+import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import { prove } from "../lib/proven.ts";
 import type { Caller } from "../request/caller.ts";
 import type { Fields } from "../request/http-types.ts";
 
@@ -73,7 +73,7 @@ function recognise(headers: Fields, snapshot: Snapshot, now: number): Caller {
       `The API key ${masked(presented)} has expired. Ask the operator of this gateway for a new one.`,
     );
   }
-  return prove<Key, "authenticated">(key);
+  return brand<Key, "authenticated">(key);
 }
 
 /** Places to compare in, made once: hashes are all of one length. */

@@ -1,8 +1,8 @@
 /** Step 5: where may it go. Leaves a `Route`, which needs a `Caller` to be made. */
 import type { Model, Snapshot } from "../config/snapshot.ts";
+import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { matches } from "../lib/glob.ts";
-import { prove } from "../lib/proven.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import type { Caller, Route } from "../request/caller.ts";
 
 export function resolve(
@@ -26,11 +26,11 @@ export function resolve(
           { param: "model" },
         );
   }
-  return prove<Model, "permitted">(model);
+  return brand<Model, "permitted">(model);
 }
 
 export const mayUse = (caller: Caller, model: Model): boolean =>
-  caller.models.some((glob) => matches(glob, model.id));
+  caller.models.some((glob) => matchesGlob(glob, model.id));
 
 export const unknownModel = (id: string): GatewayError =>
   new GatewayError(

@@ -2,19 +2,20 @@
  * Budget queue: embeddings requests that exceed their budget only because of reservations of other requests. Reservations
  * are higher than the final costs and are released soon, so these requests wait (FIFO) instead of being refused.
  */
-import type { Budgeted } from "../lib/budget.ts";
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
+import type { BudgetedOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Signal } from "../lib/signal.ts";
 import type { Timers } from "../lib/timers.ts";
 import { hungUp } from "../request/deadline.ts";
 
 export interface BudgetWait {
-  readonly charged: readonly Budgeted[];
+  readonly charged: readonly BudgetedOwner[];
   /** Throws an error that `isOnlyReserved` recognizes as long as the budget is too small. */
   readonly tryReserve: () => void;
   /** The last error of `tryReserve`. */
   refusal: unknown;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
 }
 
 interface Waiter extends BudgetWait {
@@ -74,7 +75,7 @@ export class BudgetQueue {
   }
 
   /** A request that was charged to these budgets has been settled. */
-  onReleased(charged: readonly Budgeted[]): void {
+  onReleased(charged: readonly BudgetedOwner[]): void {
     let looks = 0;
     for (const waiter of this.#waiters) {
       if (!shares(waiter.charged, charged)) continue;
@@ -100,5 +101,5 @@ export const isOnlyReserved = (error: unknown): boolean =>
   error.kind === "over_budget" &&
   error.definition.retry === "later";
 
-const shares = (some: readonly Budgeted[], others: readonly Budgeted[]): boolean =>
+const shares = (some: readonly BudgetedOwner[], others: readonly BudgetedOwner[]): boolean =>
   some.some(({ scope, id }) => others.some((other) => other.scope === scope && other.id === id));

@@ -4,8 +4,8 @@
  * dollar twice.
  */
 import type { EventData } from "../../contract/events.ts";
-import type { Budgeted, Reservation, Spender } from "../lib/budget.ts";
-import { endOf, type Period, periods, periodsAt } from "../lib/utc-periods.ts";
+import type { BudgetedOwner, BudgetOwner, Reservation } from "../lib/budget.ts";
+import { endOfPeriod, type Period, periodNames, periods } from "../lib/utc-periods.ts";
 import { BudgetCounter } from "./budget-counter.ts";
 import { overBudgetError, priceUnknownError } from "./over-budget.ts";
 
@@ -39,7 +39,7 @@ export interface BudgetStatus {
 
 export interface BudgetsOptions {
   /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
-  readonly spentBefore: (spender: Spender, period: string) => number;
+  readonly spentBefore: (spender: BudgetOwner, period: string) => number;
   readonly emit: (told: ThresholdEvent) => void;
   /** The limit of counters in memory. Idle ones are evicted and loaded from the ledger again. */
   readonly maxCounters?: number;
@@ -50,14 +50,14 @@ export interface Budgets {
    * Holds what a call may cost, of all these budgets or of none: then it throws GatewayError. `at`: when the call
    * arrived, which is the day and the month that it counts for.
    */
-  reserve(charged: readonly Budgeted[], estimate: Estimate, at: number): Reservation;
-  status(budgeted: Budgeted, at: number): BudgetStatus[];
+  reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
+  status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
 }
 
 interface BudgetLine {
   /** The key of its counter. */
   readonly id: string;
-  readonly budgeted: Budgeted;
+  readonly budgeted: BudgetedOwner;
   readonly period: Period;
   /** Such as 2026-11-15. */
   readonly name: string;
@@ -126,7 +126,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   const { spentBefore, emit, maxCounters = 20_000 } = options;
   const counters = new Map<string, BudgetCounter>();
 
-  const counterOf = (id: string, budgeted: Budgeted, name: string): BudgetCounter => {
+  const counterOf = (id: string, budgeted: BudgetedOwner, name: string): BudgetCounter => {
     const known = counters.get(id);
     if (known?.loadedFor === budgeted.budget) return known;
     const spent = spentBefore(budgeted, name);
@@ -152,11 +152,11 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     }
   };
 
-  const linesOf = (budgeted: Budgeted, at: number): BudgetLine[] =>
+  const linesOf = (budgeted: BudgetedOwner, at: number): BudgetLine[] =>
     periods.flatMap((period): BudgetLine[] => {
       const limit = budgeted.budget[period];
       if (limit === undefined) return [];
-      const name = periodsAt(at)[period];
+      const name = periodNames(at)[period];
       const id = `${budgeted.scope} ${name} ${budgeted.id}`;
       const counter = counterOf(id, budgeted, name);
       counter.watch(limit);
@@ -165,7 +165,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
 
   /** Cache: the lines of a key stay the same for a day, unless a counter was evicted or loaded for another configuration. */
   const known = new WeakMap<
-    readonly Budgeted[],
+    readonly BudgetedOwner[],
     { readonly day: string; readonly lines: BudgetLine[] }
   >();
   const isCurrent = ({ id, budgeted, limit, counter }: BudgetLine): boolean => {
@@ -173,8 +173,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     counter.watch(limit);
     return true;
   };
-  const cachedLinesOf = (charged: readonly Budgeted[], at: number): readonly BudgetLine[] => {
-    const { day } = periodsAt(at);
+  const cachedLinesOf = (charged: readonly BudgetedOwner[], at: number): readonly BudgetLine[] => {
+    const { day } = periodNames(at);
     const before = known.get(charged);
     if (before?.day === day && before.lines.every(isCurrent)) return before.lines;
     const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
@@ -250,7 +250,7 @@ const longestPeriodFirst = (a: BudgetLine, b: BudgetLine): number =>
   rank(b.period) - rank(a.period);
 
 function statusOf({ period, limit, counter }: BudgetLine, at: number): BudgetStatus {
-  const resetsAt = endOf(period, at);
+  const resetsAt = endOfPeriod(period, at);
   const { spent, reserved } = counter;
   return { period, limit, spent, reserved, ...(resetsAt !== undefined && { resetsAt }) };
 }

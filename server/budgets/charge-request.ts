@@ -1,9 +1,9 @@
 /** Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it ends. */
 
 import type { HeldCall } from "../ledger/ledger.ts";
-import type { Budgeted, Reservation } from "../lib/budget.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
+import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Signal } from "../lib/signal.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import type { Operation } from "../request/operation.ts";
 import type { Trip } from "../request/request-record.ts";
@@ -38,7 +38,7 @@ export interface RequestCharging {
     query: unknown,
     route: Route,
     trip: Trip,
-    from: { readonly signal: Signal },
+    from: { readonly signal: AbortSignalLike },
   ): Promise<number> | undefined;
   /** When the call is over and its cost, if it is known, is in the trip. Before its row is made. */
   end(trip: Trip, error?: GatewayError): void;
@@ -80,7 +80,7 @@ export function createRequestCharging({
     query: unknown,
     route: Route,
     trip: Trip,
-    charged: readonly Budgeted[],
+    charged: readonly BudgetedOwner[],
   ): Reservation => {
     if (operation === "embeddings") {
       const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);

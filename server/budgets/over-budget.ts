@@ -1,5 +1,5 @@
 /** The errors for a request that exceeds a budget, or whose price is unknown where the budget requires one. */
-import type { Budgeted } from "../lib/budget.ts";
+import type { BudgetedOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { BudgetStatus } from "./budgets.ts";
 
@@ -18,7 +18,7 @@ export interface RefusedEstimate {
 }
 
 export function overBudgetError(
-  { scope, name }: Budgeted,
+  { scope, name }: BudgetedOwner,
   { period, limit, spent, reserved, resetsAt }: BudgetStatus,
   { dollars: estimate, most, at, isTemporary }: RefusedEstimate,
 ): GatewayError {
@@ -40,7 +40,7 @@ export function overBudgetError(
     // The first words are OpenAI's: there are clients that look for them.
     `You exceeded your current quota: of the ${words[period]} of the ${scope} "${name}", ${show(limit)}, ${show(spent)} are spent${held}, and ${call}. ${after}`,
     {
-      ...(isTemporary && { as: { retry: "later" } }),
+      ...(isTemporary && { overrides: { retry: "later" } }),
       // A `retry-after` of more than a day is of no use to a client.
       ...(waitMs !== undefined && waitMs <= dayMs && { retryAfterMs: Math.max(1, waitMs) }),
       extra: {
@@ -53,7 +53,7 @@ export function overBudgetError(
   );
 }
 
-export const priceUnknownError = ({ scope, name }: Budgeted): GatewayError =>
+export const priceUnknownError = ({ scope, name }: BudgetedOwner): GatewayError =>
   new GatewayError(
     "price_unknown",
     `Nobody knows what this call would cost, and the budget of the ${scope} "${name}" allows no such calls. Ask the operator of this gateway to give the model a price.`,

@@ -1,6 +1,6 @@
 /** `budget` in vexel.yaml, and the budgets that the requests of an API key are charged to. */
 import { z } from "zod";
-import type { Budget, Budgeted } from "../lib/budget.ts";
+import type { Budget, BudgetedOwner } from "../lib/budget.ts";
 import type { Key, Snapshot } from "./snapshot.ts";
 
 const dollars = z.number().min(0).max(1_000_000_000);
@@ -30,9 +30,9 @@ export function budgetOf(given: Given): { readonly budget?: Budget } {
 export function keyBudgets(
   { id, name, budget: own, project: group }: Key,
   projects: Snapshot["projects"],
-): { readonly budgets?: readonly Budgeted[] } {
+): { readonly budgets?: readonly BudgetedOwner[] } {
   const shared = group === undefined ? undefined : projects?.get(group);
-  const budgets: readonly Budgeted[] = [
+  const budgets: readonly BudgetedOwner[] = [
     ...(own ? [{ scope: "key", id, name, budget: own } as const] : []),
     ...(shared?.budget
       ? [{ scope: "project", id: shared.name, name: shared.name, budget: shared.budget } as const]

@@ -1,7 +1,7 @@
 /** Builds one frozen config snapshot from all sources. Precedence: file, then environment, then embedded models. */
-import { freeze } from "../lib/freeze.ts";
+import { deepFreeze } from "../lib/deep-freeze.ts";
 import { FrozenMap } from "../lib/frozen-map.ts";
-import { matches } from "../lib/glob.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import { keyHash } from "../lib/key-hash.ts";
 import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
@@ -114,7 +114,7 @@ function keyring(
   return new FrozenMap(
     [...copies, ...fileKeys].map((key) => [
       key.hash,
-      freeze({ ...key, ...keyLimits(key, projects), ...keyBudgets(key, projects) }),
+      deepFreeze({ ...key, ...keyLimits(key, projects), ...keyBudgets(key, projects) }),
     ]),
   );
 }
@@ -219,12 +219,12 @@ function vectorsOf(id: string, targets: readonly Target[]) {
 }
 
 const freezeAll = <V>(map: ReadonlyMap<string, V>): [string, V][] =>
-  [...map].map(([id, value]) => [id, freeze(value)]);
+  [...map].map(([id, value]) => [id, deepFreeze(value)]);
 
 /** A glob that lets a key use nothing is more often a slip than a plan. */
 function idleGlobs({ keys, models }: Snapshot): string[] {
   const ids = [...models.keys()];
-  const idle = (glob: string) => !models.has(glob) && !ids.some((id) => matches(glob, id));
+  const idle = (glob: string) => !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
   return [...keys.values()]
     .filter(({ source }) => source === "file")
     .flatMap(({ name, models: globs }) =>

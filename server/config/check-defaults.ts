@@ -1,6 +1,6 @@
 /** Checks `defaults` of the file and of its keys (the models of requests that name none) against the configured models. */
 import { z } from "zod";
-import { matches } from "../lib/glob.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import { didYouMean } from "./error-messages.ts";
 import type { Note, Path } from "./problem.ts";
 import type { Provided } from "./provision.ts";
@@ -54,7 +54,7 @@ export function checkDefaults(raw: unknown, provided: readonly Provided[], show:
     if (actual !== kind && (actual === "embedding" || actual === "image")) {
       return `${show(model)} is of kind ${actual}, and this must be a model of kind ${kind}`;
     }
-    if (globs.some((glob) => matches(glob, model))) return undefined;
+    if (globs.some((glob) => matchesGlob(glob, model))) return undefined;
     return `the key may not use ${show(model)}: add it to the key's models`;
   };
   const check = (

@@ -1,6 +1,6 @@
 /** Turns schema issues into error messages for the author of the file. No message repeats a value that may be a secret. */
 import type { z } from "zod";
-import { nearest } from "../lib/nearest.ts";
+import { nearestMatch } from "../lib/edit-distance.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { retiredKinds } from "../upstream/retired-kinds.ts";
 import { renamedPriceKeys } from "./price.ts";
@@ -36,7 +36,7 @@ export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show):
 }
 
 export const didYouMean = (word: string, candidates: Iterable<string>, show: Show): string => {
-  const meant = nearest(word, candidates);
+  const meant = nearestMatch(word, candidates);
   return meant === undefined ? "" : ` (did you mean ${show(meant)}?)`;
 };
 
@@ -49,7 +49,7 @@ function unknownKey(key: string, path: Path, raw: unknown): string {
     if (knownKeys(path, other).includes(key)) return `only a model of kind ${other} can have this`;
   }
   const renamed = path.at(-1) === "price" ? renamedPriceKeys.get(key) : undefined;
-  const meant = renamed !== undefined && known.includes(renamed) ? renamed : nearest(key, known);
+  const meant = renamed !== undefined && known.includes(renamed) ? renamed : nearestMatch(key, known);
   return meant === undefined
     ? `unknown key; known here: ${known.join(", ")}`
     : `unknown key (did you mean \`${meant}\`?)`;

@@ -1,7 +1,7 @@
 /** Reads a small text file. Neither text nor error: the file does not exist. */
 
 import { readFileSync, statSync } from "node:fs";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 
 export interface FileText {
   readonly text?: string;
@@ -20,7 +20,7 @@ export function fileText(path: string): FileText {
     if (about.size > most) return tooLarge;
     bytes = readFileSync(path);
   } catch (error) {
-    const code = codeOf(error) || "unknown error";
+    const code = errorCode(error) || "unknown error";
     if (code === "ENOENT") return {};
     return { fault: faults[code] ?? `cannot be read (${code})` };
   }

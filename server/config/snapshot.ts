@@ -1,6 +1,6 @@
 /** The config snapshot: immutable, built and swapped atomically. A request keeps the snapshot that it began with. */
 
-import type { Budget, Budgeted } from "../lib/budget.ts";
+import type { Budget, BudgetedOwner } from "../lib/budget.ts";
 import type { Limits } from "../lib/limits.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
@@ -87,7 +87,7 @@ export interface Key {
   readonly scopes?: readonly string[];
   readonly budget?: Budget;
   /** Which budgets its calls are charged to: its own, its project's. Absent: none. */
-  readonly budgets?: readonly Budgeted[];
+  readonly budgets?: readonly BudgetedOwner[];
   readonly source: Source;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { stat } from "node:fs/promises";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { describeChanges } from "./describe-changes.ts";
 import type { Loaded } from "./load-snapshot.ts";
 import { aboutFile, type Problem } from "./problem.ts";
@@ -107,7 +107,7 @@ async function lookAt(path: string): Promise<Look> {
     const mark = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
     return { state: size === 0n ? "empty" : "present", mark };
   } catch (error) {
-    const code = codeOf(error);
+    const code = errorCode(error);
     return { state: code === "ENOENT" ? "absent" : "present", mark: code };
   }
 }

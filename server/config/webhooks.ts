@@ -1,9 +1,9 @@
 /** The webhooks of `vexel.yaml`: their URLs, signing secrets and event types. */
 import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
-import { matches } from "../lib/glob.ts";
+import { nearestMatch } from "../lib/edit-distance.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import { nearest } from "../lib/nearest.ts";
 import type { Webhook } from "./snapshot.ts";
 
 const most = 20;
@@ -43,8 +43,8 @@ const glob = z
   .min(1)
   .max(200)
   .superRefine((text, context) => {
-    if (types.some((type) => matches(text, type))) return;
-    const meant = nearest(text, types);
+    if (types.some((type) => matchesGlob(text, type))) return;
+    const meant = nearestMatch(text, types);
     const hint = meant === undefined ? `; known: ${types.join(", ")}` : ` (did you mean ${meant}?)`;
     context.addIssue({ code: "custom", message: `is no type of event${hint}` });
   });

@@ -1,6 +1,6 @@
 /** Step 6 for vectors: what a target does not understand is served in another way where that is the same, or refused. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { isEmpty } from "../lib/is-empty.ts";
+import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";
 import type { Call, FirstStage, Stage } from "../request/stage.ts";
 import { canBeCutTo } from "../upstream/catalog/index.ts";
@@ -47,7 +47,7 @@ export const promise =
   (call) => {
     const { query, route, trip } = call;
     const unit = unitOf(query, route);
-    if (isPlain(query) && isEmpty(query.rest) && !unit) return next(call);
+    if (isPlain(query) && isEmptyObject(query.rest) && !unit) return next(call);
     const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, unit));
     const able = fittings.filter(({ refusal }) => !refusal);
     if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);

@@ -1,10 +1,10 @@
 /** Calls that travel together: one question to the upstream, and to each caller what is its own. */
 
+import { AbortSource } from "../lib/abort-signal.ts";
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { workOff } from "../lib/run-concurrently.ts";
-import { Cancel } from "../lib/signal.ts";
-import { release } from "../lib/spill-buffer.ts";
+import { runConcurrently } from "../lib/run-concurrently.ts";
+import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { Load } from "../request/request-load.ts";
 import type { Call, Send } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
@@ -93,7 +93,7 @@ export const travel = (
     halving.server = server;
     if (halving.failed) failedBy(halving.failed.party, halving.failed.error, halving);
   };
-  return workOff(pile, maxParallel, async ({ members: all, halving }) => {
+  return runConcurrently(pile, maxParallel, async ({ members: all, halving }) => {
     const party = all.filter((member) => !member.over);
     if (party.length === 0) return show(halving, "well");
     try {
@@ -143,7 +143,7 @@ function ask(party: readonly Member[], send: EmbeddingsSend): Promise<Embeddings
     party[0]!.onLeave = undefined;
     return send(call);
   }
-  const cancel = new Cancel();
+  const cancel = new AbortSource();
   let present = party.length;
   for (const member of party) {
     member.onLeave = () => {
@@ -183,7 +183,7 @@ function shareOut(reply: EmbeddingsResponse, party: readonly Member[]): void {
   }
   // It was everyone's and is nobody's: its memory need not wait for the garbage collector, unless vectors lie in it.
   if (reply.verbatim && !(vectors[0] instanceof EncodedVector)) {
-    for (const piece of reply.verbatim.body.list) release(piece.buffer);
+    for (const piece of reply.verbatim.body.list) freeBuffer(piece.buffer);
   }
   const counts = usage && tokensOfInputs(usage, joined(party));
   let from = 0;

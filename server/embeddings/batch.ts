@@ -1,5 +1,5 @@
 /** Small calls for a busy target travel together: one call to the upstream instead of many. An idle one sees no change. */
-import { isEmpty } from "../lib/is-empty.ts";
+import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";
 import { itemsOf, limitsOf } from "../request/request-load.ts";
 import type { Stage } from "../request/stage.ts";
@@ -67,7 +67,7 @@ export const batch =
       if (!target || !enabled(route)) return next(call);
       const room = rooms.get(target) ?? roomOf(target);
       // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
-      const alone = !isEmpty(query.rest) || unitOf(query, route) !== undefined;
+      const alone = !isEmptyObject(query.rest) || unitOf(query, route) !== undefined;
       if (room.idle || itemsOf(query.input) > maxJoining || alone) {
         return room.send(call);
       }

@@ -5,9 +5,9 @@
  */
 
 import type { Model, Snapshot } from "../config/snapshot.ts";
+import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { workOff } from "../lib/run-concurrently.ts";
-import { Cancel } from "../lib/signal.ts";
+import { runConcurrently } from "../lib/run-concurrently.ts";
 import { type InternalRequestLimits, sendInternalRequest } from "../limits/internal-request.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
@@ -73,7 +73,7 @@ export function createCanary(options: CanaryOptions): Canary {
   const unknownSince = new WeakMap<Model, number>();
   const seen = new Set<string>();
   const silent = new Set<string>();
-  const asking = new Set<Cancel>();
+  const asking = new Set<AbortSource>();
   let closed = false;
   const tellSilence = (model: Model, target: Target, why: string): void => {
     const place = placeOf(model, target);
@@ -87,7 +87,7 @@ export function createCanary(options: CanaryOptions): Canary {
 
   const ask = async (model: Model, target: Target): Promise<Float32Array | string> => {
     if (closed) return "nobody wants to know any more";
-    const cancel = new Cancel();
+    const cancel = new AbortSource();
     asking.add(cancel);
     const timer = setTimeout(() => cancel.abort(tooSlow()), timeoutMs);
     const query: EmbeddingsQuery = {
@@ -191,7 +191,7 @@ export function createCanary(options: CanaryOptions): Canary {
           (all || model.targets.some((target) => !seen.has(placeOf(model, target)))),
       );
       // Side by side: one that does not answer must not keep the others from being found out.
-      await workOff(models.reverse(), mostAtOnce, lookAt);
+      await runConcurrently(models.reverse(), mostAtOnce, lookAt);
     },
     strayed,
     barred: (model, target) =>

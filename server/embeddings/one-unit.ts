@@ -3,7 +3,7 @@
  * add other inputs to it, or split it. Its inputs depend on each other, or its extra fields are large: to compare those
  * with the fields of other requests would hold the event loop, and to split it would send them several times.
  */
-import { isEmpty } from "../lib/is-empty.ts";
+import { isEmptyObject } from "../lib/is-empty-object.ts";
 import { isLargeJson } from "../lib/is-large-json.ts";
 import type { Route } from "../request/caller.ts";
 import { asksForContext, asksForContextAnywhere } from "../upstream/contextual.ts";
@@ -17,7 +17,7 @@ export function unitOf(
   { contextual }: Pick<Route, "contextual">,
 ): Unit | undefined {
   if (contextual === true) return "inputs depend on each other";
-  if (isEmpty(rest)) return undefined;
+  if (isEmptyObject(rest)) return undefined;
   if (asksForContext(rest)) return "inputs depend on each other";
   if (isLargeJson(rest)) return "large extra fields";
   return asksForContextAnywhere(rest) ? "inputs depend on each other" : undefined;

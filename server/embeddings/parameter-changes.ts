@@ -1,7 +1,7 @@
 /** What must change in a question before one target can serve it, and what that target cannot do at all. */
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { isEmpty } from "../lib/is-empty.ts";
+import { isEmptyObject } from "../lib/is-empty-object.ts";
 import { loadOf } from "../request/request-load.ts";
 import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
@@ -56,7 +56,7 @@ const ignoredFields = (
   { rest }: EmbeddingsQuery,
   { extras }: EmbeddingCapabilities,
 ): readonly string[] =>
-  extras && !isEmpty(rest) ? Object.keys(rest).filter((name) => !extras.includes(name)) : [];
+  extras && !isEmptyObject(rest) ? Object.keys(rest).filter((name) => !extras.includes(name)) : [];
 
 /** A request that is one unit cannot be split: the target must take all of it. */
 export function refuseTogether(

@@ -1,6 +1,7 @@
 /** What is being asked upstream at this moment, so that nobody asks for the same again but waits for it. */
+
+import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { Cancel } from "../lib/signal.ts";
 import type { Call } from "../request/stage.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { Known } from "./cache/embedding-cache.ts";
@@ -65,14 +66,14 @@ export class Flight {
     this.#waiting ??= new Set();
     this.#waiting.add(landed);
     const { signal } = this.#asking;
-    if (this.#inputs > maxKeptOn || !(signal instanceof Cancel)) return;
+    if (this.#inputs > maxKeptOn || !(signal instanceof AbortSource)) return;
     this.#goesOn ??= (reason) => {
       // Its time is its own: whoever waits longer asks anew.
       if (!isHangUp(reason)) return false;
       this.#goneWith = reason;
       return true;
     };
-    signal.putOff = this.#goesOn;
+    signal.deferAbort = this.#goesOn;
   }
 
   leave(landed: () => void): void {
@@ -89,8 +90,9 @@ export class Flight {
 
   #letGo(): void {
     const { signal } = this.#asking;
-    if (!(signal instanceof Cancel) || !this.#goesOn || signal.putOff !== this.#goesOn) return;
-    signal.putOff = undefined;
+    if (!(signal instanceof AbortSource) || !this.#goesOn || signal.deferAbort !== this.#goesOn)
+      return;
+    signal.deferAbort = undefined;
     if (this.#goneWith) signal.abort(this.#goneWith);
   }
 

@@ -1,7 +1,8 @@
 /** A call larger than the model's targets can take travels in parts, side by side, and comes back as one. */
+
+import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { workOff } from "../lib/run-concurrently.ts";
-import { Cancel } from "../lib/signal.ts";
+import { runConcurrently } from "../lib/run-concurrently.ts";
 import type { Route } from "../request/caller.ts";
 import { cut, itemsOf, type Load, limitsOf, part, type Range } from "../request/request-load.ts";
 import type { Call, Send, Stage } from "../request/stage.ts";
@@ -73,7 +74,7 @@ async function inParts(
   let inputTokens: number | undefined = 0;
   let perInput: number[] | undefined = new Array(vectors.length);
 
-  const cancel = new Cancel();
+  const cancel = new AbortSource();
   const give = async (range: Range): Promise<void> => {
     const input = part(query.input, range);
     const reply = await next({ ...call, query: { ...query, input }, signal: cancel });
@@ -92,7 +93,7 @@ async function inParts(
   const hangUp = (): void => cancel.abort(signal.reason);
   signal.addEventListener("abort", hangUp);
   try {
-    await workOff(pile, maxParallel, async (range) => {
+    await runConcurrently(pile, maxParallel, async (range) => {
       try {
         if (cancel.aborted) throw cancel.reason;
         await give(range);

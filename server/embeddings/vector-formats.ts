@@ -1,13 +1,13 @@
 /** Vectors between their two wire forms: JSON numbers, and base64 of packed little-endian float32. */
 import { decodeText } from "../lib/codec/base64.ts";
 import {
-  type Soundness,
-  soundnessOf,
-  soundnessOfNumbers,
-  soundnessOnDesk,
+  checkNumbers,
+  checkVector,
+  checkVectorInWasm,
+  type VectorValidity,
 } from "../lib/codec/check-vector.ts";
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
-import { deskFor } from "../lib/codec/wasm-memory.ts";
+import { wasmBuffer } from "../lib/codec/wasm-memory.ts";
 import type { Vector } from "../upstream/contract.ts";
 
 /** Undefined when it is not base64 of whole float32 numbers. */
@@ -21,28 +21,27 @@ export function fromBase64(text: string): Float32Array<ArrayBuffer> | undefined 
 export function floatsOf(vector: Vector): Float32Array | readonly number[] | undefined {
   if (typeof vector === "string") return fromBase64(vector);
   if (!(vector instanceof EncodedVector)) return vector;
-  const { buffer, length } = vector.decoded();
+  const { buffer, length } = vector.decode();
   return new Float32Array(buffer.slice(0, length));
 }
 
 /** How many numbers it has, and whether they can be believed. Undefined as above. Leaves nothing for the garbage collector. */
-export function inspect(vector: Vector): { length: number; soundness: Soundness } | undefined {
+export function inspect(vector: Vector): { length: number; soundness: VectorValidity } | undefined {
   if (typeof vector === "string") {
-    const written = decodeText(vector, deskFor(vector.length));
+    const written = decodeText(vector, wasmBuffer(vector.length));
     if (written === undefined) return undefined;
-    return { length: written / 4, soundness: soundnessOnDesk(written) };
+    return { length: written / 4, soundness: checkVectorInWasm(written) };
   }
   if (vector instanceof EncodedVector) {
-    return { length: vector.numbers, soundness: vector.soundness };
+    return { length: vector.dimensions, soundness: vector.validity };
   }
-  const soundness =
-    vector instanceof Float32Array ? soundnessOf(vector) : soundnessOfNumbers(vector);
+  const soundness = vector instanceof Float32Array ? checkVector(vector) : checkNumbers(vector);
   return { length: vector.length, soundness };
 }
 
 /** How many numbers; -1 where it is no vector at all. */
 export function lengthOf(vector: Vector): number {
-  if (vector instanceof EncodedVector) return vector.numbers;
+  if (vector instanceof EncodedVector) return vector.dimensions;
   if (typeof vector !== "string") return vector.length;
   const padding = vector.endsWith("==") ? 2 : vector.endsWith("=") ? 1 : 0;
   const bytes = (vector.length * 3) / 4 - padding;

@@ -113,6 +113,6 @@ export const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
 /** To be printed at once. */
 function numbersOf(vector: Float32Array | EncodedVector): Float32Array {
   if (vector instanceof Float32Array) return vector;
-  const { buffer, byteOffset, length } = vector.decoded();
+  const { buffer, byteOffset, length } = vector.decode();
   return new Float32Array(buffer, byteOffset, length / 4);
 }

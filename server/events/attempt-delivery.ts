@@ -1,6 +1,6 @@
 /** One attempt to bring one event to one webhook: signed, timed, and never followed elsewhere. */
 import type { Webhook } from "../config/snapshot.ts";
-import type { Cancel, Signal } from "../lib/signal.ts";
+import type { AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import type { StoredEvent } from "../storage/events.ts";
 import { sign } from "./sign-webhook.ts";
 
@@ -16,7 +16,7 @@ export type Post = (
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   },
-  signal: Signal,
+  signal: AbortSignalLike,
 ) => Promise<PostAnswer>;
 
 export interface Attempted {
@@ -46,7 +46,7 @@ export const payloadOf = ({ id, type, at, data }: StoredEvent) => ({
 export async function attemptDelivery(
   webhook: Webhook,
   event: StoredEvent,
-  cancel: Cancel,
+  cancel: AbortSource,
   { post, now, timeoutMs }: AttemptOptions,
 ): Promise<Attempted> {
   const body = JSON.stringify(payloadOf(event));

@@ -3,7 +3,7 @@
  * a time, the oldest first; what it does not take is tried again later and does not hold up what comes after it.
  */
 import type { Webhook } from "../config/snapshot.ts";
-import { Cancel } from "../lib/signal.ts";
+import { AbortSource } from "../lib/abort-signal.ts";
 import type { ClaimedDelivery, Deliveries, DeliveryOutcome } from "../storage/deliveries.ts";
 import type { StoredEvent } from "../storage/events.ts";
 import { type Attempted, type AttemptOptions, attemptDelivery } from "./attempt-delivery.ts";
@@ -67,7 +67,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
   const times = { post, now, timeoutMs };
   // By object: what was found out of a webhook is forgotten when the configuration is loaded anew.
   const states = new WeakMap<Webhook, State>();
-  const underWay = new Map<Cancel, () => void>();
+  const underWay = new Map<AbortSource, () => void>();
   /** Could not be written down. As long as that is so nothing is claimed, so nothing of it is sent again. */
   const unwritten: DeliveryOutcome[] = [];
   let takeBack = () => {};
@@ -83,7 +83,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
   };
 
   const attempt = async (webhook: Webhook, event: StoredEvent, leave = () => {}) => {
-    const cancel = new Cancel();
+    const cancel = new AbortSource();
     underWay.set(cancel, leave);
     const attempted = await attemptDelivery(webhook, event, cancel, times);
     underWay.delete(cancel);

@@ -4,7 +4,7 @@
  */
 import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
-import { matches } from "../lib/glob.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import type { EventStore, NewEvent, StoredEvent } from "../storage/events.ts";
 import type { Deliver } from "./delivery-queue.ts";
 
@@ -63,7 +63,8 @@ export function createEvents(options: EventsOptions): Events {
 
   const wanting = ({ type }: StoredEvent): Webhook[] =>
     [...webhooks().values()].filter(
-      (webhook) => !deliver.isGone(webhook) && webhook.events.some((glob) => matches(glob, type)),
+      (webhook) =>
+        !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
   const record = ({ event, sent }: Held): void => {

@@ -1,7 +1,7 @@
 /** Events and webhooks as the operator sees them: in JSON, without secrets. */
 import { eventTypes } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
-import { matches } from "../lib/glob.ts";
+import { matchesGlob } from "../lib/glob.ts";
 import type { Deliveries } from "../storage/deliveries.ts";
 import type { EventDelivery, EventStore, ListedEvent } from "../storage/events.ts";
 import { payloadOf } from "./attempt-delivery.ts";
@@ -70,7 +70,7 @@ export function createShow({ store, queue, deliver, events, webhooks, clock }: S
 
 /** Of those that there are. */
 export const typesLike = (glob: string): string[] =>
-  Object.keys(eventTypes).filter((type) => matches(glob, type));
+  Object.keys(eventTypes).filter((type) => matchesGlob(glob, type));
 
 const showEvent = (event: ListedEvent) => ({
   object: "event",

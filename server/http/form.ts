@@ -1,7 +1,7 @@
 /** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import { release } from "../lib/spill-buffer.ts";
+import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { TempAccount, TempStorage } from "../lib/temp-storage.ts";
 import type { Form } from "../request/http-types.ts";
 import { decodeFields, type TextPart } from "./form-charset.ts";
@@ -109,13 +109,13 @@ class Passing {
     let shared: ArrayBufferLike | undefined;
     for (;;) {
       const { done, value } = await this.#chunks.next();
-      if (shared && shared !== value?.buffer) release(shared);
+      if (shared && shared !== value?.buffer) freeBuffer(shared);
       if (done) return;
       const { buffer, length } = value;
       yield value;
       shared = buffer;
       if (length === buffer.byteLength) {
-        release(buffer);
+        freeBuffer(buffer);
         shared = undefined;
       }
     }

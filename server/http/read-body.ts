@@ -2,8 +2,8 @@
 
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { mayBeDeep } from "../lib/json-scan.ts";
-import { release } from "../lib/spill-buffer.ts";
+import { mayExceedDepth } from "../lib/json-scan.ts";
+import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { Fields } from "../request/http-types.ts";
 import type { Patience } from "./body-timeout.ts";
 import { JsonBounds, jsonBounds } from "./json-bounds.ts";
@@ -53,7 +53,7 @@ export function readJson(arriving: Arriving, maxBytes: number, reception: JsonRe
     return parse(decode(bytes, headers), headers);
   }
   const text = decode(bytes, headers);
-  if (mayBeDeep(text, jsonBounds.depth)) new JsonBounds().take(bytes);
+  if (mayExceedDepth(text, jsonBounds.depth)) new JsonBounds().take(bytes);
   return parse(text, headers);
 }
 
@@ -89,7 +89,7 @@ async function readLater(
   const parseBody = (): unknown => {
     const text = decode(body.bytes, headers);
     // The parser makes a second copy of every text: the first must not wait for the garbage collector.
-    release(body.bytes.buffer);
+    freeBuffer(body.bytes.buffer);
     return parse(text, headers);
   };
   return body.bytes.length < queuedBytes ? parseBody() : reception.inTurn(parseBody);
@@ -114,7 +114,7 @@ class GrowingBytes {
     if (length > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#buffer.length * 2));
       this.#buffer.copy(larger, 0, 0, this.#length);
-      release(this.#buffer.buffer);
+      freeBuffer(this.#buffer.buffer);
       this.#buffer = larger;
     }
     piece.copy(this.#buffer, this.#length);

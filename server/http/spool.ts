@@ -3,7 +3,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { TempAccount } from "../lib/temp-storage.ts";
-import { NamelessFile } from "../lib/unlinked-temp-file.ts";
+import { UnlinkedTempFile } from "../lib/unlinked-temp-file.ts";
 import type { FilePart } from "../request/http-types.ts";
 import type { IncomingPart } from "./multipart.ts";
 
@@ -30,7 +30,7 @@ export async function spool(
   let inMemory = 0;
   let size = 0;
   let start: Buffer = Buffer.alloc(0);
-  let file: NamelessFile | undefined;
+  let file: UnlinkedTempFile | undefined;
   const releaseMemory = (): void => {
     account.releaseMemory(inMemory);
     inMemory = 0;
@@ -47,7 +47,7 @@ export async function spool(
         held.push(Buffer.from(piece));
         continue;
       }
-      file ??= await NamelessFile.create(limits.folder, account).catch((cause) => {
+      file ??= await UnlinkedTempFile.create(limits.folder, account).catch((cause) => {
         throw unwritable(cause);
       });
       for (const earlier of held.splice(0)) append(file, earlier);
@@ -70,14 +70,16 @@ export async function spool(
 
 const typeOf = (start: Uint8Array): string => sniffImage(start) ?? "application/octet-stream";
 
-const reading = (file: NamelessFile): Pick<FilePart, "path" | "lend" | "stream" | "bytes"> => ({
+const reading = (
+  file: UnlinkedTempFile,
+): Pick<FilePart, "path" | "keepOpen" | "stream" | "bytes"> => ({
   ...(file.path !== undefined && { path: file.path }),
-  lend: () => file.lend(),
+  keepOpen: () => file.keepOpen(),
   stream: () => file.stream(),
   bytes: () => file.bytes(),
 });
 
-function append(file: NamelessFile, bytes: Uint8Array): void {
+function append(file: UnlinkedTempFile, bytes: Uint8Array): void {
   try {
     file.append(bytes);
   } catch (cause) {

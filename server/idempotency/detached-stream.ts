@@ -1,5 +1,5 @@
 /** A stream that is worked on to its end even when nobody reads it any more. */
-import { unheard } from "../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { Part } from "../request/http-types.ts";
 
 export interface Lasting {
@@ -63,7 +63,7 @@ export function lasting(
       }
       told.onLeft();
       // Whatever it fails with is in the account of the call already.
-      unheard(toTheEnd());
+      ignoreRejection(toTheEnd());
     }
     return { done: true, value: undefined };
   };

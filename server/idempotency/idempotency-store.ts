@@ -4,10 +4,10 @@
  * whoever asks the same again, or asks for it by the id of the call.
  */
 
-import { unlessAborted } from "../lib/abortable.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
+import { abortable } from "../lib/abortable.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
-import type { Signal } from "../lib/signal.ts";
+import type { ResponseStore, ResponseWriter, StoredResponse } from "../lib/response-store.ts";
 import { hungUp } from "../request/deadline.ts";
 import { Going, idName, idsOf, nameOf } from "./in-flight-request.ts";
 import { LostAnswers } from "./orphaned-responses.ts";
@@ -20,7 +20,7 @@ export interface Ask {
   /** What the caller calls the request. */
   readonly clientId?: string;
   readonly fingerprint: () => Promise<string>;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
 }
 
 /** A call that was waited for, and whose failure is the answer to those who did. */
@@ -30,18 +30,18 @@ export interface Failed {
 }
 
 export type Claim =
-  | { readonly kind: "replay"; readonly answer: KeptAnswer }
+  | { readonly kind: "replay"; readonly answer: StoredResponse }
   | ({ readonly kind: "failed" } & Failed)
   | { readonly kind: "go"; readonly claim: Going };
 
 export class KeptAnswers {
-  readonly #shelf: AnswerShelf;
+  readonly #shelf: ResponseStore;
   readonly #report: (error: unknown) => void;
   /** Calls under way that others may wait for, by name. */
   readonly #running = new Map<string, Going>();
   readonly #lost = new LostAnswers();
 
-  constructor(shelf: AnswerShelf, report: (error: unknown) => void) {
+  constructor(shelf: ResponseStore, report: (error: unknown) => void) {
     this.#shelf = shelf;
     this.#report = report;
   }
@@ -105,7 +105,7 @@ export class KeptAnswers {
   /** Whoever leaves while they wait for another's call finds its answer by their own id. */
   async #waitFor(running: Going, ask: Ask): Promise<Failed | undefined> {
     try {
-      return await unlessAborted(running.over, ask.signal);
+      return await abortable(running.over, ask.signal);
     } catch {
       // The only way out of it, and one without words of its own.
       running.alsoFor(idsOf(ask));
@@ -114,7 +114,7 @@ export class KeptAnswers {
   }
 
   /** An answer by the id of its call, ours or the caller's. "under way" where the call is not over. */
-  async byId(owner: string, id: string): Promise<KeptAnswer | "under way" | undefined> {
+  async byId(owner: string, id: string): Promise<StoredResponse | "under way" | undefined> {
     const name = idName(owner, id);
     if (this.#running.has(name)) return "under way";
     const answer = await this.#shelf.find(name);
@@ -142,7 +142,7 @@ export class KeptAnswers {
   }
 
   /** Undefined where the disk does not take it: then nothing is kept, and the call goes on. */
-  record(): Recorder | undefined {
+  record(): ResponseWriter | undefined {
     try {
       return this.#shelf.begin();
     } catch (error) {

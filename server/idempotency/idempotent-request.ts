@@ -1,10 +1,10 @@
 /** One paid call and its caller: whether it was made before, and what becomes of the answer when the caller is gone. */
 
 import type { ReplayContext } from "../images/image-links.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Streamed } from "../lib/json-stream.ts";
-import type { Scratch } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
+import type { StreamedJson } from "../lib/json-stream.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Incoming, Leaving, Part } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
 import type { Trip } from "../request/request-record.ts";
@@ -59,11 +59,9 @@ export class Keeping {
   }
 
   /** Of an answer that will be given again: it has a key, or its caller is gone. */
-  again(signal: Signal, scratch: Scratch): ReplayContext | undefined {
+  again(signal: AbortSignalLike, temp: RequestTemp): ReplayContext | undefined {
     const { target } = this.#options.trip;
-    return target && (this.#claim?.isWanted || this.isLeft)
-      ? { target, signal, scratch }
-      : undefined;
+    return target && (this.#claim?.isWanted || this.isLeft) ? { target, signal, temp } : undefined;
   }
 
   /** The answer, where the call was made before. */
@@ -103,7 +101,7 @@ export class Keeping {
   };
 
   /** Kept where it will be asked for again. True where the caller is gone, so that it need not be sent. */
-  async keepWhole(body: string | Uint8Array | Streamed, headers: Headers): Promise<boolean> {
+  async keepWhole(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<boolean> {
     const left = this.finishes && this.#options.incoming.signal.aborted;
     if (left) await this.#abandon();
     if (left || this.#claim?.isWanted) await this.#keep(body, headers);
@@ -112,7 +110,7 @@ export class Keeping {
   }
 
   /** The caller left while it was sent. */
-  async keepUndelivered(body: Streamed, headers: Headers): Promise<void> {
+  async keepUndelivered(body: StreamedJson, headers: Headers): Promise<void> {
     if (!this.finishes || this.#claim?.isWanted) return;
     await this.#abandon();
     await this.#keep(body, headers);
@@ -172,7 +170,7 @@ export class Keeping {
     return this.#abandoned;
   }
 
-  async #keep(body: string | Uint8Array | Streamed, headers: Headers): Promise<void> {
+  async #keep(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<void> {
     await this.#claim?.appendAll(body);
     await this.#claim?.keep(headers);
     this.#options.trip.step("answer kept");

@@ -1,8 +1,8 @@
 /** A call that is being made, and what is kept of it: for those who wait for it, and for those who ask later. */
 import { createHash } from "node:crypto";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Streamed } from "../lib/json-stream.ts";
-import type { AnswerFacts, Recorder } from "../lib/response-store.ts";
+import type { StreamedJson } from "../lib/json-stream.ts";
+import type { ResponseMetadata, ResponseWriter } from "../lib/response-store.ts";
 import type { Ask, Failed, KeptAnswers } from "./idempotency-store.ts";
 
 /** Of one answer: whoever comes after so many that wait for it makes their own. */
@@ -14,7 +14,7 @@ export class Going {
   #fingerprint: string | undefined;
   readonly #names = new Set<string>();
   #over = Promise.withResolvers<Failed | undefined>();
-  #recorder: Recorder | undefined;
+  #recorder: ResponseWriter | undefined;
   #isSpoilt = false;
   #isOver = false;
   #isTold = false;
@@ -104,13 +104,13 @@ export class Going {
     }
   }
 
-  async appendAll(body: string | Uint8Array | Streamed): Promise<void> {
+  async appendAll(body: string | Uint8Array | StreamedJson): Promise<void> {
     if (typeof body === "string" || body instanceof Uint8Array) this.append(body);
     else for await (const piece of body.open()) this.append(piece);
   }
 
   /** Kept under every name it was begun with. */
-  async keep(headers: AnswerFacts["headers"]): Promise<void> {
+  async keep(headers: ResponseMetadata["headers"]): Promise<void> {
     const { requestId } = this.#ask;
     const fingerprint = await this.look();
     if (fingerprint === undefined) await this.#discard();
@@ -120,7 +120,7 @@ export class Going {
     this.end();
   }
 
-  async #commit(facts: AnswerFacts): Promise<void> {
+  async #commit(facts: ResponseMetadata): Promise<void> {
     for (const name of idsOf(this.#ask)) this.#names.add(name);
     const kept = new Set<string>();
     try {
@@ -166,7 +166,10 @@ export class Going {
 
 /** Whoever is told of it has asked nobody. All the same their client is not to order again by itself. */
 const asFinal = ({ kind: fault, message, details }: GatewayError): GatewayError =>
-  new GatewayError(fault, message, { ...details, as: { ...details.as, retry: "never" } });
+  new GatewayError(fault, message, {
+    ...details,
+    overrides: { ...details.overrides, retry: "never" },
+  });
 
 /** It is paid for, and was for the one who asked first. Each of those who wait would pay for it again. */
 const unkept = (): GatewayError =>

@@ -84,10 +84,10 @@ const trailerBytes = 12;
 async function readLastBytes(image: Held): Promise<Uint8Array> {
   if (image.kind === "bytes") return image.bytes.subarray(-trailerBytes);
   if (image.kind === "base64") return decodeBase64End(image.base64, image.base64.length);
-  const { aside } = image;
-  if (aside.encoding === "raw") return aside.end(trailerBytes);
-  const end = await aside.end(base64Length(trailerBytes) + 4);
-  return decodeBase64End(Buffer.from(end).toString("latin1"), aside.length);
+  const { spilled } = image;
+  if (spilled.encoding === "raw") return spilled.tail(trailerBytes);
+  const end = await spilled.tail(base64Length(trailerBytes) + 4);
+  return decodeBase64End(Buffer.from(end).toString("latin1"), spilled.length);
 }
 
 /**
@@ -103,7 +103,7 @@ function decodeBase64End(end: string, length: number): Uint8Array {
 /** In bytes. Base64 with line breaks gives a little more. */
 function byteLengthOf(image: Held): number {
   if (image.kind === "bytes") return image.bytes.length;
-  if (image.kind === "aside" && image.aside.encoding === "raw") return image.aside.length;
-  const characters = image.kind === "base64" ? image.base64.length : image.aside.length;
+  if (image.kind === "spilled" && image.spilled.encoding === "raw") return image.spilled.length;
+  const characters = image.kind === "base64" ? image.base64.length : image.spilled.length;
   return Math.floor((characters * 3) / 4);
 }

@@ -2,8 +2,9 @@
  * Generates images on one target: plans the request, prepares its source images, sends the upstream requests and
  * post-processes the images.
  */
-import type { Scratch } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
@@ -33,8 +34,8 @@ import { prepareSources } from "./sources/prepare-sources.ts";
 
 /** Context of one image job: its signal, its API key and where its result goes. */
 export interface ImageJob {
-  readonly signal: Signal;
-  readonly scratch: Scratch;
+  readonly signal: AbortSignalLike;
+  readonly temp: RequestTemp;
   /** The API key that the job's time is charged to. */
   readonly key: string;
 }
@@ -43,7 +44,7 @@ export interface ImageJob {
 export interface ImageTools {
   readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
   /** Downloads an image URL of an upstream response. */
-  download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
+  download(url: string, target: Target, signal: AbortSignalLike, temp: RequestTemp): Promise<Held>;
   /** Downloads an image URL of the client, as an inspected file. */
   fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
   /** Inspects a checked image of the client: its dimensions and the like. */
@@ -89,10 +90,10 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
   /** Targets that generated one image although several were requested. */
   const singleImageTargets = new WeakSet<Target>();
   return (next) => async (call) => {
-    const { trip, signal, scratch, target, order } = call;
+    const { trip, signal, temp, target, order } = call;
     if (!target) throw new Error("No stage chose a target.");
     order?.asked.add(target);
-    const job: ImageJob = { signal, scratch, key: keyOf(call) };
+    const job: ImageJob = { signal, temp, key: keyOf(call) };
     const policy = policyOf(call);
     const known = tools.traits(target, operationOf(call));
     const traits = singleImageTargets.has(target) ? { ...known, maxImages: 1 } : known;
@@ -172,7 +173,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
         },
       },
       {
-        download: (url) => tools.download(url, target, signal, scratch),
+        download: (url) => tools.download(url, target, signal, temp),
         convert: (picture, to) => tools.convert(picture, to, job),
         isPrivate: tools.isPrivate,
         onMissing: (_, error) => {

@@ -1,6 +1,6 @@
 /** Reads the head of an image, in memory or spilled to disk: its type, dimensions and alpha channel. */
 import { imageSize } from "../lib/image-size.ts";
-import { base64Length, StreamedText, toBase64 } from "../lib/json-stream.ts";
+import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { LoadedImage as Held } from "../upstream/contract.ts";
 
@@ -12,7 +12,7 @@ export function firstBytes(image: Held, bytes = sniffLength): Uint8Array {
   if (image.kind === "base64") {
     return Buffer.from(image.base64.slice(0, base64Length(bytes)), "base64");
   }
-  const { encoding, start } = image.aside;
+  const { encoding, start } = image.spilled;
   return encoding === "raw" ? start.subarray(0, bytes) : decodeBase64(start, base64Length(bytes));
 }
 
@@ -28,8 +28,8 @@ export function imageTypeOf(image: Held): string | undefined {
 
 /** The decoded first bytes, as many as are in memory. */
 function headInMemory(image: Held): Uint8Array {
-  if (image.kind !== "aside") return firstBytes(image, inMemoryHeadBytes);
-  const { encoding, start } = image.aside;
+  if (image.kind !== "spilled") return firstBytes(image, inMemoryHeadBytes);
+  const { encoding, start } = image.spilled;
   return encoding === "raw" ? start : decodeBase64(start, start.length);
 }
 
@@ -62,9 +62,9 @@ async function readHead(image: Held, bytes: number): Promise<Uint8Array> {
   if (image.kind === "base64") {
     return Buffer.from(image.base64.slice(0, base64Length(bytes)), "base64");
   }
-  const { aside } = image;
-  for await (const chunk of aside.stream()) {
-    if (aside.encoding === "raw") return chunk.slice(0, bytes);
+  const { spilled } = image;
+  for await (const chunk of spilled.stream()) {
+    if (spilled.encoding === "raw") return chunk.slice(0, bytes);
     return decodeBase64(chunk, base64Length(bytes));
   }
   return new Uint8Array();
@@ -73,17 +73,19 @@ async function readHead(image: Held, bytes: number): Promise<Uint8Array> {
 export async function readBytes(image: Held): Promise<Uint8Array> {
   if (image.kind === "bytes") return image.bytes;
   if (image.kind === "base64") return Buffer.from(image.base64, "base64");
-  const bytes = await image.aside.bytes();
-  if (image.aside.encoding === "raw") return bytes;
+  const bytes = await image.spilled.bytes();
+  if (image.spilled.encoding === "raw") return bytes;
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
 /** Base64 for a JSON response: a string when the image is in memory, streamed when it is spilled to disk. */
-export function toJsonBase64(image: Held): string | StreamedText {
+export function toJsonBase64(image: Held): string | StreamedString {
   if (image.kind === "base64") return image.base64;
   if (image.kind === "bytes") return Buffer.from(image.bytes).toString("base64");
-  const { aside } = image;
-  return aside.encoding === "base64"
-    ? new StreamedText(aside.length, () => aside.stream(), { atHand: () => aside.atHand?.() })
-    : new StreamedText(base64Length(aside.length), () => toBase64(aside.stream()));
+  const { spilled } = image;
+  return spilled.encoding === "base64"
+    ? new StreamedString(spilled.length, () => spilled.stream(), {
+        chunksInMemory: () => spilled.chunksInMemory?.(),
+      })
+    : new StreamedString(base64Length(spilled.length), () => encodeBase64Stream(spilled.stream()));
 }

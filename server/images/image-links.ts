@@ -2,9 +2,10 @@
  * Image links of a response. A response that can be replayed needs links that last as long: an upstream's own link may
  * expire in minutes, so the image behind it is downloaded, stored, and delivered under a link of the gateway.
  */
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
 import type { Held } from "./image-head.ts";
@@ -19,14 +20,14 @@ export interface LinkStore {
 export interface LinkTools {
   /** `isReplayable`: the link lasts as long as a stored response can be replayed, and otherwise as long as any link. */
   store(image: Held, publicUrl: string, isReplayable: boolean): Promise<string>;
-  download(url: string, target: Target, signal: Signal, scratch: Scratch): Promise<Held>;
+  download(url: string, target: Target, signal: AbortSignalLike, temp: RequestTemp): Promise<Held>;
 }
 
 /** Context of a response that can be replayed: the target that sent it, and the request that downloads its links. */
 export interface ReplayContext {
   readonly target: Target;
-  readonly signal: Signal;
-  readonly scratch: Scratch;
+  readonly signal: AbortSignalLike;
+  readonly temp: RequestTemp;
 }
 
 export type LinkStoreFor = (replay?: ReplayContext) => LinkStore;
@@ -38,7 +39,7 @@ export function createLinkStore({ store, download }: LinkTools): LinkStoreFor {
   };
   return (replay) => {
     if (!replay) return passThrough;
-    const { target, signal, scratch } = replay;
+    const { target, signal, temp } = replay;
     let isReachable = true;
     return {
       store: (image, publicUrl) => store(image, publicUrl, true),
@@ -46,7 +47,7 @@ export function createLinkStore({ store, download }: LinkTools): LinkStoreFor {
         // A data: URL contains the image and never expires.
         if (!isReachable || url.startsWith("data:")) return url;
         try {
-          const image = await download(url, target, signal, scratch);
+          const image = await download(url, target, signal, temp);
           await checkTruncation(image);
           return await store(image, publicUrl, true);
         } catch (error) {

@@ -1,6 +1,6 @@
 /** Decodes an image that a client sent as a data: URL into a file. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import { sniffImage } from "../lib/sniff-image.ts";
 import { collectImage } from "../upstream/collect-image.ts";
 import type { FilePart } from "../upstream/contract.ts";
@@ -15,7 +15,7 @@ export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 export async function decodeDataUrl(
   url: string,
   field: string,
-  scratch: Scratch,
+  temp: RequestTemp,
 ): Promise<FilePart> {
   const comma = url.indexOf(",");
   const head = url.slice(0, Math.max(0, comma)).toLowerCase();
@@ -26,8 +26,8 @@ export async function decodeDataUrl(
       { param: field },
     );
   }
-  const image = await collectImage(decodeChunks(normalizeBase64(url.slice(comma + 1))), scratch);
-  const start = image.kind === "bytes" ? image.bytes : image.aside.start;
+  const image = await collectImage(decodeChunks(normalizeBase64(url.slice(comma + 1))), temp);
+  const start = image.kind === "bytes" ? image.bytes : image.spilled.start;
   const type = sniffImage(start) ?? "application/octet-stream";
   return toFilePart(image, { field, filename: "" }, type);
 }

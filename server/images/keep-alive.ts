@@ -4,12 +4,12 @@
  * headers, are reported in the body only.
  */
 
-import { unheard } from "../lib/ignore-rejection.ts";
-import { orAfter } from "../lib/with-timeout.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import { withTimeout } from "../lib/with-timeout.ts";
 import type { Leaving, Outgoing } from "../request/http-types.ts";
 
 export async function keepAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
-  const early = await orAfter(outcome, ms);
+  const early = await withTimeout(outcome, ms);
   if (early) return early;
   return {
     status: 200,
@@ -26,11 +26,11 @@ async function* withLeadingSpaces(
   try {
     while (!outgoing) {
       yield " ";
-      outgoing = await orAfter(outcome, ms);
+      outgoing = await withTimeout(outcome, ms);
     }
   } finally {
     // The client disconnected while it was waiting: the response is still to come, and nobody else closes it.
-    if (!outgoing) unheard(outcome.then(discard));
+    if (!outgoing) ignoreRejection(outcome.then(discard));
   }
   yield* withStatusMember(statusAndHeaders(outgoing), chunksOf(outgoing.body));
 }

@@ -1,5 +1,5 @@
 /** Merges several streams into one, in order of arrival. */
-import { unheard } from "../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
 
 export async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
   const iterators = sources.map((source) => source[Symbol.asyncIterator]());
@@ -19,7 +19,7 @@ export async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): As
     }
   } finally {
     // Closes the sources that have not ended, and ignores how they fail then.
-    for (const pending of waiting.values()) unheard(pending);
-    for (const at of waiting.keys()) unheard(iterators[at]?.return?.());
+    for (const pending of waiting.values()) ignoreRejection(pending);
+    for (const at of waiting.keys()) ignoreRejection(iterators[at]?.return?.());
   }
 }

@@ -64,6 +64,6 @@ const moderationFailed = (error: unknown): unknown =>
     ? new GatewayError(
         "upstream_error",
         "The prompt could not be shown to the moderation, so nothing was drawn. Please try again later.",
-        { unsent: true, logged: `moderation: ${error.kind}` },
+        { notSent: true, logDetail: `moderation: ${error.kind}` },
       )
     : error;

@@ -2,7 +2,7 @@
  * Saves the record fields of a partial image response while another target generates the missing images, and merges
  * both afterwards.
  */
-import type { Signal } from "../lib/signal.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { Trip } from "../request/request-record.ts";
 import { isBillingUncertain } from "./record-missing.ts";
 
@@ -42,7 +42,7 @@ export class PartialRecord {
   }
 
   /** The follow-up failed. */
-  mergeFailure(error: unknown, signal: Signal): void {
+  mergeFailure(error: unknown, signal: AbortSignalLike): void {
     const trip = this.#trip;
     const { cost, usage, adapted, dropped, target } = this.#saved;
     const newAttempts = this.#addAttempts();

@@ -1,8 +1,9 @@
 /** Preflight of an edit, before any upstream request: every image decodes to its last byte, and the mask fits. */
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
-import { workOff } from "../lib/run-concurrently.ts";
-import type { Signal } from "../lib/signal.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
+import { runConcurrently } from "../lib/run-concurrently.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
 import type { ImageWorker, Seen, Source } from "../workers/image/image-worker.ts";
 import { isFile, sizeOf } from "../workers/image/worker-input.ts";
@@ -11,7 +12,7 @@ import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
 export interface EditRules {
   readonly imageWorker: Pick<ImageWorker, "inspect">;
   /** Temp storage for large images from data: URLs. */
-  readonly scratch: Scratch;
+  readonly temp: RequestTemp;
   /** Media types that the model accepts besides png, jpeg and webp, such as image/gif. */
   readonly reads?: readonly string[];
   /** Maximum size of one image. */
@@ -45,16 +46,16 @@ const maxParallel = 2;
 export async function checkEdit(
   query: EditQuery,
   rules: EditRules,
-  signal: Signal,
+  signal: AbortSignalLike,
 ): Promise<CheckedEdit> {
   if (query.images.length > maxImages) throw tooManyImages(query.images);
-  const local = await withFiles(query, rules.scratch);
+  const local = await withFiles(query, rules.temp);
   const seen = new Map<FilePart, Seen>();
   const inspect = async ({ file, field, types }: InspectionTask): Promise<void> => {
     seen.set(file, await checkImage(file, field, { ...rules, types }, signal));
   };
   // Settles only when no inspection is running: a file is never closed while it is read.
-  await workOff(inspectionTasks(local, rules).toReversed(), maxParallel, inspect);
+  await runConcurrently(inspectionTasks(local, rules).toReversed(), maxParallel, inspect);
   const images = local.images.map((source) => inspectionOf(source, seen));
   const mask = local.mask && inspectionOf(local.mask, seen);
   if (mask && local.mask) checkMask(mask, images[0], fieldName(local.mask, "mask"));
@@ -71,7 +72,7 @@ export async function checkImage(
   picture: Source,
   field: string,
   { imageWorker, maxBytes = defaultMaxBytes, types = defaultTypes, key }: ImageRules,
-  signal: Signal,
+  signal: AbortSignalLike,
 ): Promise<Seen> {
   const size = sizeOf(picture);
   if (size === 0) {
@@ -145,10 +146,10 @@ function listSupportedTypes(types: readonly string[]): string {
   return `Supported file formats are ${names.slice(0, -1).join(", ")}, and ${last}.`;
 }
 
-async function withFiles(query: EditQuery, scratch: Scratch): Promise<EditQuery> {
+async function withFiles(query: EditQuery, temp: RequestTemp): Promise<EditQuery> {
   const fileFor = async (source: ImageSource, role: string): Promise<ImageSource> =>
     source.kind === "url" && isDataUrl(source.url)
-      ? { kind: "file", file: await decodeDataUrl(source.url, `${role}.image_url`, scratch) }
+      ? { kind: "file", file: await decodeDataUrl(source.url, `${role}.image_url`, temp) }
       : source;
   const images: ImageSource[] = [];
   // Sequential: each may be large while it is decoded.

@@ -1,7 +1,7 @@
 /**
  * Records the images that one target failed to generate: routing steps, missing images, and what may have been billed.
  */
-import type { Signal } from "../lib/signal.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Lost } from "../request/missing.ts";
 import type { Trip } from "../request/request-record.ts";
@@ -15,13 +15,13 @@ import { attributeMissing, countMissing, describeMissing, missingFrom } from "./
 export interface TargetAttempt {
   readonly trip: Trip;
   readonly target: Target;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   /** How many images are requested from the target. */
   readonly imageCount: number;
 }
 
 /** Whether an upstream request that ended with this error may have been billed. */
-export const isBillingUncertain = (error: unknown, signal: Signal): boolean =>
+export const isBillingUncertain = (error: unknown, signal: AbortSignalLike): boolean =>
   mayHaveBeenBilled(1, toGatewayError(error, signal));
 
 export class MissingRecorder {

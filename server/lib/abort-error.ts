@@ -1,13 +1,14 @@
 /** The error for work that was aborted. */
+
+import type { AbortSignalLike } from "./abort-signal.ts";
 import { GatewayError } from "./gateway-error.ts";
-import type { Signal } from "./signal.ts";
 
 /** The reason of the signal if it is a gateway error; without one, the client has closed the connection. */
-export function abortError({ reason }: Signal): GatewayError {
+export function abortError({ reason }: AbortSignalLike): GatewayError {
   if (reason instanceof GatewayError) return reason;
   return new GatewayError("client_closed", "The caller hung up first.", { cause: reason });
 }
 
-export function throwIfAborted(signal: Signal): void {
+export function throwIfAborted(signal: AbortSignalLike): void {
   if (signal.aborted) throw abortError(signal);
 }

@@ -1,7 +1,7 @@
 /** Work that cannot be broken off, only no longer waited for: it goes on, and whoever waited hears the signal's reason. */
-import type { Signal } from "./signal.ts";
+import type { AbortSignalLike } from "./abort-signal.ts";
 
-export function unlessAborted<T>(work: Promise<T>, signal: Signal): Promise<T> {
+export function abortable<T>(work: Promise<T>, signal: AbortSignalLike): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const leave = (): void => reject(signal.reason);
   if (signal.aborted) leave();

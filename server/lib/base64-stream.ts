@@ -1,7 +1,7 @@
 /** Bytes out of base64 that comes in pieces: four characters at a time make three bytes, what is left waits for the next. */
-import { decodeRounds } from "./codec/base64.ts";
+import { decodeBlocks } from "./codec/base64.ts";
 
-export class NotBase64 extends Error {
+export class InvalidBase64 extends Error {
   override readonly name = "NotBase64";
 }
 
@@ -9,14 +9,16 @@ export class NotBase64 extends Error {
  * Line breaks within it mean nothing. Each piece lives only until the next is asked for: they come out of one room, as
  * pieces of their own would pile up faster than they are collected. Throws NotBase64.
  */
-export async function* fromBase64(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* decodeBase64Stream(
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   let room = new Uint8Array();
   let left: Uint8Array = room;
   const careful = new CarefulReading();
   for await (const piece of pieces) {
     const signs = left.length + piece.length;
     if (room.length < signs) room = new Uint8Array(signs);
-    const taken = careful.isAtEnd ? 0 : decodeRounds([left, piece], room);
+    const taken = careful.isAtEnd ? 0 : decodeBlocks([left, piece], room);
     if (taken > 0) {
       left = lastOf(left, piece, signs - taken);
       yield room.subarray(0, (taken / 4) * 3);
@@ -60,16 +62,16 @@ class CarefulReading {
     const text = Buffer.from(signs).toString("latin1").replace(/\s+/g, "");
     const content = text.replace(/=+$/, "");
     const follows = this.isAtEnd && content !== this.#left;
-    if (!alphabet.test(content) || follows) throw new NotBase64();
+    if (!alphabet.test(content) || follows) throw new InvalidBase64();
     this.#padding += text.length - content.length;
-    if (this.#padding > 2) throw new NotBase64();
+    if (this.#padding > 2) throw new InvalidBase64();
     const whole = content.length - (content.length % 4);
     this.#left = content.slice(whole);
     return Buffer.from(content.slice(0, whole), "base64");
   }
 
   end(): Uint8Array {
-    if (this.#left.length === 1) throw new NotBase64();
+    if (this.#left.length === 1) throw new InvalidBase64();
     return Buffer.from(this.#left, "base64");
   }
 }

@@ -7,14 +7,14 @@ export interface Budget extends Readonly<Partial<Record<Period, number>>> {
 }
 
 /** Somebody who spends. */
-export interface Spender {
+export interface BudgetOwner {
   readonly scope: "key" | "project";
   /** A key's id, a project's name. */
   readonly id: string;
 }
 
 /** Somebody who may not spend more than this. */
-export interface Budgeted extends Spender {
+export interface BudgetedOwner extends BudgetOwner {
   /** For people. */
   readonly name: string;
   readonly budget: Budget;

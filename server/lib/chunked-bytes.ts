@@ -1,7 +1,7 @@
 /** Bytes that came in several pieces, looked at as if they were one: to put them together would be to copy them all. */
-import { release } from "./spill-buffer.ts";
+import { freeBuffer } from "./spill-buffer.ts";
 
-export class Pieces {
+export class ChunkedBytes {
   readonly length: number;
   readonly #list: readonly Buffer[];
   /** Where each begins. */
@@ -10,11 +10,11 @@ export class Pieces {
   #at = 0;
 
   constructor(pieces: readonly Buffer[]) {
-    const list = pieces.length === 1 ? pieces : pieces.filter(({ length }) => length > 0);
-    this.#list = list;
+    const chunks = pieces.length === 1 ? pieces : pieces.filter(({ length }) => length > 0);
+    this.#list = chunks;
     const begins: number[] = [];
     let length = 0;
-    for (const piece of list) {
+    for (const piece of chunks) {
       begins.push(length);
       length += piece.length;
     }
@@ -22,9 +22,9 @@ export class Pieces {
     this.length = length;
   }
 
-  static of(bytes: Uint8Array): Pieces {
+  static of(bytes: Uint8Array): ChunkedBytes {
     const { buffer, byteOffset, byteLength } = bytes;
-    return new Pieces([Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)]);
+    return new ChunkedBytes([Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)]);
   }
 
   get list(): readonly Buffer[] {
@@ -32,12 +32,12 @@ export class Pieces {
   }
 
   /** As one, which is a copy where there are several. */
-  whole(): Buffer {
+  toBuffer(): Buffer {
     return this.#list.length === 1 ? (this.#list[0] as Buffer) : Buffer.concat(this.#list);
   }
 
   /** Undefined beyond the end. */
-  byte(place: number): number | undefined {
+  byteAt(place: number): number | undefined {
     const piece = this.#find(place);
     return this.#list[piece]?.[place - (this.#begins[piece] as number)];
   }
@@ -105,6 +105,6 @@ export class Pieces {
 }
 
 /** Of one that is all there is in its memory: others may have the rest. */
-export function releaseWhole({ buffer, length }: Uint8Array): void {
-  if (buffer.byteLength === length) release(buffer);
+export function releaseUnshared({ buffer, length }: Uint8Array): void {
+  if (buffer.byteLength === length) freeBuffer(buffer);
 }

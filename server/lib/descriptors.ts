@@ -1,6 +1,6 @@
 /** Whether the process can open another file or socket. */
 import { closeSync, openSync } from "node:fs";
-import { codeOf } from "./error-code.ts";
+import { errorCode } from "./error-code.ts";
 
 /** No descriptor is left: of the process (`ulimit -n`), or of the whole system. */
 export type DescriptorShortage = "EMFILE" | "ENFILE";
@@ -11,7 +11,7 @@ export function descriptorShortage(): DescriptorShortage | undefined {
     closeSync(openSync("/dev/null", "r"));
     return undefined;
   } catch (error) {
-    const code = codeOf(error);
+    const code = errorCode(error);
     return code === "EMFILE" || code === "ENFILE" ? code : undefined;
   }
 }

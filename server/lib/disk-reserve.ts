@@ -58,7 +58,7 @@ export class DiskReserve {
   }
 
   /** Bytes that are about to be written. */
-  took(bytes: number): void {
+  recordWrite(bytes: number): void {
     this.#free -= bytes;
   }
 

@@ -12,21 +12,21 @@ export interface ErrorDetails {
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
   /** What an upstream said itself, where its words are kept, or what is otherwise this time: wins over the table. */
-  readonly as?: Partial<
+  readonly overrides?: Partial<
     Pick<ErrorDefinition, "status" | "type" | "code" | "retry" | "clientShouldNotRetry">
   >;
   /** Extra members of the error body, such as `moderation_details`. */
   readonly extra?: Readonly<Record<string, unknown>>;
   /** For the operator's log alone: names of hosts, paths and the like. Never a key, prompt, vector or picture. */
-  readonly logged?: string;
+  readonly logDetail?: string;
   /** The request never reached the upstream, so nothing can have been charged. */
-  readonly unsent?: true;
+  readonly notSent?: true;
   /** It reached the upstream, which has no such place: nothing was made, whatever the table says. */
-  readonly unmade?: true;
+  readonly notExecuted?: true;
   /** The upstream failed, said so itself, and charges for nothing but what it delivers. */
-  readonly uncharged?: true;
+  readonly notCharged?: true;
   /** The upstream had taken the job by then, so it may charge for it, whatever the table says. */
-  readonly paid?: true;
+  readonly mayBeCharged?: true;
   readonly cause?: unknown;
 }
 
@@ -42,7 +42,7 @@ export class GatewayError extends Error {
   }
 
   get definition(): ErrorDefinition {
-    return { ...errorTable[this.kind], ...this.details.as };
+    return { ...errorTable[this.kind], ...this.details.overrides };
   }
 
   get body(): ErrorBody {

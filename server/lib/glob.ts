@@ -1,5 +1,5 @@
 /** `*` is any run of characters, slashes too; `?` is any one. At most glob x text steps, whatever the glob. */
-export function matches(glob: string, text: string): boolean {
+export function matchesGlob(glob: string, text: string): boolean {
   if (glob === "*") return true;
   let g = 0;
   let t = 0;

@@ -1,7 +1,7 @@
 /** The value of a header, out of the text it stands in. */
 
 /** Blanks and tabs, and nothing else: `trim` also takes a byte from `chunked\xa0`, which others read as something else. */
-export function withoutBlanks(text: string, from: number, to: number): string {
+export function trimOptionalWhitespace(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
   while (start < end && isBlank(text.charCodeAt(start))) start++;

@@ -115,7 +115,7 @@ function indexOf(bytes: Uint8Array, byte: number, from: number): number {
 }
 
 /** Whether a text could be deeper than this. Brackets within strings count here; the scan tells them apart. */
-export function mayBeDeep(text: string, maxDepth: number): boolean {
+export function mayExceedDepth(text: string, maxDepth: number): boolean {
   let brackets = 0;
   for (const sign of ["[", "{"]) {
     for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {

@@ -1,42 +1,45 @@
 /** JSON with long texts in it that are not in memory: written piece by piece, its length known beforehand. */
 
 /** A body that is opened anew each time it is sent. */
-export interface Streamed {
+export interface StreamedJson {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
   /** The same, where all of it lies in memory: then nobody has to wait for a piece. */
-  atHand?(): readonly Uint8Array[] | undefined;
+  chunksInMemory?(): readonly Uint8Array[] | undefined;
 }
 
 /** Stands in a value for a text that is read when its turn comes. Of characters that JSON needs not escape. */
-export class StreamedText implements Streamed {
+export class StreamedString implements StreamedJson {
   /** Of the characters, without quotes. */
   readonly length: number;
   readonly open: () => AsyncIterable<Uint8Array>;
-  readonly atHand: () => readonly Uint8Array[] | undefined;
+  readonly chunksInMemory: () => readonly Uint8Array[] | undefined;
   /** Before it, within the same text: such as `data:image/png;base64,`. */
   readonly prefix: string;
 
   constructor(
     length: number,
     open: () => AsyncIterable<Uint8Array>,
-    { prefix = "", atHand = elsewhere }: Partial<Pick<StreamedText, "prefix" | "atHand">> = {},
+    {
+      prefix = "",
+      chunksInMemory = notInMemory,
+    }: Partial<Pick<StreamedString, "prefix" | "chunksInMemory">> = {},
   ) {
     this.length = length;
     this.open = open;
     this.prefix = prefix;
-    this.atHand = atHand;
+    this.chunksInMemory = chunksInMemory;
   }
 }
 
-const elsewhere = (): undefined => undefined;
+const notInMemory = (): undefined => undefined;
 
 /** A string, where no such text is in it. */
-export function writeJson(value: unknown): string | Streamed {
-  const texts: StreamedText[] = [];
+export function stringifyStreamed(value: unknown): string | StreamedJson {
+  const texts: StreamedString[] = [];
   const mark = crypto.randomUUID();
   const json = JSON.stringify(value, (_, entry: unknown) => {
-    if (!(entry instanceof StreamedText)) return entry;
+    if (!(entry instanceof StreamedString)) return entry;
     texts.push(entry);
     return entry.prefix + mark;
   });
@@ -46,13 +49,13 @@ export function writeJson(value: unknown): string | Streamed {
   return {
     length,
     open: () => inTurns(pieces, texts),
-    atHand: () => together(pieces, texts),
+    chunksInMemory: () => together(pieces, texts),
   };
 }
 
 async function* inTurns(
   pieces: readonly Uint8Array[],
-  texts: readonly StreamedText[],
+  texts: readonly StreamedString[],
 ): AsyncGenerator<Uint8Array> {
   for (const [at, piece] of pieces.entries()) {
     yield piece;
@@ -63,11 +66,11 @@ async function* inTurns(
 
 function together(
   pieces: readonly Uint8Array[],
-  texts: readonly StreamedText[],
+  texts: readonly StreamedString[],
 ): Uint8Array[] | undefined {
   const all: Uint8Array[] = [];
   for (const [at, piece] of pieces.entries()) {
-    const text = texts[at]?.atHand();
+    const text = texts[at]?.chunksInMemory();
     if (at < texts.length && !text) return undefined;
     all.push(piece, ...(text ?? []));
   }
@@ -75,13 +78,17 @@ function together(
 }
 
 /** The same between two texts. */
-export function between(before: string, json: string | Streamed, after: string): string | Streamed {
+export function wrapJson(
+  before: string,
+  json: string | StreamedJson,
+  after: string,
+): string | StreamedJson {
   if (typeof json === "string") return before + json + after;
   const head = Buffer.from(before);
   const tail = Buffer.from(after);
   async function* open(): AsyncGenerator<Uint8Array> {
     yield head;
-    yield* (json as Streamed).open();
+    yield* (json as StreamedJson).open();
     yield tail;
   }
   return { length: head.length + json.length + tail.length, open };
@@ -91,7 +98,9 @@ export function between(before: string, json: string | Streamed, after: string):
 export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
 /** Three bytes at a time make four characters: what is left of a piece waits for the next. */
-export async function* toBase64(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* encodeBase64Stream(
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   let left: Buffer = Buffer.alloc(0);
   for await (const piece of pieces) {
     const bytes =

@@ -1,19 +1,19 @@
 /** What one call puts aside because it is too large to hold: cleared away when the call is over. */
 
 import { releaseAll } from "./release-all.ts";
-import { Allowance, Held } from "./spill-buffer.ts";
+import { MemoryBudget, SpillBuffer } from "./spill-buffer.ts";
 import type { TempAccount } from "./temp-storage.ts";
-import { NamelessFile } from "./unlinked-temp-file.ts";
+import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 
 /** Where another process of this machine finds a stretch of a file. */
-export interface Place {
+export interface FileRange {
   readonly path: string;
   readonly from: number;
   readonly length: number;
 }
 
 /** A stretch of a file of one call. */
-export interface Aside {
+export interface SpilledBytes {
   /** Bytes as they lie there. */
   readonly length: number;
   /** How the content lies there: as it is, or as the base64 in which it came. */
@@ -23,29 +23,29 @@ export interface Aside {
   /** Where another process of this machine can read all of it, decoded or not. Absent: nowhere. */
   readonly path?: string;
   /** The same, where the file holds more than this. */
-  readonly place?: Place | undefined;
+  readonly range?: FileRange | undefined;
   /** Keeps the file open while another process uses `path` or `place`, until the returned function is called. */
-  lend?(): (() => void) | undefined;
+  keepOpen?(): (() => void) | undefined;
   /** As they lie there. Each piece lives only until the next is asked for. */
   stream(): AsyncIterable<Uint8Array>;
   /** The same, where they lie in memory. */
-  atHand?(): readonly Uint8Array[] | undefined;
+  chunksInMemory?(): readonly Uint8Array[] | undefined;
   /** All of them, as they lie there. */
   bytes(): Promise<Uint8Array>;
   /** The last so many of them, for a look whether it is all there. */
-  end(bytes: number): Promise<Uint8Array>;
+  tail(bytes: number): Promise<Uint8Array>;
 }
 
 /** What most image responses take on disk at most. */
 const responseBytes = 8 * 1024 * 1024;
 
-export interface Scratch {
+export interface RequestTemp {
   /** Throws GatewayError where there is no room for the response. Asked before an image is paid for. */
   ensureRoom(): void;
   /** A new file of this call. */
-  file(): Promise<NamelessFile>;
+  file(): Promise<UnlinkedTempFile>;
   /** Bytes of this call, wherever there is room for them. */
-  hold(): Held;
+  buffer(): SpillBuffer;
   /** Of everything that was put aside, nothing can be read any more. */
   clear(): Promise<void>;
 }
@@ -54,16 +54,16 @@ export interface Scratch {
  * Costs nothing until something is put aside. `allowance`: what all calls together may hold in memory. `account`: what
  * the files are charged to.
  */
-export function createScratch(
+export function createRequestTemp(
   folder: string,
-  allowance: Allowance = nothing,
+  allowance: MemoryBudget = nothing,
   account?: TempAccount,
-): Scratch {
-  const files: NamelessFile[] = [];
-  const held: Held[] = [];
+): RequestTemp {
+  const files: UnlinkedTempFile[] = [];
+  const held: SpillBuffer[] = [];
   let cleared = false;
-  const file = async (): Promise<NamelessFile> => {
-    const opened = await NamelessFile.create(folder, account);
+  const file = async (): Promise<UnlinkedTempFile> => {
+    const opened = await UnlinkedTempFile.create(folder, account);
     // A call that was given up may still be reading an answer.
     if (cleared) {
       await opened.close();
@@ -75,8 +75,8 @@ export function createScratch(
   return {
     ensureRoom: () => account?.ensureRoom(responseBytes),
     file,
-    hold: () => {
-      const bytes = new Held(cleared ? nothing : allowance, file);
+    buffer: () => {
+      const bytes = new SpillBuffer(cleared ? nothing : allowance, file);
       held.push(bytes);
       return bytes;
     },
@@ -90,16 +90,16 @@ export function createScratch(
   };
 }
 
-const nothing = new Allowance(0);
+const nothing = new MemoryBudget(0);
 
 const noRoom = async (): Promise<never> => {
   throw new Error("This call has no room on disk.");
 };
 
 /** For calls that put nothing aside. */
-export const noScratch: Scratch = {
+export const noRequestTemp: RequestTemp = {
   ensureRoom: () => undefined,
   file: noRoom,
-  hold: () => new Held(nothing, noRoom),
+  buffer: () => new SpillBuffer(nothing, noRoom),
   clear: async () => undefined,
 };

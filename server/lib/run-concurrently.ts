@@ -4,7 +4,7 @@
  * Settles when nothing is running any more: after the first failure no more is taken, and that failure is thrown.
  * No recursion and no promise for what still waits, so the pile may be as high as it likes.
  */
-export function workOff<T>(
+export function runConcurrently<T>(
   pile: T[],
   maxParallel: number,
   work: (item: T) => Promise<void>,

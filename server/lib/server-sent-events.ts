@@ -27,7 +27,7 @@ const space = 0x20;
 const longestName = 256;
 
 /** `open`: for the data of the next event. `maxBytes`: of the data of one. */
-export async function* readEvents<D extends DataReader>(
+export async function* readServerSentEvents<D extends DataReader>(
   chunks: AsyncIterable<Uint8Array>,
   open: () => D,
   maxBytes: number,

@@ -12,7 +12,7 @@ export const signLink = (name: string, expires: number, secret: Uint8Array): str
   `?expires=${expires}&signature=${signatureOf(name, expires, secret).toString("base64url")}`;
 
 /** When it expires, in Unix seconds, if it is one of ours and has not. `now`: Unix milliseconds. */
-export function checkLink(
+export function verifyLink(
   name: string,
   search: string,
   secret: Uint8Array,

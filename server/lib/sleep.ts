@@ -1,7 +1,7 @@
 /** Waits for a while, or until the signal ends it: then it rejects with the signal's reason. */
-import type { Signal } from "./signal.ts";
+import type { AbortSignalLike } from "./abort-signal.ts";
 
-export function pause(ms: number, signal: Signal): Promise<void> {
+export function sleep(ms: number, signal: AbortSignalLike): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const leave = () => reject(signal.reason);

@@ -2,10 +2,10 @@
  * Bytes of one call that are put aside: in memory while all calls together hold little, on disk beyond. A picture that
  * passes through need not touch the disk; a hundred of them at once must.
  */
-import type { NamelessFile } from "./unlinked-temp-file.ts";
+import type { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 
 /** What all calls together may hold in memory, and how many of them; where there are more, all of them use the disk. */
-export class Allowance {
+export class MemoryBudget {
   #left: number;
   readonly #most: number;
   #holders = 0;
@@ -15,38 +15,38 @@ export class Allowance {
     this.#most = holders;
   }
 
-  enter(): void {
+  addBuffer(): void {
     this.#holders++;
   }
 
-  leave(): void {
+  removeBuffer(): void {
     this.#holders--;
   }
 
-  take(bytes: number): boolean {
+  tryTake(bytes: number): boolean {
     if (bytes > this.#left || this.#holders > this.#most) return false;
     this.#left -= bytes;
     return true;
   }
 
-  giveBack(bytes: number): void {
+  release(bytes: number): void {
     this.#left += bytes;
   }
 }
 
-export class Held {
-  readonly #allowance: Allowance;
-  readonly #openFile: () => Promise<NamelessFile>;
+export class SpillBuffer {
+  readonly #allowance: MemoryBudget;
+  readonly #openFile: () => Promise<UnlinkedTempFile>;
   #pieces: Uint8Array[] = [];
-  #file: NamelessFile | undefined;
+  #file: UnlinkedTempFile | undefined;
   #size = 0;
   #cleared = false;
   #isSeen = false;
 
-  constructor(allowance: Allowance, openFile: () => Promise<NamelessFile>) {
+  constructor(allowance: MemoryBudget, openFile: () => Promise<UnlinkedTempFile>) {
     this.#allowance = allowance;
     this.#openFile = openFile;
-    allowance.enter();
+    allowance.addBuffer();
   }
 
   get size(): number {
@@ -63,8 +63,8 @@ export class Held {
   }
 
   /** Of the file, for as long as another process reads it. Undefined while it is in memory. */
-  lend(): (() => void) | undefined {
-    return this.#file?.lend();
+  keepOpen(): (() => void) | undefined {
+    return this.#file?.keepOpen();
   }
 
   /** The bytes are no longer the giver's. A promise only where a file must be opened first. */
@@ -75,7 +75,7 @@ export class Held {
       this.#size += bytes.length;
       return undefined;
     }
-    if (this.#allowance.take(bytes.length)) {
+    if (this.#allowance.tryTake(bytes.length)) {
       this.#pieces.push(bytes);
       this.#size += bytes.length;
       return undefined;
@@ -84,7 +84,7 @@ export class Held {
   }
 
   /** Somebody has seen pieces of it, which may be on their way at this moment: their memory is not taken back early. */
-  get isSeen(): boolean {
+  get wasRead(): boolean {
     return this.#isSeen;
   }
 
@@ -96,7 +96,7 @@ export class Held {
   }
 
   /** The same, where they lie in memory. */
-  pieces(from: number, to: number): readonly Uint8Array[] | undefined {
+  chunksInMemory(from: number, to: number): readonly Uint8Array[] | undefined {
     this.#isSeen = true;
     return this.#file ? undefined : [...this.#within(from, to)];
   }
@@ -108,10 +108,10 @@ export class Held {
 
   /** At once: garbage of this size would pile up faster than it is collected. */
   clear(): void {
-    if (!this.#cleared) this.#allowance.leave();
+    if (!this.#cleared) this.#allowance.removeBuffer();
     this.#cleared = true;
-    if (!this.#file) this.#allowance.giveBack(this.#size);
-    for (const { buffer } of this.#pieces) release(buffer);
+    if (!this.#file) this.#allowance.release(this.#size);
+    for (const { buffer } of this.#pieces) freeBuffer(buffer);
     this.#pieces = [];
     this.#size = 0;
   }
@@ -132,10 +132,10 @@ export class Held {
     const file = await this.#openFile();
     for (const piece of this.#pieces) file.append(piece);
     file.append(bytes);
-    this.#allowance.giveBack(this.#size);
+    this.#allowance.release(this.#size);
     // Whoever gave the last piece may not be done with the rest of its buffer.
     if (!this.#isSeen)
-      for (const { buffer } of this.#pieces) if (buffer !== bytes.buffer) release(buffer);
+      for (const { buffer } of this.#pieces) if (buffer !== bytes.buffer) freeBuffer(buffer);
     this.#pieces = [];
     this.#file = file;
     this.#size = file.size;
@@ -146,6 +146,6 @@ export class Held {
 const sharedBytes = 16 * 1024;
 
 /** Its memory goes back now. Several pieces may be of one buffer; the second time there is nothing left to release. */
-export function release(buffer: ArrayBufferLike): void {
+export function freeBuffer(buffer: ArrayBufferLike): void {
   if (buffer.byteLength >= sharedBytes && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

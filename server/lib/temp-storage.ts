@@ -10,7 +10,7 @@ export interface TempStorageOptions {
   readonly maxBytes: number;
   /** Of small uploads that stay in memory, of all requests together. */
   readonly memoryBytes?: number;
-  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
 }
 
 /**
@@ -62,7 +62,7 @@ export class TempStorage {
   take(keyId: string, bytes: number, use: DiskUse): void {
     this.#check(keyId, bytes, use);
     this.#add(keyId, bytes);
-    this.#options.disk.took(bytes);
+    this.#options.disk.recordWrite(bytes);
   }
 
   /** Throws GatewayError where there is no room for the response of a request that is about to be sent. */
@@ -86,7 +86,7 @@ export class TempStorage {
   /** Bytes of a reservation that are about to be written. */
   use(bytes: number): void {
     this.#unwritten -= bytes;
-    this.#options.disk.took(bytes);
+    this.#options.disk.recordWrite(bytes);
   }
 
   /** Bytes of a reservation that are not needed. */

@@ -7,12 +7,12 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf } from "./error-code.ts";
+import { errorCode } from "./error-code.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
 const pieceBytes = 64 * 1024;
 
-export class NamelessFile {
+export class UnlinkedTempFile {
   readonly #handle: FileHandle;
   readonly #lent = new Set<Promise<void>>();
   readonly #account: TempAccount | undefined;
@@ -26,7 +26,7 @@ export class NamelessFile {
   }
 
   /** `account`: what its bytes are charged to until it is closed. Absent: they are not counted. */
-  static async create(folder: string, account?: TempAccount): Promise<NamelessFile> {
+  static async create(folder: string, account?: TempAccount): Promise<UnlinkedTempFile> {
     const path = join(folder, `spool-${randomUUID()}`);
     const handle = await open(path, "wx+", 0o600).catch((error) => {
       if (!isGone(error)) throw error;
@@ -43,7 +43,7 @@ export class NamelessFile {
         throw error;
       }
     }
-    return new NamelessFile(handle, account);
+    return new UnlinkedTempFile(handle, account);
   }
 
   /**
@@ -104,7 +104,7 @@ export class NamelessFile {
    * uses the path: once the file is closed, the same path may lead to the file of another request. Throws when it is closed
    * already.
    */
-  lend(): () => void {
+  keepOpen(): () => void {
     if (this.#isClosing) throw new Error("A temp file that is closed cannot be lent.");
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#lent.add(promise);
@@ -115,7 +115,7 @@ export class NamelessFile {
   }
 
   /** Its size is what another process has written. */
-  async measure(): Promise<void> {
+  async refreshSize(): Promise<void> {
     const { size } = await this.#handle.stat();
     if (size > this.#size) this.#account?.charge(size - this.#size);
     else this.#account?.release(this.#size - size);
@@ -153,4 +153,4 @@ export class NamelessFile {
 
 const shorter = (): Error => new Error("A spooled file is shorter than what was written.");
 
-const isGone = (error: unknown): boolean => codeOf(error) === "ENOENT";
+const isGone = (error: unknown): boolean => errorCode(error) === "ENOENT";

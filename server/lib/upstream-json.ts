@@ -3,7 +3,7 @@
  * time, and all around it can still be read.
  */
 import { GatewayError } from "./gateway-error.ts";
-import { type FilterBounds, JsonFilter, JsonScan, mayBeDeep } from "./json-scan.ts";
+import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "./json-scan.ts";
 
 /** No API has more than a dozen levels. */
 export const maxJsonDepth = 64;
@@ -31,7 +31,7 @@ const sliceLength = 128 * 1024;
 
 /** As JSON.parse, with null in the place of what is nested too deep. Yields to other requests while it scans. */
 export async function parseUpstreamJson(text: string): Promise<unknown> {
-  if (!mayBeDeep(text, maxJsonDepth)) return JSON.parse(text);
+  if (!mayExceedDepth(text, maxJsonDepth)) return JSON.parse(text);
   const filter = new JsonFilter(depthAlone);
   const bytes = Buffer.from(text);
   const kept: Uint8Array[] = [];

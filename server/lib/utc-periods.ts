@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 let known: { readonly day: number; readonly names: Readonly<Record<Period, string>> } | undefined;
 
 /** `at`: Unix milliseconds. */
-export function periodsAt(at: number): Readonly<Record<Period, string>> {
+export function periodNames(at: number): Readonly<Record<Period, string>> {
   const day = Math.floor(at / dayMs);
   // A day has many calls, and they all get the same answer.
   if (known?.day !== day) {
@@ -18,7 +18,7 @@ export function periodsAt(at: number): Readonly<Record<Period, string>> {
 }
 
 /** When the one that `at` is in is over. Undefined of all of time. */
-export function endOf(period: Period, at: number): number | undefined {
+export function endOfPeriod(period: Period, at: number): number | undefined {
   if (period === "total") return undefined;
   if (period === "day") return (Math.floor(at / dayMs) + 1) * dayMs;
   const date = new Date(at);

@@ -1,5 +1,5 @@
 /** What comes of it, or undefined when it takes longer than that. */
-export async function orAfter<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, ms, undefined);
   try {

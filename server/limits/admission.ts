@@ -4,8 +4,8 @@
  * skip it.
  */
 import type { Snapshot } from "../config/snapshot.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Signal } from "../lib/signal.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { hungUp } from "../request/deadline.ts";
 import { ConcurrencySlots } from "./concurrency-gate.ts";
@@ -42,7 +42,7 @@ export interface AdmissionRequest {
   readonly route: Route;
   readonly query: LimitedQuery;
   /** The client's signal; read only if the request must wait. */
-  readonly signal: () => Signal;
+  readonly signal: () => AbortSignalLike;
 }
 
 /** Must be released exactly once, however the request ends. */
@@ -214,6 +214,6 @@ function noSlotError({ why, retryAfterMs }: NoSlot, model: string): GatewayError
   return new GatewayError(
     "queue_full",
     `Too many concurrent requests for ${model}: ${reason}. Please try again in ${Math.ceil(retryAfterMs / 1000)}s.`,
-    { retryAfterMs, unsent: true },
+    { retryAfterMs, notSent: true },
   );
 }

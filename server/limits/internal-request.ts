@@ -2,8 +2,9 @@
  * Upstream requests that the gateway makes itself: moderation of prompts and the drift canary. The upstream counts them
  * like client requests, so they count against the target's limits and queue as well.
  */
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Signal } from "../lib/signal.ts";
 import { loadOf } from "../request/request-load.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Admission, SlotRequest } from "./admission.ts";
@@ -16,7 +17,7 @@ export interface InternalRequest {
   /** The key for fair queueing. */
   readonly key: string;
   readonly route: SlotRequest["route"];
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
 }
 
 export interface InternalRequestLimits {
@@ -63,5 +64,5 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
   new GatewayError(
     "target_at_limit",
     `Rate limit reached for ${model} at its upstream. Please try again later.`,
-    { unsent: true, ...(Number.isFinite(waitMs) && { retryAfterMs: waitMs }) },
+    { notSent: true, ...(Number.isFinite(waitMs) && { retryAfterMs: waitMs }) },
   );

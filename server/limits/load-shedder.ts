@@ -94,5 +94,5 @@ export const overloadedError = (): GatewayError =>
   new GatewayError(
     "overloaded",
     "The gateway is overloaded. Please retry your request after a brief delay.",
-    { retryAfterMs: 1000, unsent: true },
+    { retryAfterMs: 1000, notSent: true },
   );

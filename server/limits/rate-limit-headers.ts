@@ -26,13 +26,13 @@ export function rateLimitError(short: Shortage, model: string, place: string): G
     return new GatewayError(
       "larger_than_limit",
       `Request too large for ${on}, Requested ${shown(rate, requested)}. The request must be made smaller in order to run successfully.`,
-      { as: { type } },
+      { overrides: { type } },
     );
   }
   return new GatewayError(
     "rate_limited",
     `Rate limit reached for ${on}, Used ${shown(rate, used)}, Requested ${shown(rate, requested)}. Please try again in ${duration(waitMs)}.`,
-    { as: { type }, retryAfterMs: waitMs },
+    { overrides: { type }, retryAfterMs: waitMs },
   );
 }
 

@@ -49,7 +49,7 @@ export interface RequestOutcome {
 export const reachedUpstream = (
   { attempts, reached }: Trip,
   error: GatewayError | undefined,
-): boolean => attempts > 0 && (reached || !error?.details.unsent);
+): boolean => attempts > 0 && (reached || !error?.details.notSent);
 
 /**
  * Unreported usage stays as estimated, unless nothing can have been generated. The request itself counts, unless it was
@@ -79,4 +79,4 @@ const isGatewayError = ({ definition: row }: GatewayError): boolean =>
 
 /** A client disconnect refunds nothing: the upstream may have completed the request. */
 const mayHaveBeenGenerated = (error: GatewayError): boolean =>
-  mayBeBilled(error) || (error.kind === "client_closed" && !error.details.unsent);
+  mayBeBilled(error) || (error.kind === "client_closed" && !error.details.notSent);

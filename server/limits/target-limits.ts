@@ -5,7 +5,7 @@
 
 import { clampEmbeddingsUsage, clampWholeUsage } from "../ledger/clamp-reported-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { pause } from "../lib/sleep.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Call, Stage } from "../request/stage.ts";
 import type { EmbeddingsResponse, ImageEvent, ImageResponse } from "../upstream/contract.ts";
@@ -87,7 +87,7 @@ async function takeWhenAvailable<Q>(
     const short = take(scopes, demand, clock());
     if (!short) return;
     if (!trip.begun || clock() + short.waitMs > until) throw atLimit(route.id, short.waitMs);
-    await pause(short.waitMs, signal);
+    await sleep(short.waitMs, signal);
   }
 }
 
@@ -97,19 +97,19 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
     ? new GatewayError(
         "target_at_limit",
         `Request too large for ${model}: it is larger than its upstream's limit for a minute.`,
-        { unsent: true },
+        { notSent: true },
       )
     : new GatewayError(
         "target_at_limit",
         `Rate limit reached for ${model} at its upstream. Please try again in ${duration(waitMs)}.`,
-        { unsent: true, retryAfterMs: waitMs },
+        { notSent: true, retryAfterMs: waitMs },
       );
 
 function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown): Demand {
   if (thrown === undefined) return actualDemand(demand, { usage, asked: true, error: undefined });
   // Canceled, or a defect: what was generated is not known.
   if (!(thrown instanceof GatewayError)) return demand;
-  if (thrown.details.unsent) return noDemand;
+  if (thrown.details.notSent) return noDemand;
   return actualDemand(demand, { usage, asked: true, error: thrown });
 }
 

@@ -1,12 +1,12 @@
 /** Takes concurrency slots at once, or queues until they are free, the wait times out, the request is shed or the client disconnects. */
-import type { Signal } from "../lib/signal.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { ConcurrencySlots } from "./concurrency-gate.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 
 export interface SlotWait extends Pick<Waiter, "key" | "gates" | "cost" | "hasStarted"> {
   /** The queue timeout. */
   readonly waitMs: number;
-  readonly signal: () => Signal;
+  readonly signal: () => AbortSignalLike;
   readonly clock: () => number;
 }
 

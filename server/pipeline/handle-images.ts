@@ -5,7 +5,7 @@ import { keepAlive } from "../images/keep-alive.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { releaseAll } from "../lib/release-all.ts";
-import { noScratch } from "../lib/request-temp.ts";
+import { noRequestTemp } from "../lib/request-temp.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import { hungUp } from "../request/deadline.ts";
@@ -37,8 +37,8 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
 
   /** Perhaps it was made already, and perhaps its caller leaves before it is done. */
   async #order(query: Q, route: Route): Promise<Outgoing> {
-    const { kept, onDisconnect, scratch } = this.options;
-    this.scratch = scratch(this.trip.caller?.id ?? "");
+    const { kept, onDisconnect, createTemp } = this.options;
+    this.temp = createTemp(this.trip.caller?.id ?? "");
     const keeping = new Keeping({
       kept,
       incoming: this.incoming,
@@ -57,7 +57,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
       return answered(replayed.body, await this.settle(200), { ...replayed.headers });
     }
     // An image that cannot be stored is refused before it is paid for.
-    this.scratch.ensureRoom();
+    this.temp.ensureRoom();
     return this.go(query, route);
   }
 
@@ -76,7 +76,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     return {
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(now() / 1000),
-      links: links(deadline && this.#keeping?.again(deadline.signal, this.scratch)),
+      links: links(deadline && this.#keeping?.again(deadline.signal, this.temp)),
       target: () => trip.target,
       onDropped: (name) => {
         trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
@@ -142,10 +142,10 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
 
   /** Uploads and temp storage. Safe to call more than once. Never rejects. */
   async #clearFiles(): Promise<void> {
-    const { scratch } = this;
+    const { temp } = this;
     const read = this.#read;
-    if (!read?.dispose && scratch === noScratch) return;
-    await this.#attempt(() => releaseAll([() => read?.dispose?.(), () => scratch.clear()]));
+    if (!read?.dispose && temp === noRequestTemp) return;
+    await this.#attempt(() => releaseAll([() => read?.dispose?.(), () => temp.clear()]));
   }
 
   /** Like `contain`, for a release that takes a while. */

@@ -8,7 +8,7 @@ import { defaultModel } from "../auth/default-model.ts";
 import { resolve } from "../auth/resolve-model.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { noScratch, type Scratch } from "../lib/request-temp.ts";
+import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
@@ -29,7 +29,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   protected route: Route | undefined;
   protected deadline: Deadline | undefined;
   /** Where large things lie until the call is over. */
-  protected scratch: Scratch = noScratch;
+  protected temp: RequestTemp = noRequestTemp;
   readonly #inHand: LoadShedder;
   readonly #send: Answering<Q, A>;
   readonly #started: number;
@@ -136,14 +136,14 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   }
 
   #ask(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
-    const { trip, scratch, incoming, options } = this;
+    const { trip, temp, incoming, options } = this;
     const { operation, kind } = this.endpoint;
     const ms = (route.timeoutMs ?? options.timeoutMs[kind]) - Math.round(waitedMs);
     if (ms <= 0) throw tooLate();
     const deadline = options.startDeadline(this.callerOf(incoming), ms);
     this.deadline = deadline;
     const { signal } = deadline;
-    const answer = this.#send({ operation, query, route, signal, scratch, trip });
+    const answer = this.#send({ operation, query, route, signal, temp, trip });
     return answer instanceof Promise
       ? answer.then((come) => this.handOver(come, query, route))
       : this.handOver(answer, query, route);
@@ -254,15 +254,15 @@ export abstract class Journey<Q extends LimitedQuery, A> {
 /** What was taken for it is given back: it is no fault of its own that it waits. */
 const unasked = (): GatewayError =>
   new GatewayError("over_budget", "The call waits for money.", {
-    as: { retry: "later" },
-    unsent: true,
+    overrides: { retry: "later" },
+    notSent: true,
   });
 
 const tooLate = (): GatewayError =>
   new GatewayError(
     "upstream_timeout",
     "The time for this call was over before there was room for it. Nobody was asked. Please retry your request after a brief delay.",
-    { unsent: true },
+    { notSent: true },
   );
 
 const nothingToSettle: Promise<Settled> = Promise.resolve("settled");

@@ -6,7 +6,7 @@ import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
 import type { LinkStoreFor } from "../images/image-links.ts";
 import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { StartDeadline } from "../request/deadline.ts";
 import type { Trip } from "../request/request-record.ts";
@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly onDefect: (requestId: string, error: unknown) => void;
   readonly startDeadline: StartDeadline;
   /** Request temp storage, charged to an API key's share. */
-  readonly scratch: (keyId: string) => Scratch;
+  readonly createTemp: (keyId: string) => RequestTemp;
   readonly timeoutMs: { readonly embedding: number; readonly image: number };
   /** Whether there is room, within what limits. */
   readonly admission: Admission;

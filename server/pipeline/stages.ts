@@ -137,10 +137,10 @@ export const imageStacks = (
   ];
   return {
     generations: through(stages<GenerationQuery>(), (call) =>
-      reach.generations(call.query, targetOf(call), call.signal, call.scratch),
+      reach.generations(call.query, targetOf(call), call.signal, call.temp),
     ),
     edits: through(stages<EditQuery>(), (call) =>
-      reach.edits(call.query, targetOf(call), call.signal, call.scratch),
+      reach.edits(call.query, targetOf(call), call.signal, call.temp),
     ),
   };
 };

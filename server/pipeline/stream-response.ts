@@ -1,10 +1,10 @@
 /** Answers that leave piece by piece: early failures get a status, silences a heartbeat, the end a ledger row. */
 
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import { unheard } from "../lib/ignore-rejection.ts";
-import type { Streamed } from "../lib/json-stream.ts";
-import type { Signal } from "../lib/signal.ts";
-import { orAfter } from "../lib/with-timeout.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import type { StreamedJson } from "../lib/json-stream.ts";
+import { withTimeout } from "../lib/with-timeout.ts";
 import { hungUp } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Part } from "../request/http-types.ts";
@@ -12,7 +12,7 @@ import { lengthOf } from "../request/response-bodies.ts";
 
 export interface Chunk {
   /** In memory, or read while it leaves. */
-  readonly body: string | Streamed;
+  readonly body: string | StreamedJson;
   /** Perhaps the last: kept back until the next one comes or the row is written. */
   readonly closing: boolean;
 }
@@ -35,16 +35,16 @@ export async function steady(
   const ask = (): Promise<IteratorResult<Chunk>> => {
     const next = iterator.next();
     // It may fail while nobody listens; whoever awaits it still hears of it.
-    unheard(next);
+    ignoreRejection(next);
     return next;
   };
   let next = ask();
-  await orAfter(next, patienceMs);
+  await withTimeout(next, patienceMs);
 
   async function* passOn(): AsyncGenerator<Chunk> {
     try {
       for (;;) {
-        const got = await orAfter(next, heartbeatMs);
+        const got = await withTimeout(next, heartbeatMs);
         if (got === undefined) yield heartbeat;
         else if (got.done) return;
         else {
@@ -54,7 +54,7 @@ export async function steady(
       }
     } finally {
       // Not awaited: a generator that is busy answers only when its upstream lets go.
-      unheard(iterator.return?.());
+      ignoreRejection(iterator.return?.());
     }
   }
   return passOn();
@@ -83,7 +83,7 @@ export interface Ending {
 export async function* settled(
   chunks: AsyncIterable<Chunk>,
   { settle, clear }: Ending,
-  signal: Signal,
+  signal: AbortSignalLike,
 ): AsyncGenerator<Part> {
   let sent = 0;
   let over = false;

@@ -1,9 +1,9 @@
 /** Proofs that a request passed a check. Only `authenticate` makes a `Caller`, and only `resolve` makes a `Route`. */
 import type { Key, Model } from "../config/snapshot.ts";
-import type { Proven } from "../lib/proven.ts";
+import type { Branded } from "../lib/branded.ts";
 
 /** The API key of an authenticated request. */
-export type Caller = Proven<Key, "authenticated">;
+export type Caller = Branded<Key, "authenticated">;
 
 /** A model that the caller may use. */
-export type Route = Proven<Model, "permitted">;
+export type Route = Branded<Model, "permitted">;

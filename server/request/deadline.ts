@@ -1,9 +1,10 @@
 /** One signal for the whole journey: it fires when the caller hangs up or the time is over. */
+
+import { type AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { Cancel, type Signal } from "../lib/signal.ts";
 
 export interface Deadline {
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   /** Must be called when the journey is over, however it went. */
   end(): void;
 }
@@ -15,7 +16,7 @@ export type StartDeadline = (caller: () => AbortSignal, ms: number) => Deadline;
 const tickMs = 50;
 
 class Journey implements Deadline {
-  readonly signal = new Cancel();
+  readonly signal = new AbortSource();
   readonly until: number;
   readonly #ms: number;
   readonly #journeys: Set<Journey>;

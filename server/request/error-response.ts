@@ -1,7 +1,7 @@
 /** The one place where a fault becomes a status, headers and OpenAI's error body. */
 
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Signal } from "../lib/signal.ts";
 import type { Outgoing } from "./http-types.ts";
 
 export type Refusal = Outgoing & { readonly body: string };
@@ -30,7 +30,7 @@ export function refuse(error: GatewayError, once = false): Refusal {
 }
 
 /** Whatever was thrown, as a fault. What is not one already is a defect of ours, unless the journey was aborted. */
-export function toGatewayError(thrown: unknown, signal: Signal | undefined): GatewayError {
+export function toGatewayError(thrown: unknown, signal: AbortSignalLike | undefined): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   if (signal?.aborted && signal.reason instanceof GatewayError) return signal.reason;
   return new GatewayError(

@@ -50,7 +50,7 @@ export interface Leaving {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
   /** The same, where all of it lies in memory. */
-  atHand?(): readonly Uint8Array[] | undefined;
+  chunksInMemory?(): readonly Uint8Array[] | undefined;
   /** Called once: it has left to the last byte, or the caller has left before. */
   close(complete: boolean): Promise<void>;
 }

@@ -1,9 +1,9 @@
 /** The shapes that the body of an answer has. */
-import type { Streamed } from "../lib/json-stream.ts";
+import type { StreamedJson } from "../lib/json-stream.ts";
 import type { Parts } from "./http-types.ts";
 import type { Body } from "./operation.ts";
 
-export const isStreamed = (body: Body): body is Streamed =>
+export const isStreamed = (body: Body): body is StreamedJson =>
   typeof body === "object" && "open" in body;
 
 export const isInParts = (body: Body): body is Parts => Array.isArray(body);

@@ -1,6 +1,7 @@
 /** What happens between a question and an upstream is a chain of stages, listed in `stack.ts`. */
-import type { Scratch } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Route } from "./caller.ts";
 import type { Operation } from "./operation.ts";
@@ -12,9 +13,9 @@ export interface Call<Q> {
   readonly route: Route;
   /** Where to, once a stage has chosen. */
   readonly target?: Target;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   /** Where large things lie until the call is over. */
-  readonly scratch: Scratch;
+  readonly temp: RequestTemp;
   readonly trip: Trip;
   /** Of one attempt at a target that has limits: how it stood in line here, which says nothing about the target. */
   readonly stood?: Stood;

@@ -1,5 +1,5 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
-import type { Signal } from "../lib/signal.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { Call, Send } from "../request/stage.ts";
 import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { wasCutOff } from "./hedge.ts";
@@ -28,7 +28,7 @@ export interface Attempt<Q, A> {
     candidate: Candidate,
     modelTargets: ModelTargets,
     size: number,
-    signal: Signal,
+    signal: AbortSignalLike,
     repeated: boolean,
   ): Promise<A>;
   /** Fast path for a model's only target while it is healthy: no clock is read and latency is not recorded. */

@@ -1,8 +1,8 @@
 /** The delay before a retry (backoff). Resolves after `ms`, or rejects with the signal's reason when it aborts. */
-import type { Signal } from "../lib/signal.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { Timers } from "../lib/timers.ts";
 
-export function backoff(ms: number, signal: Signal, timers: Timers): Promise<void> {
+export function backoff(ms: number, signal: AbortSignalLike, timers: Timers): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const leave = (): void => {

@@ -4,8 +4,9 @@
  * target is available the first attempt continues, and availability is polled until one is. A request that is answered
  * in its usual time pays for one timer and nothing else.
  */
+
+import { type AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { Cancel, type Signal } from "../lib/signal.ts";
 import type { Timers } from "../lib/timers.ts";
 
 /** The shortest hedge delay: below this the clock and the event loop are as slow as the upstream. */
@@ -22,7 +23,7 @@ export interface HedgedAttempt<T> {
   timeoutMs(): number;
   /** How long the attempt may continue after another has won, because its outcome is a probe result. 0: it is canceled at once. */
   readonly lingerMs: number;
-  run(signal: Cancel): Promise<T>;
+  run(signal: AbortSource): Promise<T>;
 }
 
 export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
@@ -39,7 +40,7 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   onSettled(runner: R): void;
   /** An attempt was wasted: another one won, or this one failed while another was running. */
   onWasted(error?: unknown): void;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   readonly timers: Timers;
 }
 
@@ -50,7 +51,7 @@ export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
 
 interface RunningAttempt<R> {
   readonly attempt: R;
-  readonly cancel: Cancel;
+  readonly cancel: AbortSource;
   timer: unknown;
   /** It exceeded its timeout and is still running. */
   timedOut: boolean;
@@ -85,7 +86,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #launch(runner: R): RunningAttempt<R> {
     const each: RunningAttempt<R> = {
       attempt: runner,
-      cancel: new Cancel(),
+      cancel: new AbortSource(),
       timer: undefined,
       timedOut: false,
     };
@@ -209,5 +210,5 @@ export const isReplaced = (error: unknown): boolean =>
   error instanceof AttemptTimeout && error.wasReplaced;
 
 /** The attempt was canceled because it exceeded its timeout, and for no other reason. */
-export const wasCutOff = (signal: Signal): boolean =>
+export const wasCutOff = (signal: AbortSignalLike): boolean =>
   signal.aborted && signal.reason instanceof AttemptTimeout;

@@ -32,7 +32,7 @@ const targetSpecificErrors: ReadonlySet<string> = new Set([
 export const mayHaveBeenBilled = (error: unknown): boolean =>
   error instanceof GatewayError &&
   mayBeBilled(error) &&
-  (error.details.paid === true || !error.details.uncharged);
+  (error.details.mayBeCharged === true || !error.details.notCharged);
 
 /**
  * The backoff in milliseconds before the failed targets are tried again. Undefined: the error is not transient, or the
@@ -48,7 +48,7 @@ export function retryDelayMs<Q>(
   // The target may have generated the image already, whatever its error says.
   if (operation !== "embeddings" && !route.retryPaid && mayBeBilled(error)) return undefined;
   const { definition: row, details } = error;
-  if (!row.transient || details.unmade) return undefined;
+  if (!row.transient || details.notExecuted) return undefined;
   const chance = random();
   const told = details.retryAfterMs;
   if (told === undefined) {
@@ -60,7 +60,7 @@ export function retryDelayMs<Q>(
 }
 
 export const isUnsent = (error: unknown): boolean =>
-  error instanceof GatewayError && error.details.unsent === true;
+  error instanceof GatewayError && error.details.notSent === true;
 
 export const errorCodeOf = (error: unknown): string =>
   error instanceof GatewayError ? error.kind : "defect";

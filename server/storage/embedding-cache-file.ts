@@ -5,7 +5,7 @@
  */
 
 import { join } from "node:path";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 import {
   EmbeddingCacheTable,
   type OnCachedVector,
@@ -183,4 +183,4 @@ export class EmbeddingCacheFile {
   }
 }
 
-const isBusy = (error: unknown): boolean => codeOf(error) === "SQLITE_BUSY";
+const isBusy = (error: unknown): boolean => errorCode(error) === "SQLITE_BUSY";

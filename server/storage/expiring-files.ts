@@ -1,7 +1,7 @@
 /** File operations that tolerate missing files, because files expire; and the free disk space. */
 import { type Stats, statfsSync } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 
 /** Undefined where there is none. */
 export const statIfExists = (path: string): Promise<Stats | undefined> =>
@@ -17,5 +17,5 @@ export function diskSpace(folder: string): { freeBytes: number; totalBytes: numb
 export const removeIfExists = (path: string): Promise<boolean> =>
   unlink(path).then(
     () => true,
-    (error: unknown) => codeOf(error) === "ENOENT",
+    (error: unknown) => errorCode(error) === "ENOENT",
   );

@@ -4,7 +4,7 @@
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 import { StoreError } from "./open-database.ts";
 
 /** One that was told to stop a moment ago may still have it. */
@@ -24,7 +24,7 @@ export function lockFolder(folder: string, waitMs = patienceMs): FolderLock {
     db.run("BEGIN EXCLUSIVE");
   } catch (cause) {
     db?.close();
-    if (codeOf(cause) === "SQLITE_BUSY") throw new StoreError(inUse(folder), { cause });
+    if (errorCode(cause) === "SQLITE_BUSY") throw new StoreError(inUse(folder), { cause });
     const words = cause instanceof Error ? cause.message : String(cause);
     throw new StoreError(`${path} cannot be locked: ${words}. It holds nothing: remove it.`, {
       cause,

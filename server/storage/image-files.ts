@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { fromBase64, NotBase64 } from "../lib/base64-stream.ts";
+import { decodeBase64Stream, InvalidBase64 } from "../lib/base64-stream.ts";
 import type { DiskReserve } from "../lib/disk-reserve.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { extensionOf, typeOfExtension } from "../lib/sniff-image.ts";
@@ -16,7 +16,7 @@ export interface ImageFilesOptions {
   readonly maxBytes: number;
   /** The order of all files is held in memory, about 100 bytes each. */
   readonly maxFiles?: number;
-  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -129,7 +129,7 @@ export class ImageFiles implements BlobStore {
     }
     if (isFull()) throw noRoom(this.#files.first, now());
     if (!disk.hasRoom(bytes, "response")) throw noRoom(undefined, now());
-    disk.took(bytes);
+    disk.recordWrite(bytes);
     this.#storedBytes += bytes;
   }
 }
@@ -156,7 +156,7 @@ async function write(path: string, source: BlobSource, expires: number): Promise
     if (source instanceof Uint8Array) append(file, source);
     else {
       const { encoding } = source;
-      const pieces = encoding === "base64" ? fromBase64(source.stream()) : source.stream();
+      const pieces = encoding === "base64" ? decodeBase64Stream(source.stream()) : source.stream();
       for await (const piece of pieces) append(file, piece);
     }
     await file.utimes(expires, expires);
@@ -173,7 +173,7 @@ function append({ fd }: FileHandle, bytes: Uint8Array): void {
 }
 
 const storeError = (cause: unknown): GatewayError =>
-  cause instanceof NotBase64
+  cause instanceof InvalidBase64
     ? new GatewayError(
         "upstream_invalid",
         "The upstream's answer is not usable: its picture is not base64.",

@@ -1,7 +1,7 @@
 /** Checks the SQLite files that are named on its command line, in a process of its own. See `integrity-check.ts`. */
 import { Database } from "bun:sqlite";
 import { constants, setPriority } from "node:os";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { CheckResult } from "./integrity-check.ts";
 
 /** SQLite's words for a file that is not what it should be. Anything else, such as a lock, says nothing about it. */
@@ -17,7 +17,7 @@ function check(path: string): CheckResult {
     return found === "ok" ? {} : { damage: `${path} is damaged: ${found.replace(/\s+/g, " ")}` };
   } catch (error) {
     const reason = `${path}: ${error instanceof Error ? error.message : String(error)}`;
-    return damage.test(codeOf(error))
+    return damage.test(errorCode(error))
       ? { damage: `${path} is damaged: ${reason}` }
       : { failure: reason };
   } finally {

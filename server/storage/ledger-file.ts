@@ -1,7 +1,7 @@
 /** The ledger's SQLite file: rows are written in groups, together with the spend table. */
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
-import type { Spender } from "../lib/budget.ts";
+import type { BudgetOwner } from "../lib/budget.ts";
 import { openDatabase } from "./open-database.ts";
 import { prepareSpendTable, SpendTable, SpendTally } from "./spend-table.ts";
 
@@ -209,7 +209,7 @@ export class LedgerFile {
   }
 
   /** US dollars. `period`: a day, a month or "total", as in `std/utc-periods.ts`. Rows that were taken out count too. */
-  spent(spender: Spender, period: string): number {
+  spent(spender: BudgetOwner, period: string): number {
     return this.#spent.read(spender, period);
   }
 

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 
 const secretBytes = 32;
 
@@ -25,7 +25,7 @@ function settle(draft: string, path: string): void {
     linkSync(draft, path);
   } catch (error) {
     // Some volumes know no second name for a file. There the last one wins.
-    if (codeOf(error) !== "EEXIST") {
+    if (errorCode(error) !== "EEXIST") {
       renameSync(draft, path);
       return;
     }
@@ -37,7 +37,7 @@ function read(path: string): Uint8Array | undefined {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 /** Opens a SQLite file, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 
 /** Worded for the person who runs the gateway. */
 export class StoreError extends Error {
@@ -33,7 +33,7 @@ const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
 function explain(path: string, error: unknown): string {
   const words = error instanceof Error ? error.message : String(error);
   // Never made anew by itself: what is in it may still be rescued.
-  return damage.has(codeOf(error))
+  return damage.has(errorCode(error))
     ? `${path} is damaged or not a database (${words}). Put back a copy of it, or move it away to begin with an empty one.`
     : `${path} cannot be opened: ${words}`;
 }

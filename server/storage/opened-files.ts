@@ -3,7 +3,7 @@
  * process ends; only a stat of the path shows it.
  */
 import { type Stats, statSync } from "node:fs";
-import { codeOf } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-code.ts";
 
 interface Opened {
   readonly path: string;
@@ -73,7 +73,7 @@ function look(path: string): Stats | string | undefined {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
     // A folder of the path is a file now.
-    if (codeOf(error) === "ENOTDIR") return undefined;
+    if (errorCode(error) === "ENOTDIR") return undefined;
     return error instanceof Error ? error.message : String(error);
   }
 }

@@ -7,14 +7,19 @@ import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DiskReserve } from "../lib/disk-reserve.ts";
-import type { AnswerFacts, AnswerShelf, KeptAnswer, Recorder } from "../lib/response-store.ts";
+import type {
+  ResponseMetadata,
+  ResponseStore,
+  ResponseWriter,
+  StoredResponse,
+} from "../lib/response-store.ts";
 import { removeIfExists, statIfExists } from "./expiring-files.ts";
 
 export interface ResponseFilesOptions {
   readonly folder: string;
   readonly ttlMs: number;
   readonly maxBytes: number;
-  readonly disk: Pick<DiskReserve, "hasRoom" | "took">;
+  readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -27,13 +32,13 @@ export class StoreFull extends Error {
   override readonly name = "NoRoom";
 }
 
-interface Entry extends AnswerFacts {
+interface Entry extends ResponseMetadata {
   readonly body: string;
   readonly length: number;
   readonly at: number;
 }
 
-export class ResponseFiles implements AnswerShelf {
+export class ResponseFiles implements ResponseStore {
   readonly #options: ResponseFilesOptions;
   #storedBytes = 0;
 
@@ -43,7 +48,7 @@ export class ResponseFiles implements AnswerShelf {
   }
 
   /** Throws what the disk throws, and NoRoom while it is written. */
-  begin(): Recorder {
+  begin(): ResponseWriter {
     const { folder, maxBytes, disk, now } = this.#options;
     const body = `${randomUUID()}.body`;
     const file = openSync(join(folder, body), "wx", 0o600);
@@ -66,7 +71,7 @@ export class ResponseFiles implements AnswerShelf {
           throw new StoreFull("VEXEL_RESPONSES_MAX_BYTES");
         if (!disk.hasRoom(bytes.length, "response"))
           throw new StoreFull("VEXEL_DISK_RESERVE_BYTES");
-        disk.took(bytes.length);
+        disk.recordWrite(bytes.length);
         for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
         length += bytes.length;
         this.#storedBytes += bytes.length;
@@ -86,7 +91,7 @@ export class ResponseFiles implements AnswerShelf {
   }
 
   /** Undefined when there is none, or no longer. */
-  async find(name: string): Promise<KeptAnswer | undefined> {
+  async find(name: string): Promise<StoredResponse | undefined> {
     const { folder, ttlMs, now } = this.#options;
     const entry = await readEntry(join(folder, `${name}.json`));
     if (!entry || entry.at + ttlMs <= now()) return undefined;

@@ -3,8 +3,8 @@
  * as the ledger rows, so the two always agree, and it stays when old rows are pruned.
  */
 import type { Database, Statement } from "bun:sqlite";
-import type { Spender } from "../lib/budget.ts";
-import { periods, periodsAt } from "../lib/utc-periods.ts";
+import type { BudgetOwner } from "../lib/budget.ts";
+import { periodNames, periods } from "../lib/utc-periods.ts";
 import type { LedgerRow } from "./ledger-file.ts";
 
 const schema = `CREATE TABLE spent (
@@ -49,22 +49,22 @@ const dollarsOf = ({ cost, estimatedCost }: Pick<LedgerRow, "cost" | "estimatedC
   (cost ?? 0) + (estimatedCost ?? 0);
 
 /** Who a row is charged to. A row of an older journal knows of no project. */
-const spendersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): Spender[] => [
+const spendersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
   { scope: "key", id: keyId },
   ...(project ? [{ scope: "project", id: project } as const] : []),
 ];
 
 /** Of rows that are not in the table yet. */
-export function dollarsIn(rows: readonly LedgerRow[], who: Spender, period: string): number {
+export function dollarsIn(rows: readonly LedgerRow[], who: BudgetOwner, period: string): number {
   let sum = 0;
   for (const row of rows) {
     const isTheirs = spendersOf(row).some(({ scope, id }) => scope === who.scope && id === who.id);
-    if (isTheirs && Object.values(periodsAt(row.at)).includes(period)) sum += dollarsOf(row);
+    if (isTheirs && Object.values(periodNames(row.at)).includes(period)) sum += dollarsOf(row);
   }
   return sum;
 }
 
-interface Sum extends Spender {
+interface Sum extends BudgetOwner {
   readonly period: string;
   dollars: number;
 }
@@ -76,7 +76,7 @@ export class SpendTally {
   add(row: LedgerRow): void {
     const dollars = dollarsOf(row);
     if (dollars === 0) return;
-    const names = periodsAt(row.at);
+    const names = periodNames(row.at);
     for (const spender of spendersOf(row)) {
       for (const kind of periods) this.#add(spender, names[kind], dollars);
     }
@@ -86,7 +86,7 @@ export class SpendTally {
     return this.#sums.values();
   }
 
-  #add({ scope, id }: Spender, period: string, dollars: number): void {
+  #add({ scope, id }: BudgetOwner, period: string, dollars: number): void {
     const key = `${scope} ${period} ${id}`;
     const sum = this.#sums.get(key);
     if (sum) sum.dollars += dollars;
@@ -117,7 +117,7 @@ export class SpendTable {
     for (const { scope, id, period, dollars } of sums) this.#add.run(scope, id, period, dollars);
   }
 
-  read({ scope, id }: Spender, period: string): number {
+  read({ scope, id }: BudgetOwner, period: string): number {
     return this.#read.get(scope, id, period)?.dollars ?? 0;
   }
 

@@ -3,9 +3,9 @@
  * key. No network, no clock.
  */
 
-import type { Pieces } from "../lib/chunked-bytes.ts";
+import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import type {
   EditQuery,
   EmbeddingCapabilities,
@@ -48,7 +48,7 @@ export interface UpstreamResponse {
   /** `text` and `bytes` leave out a leading byte order mark, which some servers send. */
   text(maxBytes?: number): Promise<string>;
   /** Synchronous if the response is buffered. */
-  bytes(): Promise<Pieces> | Pieces;
+  bytes(): Promise<ChunkedBytes> | ChunkedBytes;
   /** The body in chunks as they arrive, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }
@@ -81,7 +81,7 @@ export interface ImageRequestContext<Q extends GenerationQuery> {
   readonly query: Q;
   readonly target: Target;
   /** Temp storage for large parts of the response. */
-  readonly scratch: Scratch;
+  readonly temp: RequestTemp;
 }
 
 /** Maps moderation requests for a prompt. */

@@ -1,7 +1,8 @@
 /** Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to an embedded model. */
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
 import type {
   Adapter,
   ErrorContext,
@@ -27,12 +28,12 @@ import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.
 import { createRateLimitObserver, type OnRateLimitExhausted } from "./rate-limit-signal.ts";
 import type { Send } from "./transport/send.ts";
 
-/** `scratch`: temp storage for large parts of a response. */
+/** `temp`: temp storage for large parts of a response. */
 type GenerateImage<Q> = (
   query: Q,
   target: Target,
-  signal: Signal,
-  scratch: Scratch,
+  signal: AbortSignalLike,
+  temp: RequestTemp,
 ) => Promise<ImageResponse>;
 
 export type UpstreamClient = {
@@ -46,7 +47,7 @@ export type UpstreamClient = {
     prompt: string,
     model: string,
     target: Target,
-    signal: Signal,
+    signal: AbortSignalLike,
   ) => Promise<ModerationResult>;
   /** Image capabilities of a target. */
   readonly imageCapabilities: NonNullable<Adapter["imageCapabilities"]>;
@@ -98,7 +99,7 @@ export function createUpstreamClient({
     adapter: Adapter,
     request: UpstreamRequest,
     context: ErrorContext,
-    signal: Signal,
+    signal: AbortSignalLike,
     take: (reply: UpstreamResponse) => A | Promise<A>,
   ): Promise<A> => {
     const { upstream } = context.target;
@@ -124,8 +125,8 @@ export function createUpstreamClient({
     operation: "generations" | "edits",
     query: Q,
     target: Target,
-    signal: Signal,
-    scratch: Scratch,
+    signal: AbortSignalLike,
+    temp: RequestTemp,
   ): Promise<ImageResponse> => {
     const adapter = adapters.get(target.upstream.kind);
     // `operation` decides the type of the query.
@@ -136,12 +137,12 @@ export function createUpstreamClient({
       sendAndRead(adapter, request, context, until, (reply) => reply);
     const read: ReadFirst = async (reply) => {
       try {
-        return await question.fromUpstream(reply, { query, target, scratch });
+        return await question.fromUpstream(reply, { query, target, temp });
       } catch (error) {
         return throwErrorInside(error, reply, adapter, context);
       }
     };
-    return runImageJob({ question, query, target, signal, scratch, ask, read });
+    return runImageJob({ question, query, target, signal, temp, ask, read });
   };
 
   return {
@@ -170,12 +171,12 @@ export function createUpstreamClient({
         return Promise.reject(error);
       }
     },
-    generations: async (query: GenerationQuery, target, signal, scratch) =>
+    generations: async (query: GenerationQuery, target, signal, temp) =>
       engines.get(target.upstream.kind)?.generations?.(query, target, signal) ??
-      generateOverHttp("generations", query, target, signal, scratch),
-    edits: async (query: EditQuery, target, signal, scratch) =>
+      generateOverHttp("generations", query, target, signal, temp),
+    edits: async (query: EditQuery, target, signal, temp) =>
       engines.get(target.upstream.kind)?.edits?.(query, target, signal) ??
-      generateOverHttp("edits", query, target, signal, scratch),
+      generateOverHttp("edits", query, target, signal, temp),
     moderation: (prompt, model, target, signal) => {
       const adapter = adapters.get(target.upstream.kind);
       const question = adapter?.moderations;

@@ -1,11 +1,11 @@
 /** Collects the chunks of an image: in memory when small, spilled to disk when large. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Scratch } from "../lib/request-temp.ts";
-import type { Held } from "../lib/spill-buffer.ts";
-import type { NamelessFile } from "../lib/unlinked-temp-file.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
+import type { SpillBuffer } from "../lib/spill-buffer.ts";
+import type { UnlinkedTempFile } from "../lib/unlinked-temp-file.ts";
 import type { ImageContent } from "./contract.ts";
 
-export type CollectedImage = Extract<ImageContent, { kind: "bytes" | "aside" }>;
+export type CollectedImage = Extract<ImageContent, { kind: "bytes" | "spilled" }>;
 
 /** Images up to this size stay in memory. */
 const shortBytes = 128 * 1024;
@@ -14,11 +14,11 @@ const startBytes = 128;
 
 export async function collectImage(
   pieces: AsyncIterable<Uint8Array>,
-  scratch: Scratch,
+  temp: RequestTemp,
 ): Promise<CollectedImage> {
   const short: Uint8Array[] = [];
   let size = 0;
-  let held: Held | undefined;
+  let held: SpillBuffer | undefined;
   for await (const piece of pieces) {
     size += piece.length;
     // Copied, because a chunk is valid only until the next one is read.
@@ -26,32 +26,32 @@ export async function collectImage(
     else {
       short.push(new Uint8Array(piece));
       if (size <= shortBytes) continue;
-      held = scratch.hold();
+      held = temp.buffer();
       await put(held, short.splice(0));
     }
   }
   return held
-    ? { kind: "aside", aside: await toSpilledImage(held) }
+    ? { kind: "spilled", spilled: await toSpilledImage(held) }
     : { kind: "bytes", bytes: Buffer.concat(short) };
 }
 
 export async function toSpilledImage(
-  file: NamelessFile | Held,
-): Promise<Extract<CollectedImage, { kind: "aside" }>["aside"]> {
+  file: UnlinkedTempFile | SpillBuffer,
+): Promise<Extract<CollectedImage, { kind: "spilled" }>["spilled"]> {
   const { path, size } = file;
   return {
     length: size,
     encoding: "raw",
     start: await file.read(0, Math.min(startBytes, size)),
     ...(path !== undefined && { path }),
-    lend: () => file.lend(),
+    keepOpen: () => file.keepOpen(),
     stream: () => file.stream(),
     bytes: () => file.read(0, size),
-    end: (bytes) => file.read(Math.max(0, size - bytes), Math.min(bytes, size)),
+    tail: (bytes) => file.read(Math.max(0, size - bytes), Math.min(bytes, size)),
   };
 }
 
-async function put(held: Held, pieces: readonly Uint8Array[]): Promise<void> {
+async function put(held: SpillBuffer, pieces: readonly Uint8Array[]): Promise<void> {
   try {
     for (const piece of pieces) await held.append(piece);
   } catch (cause) {

@@ -3,12 +3,12 @@
  * from the same query.
  */
 
-import type { Pieces } from "../lib/chunked-bytes.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
+import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import type { Limits } from "../lib/limits.ts";
 import type { Price } from "../lib/price.ts";
-import type { Aside } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
+import type { SpilledBytes } from "../lib/request-temp.ts";
 import type { TaskType, TaskTypeTable } from "./task-type.ts";
 import type { TokenizerName } from "./tokenizers.ts";
 
@@ -109,7 +109,7 @@ export interface EmbeddingsResponse {
   readonly truncated?: true;
   /** The upstream's response body, if it can be sent to a client unchanged: it names this model and has this encoding. */
   readonly verbatim?: {
-    readonly body: Pieces;
+    readonly body: ChunkedBytes;
     readonly model: string;
     readonly encoding: "float" | "base64";
   };
@@ -166,7 +166,7 @@ export interface FilePart {
   /** A path at which another process of this machine can read it during the request. Absent: it has none. */
   readonly path?: string;
   /** Keeps the file open while another process uses `path`, until the returned function is called. */
-  lend?(): (() => void) | undefined;
+  keepOpen?(): (() => void) | undefined;
   /** Each chunk is valid only until the next one is read. */
   stream(): ReadableStream<Uint8Array>;
   bytes(): Promise<Uint8Array>;
@@ -206,7 +206,7 @@ export interface ImageUsage {
 export type ImageContent =
   | { readonly kind: "base64"; readonly base64: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  | { readonly kind: "aside"; readonly aside: Aside }
+  | { readonly kind: "spilled"; readonly spilled: SpilledBytes }
   | { readonly kind: "url"; readonly url: string };
 
 /** An image whose bytes the gateway has, in memory or on disk. */
@@ -262,13 +262,17 @@ export interface EmbeddedModel {
   readonly embeddings?: (
     query: EmbeddingsQuery,
     target: Target,
-    signal: Signal,
+    signal: AbortSignalLike,
   ) => Promise<EmbeddingsResponse>;
   readonly generations?: (
     query: GenerationQuery,
     target: Target,
-    signal: Signal,
+    signal: AbortSignalLike,
   ) => Promise<ImageResponse>;
-  readonly edits?: (query: EditQuery, target: Target, signal: Signal) => Promise<ImageResponse>;
+  readonly edits?: (
+    query: EditQuery,
+    target: Target,
+    signal: AbortSignalLike,
+  ) => Promise<ImageResponse>;
   close?(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import { Pieces } from "../lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { tooLarge } from "./transport/transport-error.ts";
 
@@ -49,7 +49,11 @@ export async function* decompressing(
 }
 
 /** Decompresses a buffered response. Throws GatewayError, also if it exceeds `max` bytes. */
-export async function decompress(body: Pieces, coding: string, max: number): Promise<Pieces> {
+export async function decompress(
+  body: ChunkedBytes,
+  coding: string,
+  max: number,
+): Promise<ChunkedBytes> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
@@ -60,8 +64,8 @@ export async function decompress(body: Pieces, coding: string, max: number): Pro
     }
     // The stream accepts a truncated zstd body; this function detects it, but has no size limit.
     return coding === "zstd"
-      ? Pieces.of(await Bun.zstdDecompress(body.whole()))
-      : new Pieces(pieces);
+      ? ChunkedBytes.of(await Bun.zstdDecompress(body.toBuffer()))
+      : new ChunkedBytes(pieces);
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
     throw new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
@@ -70,6 +74,6 @@ export async function decompress(body: Pieces, coding: string, max: number): Pro
   }
 }
 
-async function* listed({ list }: Pieces): AsyncGenerator<Uint8Array> {
+async function* listed({ list }: ChunkedBytes): AsyncGenerator<Uint8Array> {
   yield* list;
 }

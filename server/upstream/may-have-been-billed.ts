@@ -3,14 +3,14 @@ import { GatewayError } from "../lib/gateway-error.ts";
 
 /** By the error alone: a request that was never sent, or that reached no such endpoint, is not billed. */
 export function mayBeBilled({ definition: row, details }: GatewayError): boolean {
-  if (details.unsent) return false;
-  return details.paid === true || (row.mayBeBilled === true && !details.unmade);
+  if (details.notSent) return false;
+  return details.mayBeCharged === true || (row.mayBeBilled === true && !details.notExecuted);
 }
 
 /** Marks an error of an upstream that had begun to work: it may bill, whatever the error table says. */
 export const markMayBeBilled = (error: unknown): unknown =>
   error instanceof GatewayError
-    ? new GatewayError(error.kind, error.message, { ...error.details, paid: true })
+    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeCharged: true })
     : error;
 
 /** Errors of the gateway or the client, during which the upstream may have been working. */
@@ -23,4 +23,4 @@ const gatewayErrors: ReadonlySet<string> = new Set([
 
 /** For the last attempt of a request that failed. `attempts`: the number of upstream requests. */
 export const mayHaveBeenBilled = (attempts: number, error: GatewayError): boolean =>
-  attempts > 0 && (mayBeBilled(error) || (gatewayErrors.has(error.kind) && !error.details.unsent));
+  attempts > 0 && (mayBeBilled(error) || (gatewayErrors.has(error.kind) && !error.details.notSent));

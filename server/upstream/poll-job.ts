@@ -1,16 +1,17 @@
 /** Job polling for images: sends the request and, if the upstream returns a pending job, polls until the job is done. */
+
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { unheard } from "../lib/ignore-rejection.ts";
-import type { Scratch } from "../lib/request-temp.ts";
-import type { Signal } from "../lib/signal.ts";
-import { pause } from "../lib/sleep.ts";
+import { ignoreRejection } from "../lib/ignore-rejection.ts";
+import type { RequestTemp } from "../lib/request-temp.ts";
+import { sleep } from "../lib/sleep.ts";
 import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
 
 /** Sends one upstream request with its credentials. Rejects with the mapped error of an error response. */
 export type SendAuthenticated = (
   request: UpstreamRequest,
-  signal: Signal,
+  signal: AbortSignalLike,
 ) => Promise<UpstreamResponse>;
 
 /** Reads the response to the first request. An error in it that came with status 200 is thrown as that error. */
@@ -20,8 +21,8 @@ export interface ImageJob<Q extends GenerationQuery> {
   readonly question: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;
-  readonly signal: Signal;
-  readonly scratch: Scratch;
+  readonly signal: AbortSignalLike;
+  readonly temp: RequestTemp;
   readonly ask: SendAuthenticated;
   readonly read: ReadFirst;
 }
@@ -54,7 +55,7 @@ async function* pollUntilDone<Q extends GenerationQuery>(
   drawing: ImageJob<Q>,
   first: PendingJob,
 ): AsyncGenerator<ImageEvent> {
-  const { question, query, target, signal, scratch, ask } = drawing;
+  const { question, query, target, signal, temp, ask } = drawing;
   let pending = first;
   let waitMs = firstPollMs;
   let failures = 0;
@@ -68,7 +69,7 @@ async function* pollUntilDone<Q extends GenerationQuery>(
         yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
       }
       // After a failed poll, the backoff applies instead of the interval that the upstream requested.
-      await pause((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
+      await sleep((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, maxPollMs);
       if (!pending.poll) throw new GatewayError("internal", "Nobody said how to ask again.");
       let reply: UpstreamResponse;
@@ -80,7 +81,7 @@ async function* pollUntilDone<Q extends GenerationQuery>(
           throw markMayBeBilled(error);
         continue;
       }
-      const next = await question.fromUpstream(reply, { query, target, scratch });
+      const next = await question.fromUpstream(reply, { query, target, temp });
       if (next.kind === "whole") {
         const { cost } = pending;
         yield { type: "whole", reply: cost === undefined ? next : { cost, ...next } };
@@ -100,7 +101,7 @@ function cancelJob<Q extends GenerationQuery>({ ask }: ImageJob<Q>, { cancel }: 
   if (!cancel) return;
   const { signal } = new AbortController();
   // Best effort: the result of the cancel request does not matter.
-  unheard(ask(cancel, signal));
+  ignoreRejection(ask(cancel, signal));
 }
 
 /** Transient errors. They include 404: some upstreams find a job only a moment after they accepted it. */
@@ -115,7 +116,7 @@ const isTransient = (error: unknown): boolean =>
 /** The upstream accepted the job, so it may be billed whatever error a poll ends with. */
 const markMayBeBilled = (error: unknown): unknown =>
   error instanceof GatewayError
-    ? new GatewayError(error.kind, error.message, { ...error.details, paid: true })
+    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeCharged: true })
     : error;
 
 const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
@@ -128,7 +129,7 @@ async function* streamPreviews<Q extends GenerationQuery>(
 ): AsyncGenerator<ImageEvent> {
   let shown = "";
   for (let previews = 0; previews < maxPreviews(query); ) {
-    const done = await Promise.race([asking, pause(firstPollMs * 2, signal).then(() => undefined)]);
+    const done = await Promise.race([asking, sleep(firstPollMs * 2, signal).then(() => undefined)]);
     if (done) break;
     const preview = await ask(watch.toUpstream(query, target), signal)
       .then((reply) => watch.fromUpstream(reply))

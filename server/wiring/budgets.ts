@@ -42,7 +42,7 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
         throw new GatewayError(
           "ledger_unavailable",
           "The gateway cannot read what was spent of a budget. Ask its operator to look at the disk under VEXEL_DATA.",
-          { retryAfterMs: 5000, cause, logged: String(cause) },
+          { retryAfterMs: 5000, cause, logDetail: String(cause) },
         );
       }
     },

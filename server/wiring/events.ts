@@ -7,8 +7,8 @@ import { createEvents, type Emit, type EventsTold } from "../events/events.ts";
 import { createExpiringKeys } from "../events/expiring-keys.ts";
 import { createKeyEvents } from "../events/key-events.ts";
 import { createShow } from "../events/show-events.ts";
+import { type AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { Cancel, type Signal } from "../lib/signal.ts";
 import type { Log } from "../observe/log.ts";
 import type { ShownTarget } from "../routing/show-target.ts";
 import type { Settings } from "../settings.ts";
@@ -102,9 +102,9 @@ export function createEventPath(options: EventPathOptions): EventPath {
 /** Of the answer only the status and one header count, so the rest is not waited for. */
 async function post(
   { version, ...request }: UpstreamRequest & { readonly version: string },
-  signal: Signal,
+  signal: AbortSignalLike,
 ): Promise<{ status: number; retryAfterMs?: number }> {
-  const enough = new Cancel();
+  const enough = new AbortSource();
   const stop = () => enough.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const headers = { ...request.headers, "user-agent": `vexel/${version}` };
@@ -114,7 +114,7 @@ async function post(
     return { status: reply.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const { unsent, logged } = error.details;
+    const { notSent: unsent, logDetail: logged } = error.details;
     const what = unsent ? "it cannot be reached" : "the connection broke";
     throw new Error(logged ? `${what} (${logged})` : what, { cause: error });
   } finally {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createImageFiles } from "../api/image-files.ts";
 import type { Handler } from "../http/listen.ts";
 import { type Held, imageTypeOf } from "../images/image-head.ts";
-import { checkLink, signLink } from "../lib/signed-link.ts";
+import { signLink, verifyLink } from "../lib/signed-link.ts";
 import type { BlobSource } from "../storage/blob-store.ts";
 import { ImageFiles, type ImageFilesOptions } from "../storage/image-files.ts";
 import { openLinkSecret } from "../storage/link-secret.ts";
@@ -40,7 +40,7 @@ export function createImageLinks(options: ImageLinksOptions): ImageLinks {
     },
     handler: createImageFiles({
       store: store,
-      check: (name, search) => checkLink(name, search, secret, now()),
+      check: (name, search) => verifyLink(name, search, secret, now()),
       now,
     }),
     sweep: () => store.sweep(),
@@ -50,9 +50,9 @@ export function createImageLinks(options: ImageLinksOptions): ImageLinks {
 /** Base64 characters that become bytes at a time. A multiple of four. */
 const chunkLength = 256 * 1024;
 
-function sourceOf(image: Held): BlobSource {
+function sourceOf(image: SpillBuffer): BlobSource {
   if (image.kind === "bytes") return image.bytes;
-  if (image.kind === "aside") return image.aside;
+  if (image.kind === "spilled") return image.spilled;
   const { base64 } = image;
   return {
     encoding: "base64",

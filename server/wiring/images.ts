@@ -88,10 +88,10 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: ImageW
   const looks = inspectOnce(darkroom);
   return {
     traits: reach.imageCapabilities,
-    download: (url, target, signal, scratch) =>
-      download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true }),
-    fetchSource: async (url, param, { signal, scratch, key }) => {
-      const picture = await download(url, { signal, scratch, blame: { param } });
+    download: (url, target, signal, temp) =>
+      download(url, { signal, temp, blame: "upstream", trusted: ownHosts(target), svg: true }),
+    fetchSource: async (url, param, { signal, temp, key }) => {
+      const picture = await download(url, { signal, temp, blame: { param } });
       const seen = await checkImage(picture, param, { imageWorker: darkroom, key }, signal);
       if (param.startsWith("mask")) checkMask(seen, undefined, param);
       const file = toFilePart(picture, { field: param, filename: "image" }, seen.type);
@@ -100,23 +100,19 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: ImageW
     },
     inspect: (file, { signal, key }) => looks.inspect(file, signal, undefined, key),
     isPrivate,
-    convert: (picture, to, { signal, scratch, key }) =>
-      darkroom.convert(picture, to, signal, scratch, key),
-    convertFile: async (file, to, { signal, scratch, key }) =>
-      toFilePart(
-        await darkroom.convert(file, to, signal, scratch, key),
-        file,
-        `image/${to.format}`,
-      ),
-    convertMask: async (mask, to, { signal, scratch, key }) =>
-      toFilePart(await darkroom.mask(mask, to, signal, scratch, key), mask, "image/png"),
+    convert: (picture, to, { signal, temp, key }) =>
+      darkroom.convert(picture, to, signal, temp, key),
+    convertFile: async (file, to, { signal, temp, key }) =>
+      toFilePart(await darkroom.convert(file, to, signal, temp, key), file, `image/${to.format}`),
+    convertMask: async (mask, to, { signal, temp, key }) =>
+      toFilePart(await darkroom.mask(mask, to, signal, temp, key), mask, "image/png"),
     checkEdit: async (query, call) => {
-      const { signal, scratch, route } = call;
+      const { signal, temp, route } = call;
       const reads = route.targets.flatMap(
         (target) => reach.imageCapabilities(target, "edits").edits?.reads ?? [],
       );
       const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
-      const rules = { imageWorker: looks, scratch, reads, maxBytes, key: keyOf(call) };
+      const rules = { imageWorker: looks, temp, reads, maxBytes, key: keyOf(call) };
       const checked = await checkEdit(query, rules, signal);
       return checked.query;
     },
@@ -132,8 +128,8 @@ function fetchSoon(settings: Settings): LinkTools["download"] {
     timeoutMs: Math.min(soonMs, settings.VEXEL_DOWNLOAD_TIMEOUT * 1000),
     trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
   });
-  return (url, target, signal, scratch) =>
-    download(url, { signal, scratch, blame: "upstream", trusted: ownHosts(target), svg: true });
+  return (url, target, signal, temp) =>
+    download(url, { signal, temp, blame: "upstream", trusted: ownHosts(target), svg: true });
 }
 
 const hostsIn = (list: string): string[] =>

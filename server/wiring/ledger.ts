@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Emit } from "../events/events.ts";
 import { Ledger } from "../ledger/ledger.ts";
-import type { Spender } from "../lib/budget.ts";
+import type { BudgetOwner } from "../lib/budget.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import { startIntegrityCheck } from "../storage/integrity-check.ts";
@@ -24,7 +24,7 @@ export interface LedgerPathOptions {
 export interface LedgerPath {
   readonly ledger: Ledger;
   /** US dollars, rows on their way into the file included. `period`: such as 2026-11-15, 2026-11 or total. */
-  spent(spender: Spender, period: string): number;
+  spent(spender: BudgetOwner, period: string): number;
   close(): void;
 }
 

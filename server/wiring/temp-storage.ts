@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DiskReserve } from "../lib/disk-reserve.ts";
-import { createScratch, type Scratch } from "../lib/request-temp.ts";
-import { Allowance } from "../lib/spill-buffer.ts";
+import { createRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
+import { MemoryBudget } from "../lib/spill-buffer.ts";
 import { TempStorage } from "../lib/temp-storage.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
@@ -24,7 +24,7 @@ export interface TempPath {
   readonly storage: TempStorage;
   readonly disk: DiskReserve;
   /** For the responses of one request. */
-  scratch(keyId: string): Scratch;
+  createTemp(keyId: string): RequestTemp;
 }
 
 export function createTempPath({ settings, log, clock }: TempPathOptions): TempPath {
@@ -39,12 +39,12 @@ export function createTempPath({ settings, log, clock }: TempPathOptions): TempP
     clock,
   });
   const storage = new TempStorage({ maxBytes: settings.VEXEL_SPOOL_MAX_BYTES, disk });
-  const allowance = new Allowance(memoryBytes);
+  const allowance = new MemoryBudget(memoryBytes);
   return {
     folder,
     storage,
     disk,
-    scratch: (keyId) => createScratch(folder, allowance, storage.account(keyId, "response")),
+    createTemp: (keyId) => createRequestTemp(folder, allowance, storage.account(keyId, "response")),
   };
 }
 

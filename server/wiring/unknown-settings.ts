@@ -1,6 +1,6 @@
 /** Variables that are named like settings and are none: most likely slips, which would otherwise have no effect and no trace. */
 
-import { nearest } from "../lib/nearest.ts";
+import { nearestMatch } from "../lib/edit-distance.ts";
 import { settingsTable } from "../settings.ts";
 
 export interface UnknownSetting {
@@ -32,6 +32,6 @@ export const unknownSettings = (
     .filter((name) => !configuration.includes(name))
     .toSorted()
     .map((name) => {
-      const meant = nearest(name.slice("VEXEL_".length), byEnding.keys());
+      const meant = nearestMatch(name.slice("VEXEL_".length), byEnding.keys());
       return { name, nearest: meant === undefined ? undefined : byEnding.get(meant) };
     });

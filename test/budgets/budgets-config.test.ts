@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { withStoredKeys } from "../../server/config/build-snapshot.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
-import type { Budgeted } from "../../server/lib/budget.ts";
+import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const load = (yaml: string) => {
@@ -39,11 +39,11 @@ keys:
   - { name: shared, key: sk-test-0123456789abcde1, project: web }
   - { name: none, key: sk-test-0123456789abcde2, project: free }
 `);
-  const web: Budgeted = {
+  const web: BudgetedOwner = {
     ...{ scope: "project", id: "web", name: "web" },
     budget: { month: 100, unknownPrice: "allow" },
   };
-  const own: Budgeted = {
+  const own: BudgetedOwner = {
     ...{ scope: "key", id: "file:both", name: "both" },
     budget: { day: 5, total: 0, unknownPrice: "refuse" },
   };

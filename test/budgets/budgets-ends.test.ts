@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
-import { Cancel } from "../../server/lib/signal.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
@@ -21,7 +21,7 @@ const query: GenerationQuery = {
   ...{ model: "painter", prompt: "an otter", stream: false, options: {}, rest: {} },
 };
 const key = budgeted({ day: 10 });
-const nobody = { signal: new Cancel() };
+const nobody = { signal: new AbortSource() };
 
 function house(targets: readonly Target[] = [priced]) {
   const { budgets } = arrange();
@@ -59,22 +59,22 @@ const unpaid: readonly End[] = [
   { fault: "upstream_rejected" },
   { fault: "moderation_blocked" },
   { fault: "insufficient_quota" },
-  { fault: "upstream_unreachable", details: { unsent: true } },
+  { fault: "upstream_unreachable", details: { notSent: true } },
   // The upstream has no such place.
-  { fault: "upstream_error", details: { unmade: true } },
+  { fault: "upstream_error", details: { notExecuted: true } },
 ];
 const perhapsPaid: readonly End[] = [
   { fault: "upstream_unreachable" },
   { fault: "upstream_timeout" },
   { fault: "upstream_error" },
   { fault: "upstream_invalid" },
-  { fault: "upstream_rate_limit", details: { paid: true } },
+  { fault: "upstream_rate_limit", details: { mayBeCharged: true } },
   { fault: "client_closed" },
   { fault: "internal" },
   { fault: "storage_unavailable" },
   // The last fault is harmless, but one before it was not.
   { fault: "upstream_rate_limit", attempts: 2, mayHavePaid: true },
-  { fault: "upstream_unreachable", attempts: 2, details: { unsent: true }, mayHavePaid: true },
+  { fault: "upstream_unreachable", attempts: 2, details: { notSent: true }, mayHavePaid: true },
 ];
 
 function run({ fault, details, attempts = 1, mayHavePaid }: End) {

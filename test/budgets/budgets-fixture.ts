@@ -1,7 +1,7 @@
 /** Budgets without a gateway: what is spent is a map, and what is told a list. */
 
 import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
-import type { Budget, Budgeted, Spender } from "../../server/lib/budget.ts";
+import type { Budget, BudgetedOwner, BudgetOwner } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 
 export const noon = Date.UTC(2026, 10, 15, 12);
@@ -9,9 +9,9 @@ export const dayMs = 86_400_000;
 
 export const budgeted = (
   budget: Partial<Budget>,
-  scope: Budgeted["scope"] = "key",
+  scope: BudgetedOwner["scope"] = "key",
   name = "ci",
-): Budgeted => ({ scope, id: name, name, budget: { unknownPrice: "allow", ...budget } });
+): BudgetedOwner => ({ scope, id: name, name, budget: { unknownPrice: "allow", ...budget } });
 
 export const sure = (dollars: number): Estimate => ({ dollars, certain: true });
 export const unknown: Estimate = { dollars: undefined, certain: false };
@@ -20,7 +20,7 @@ export function arrange(before: Readonly<Record<string, number>> = {}) {
   const told: ThresholdEvent[] = [];
   const read: string[] = [];
   const budgets = createBudgets({
-    spentBefore: ({ scope, id }: Spender, period) => {
+    spentBefore: ({ scope, id }: BudgetOwner, period) => {
       read.push(`${scope} ${id} ${period}`);
       return before[`${scope} ${id} ${period}`] ?? 0;
     },

@@ -3,17 +3,17 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Spender } from "../../server/lib/budget.ts";
+import type { BudgetOwner } from "../../server/lib/budget.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { orphanedJournals } from "../../server/storage/ledger-journal.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { dayMs, noon } from "./budgets-fixture.ts";
 
-const ci: Spender = { scope: "key", id: "file:ci" };
-const web: Spender = { scope: "project", id: "web" };
+const ci: BudgetOwner = { scope: "key", id: "file:ci" };
+const web: BudgetOwner = { scope: "project", id: "web" };
 const open = (folder: string) => new LedgerFile({ folder, maxBytes: 0 });
-const told = (file: LedgerFile, spender: Spender, at = noon): number[] => {
+const told = (file: LedgerFile, spender: BudgetOwner, at = noon): number[] => {
   const day = new Date(at).toISOString().slice(0, 10);
   return [day, day.slice(0, 7), "total"].map((period) => file.spent(spender, period));
 };

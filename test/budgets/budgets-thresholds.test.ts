@@ -1,10 +1,10 @@
 /** People are told when half, four fifths and all of a budget is spent: once in each period. */
 import { expect, test } from "bun:test";
 import type { Budgets } from "../../server/budgets/budgets.ts";
-import type { Budgeted } from "../../server/lib/budget.ts";
+import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { arrange, budgeted, dayMs, noon, refusal, sure } from "./budgets-fixture.ts";
 
-const spend = (budgets: Budgets, key: Budgeted, dollars: number, at = noon): void =>
+const spend = (budgets: Budgets, key: BudgetedOwner, dollars: number, at = noon): void =>
   budgets.reserve([key], sure(dollars), at).settle(dollars);
 
 test("each threshold is told once, with what was spent and of how much", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
-import { Cancel } from "../../server/lib/signal.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
@@ -31,7 +31,7 @@ function house({ waitMs = 5000, max = 100 } = {}) {
   const begin = (charged = key) => {
     const trip = new Trip("req_1", "embeddings", noon);
     trip.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
-    const signal = new Cancel();
+    const signal = new AbortSource();
     const call = { trip, signal, outcome: undefined as unknown };
     const waiting = spending.begin("embeddings", query, route, trip, { signal });
     if (!waiting) call.outcome = "at once";

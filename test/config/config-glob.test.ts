@@ -1,8 +1,8 @@
 /** Globs in a key's `models`: `*` is any run, `?` any one character, and no glob is slow. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { matches } from "../../server/lib/glob.ts";
-import { distance, nearest } from "../../server/lib/nearest.ts";
+import { editDistance, nearestMatch } from "../../server/lib/edit-distance.ts";
+import { matchesGlob } from "../../server/lib/glob.ts";
 
 /** The definition, read out aloud. */
 function reference(glob: readonly string[], text: readonly string[]): boolean {
@@ -14,16 +14,16 @@ function reference(glob: readonly string[], text: readonly string[]): boolean {
 }
 
 test("a glob matches what its definition says", () => {
-  expect(matches("*", "openai/text-embedding-3-small")).toBe(true);
-  expect(matches("text-embedding-*", "text-embedding-3-small")).toBe(true);
-  expect(matches("text-embedding-*", "my-text-embedding-3")).toBe(false);
-  expect(matches("*/bge-m?", "BAAI/bge-m3")).toBe(true);
-  expect(matches("a.c", "abc")).toBe(false);
+  expect(matchesGlob("*", "openai/text-embedding-3-small")).toBe(true);
+  expect(matchesGlob("text-embedding-*", "text-embedding-3-small")).toBe(true);
+  expect(matchesGlob("text-embedding-*", "my-text-embedding-3")).toBe(false);
+  expect(matchesGlob("*/bge-m?", "BAAI/bge-m3")).toBe(true);
+  expect(matchesGlob("a.c", "abc")).toBe(false);
   const letters = fc.array(fc.constantFrom("a", "b", "/", "😀"), { maxLength: 8 });
   const globs = fc.array(fc.constantFrom("a", "b", "/", "😀", "*", "?"), { maxLength: 8 });
   fc.assert(
     fc.property(globs, letters, (glob, text) => {
-      expect(matches(glob.join(""), text.join(""))).toBe(reference(glob, text));
+      expect(matchesGlob(glob.join(""), text.join(""))).toBe(reference(glob, text));
     }),
     { numRuns: 5000 },
   );
@@ -31,20 +31,20 @@ test("a glob matches what its definition says", () => {
 
 test("a glob made to be slow is not", () => {
   const began = performance.now();
-  for (let i = 0; i < 100; i++) matches(`${"*a".repeat(99)}*b`, "a".repeat(200));
+  for (let i = 0; i < 100; i++) matchesGlob(`${"*a".repeat(99)}*b`, "a".repeat(200));
   expect(performance.now() - began).toBeLessThan(500);
 });
 
 test("a suggestion is the nearest candidate, and none when all are far", () => {
-  expect(nearest("apikey", ["id", "apiKey", "kind"])).toBe("apiKey");
-  expect(nearest("opnai", ["azure", "openai"])).toBe("openai");
-  expect(nearest("knid", ["id", "kind"])).toBe("kind");
-  expect(nearest("wat", ["upstreams", "models"])).toBeUndefined();
+  expect(nearestMatch("apikey", ["id", "apiKey", "kind"])).toBe("apiKey");
+  expect(nearestMatch("opnai", ["azure", "openai"])).toBe("openai");
+  expect(nearestMatch("knid", ["id", "kind"])).toBe("kind");
+  expect(nearestMatch("wat", ["upstreams", "models"])).toBeUndefined();
   fc.assert(
     fc.property(fc.string(), fc.string(), (a, b) => {
-      expect(distance(a, b)).toBe(distance(b, a));
-      expect(distance(a, b) === 0).toBe(a === b);
-      expect(distance(a, b)).toBeLessThanOrEqual(Math.max(a.length, b.length));
+      expect(editDistance(a, b)).toBe(editDistance(b, a));
+      expect(editDistance(a, b) === 0).toBe(a === b);
+      expect(editDistance(a, b)).toBeLessThanOrEqual(Math.max(a.length, b.length));
     }),
   );
 });

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
-import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   answerTo,
@@ -89,7 +89,7 @@ describe("calls for a busy target", () => {
     const { call: joined, answer } = upstream.visits[1]!;
     answer({
       ...answerTo(joined),
-      verbatim: { body: Pieces.of(Buffer.from("{}")), model: "m", encoding: "float" },
+      verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "m", encoding: "float" },
     });
     for (const [at, reply] of (await Promise.all(replies)).entries()) {
       expect(reply.vectors).toEqual((inputs[at] ?? []).map((text) => vectorFor(text)));

@@ -7,7 +7,7 @@ import {
   cosine,
   createCanary,
 } from "../../server/embeddings/drift-canary.ts";
-import type { Signal } from "../../server/lib/signal.ts";
+import type { AbortSignalLike } from "../../server/lib/abort-signal.ts";
 import type { Target, Vector } from "../../server/upstream/contract.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { expectVectors, until } from "../faults/faults-fixture.ts";
@@ -34,7 +34,7 @@ function arrange(models: Model[], says: Says, more: Partial<CanaryOptions> = {})
     timeoutMs: 20,
     ...more,
     report: (one) => told.push(one),
-    embed: async (_, { upstream: { id } }, signal: Signal) => {
+    embed: async (_, { upstream: { id } }, signal: AbortSignalLike) => {
       asked.push(id);
       const said = says[id];
       if (said === "nothing") {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { split } from "../../server/embeddings/split.ts";
-import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingCapabilities, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
   answerTo,
@@ -47,7 +47,7 @@ function through(
 describe("a call within the limits", () => {
   const reply: EmbeddingsResponse = {
     vectors: [[1], [2]],
-    verbatim: { body: Pieces.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
+    verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
   };
 
   test("goes on as it is, and so does its answer", async () => {
@@ -174,7 +174,7 @@ describe("a larger call", () => {
 describe("the usage of a call in parts", () => {
   test("is the sum, and the answer is nobody's own words", async () => {
     const verbatim = {
-      body: Pieces.of(Buffer.from("{}")),
+      body: ChunkedBytes.of(Buffer.from("{}")),
       model: "our-model",
       encoding: "float",
     } as const;

@@ -2,10 +2,10 @@
 
 import type { Model } from "../../server/config/snapshot.ts";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
+import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { prove } from "../../server/lib/proven.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
-import { Cancel } from "../../server/lib/signal.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
 import type { Call, Send } from "../../server/request/stage.ts";
@@ -26,7 +26,7 @@ export const targetNamed = (id: string): Target => ({
 });
 
 export const routeTo = (...targets: Target[]): Route =>
-  prove<Model, "permitted">({
+  brand<Model, "permitted">({
     id: "our-model",
     kind: "embedding",
     targets,
@@ -40,7 +40,7 @@ export const traitsOf =
   () => ({ maxItems: 2048, base64: true, tokens: true, taskTypes: "indifferent", ...limits });
 
 /** Knows who still listens to it. */
-export class CountedSignal extends Cancel {
+export class CountedSignal extends AbortSource {
   readonly heard = new Set<() => void>();
 
   override addEventListener(type: "abort", listener: () => void): void {
@@ -71,7 +71,7 @@ export function callFor(
   const [target] = route.targets;
   return {
     operation: "embeddings",
-    scratch: noScratch,
+    temp: noRequestTemp,
     query: {
       model: route.id,
       input: whole,
@@ -147,10 +147,10 @@ export const tooManyTokens = (): GatewayError =>
   new GatewayError("max_tokens_per_request", "Requested too many tokens.");
 
 export const tooLarge = (): GatewayError =>
-  new GatewayError("upstream_rejected", "Payload too large.", { as: { status: 413 } });
+  new GatewayError("upstream_rejected", "Payload too large.", { overrides: { status: 413 } });
 
 export const rejected = (words: string): GatewayError =>
-  new GatewayError("upstream_rejected", words, { as: { status: 400 } });
+  new GatewayError("upstream_rejected", words, { overrides: { status: 400 } });
 
 export const broken = (): GatewayError =>
   new GatewayError("upstream_overloaded", "It answered 503.");

@@ -1,18 +1,18 @@
 /** The memory in which vectors are checked and decoded: large for a large input, and small again after it. */
 import { expect, test } from "bun:test";
-import { checkOnDesk, decodeOnDesk } from "../../server/lib/codec/base64.ts";
-import { deskBytes, deskFor } from "../../server/lib/codec/wasm-memory.ts";
+import { checkInWasm, decodeInWasm } from "../../server/lib/codec/base64.ts";
+import { wasmBuffer, wasmBufferBytes } from "../../server/lib/codec/wasm-memory.ts";
 import { until } from "../http/edge-fixture.ts";
 
 const megabyte = 1024 * 1024;
 
 function decode(numbers: Float32Array): Float32Array {
   const text = Buffer.from(numbers.buffer as ArrayBuffer).toString("base64");
-  deskFor(text.length).write(text, "latin1");
-  expect(checkOnDesk(text.length)).toEqual({ numbers: numbers.length, soundness: "sound" });
-  deskFor(text.length).write(text, "latin1");
-  const bytes = decodeOnDesk(text.length)!;
-  return new Float32Array(new Uint8Array(deskFor(bytes).subarray(0, bytes)).buffer);
+  wasmBuffer(text.length).write(text, "latin1");
+  expect(checkInWasm(text.length)).toEqual({ dimensions: numbers.length, validity: "sound" });
+  wasmBuffer(text.length).write(text, "latin1");
+  const bytes = decodeInWasm(text.length)!;
+  return new Float32Array(new Uint8Array(wasmBuffer(bytes).subarray(0, bytes)).buffer);
 }
 
 const vector = (length: number): Float32Array =>
@@ -21,15 +21,15 @@ const vector = (length: number): Float32Array =>
 test("memory that one huge vector took is given back, and vectors are decoded as before", async () => {
   const usual = vector(3072);
   expect(decode(usual)).toEqual(usual);
-  const before = deskBytes();
+  const before = wasmBufferBytes();
   expect(before).toBeLessThan(megabyte);
   const huge = vector(4 * megabyte);
   expect(decode(huge)).toEqual(huge);
-  expect(deskBytes()).toBeGreaterThan(16 * megabyte);
-  await until(() => deskBytes() < megabyte);
+  expect(wasmBufferBytes()).toBeGreaterThan(16 * megabyte);
+  await until(() => wasmBufferBytes() < megabyte);
   expect(decode(usual)).toEqual(usual);
   // A second time, with the new instance.
   expect(decode(huge)).toEqual(huge);
-  await until(() => deskBytes() < megabyte);
+  await until(() => wasmBufferBytes() < megabyte);
   expect(decode(usual)).toEqual(usual);
 });

@@ -1,7 +1,7 @@
 /** A house with budgets in virtual time: calls begin and end in any order, clocks jump, processes die; and what must hold. */
 import { expect } from "bun:test";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
-import type { Budgeted, Reservation, Spender } from "../../server/lib/budget.ts";
+import type { BudgetedOwner, BudgetOwner, Reservation } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { LedgerRow } from "../../server/storage/ledger-file.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
@@ -20,7 +20,7 @@ export function chance(seed: number): () => number {
 /** Where rows go, and what they say was spent. */
 export interface Books {
   write(row: LedgerRow): void;
-  spent(spender: Spender, period: string): number;
+  spent(spender: BudgetOwner, period: string): number;
 }
 
 /** As simple as can be: every row is looked at, every time. */
@@ -51,7 +51,7 @@ interface Open {
   readonly key: string;
   readonly project: string;
   readonly at: number;
-  readonly charged: readonly Budgeted[];
+  readonly charged: readonly BudgetedOwner[];
   readonly estimate: Estimate;
   readonly reservation: Reservation;
   /** Of each budget, what was seen to be held. */
@@ -93,7 +93,7 @@ export class House {
   begin(
     key: string,
     project: string,
-    charged: readonly Budgeted[],
+    charged: readonly BudgetedOwner[],
     estimate: Estimate,
     at: number,
   ): boolean {
@@ -157,7 +157,7 @@ export class House {
   }
 
   /** What the budgets say is what the rows and the calls under way add up to. */
-  check(charged: readonly Budgeted[], at: number): void {
+  check(charged: readonly BudgetedOwner[], at: number): void {
     for (const budgeted of charged) {
       for (const { period, spent, reserved } of this.#budgets.status(budgeted, at)) {
         const name = periodName(period, at);
@@ -182,7 +182,7 @@ export class House {
     }
   }
 
-  #lines(charged: readonly Budgeted[], at: number) {
+  #lines(charged: readonly BudgetedOwner[], at: number) {
     return charged.flatMap((budgeted) =>
       this.#budgets.status(budgeted, at).map((standing) => {
         const name = `${budgeted.scope} ${budgeted.id} ${periodName(standing.period, at)}`;

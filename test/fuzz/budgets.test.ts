@@ -1,7 +1,7 @@
 /** Budgets hold in any order of things: bursts, clocks that jump, reloads, deaths; thousands of runs, each the same again by its seed. */
 import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
-import type { Budgeted } from "../../server/lib/budget.ts";
+import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
@@ -28,7 +28,7 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
   const random = chance(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const amount = (): number => pick([0.01, 0.03, 0.1, 1 / 3, 1, 2e-8, random() * 2]);
-  const budget = (scope: Budgeted["scope"], id: string): Budgeted => ({
+  const budget = (scope: BudgetedOwner["scope"], id: string): BudgetedOwner => ({
     ...{ scope, id, name: id },
     budget: {
       ...(random() < 0.7 && { day: amount() * 5 }),
@@ -43,7 +43,7 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
     Object.fromEntries(
       Object.entries(homes).map(([key, project]) => [
         key,
-        [budget("key", key), shared[projects.indexOf(project)] as Budgeted],
+        [budget("key", key), shared[projects.indexOf(project)] as BudgetedOwner],
       ]),
     );
   let shared = projects.map((name) => budget("project", name));
@@ -102,7 +102,7 @@ describe("in a simulation", () => {
     for (let seed = 0; seed < 1000 * depth; seed++) {
       const random = chance(seed);
       const house = new House(plainBooks(), 1000);
-      const key: Budgeted = {
+      const key: BudgetedOwner = {
         ...{ scope: "key", id: "k0", name: "k0" },
         budget: { day: 1, month: 3, total: 5, unknownPrice: "allow" },
       };
@@ -134,7 +134,7 @@ describe("in a simulation", () => {
       const random = chance(seed);
       const price = random() + 0.001;
       const house = new House(plainBooks(), 1000);
-      const key: Budgeted = {
+      const key: BudgetedOwner = {
         ...{ scope: "key", id: "k0", name: "k0" },
         budget: { total: price * 10, unknownPrice: "allow" },
       };

@@ -8,11 +8,11 @@ import {
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { quarterTokens } from "../../server/embeddings/share-input-tokens.ts";
 import { Flights } from "../../server/embeddings/single-flight.ts";
-import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
-import { Cancel } from "../../server/lib/signal.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
 import { Trip } from "../../server/request/request-record.ts";
 import type { Call } from "../../server/request/stage.ts";
@@ -29,7 +29,7 @@ export type Form = "base64" | "numbers" | "floats";
 /** A call of the test's own making, as if it had come through the door. */
 export interface Journey {
   readonly call: EmbeddingsCall;
-  readonly cancel: Cancel;
+  readonly cancel: AbortSource;
   readonly outcome: Promise<Outcome>;
   ended: boolean;
 }
@@ -141,12 +141,12 @@ function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
 export function callOf(
   query: EmbeddingsQuery,
   route: Route,
-  signal = new Cancel(),
+  signal = new AbortSource(),
   caller = "key",
 ): EmbeddingsCall {
   const trip = new Trip("request", "embeddings", 0);
   trip.caller = { id: caller } as NonNullable<Trip["caller"]>;
-  return { operation: "embeddings", query, route, signal, scratch: noScratch, trip };
+  return { operation: "embeddings", query, route, signal, temp: noRequestTemp, trip };
 }
 
 export function startMemory(options: VectorMemoryOptions) {
@@ -171,7 +171,7 @@ export function startMemory(options: VectorMemoryOptions) {
         const reply: EmbeddingsResponse = {
           vectors,
           ...(told && { usage: { inputTokens: sumTokens(inputs) } }),
-          verbatim: { body: Pieces.of(Buffer.from("as it came")), model, encoding },
+          verbatim: { body: ChunkedBytes.of(Buffer.from("as it came")), model, encoding },
         };
         Object.assign(question, { state: "answered", reply });
         resolve(reply);
@@ -194,7 +194,7 @@ export function startMemory(options: VectorMemoryOptions) {
     asked,
     pending: () => asked.filter(({ state }) => state === "pending"),
     start: (query: EmbeddingsQuery, route: Route, caller = "key"): Journey => {
-      const cancel = new Cancel();
+      const cancel = new AbortSource();
       const call = callOf(query, route, cancel, caller);
       const outcome = (async () => send(call))().then(
         (reply): Outcome => ({ ok: true, reply }),

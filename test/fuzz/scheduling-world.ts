@@ -266,7 +266,7 @@ export class World {
       case "fails":
         return after(mood.ms, this.random() < mood.share ? () => fail(mood.fault) : answer);
       case "gone":
-        return after(1, () => fail("upstream_unreachable", { unsent: true }));
+        return after(1, () => fail("upstream_unreachable", { notSent: true }));
       case "hangs":
         return { timer: undefined };
       case "limited": {

@@ -210,7 +210,7 @@ describe("when everything is down", () => {
     let count = 0;
     for (const { call, error } of visits) {
       if (paid.has(call.trip)) count++;
-      if (error?.definition.mayBeBilled && !error.details.unsent) paid.add(call.trip);
+      if (error?.definition.mayBeBilled && !error.details.notSent) paid.add(call.trip);
     }
     return count;
   };

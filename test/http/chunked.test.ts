@@ -1,7 +1,7 @@
 /** Chunks are taken apart in one way only, however they are cut on their way. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Chunked } from "../../server/lib/chunked.ts";
+import { ChunkedDecoder } from "../../server/lib/chunked-decoder.ts";
 import { tries } from "../laws/law.ts";
 import { cuts, latin, piecesOf } from "../upstream/http-answer-fixture.ts";
 
@@ -16,7 +16,7 @@ interface Taken {
 
 /** Of what was pushed, the memory is given back at once: nothing of it may still be needed. */
 function take(pieces: readonly Buffer[]): Taken {
-  const chunked = new Chunked(broken);
+  const chunked = new ChunkedDecoder(broken);
   const taken: Buffer[] = [];
   const rest: Buffer[] = [];
   for (const piece of pieces) {
@@ -92,7 +92,7 @@ describe("chunks", () => {
   });
 
   test("of one byte are handed over joined, without an object for each", () => {
-    const chunked = new Chunked(broken);
+    const chunked = new ChunkedDecoder(broken);
     let pieces = 0;
     let bytes = 0;
     chunked.push(latin("1\r\nx\r\n".repeat(50_000)), (piece) => {
@@ -189,7 +189,7 @@ describe("chunk extensions", () => {
   );
 
   test("cannot carry megabytes of framing with a few bytes of body", () => {
-    const chunked = new Chunked(broken);
+    const chunked = new ChunkedDecoder(broken);
     const chunk = latin(`1;${"a".repeat(1000)}\r\nx\r\n`);
     const send = () => chunked.push(chunk, () => undefined);
     for (let at = 0; at < 10; at++) send();
@@ -197,7 +197,7 @@ describe("chunk extensions", () => {
       for (let at = 0; at < 10; at++) send();
     }).toThrow("framing");
     // Extensions that are short beside their chunks may go on forever.
-    const signed = new Chunked(broken);
+    const signed = new ChunkedDecoder(broken);
     const large = latin(`10000;chunk-signature=${"f".repeat(64)}\r\n${"x".repeat(0x10000)}\r\n`);
     for (let at = 0; at < 300; at++) signed.push(large, () => undefined);
   });

@@ -15,7 +15,7 @@ describe("a buffer that is released before the socket has taken it", () => {
     open: async function* () {
       yield* pieces;
     },
-    atHand: () => pieces,
+    chunksInMemory: () => pieces,
     close: async (complete) => void closed.push(complete),
   });
   async function* each(pieces: readonly Uint8Array[]) {
@@ -27,7 +27,7 @@ describe("a buffer that is released before the socket has taken it", () => {
     ["as a body in memory", inMemory, [false]],
     [
       "as a body that is read",
-      (pieces) => ({ ...inMemory(pieces), atHand: () => undefined }),
+      (pieces) => ({ ...inMemory(pieces), chunksInMemory: () => undefined }),
       [false],
     ],
     ["in chunks", each, []],

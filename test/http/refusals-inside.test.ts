@@ -1,6 +1,6 @@
 /** An upstream that says no in an answer with status 200 is understood as if its status had said so. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { Cancel } from "../../server/lib/signal.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { BoundedResponse } from "../../server/upstream/transport/bounded-response.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -114,7 +114,7 @@ test("an answer that came piece by piece can be read again, within the bounds of
     status: 200,
     headers: new Headers(),
     pieces: () => stream,
-    signal: new Cancel(),
+    signal: new AbortSource(),
     maxBytes: 100,
   });
   expect(await reply.json()).toEqual({ error: "no" });

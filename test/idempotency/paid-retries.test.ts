@@ -76,8 +76,10 @@ describe("it tries again by itself", () => {
 test("what was never sent, or came to a place that is none, was not paid for", () => {
   const fault = (details: object) => mayBeBilled(new GatewayError("upstream_error", "no", details));
   expect(fault({})).toBe(true);
-  expect(fault({ unmade: true })).toBe(false);
-  expect(fault({ unsent: true })).toBe(false);
-  expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no", { paid: true }))).toBe(true);
+  expect(fault({ notExecuted: true })).toBe(false);
+  expect(fault({ notSent: true })).toBe(false);
+  expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no", { mayBeCharged: true }))).toBe(
+    true,
+  );
   expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no"))).toBe(false);
 });

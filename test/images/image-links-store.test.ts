@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { toBase64 } from "../../server/lib/json-stream.ts";
-import { createScratch } from "../../server/lib/request-temp.ts";
+import { encodeBase64Stream } from "../../server/lib/json-stream.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { collectImage } from "../../server/upstream/collect-image.ts";
 import { temporaryFolder } from "../harness.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";
@@ -26,14 +26,14 @@ async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint
 const asBase64 = (text: string, length = 1000) => {
   const bytes = Buffer.from(text);
   return {
-    kind: "aside",
-    aside: {
+    kind: "spilled",
+    spilled: {
       encoding: "base64",
       length: bytes.length,
       start: bytes.subarray(0, 128),
       stream: () => inPieces(bytes, length),
       bytes: async () => bytes,
-      end: async (last: number) => bytes.subarray(-last),
+      tail: async (last: number) => bytes.subarray(-last),
     },
   } as const;
 };
@@ -53,11 +53,11 @@ describe("an image is stored from wherever it is", () => {
   test("on disk, as it is", async () => {
     await using desk = linkDesk();
     using folder = temporaryFolder();
-    const scratch = createScratch(folder.path);
-    const picture = await collectImage(inPieces(largePng, 70_000), scratch);
-    expect(picture.kind).toBe("aside");
+    const temp = createRequestTemp(folder.path);
+    const picture = await collectImage(inPieces(largePng, 70_000), temp);
+    expect(picture.kind).toBe("spilled");
     const link = await desk.links.store(picture, desk.url);
-    await scratch.clear();
+    await temp.clear();
     expect(largePng.equals(await served(desk, link))).toBeTrue();
   });
 
@@ -79,7 +79,7 @@ describe("an image is stored from wherever it is", () => {
   test("and what the gateway itself writes as base64 is read back the same", async () => {
     await using desk = linkDesk();
     let text = "";
-    for await (const piece of toBase64(inPieces(largePng, 1001))) text += Buffer.from(piece);
+    for await (const piece of encodeBase64Stream(inPieces(largePng, 1001))) text += Buffer.from(piece);
     const link = await desk.links.store(asBase64(text, 999), desk.url);
     expect(largePng.equals(await served(desk, link))).toBeTrue();
   });
@@ -129,7 +129,7 @@ describe("on disk", () => {
   test("a truncated image is not left behind, and never served", async () => {
     await using desk = linkDesk();
     const broken = {
-      ...asBase64("").aside,
+      ...asBase64("").spilled,
       encoding: "raw",
       start: png,
       length: 5000,
@@ -139,7 +139,7 @@ describe("on disk", () => {
         throw new Error("the disk is gone");
       },
     } as const;
-    const keeping = desk.links.store({ kind: "aside", aside: broken }, desk.url);
+    const keeping = desk.links.store({ kind: "spilled", spilled: broken }, desk.url);
     expect(await faultOf(keeping)).toBe("storage_unavailable");
     expect(kept(desk)).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { checkTruncation } from "../../server/images/check-truncation.ts";
 import { readBytes } from "../../server/images/image-head.ts";
 import { limitImages, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createScratch } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { collectImage } from "../../server/upstream/collect-image.ts";
@@ -15,9 +15,9 @@ import { paint } from "../image-vendors/paint.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
 const folder = temporaryFolder();
-const scratch = createScratch(folder.path);
+const temp = createRequestTemp(folder.path);
 afterAll(async () => {
-  await scratch.clear();
+  await temp.clear();
   folder[Symbol.dispose]();
 });
 
@@ -34,11 +34,11 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** Wherever a picture may lie: in memory or aside, as it is or in base64. */
 async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { kind: "url" }>[]> {
   const answer = JSON.stringify({ b64_json: base64Of(bytes) });
-  const read = (await readDocument(replyOf(answer), scratch)) as { b64_json: unknown };
+  const read = (await readDocument(replyOf(answer), temp)) as { b64_json: unknown };
   return [
     { kind: "bytes", bytes },
     { kind: "base64", base64: base64Of(bytes) },
-    await collectImage(inPieces(bytes), scratch),
+    await collectImage(inPieces(bytes), temp),
     imageContentIn(read.b64_json) as Exclude<ImageContent, { kind: "url" }>,
   ];
 }
@@ -81,16 +81,16 @@ test("a picture in base64 with line breaks in it is read as what it is", async (
 test("of a large picture that is well, no more than its ends is read", async () => {
   const painted = await paint("whole", { ...canvases.large, kind: "png" });
   const [, , , lying] = await everywhere(painted);
-  if (lying?.kind !== "aside") throw new Error("it is large, and should lie aside");
+  if (lying?.kind !== "spilled") throw new Error("it is large, and should lie aside");
   const never = (): never => {
     throw new Error("all of it was read");
   };
-  const { aside } = lying;
-  const { length, encoding, start } = aside;
-  const end = (bytes: number) => aside.end(bytes);
+  const { spilled } = lying;
+  const { length, encoding, start } = spilled;
+  const end = (bytes: number) => spilled.tail(bytes);
   await checkTruncation({
-    kind: "aside",
-    aside: { length, encoding, start, end, stream: never, bytes: never },
+    kind: "spilled",
+    spilled: { length, encoding, start, tail: end, stream: never, bytes: never },
   });
 });
 

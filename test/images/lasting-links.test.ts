@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createLinkStore } from "../../server/images/image-links.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { arrange, drawn, until } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -77,7 +77,7 @@ describe("an upstream's link", () => {
   const again = {
     target: { id: "t" } as unknown as Target,
     signal: new AbortController().signal,
-    scratch: noScratch,
+    temp: noRequestTemp,
   };
   const tools = (bytes: () => Uint8Array) => {
     const fetched: string[] = [];

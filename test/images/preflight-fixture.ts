@@ -8,7 +8,7 @@ import {
   drawn,
   expectFault,
   never,
-  newScratch,
+  newRequestTemp,
   speckled,
   watched,
 } from "../workers/image-worker-fixture.ts";
@@ -38,9 +38,9 @@ export function maskPng(width: number, height: number): Promise<Buffer> {
 export function checker() {
   const processes = watched();
   const darkroom = createImageWorker({ spawn: processes.spawn });
-  const scratch = newScratch();
+  const temp = newRequestTemp();
   const check = (query: EditQuery, rules: Partial<EditRules> = {}) =>
-    checkEdit(query, { imageWorker: darkroom, scratch, ...rules }, never);
+    checkEdit(query, { imageWorker: darkroom, temp, ...rules }, never);
   return {
     darkroom,
     processes,
@@ -51,7 +51,7 @@ export function checker() {
     },
     close: async () => {
       await darkroom.close();
-      await scratch.clear();
+      await temp.clear();
     },
   };
 }

@@ -4,9 +4,9 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { type Ask, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
 import { never } from "../../server/idempotency/idempotent-request.ts";
 import { keepAlive } from "../../server/images/keep-alive.ts";
-import type { AnswerShelf } from "../../server/lib/response-store.ts";
-import { Allowance } from "../../server/lib/spill-buffer.ts";
-import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
+import type { ResponseStore } from "../../server/lib/response-store.ts";
+import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
+import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-gate.ts";
 import type { Outgoing } from "../../server/request/http-types.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
@@ -31,15 +31,15 @@ let edge: Edge;
 let budgetUsed = 0;
 
 beforeAll(() => {
-  const { take, giveBack } = Allowance.prototype;
-  spyOn(Allowance.prototype, "take").mockImplementation(function (this: Allowance, bytes) {
-    const taken = take.call(this, bytes);
+  const { tryTake, release } = MemoryBudget.prototype;
+  spyOn(MemoryBudget.prototype, "tryTake").mockImplementation(function (this: MemoryBudget, bytes) {
+    const taken = tryTake.call(this, bytes);
     if (taken) budgetUsed += bytes;
     return taken;
   });
-  spyOn(Allowance.prototype, "giveBack").mockImplementation(function (this: Allowance, bytes) {
+  spyOn(MemoryBudget.prototype, "release").mockImplementation(function (this: MemoryBudget, bytes) {
     budgetUsed -= bytes;
-    giveBack.call(this, bytes);
+    release.call(this, bytes);
   });
   edge = startEdge({
     // One slot and no queue: a slot that is not released shows in the next request.
@@ -96,9 +96,9 @@ function failLedger(): () => void {
 
 /** Each temp file is closed, and then the system reports an error. */
 function failCleanUp(): void {
-  const { close } = NamelessFile.prototype;
-  const spy = spyOn(NamelessFile.prototype, "close").mockImplementation(async function (
-    this: NamelessFile,
+  const { close } = UnlinkedTempFile.prototype;
+  const spy = spyOn(UnlinkedTempFile.prototype, "close").mockImplementation(async function (
+    this: UnlinkedTempFile,
   ) {
     await close.call(this);
     throw new Error("EIO: i/o error, close");
@@ -308,7 +308,7 @@ test("a release that throws keeps neither the row nor the other releases from ha
 });
 
 test("a file that cannot be removed leaves no concurrent duplicate waiting", async () => {
-  const shelf: AnswerShelf = {
+  const shelf: ResponseStore = {
     begin: () => ({
       append: () => undefined,
       commit: () => Promise.reject(new Error("EIO: i/o error, write")),

@@ -6,8 +6,8 @@ import { createLinkStore } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
-import type { AnswerShelf } from "../../server/lib/response-store.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import type { ResponseStore } from "../../server/lib/response-store.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import type { Endpoint } from "../../server/pipeline/endpoint.ts";
 import { createServe } from "../../server/pipeline/serve.ts";
@@ -36,7 +36,7 @@ const incoming = {
   releaseBody: () => undefined,
 } as unknown as Incoming;
 
-const noShelf: AnswerShelf = {
+const noShelf: ResponseStore = {
   begin: () => {
     throw stuck;
   },
@@ -80,7 +80,7 @@ test.each(outcomes)(
       spending: { begin: () => undefined, end: () => undefined },
       onDisconnect: "cancel",
       keepAliveMs: 0,
-      scratch: () => noScratch,
+      createTemp: () => noRequestTemp,
       kept: new KeptAnswers(noShelf, (error) => defects.push(error)),
       streamTimes: { patienceMs: 1, heartbeatMs: 1 },
       clock: () => 0,

@@ -4,7 +4,7 @@ import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import { verifyImages } from "../../server/images/verify-images.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { ImageAdapter, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import type {
   EmbeddingsQuery,
@@ -82,7 +82,7 @@ export async function readDrawn<Q extends GenerationQuery>(
   query: Q,
   target: Target,
 ): Promise<ImageResponse> {
-  const read = await question.fromUpstream(reply, { query, target, scratch: noScratch });
+  const read = await question.fromUpstream(reply, { query, target, temp: noRequestTemp });
   if (read.kind === "pending") throw new Error("it said that it was not done");
   return read;
 }

@@ -1,7 +1,7 @@
 /** What the laws of the adapters are tried on: targets, queries, files, and answers of every shape. */
 
 import fc from "fast-check";
-import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import {
   adapters,
@@ -241,7 +241,7 @@ export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): Up
     status,
     headers: new Headers({ "content-type": "application/json", ...headers }),
     text: async () => decoded(),
-    bytes: async () => withoutByteOrderMark(Pieces.of(bytes)),
+    bytes: async () => withoutByteOrderMark(ChunkedBytes.of(bytes)),
     json: () => parseJson(decoded()),
     chunks: async function* () {
       let from = 0;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { inspect } from "../../server/embeddings/vector-formats.ts";
-import { Pieces } from "../../server/lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
@@ -150,7 +150,7 @@ describe("an answer passes on as it came", () => {
   const usage = `{"prompt_tokens":5,"total_tokens":5}`;
   const whole = (data: readonly string[], told = usage, more = "") =>
     `{"object":"list",${more}"data":[${data.join(", ")}],"model":"a:b","usage":${told}}`;
-  const read = (text: string) => readEmbeddings(Pieces.of(Buffer.from(text)), query);
+  const read = (text: string) => readEmbeddings(ChunkedBytes.of(Buffer.from(text)), query);
 
   test("where there is nothing in it that was not looked at", () => {
     const text = whole(entries);

@@ -10,8 +10,8 @@ import { remember } from "../../server/embeddings/cache/cache-stage.ts";
 import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
 import { Flights } from "../../server/embeddings/single-flight.ts";
 import { split } from "../../server/embeddings/split.ts";
+import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { prove } from "../../server/lib/proven.ts";
 import type { Route } from "../../server/request/caller.ts";
 import { first, through } from "../../server/request/stage.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
@@ -83,7 +83,7 @@ function arrange({ target, contextual, rest }: Dependent) {
     if (!found) throw new Error("no embeddings");
     return found;
   };
-  const route: Route = prove<Model, "permitted">({
+  const route: Route = brand<Model, "permitted">({
     id: "our-model",
     kind: "embedding",
     targets: [target],

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  type Soundness,
-  soundnessOf,
-  soundnessOfNumbers,
-  soundnessOnDesk,
+  checkNumbers,
+  checkVector,
+  checkVectorInWasm,
+  type VectorValidity,
 } from "../../server/lib/codec/check-vector.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
-import { deskFor } from "../../server/lib/codec/wasm-memory.ts";
+import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
 import { inPieces } from "../pieces.ts";
 import { expectAssembled } from "./assembled.ts";
 import { tries } from "./law.ts";
@@ -16,18 +16,18 @@ import { tries } from "./law.ts";
 test("what is run is what is written", () => expectAssembled("numbers"));
 
 /** After a larger vector that is all wrong, so that what it leaves behind would show. */
-function onDesk(floats: Float32Array): Soundness {
-  deskFor(floats.byteLength + 4096).fill(0xff);
-  deskFor(floats.byteLength).set(
+function onDesk(floats: Float32Array): VectorValidity {
+  wasmBuffer(floats.byteLength + 4096).fill(0xff);
+  wasmBuffer(floats.byteLength).set(
     new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength),
   );
-  return soundnessOnDesk(floats.byteLength);
+  return checkVectorInWasm(floats.byteLength);
 }
 
-const ways: readonly (readonly [string, (floats: Float32Array) => Soundness])[] = [
+const ways: readonly (readonly [string, (floats: Float32Array) => VectorValidity])[] = [
   ["in WebAssembly", onDesk],
-  ["in JavaScript", soundnessOf],
-  ["as numbers", (floats) => soundnessOfNumbers([...floats])],
+  ["in JavaScript", checkVector],
+  ["as numbers", (floats) => checkNumbers([...floats])],
 ];
 
 describe.each(ways)("%s", (_, look) => {
@@ -75,9 +75,9 @@ function strictly(text: string): string | undefined {
 describe("a vector in base64 is read where it lies", () => {
   const read = (text: string, before: number, cuts: readonly number[]) => {
     const bytes = Buffer.from(`${"x".repeat(before)}${text}"`, "latin1");
-    const vector = EncodedVector.in(inPieces(bytes, cuts), before, before + text.length);
+    const vector = EncodedVector.parse(inPieces(bytes, cuts), before, before + text.length);
     if (vector) expect(String(vector)).toBe(text);
-    return vector?.decoded().toString("hex");
+    return vector?.decode().toString("hex");
   };
   const cuts = fc.array(fc.nat(400), { maxLength: 4 });
 
@@ -89,9 +89,9 @@ describe("a vector in base64 is read where it lies", () => {
         const text = Buffer.from(floats.buffer).toString("base64");
         expect(read(text, before, at)).toBe(Buffer.from(floats.buffer).toString("hex"));
         const bytes = Buffer.from(text);
-        const vector = EncodedVector.in(inPieces(bytes, at), 0, bytes.length);
-        expect(vector?.numbers).toBe(floats.length);
-        expect(vector?.soundness).toBe(soundnessOf(floats));
+        const vector = EncodedVector.parse(inPieces(bytes, at), 0, bytes.length);
+        expect(vector?.dimensions).toBe(floats.length);
+        expect(vector?.validity).toBe(checkVector(floats));
       }),
       tries(1000),
     );
@@ -100,7 +100,7 @@ describe("a vector in base64 is read where it lies", () => {
   test("and one number among many that cannot be believed is found, wherever it stands", () => {
     const judged = (floats: Float32Array) => {
       const bytes = Buffer.from(Buffer.from(floats.buffer).toString("base64"));
-      return EncodedVector.in(inPieces(bytes, []), 0, bytes.length)?.soundness;
+      return EncodedVector.parse(inPieces(bytes, []), 0, bytes.length)?.validity;
     };
     const largest = 3.4028234663852886e38;
     for (const length of [1, 2, 3, 4, 5, 11, 12, 13, 47, 48, 49]) {

@@ -1,7 +1,7 @@
 /** An answer that came in pieces is read as if it had come in one. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { Pieces, releaseWhole } from "../../server/lib/chunked-bytes.ts";
+import { ChunkedBytes, releaseUnshared } from "../../server/lib/chunked-bytes.ts";
 import { tries } from "../laws/law.ts";
 import { inPieces } from "../pieces.ts";
 
@@ -17,9 +17,9 @@ describe("bytes in pieces", () => {
         const whole = Buffer.from(text);
         const pieces = inPieces(whole, at);
         expect(pieces.length).toBe(whole.length);
-        expect(pieces.whole().equals(whole)).toBe(true);
+        expect(pieces.toBuffer().equals(whole)).toBe(true);
         // There and back, as whoever looks for something goes.
-        for (const place of places) expect(pieces.byte(place)).toBe(whole[place]);
+        for (const place of places) expect(pieces.byteAt(place)).toBe(whole[place]);
       }),
       tries(1000),
     );
@@ -63,8 +63,8 @@ describe("bytes in pieces", () => {
       piece.copy(own);
       return own;
     });
-    const pieces = new Pieces(list);
-    for (const piece of list) releaseWhole(piece);
+    const pieces = new ChunkedBytes(list);
+    for (const piece of list) releaseUnshared(piece);
     expect(() => pieces.view(10, 20)).toThrow();
     expect(() => pieces.text(99_990, 100_010)).toThrow();
     expect(() => pieces.copy(Buffer.alloc(10), 0, 10, 20)).toThrow();
@@ -72,7 +72,7 @@ describe("bytes in pieces", () => {
 
   test("that share their memory with others are left to them", () => {
     const shared = Buffer.allocUnsafeSlow(100_000).fill("s");
-    releaseWhole(shared.subarray(0, 50_000));
+    releaseUnshared(shared.subarray(0, 50_000));
     expect(shared.toString("latin1", 0, 3)).toBe("sss");
   });
 });

@@ -1,6 +1,6 @@
 /** A pile is worked off from the top, some at a time, and nothing is left running behind. */
 import { describe, expect, test } from "bun:test";
-import { workOff } from "../../server/lib/run-concurrently.ts";
+import { runConcurrently } from "../../server/lib/run-concurrently.ts";
 import { outcomeOf, settled } from "../embeddings/travelling-fixture.ts";
 
 /** Work that ends when told to. */
@@ -24,7 +24,7 @@ function held() {
 describe("a pile of work", () => {
   test("is begun at once, from the top, as much as may run", async () => {
     const { begun, work, end } = held();
-    const done = workOff(["c", "b", "a"], 2, work);
+    const done = runConcurrently(["c", "b", "a"], 2, work);
     expect(begun).toEqual(["a", "b"]);
     await end("b");
     expect(begun).toEqual(["a", "b", "c"]);
@@ -34,13 +34,13 @@ describe("a pile of work", () => {
   });
 
   test("that is empty is done", async () => {
-    await workOff([], 3, () => Promise.reject(new Error("nothing to do")));
+    await runConcurrently([], 3, () => Promise.reject(new Error("nothing to do")));
   });
 
   test("may grow while it is worked off, and what is added runs side by side", async () => {
     const { begun, work, end } = held();
     const pile = ["whole"];
-    const done = workOff(pile, 2, async (item) => {
+    const done = runConcurrently(pile, 2, async (item) => {
       await work(item);
       if (item === "whole") pile.push("right", "left");
     });
@@ -54,7 +54,7 @@ describe("a pile of work", () => {
   test("is left after the first failure, once what was running has ended", async () => {
     const { begun, work, end } = held();
     let over = false;
-    const outcome = outcomeOf(workOff(["d", "c", "b", "a"], 3, work)).finally(() => {
+    const outcome = outcomeOf(runConcurrently(["d", "c", "b", "a"], 3, work)).finally(() => {
       over = true;
     });
     const first = new Error("first");
@@ -68,7 +68,7 @@ describe("a pile of work", () => {
 
   test("may be very high", async () => {
     let sum = 0;
-    await workOff(
+    await runConcurrently(
       Array.from({ length: 100_000 }, () => 1),
       8,
       async (item) => {

@@ -53,7 +53,7 @@ test("a call that waits goes in within one look at those who wait", async () => 
 
 test("a call that came to a place which is none counts as a request, and for nothing else", () => {
   const guess = demandOf(query);
-  const error = new GatewayError("upstream_error", "no", { unmade: true });
+  const error = new GatewayError("upstream_error", "no", { notExecuted: true });
   expect(guess.tokens).toBeGreaterThan(0);
   expect(actualDemand(guess, { usage: undefined, asked: true, error })).toEqual({
     ...{ requests: 1, tokens: 0, images: 0, pixels: 0 },

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
-import { prove } from "../../server/lib/proven.ts";
+import { brand } from "../../server/lib/branded.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -37,7 +37,7 @@ function arrange(first: string) {
     onTargetChange: () => undefined,
   });
   const tableOf = (id: string) =>
-    registry.targetsFor(prove<Model, "permitted">(snapshot.models.get(id)!));
+    registry.targetsFor(brand<Model, "permitted">(snapshot.models.get(id)!));
   return {
     roster: registry,
     tableOf,

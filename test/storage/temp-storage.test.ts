@@ -4,12 +4,12 @@ import { writeFileSync } from "node:fs";
 import { spool } from "../../server/http/spool.ts";
 import { DiskReserve } from "../../server/lib/disk-reserve.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createScratch } from "../../server/lib/request-temp.ts";
-import { Allowance } from "../../server/lib/spill-buffer.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { TempStorage } from "../../server/lib/temp-storage.ts";
 import { temporaryFolder } from "../harness.ts";
 
-const anyDisk = { hasRoom: () => true, took: () => undefined };
+const anyDisk = { hasRoom: () => true, recordWrite: () => undefined };
 const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: anyDisk });
 
 /** Takes one byte after the other until it is refused. */
@@ -93,19 +93,23 @@ test("small uploads stay in memory while there is room for them, and go to disk 
 test("spilled responses are charged to their key, also what a worker wrote, until the request is over", async () => {
   using folder = temporaryFolder();
   const storage = storageOf(1_000_000);
-  const scratch = createScratch(folder.path, new Allowance(1000), storage.account("a", "response"));
-  const held = scratch.hold();
+  const temp = createRequestTemp(
+    folder.path,
+    new MemoryBudget(1000),
+    storage.account("a", "response"),
+  );
+  const held = temp.buffer();
   await held.append(new Uint8Array(900));
   expect(storage.held).toBe(0);
   await held.append(new Uint8Array(900));
   expect(storage.held).toBe(1800);
-  const file = await scratch.file();
+  const file = await temp.file();
   writeFileSync(file.path ?? "", new Uint8Array(5000));
-  await file.measure();
+  await file.refreshSize();
   expect(storage.held).toBe(6800);
   expect(() => file.append(new Uint8Array(900_000))).toThrow(GatewayError);
   expect(storage.held).toBe(6800);
-  await scratch.clear();
+  await temp.clear();
   await file.close().catch(() => undefined);
   expect(storage.held).toBe(0);
 });
@@ -142,12 +146,12 @@ describe("the disk reserve", () => {
     const { disk, state } = diskOf(100_000, 1000);
     for (let times = 0; times < 100; times++) {
       expect(disk.hasRoom(100, "upload")).toBeTrue();
-      disk.took(100);
+      disk.recordWrite(100);
     }
     expect(state.measured).toBe(1);
     // Another program has used the disk, and what was counted since the measurement says so, too.
     state.freeBytes = 1050;
-    disk.took(89_000);
+    disk.recordWrite(89_000);
     expect(disk.hasRoom(100, "upload")).toBeFalse();
     state.now = 1001;
     state.freeBytes = 50_000;

@@ -1,7 +1,7 @@
 /** Pictures by AUTOMATIC1111's web UI: whose previews are shown, and by which checkpoint a picture was drawn. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { automatic1111 } from "../../server/upstream/adapters/automatic1111/automatic1111.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
@@ -47,7 +47,7 @@ const { signal } = new AbortController();
 const draw = (
   send: (request: UpstreamRequest) => Promise<UpstreamResponse>,
   more: Partial<GenerationQuery>,
-) => reachWith(send).generations({ ...query, ...more }, target, signal, noScratch);
+) => reachWith(send).generations({ ...query, ...more }, target, signal, noRequestTemp);
 
 const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
@@ -121,7 +121,7 @@ describe("a checkpoint", () => {
   const drawnBy = async (model: string, name: unknown): Promise<string> => {
     const reach = reachWith(async () => answerOf(["picture"], { sd_model_name: name }));
     const { kind } = await reach
-      .generations(query, { ...target, model }, signal, noScratch)
+      .generations(query, { ...target, model }, signal, noRequestTemp)
       .catch((error) => {
         if (!(error instanceof GatewayError)) throw error;
         return { kind: error.kind };

@@ -1,7 +1,7 @@
 /** Base64 that comes in pieces becomes the bytes it stands for, wherever it is cut; what is none is found out. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { fromBase64, NotBase64 } from "../../server/lib/base64-stream.ts";
+import { decodeBase64Stream, InvalidBase64 } from "../../server/lib/base64-stream.ts";
 import { piecesOf } from "./http-answer-fixture.ts";
 
 /** Each piece is gone when the next comes, and so is what it came from. */
@@ -15,7 +15,7 @@ async function read(text: string, places: readonly number[]): Promise<Buffer> {
     }
   }
   const got: Buffer[] = [];
-  for await (const piece of fromBase64(pieces())) got.push(Buffer.from(piece));
+  for await (const piece of decodeBase64Stream(pieces())) got.push(Buffer.from(piece));
   return Buffer.concat(got);
 }
 
@@ -60,7 +60,7 @@ describe("what is no base64 is found out, wherever it stands", () => {
   ])("%s", async (_, text) => {
     for (const cuts of [[], [64], [1, 2, 3], [400, 404], [402]]) {
       const reading = await read(text, cuts).catch((error: unknown) => error);
-      expect(reading).toBeInstanceOf(NotBase64);
+      expect(reading).toBeInstanceOf(InvalidBase64);
     }
   });
 });

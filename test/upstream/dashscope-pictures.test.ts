@@ -1,6 +1,6 @@
 /** Pictures from Alibaba's Model Studio, where the laws for all vendors do not reach. */
 import { expect, test } from "bun:test";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
 import type { ExtraFields, GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { faultOf } from "../laws/adapter-answers.ts";
@@ -29,7 +29,7 @@ const read = async (model: string, body: object) =>
   adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
     query: query(),
     target: targetOf(model),
-    scratch: noScratch,
+    temp: noRequestTemp,
   });
 
 test("one picture is asked for in so many words: Wan would draw four, and charge for them", () => {

@@ -1,9 +1,9 @@
 /** A made-up Internet: names with addresses of the test's choosing, all of which lead to one server of this machine. */
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
+import { type AbortSignalLike, AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createScratch } from "../../server/lib/request-temp.ts";
-import { Cancel, type Signal } from "../../server/lib/signal.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload, type DownloadCall } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -64,7 +64,7 @@ export function world(options: WorldOptions): World {
     deaf = [],
   } = options;
   const folder = temporaryFolder();
-  const scratch = createScratch(folder.path);
+  const temp = createRequestTemp(folder.path);
   const connected: string[] = [];
   const lookedUp: string[] = [];
   const server = rawServer((asked) => {
@@ -97,10 +97,15 @@ export function world(options: WorldOptions): World {
     connected,
     lookedUp,
     get: (url, call) =>
-      download(url, { signal: new Cancel() as Signal, scratch, blame: "upstream", ...call }),
+      download(url, {
+        signal: new AbortSource() as AbortSignalLike,
+        temp,
+        blame: "upstream",
+        ...call,
+      }),
     [Symbol.asyncDispose]: async () => {
       server[Symbol.dispose]();
-      await scratch.clear();
+      await temp.clear();
       folder[Symbol.dispose]();
     },
   };

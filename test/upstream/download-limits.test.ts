@@ -1,8 +1,8 @@
 /** A picture behind a link is taken if it is one: no more bytes and no more time than there are, and nothing else. */
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { Cancel } from "../../server/lib/signal.ts";
 import { answer, expectFault, fromCaller, largePng, png, world } from "./download-fixture.ts";
 import type { Asked } from "./http-client-fixture.ts";
 
@@ -28,10 +28,10 @@ describe("an image is downloaded completely", () => {
       await using net = world({ serve: (_, path) => say(path === "/large" ? largePng : png) });
       expect(await net.get("http://a.example/small")).toEqual({ kind: "bytes", bytes: png });
       const large = await net.get("http://a.example/large");
-      if (large.kind !== "aside") throw new Error("It is in memory.");
-      expect(large.aside).toMatchObject({ length: largePng.length, encoding: "raw" });
-      expect(Buffer.from(large.aside.start.subarray(0, 8))).toEqual(png.subarray(0, 8));
-      expect(largePng.equals(await large.aside.bytes())).toBeTrue();
+      if (large.kind !== "spilled") throw new Error("It is in memory.");
+      expect(large.spilled).toMatchObject({ length: largePng.length, encoding: "raw" });
+      expect(Buffer.from(large.spilled.start.subarray(0, 8))).toEqual(png.subarray(0, 8));
+      expect(largePng.equals(await large.spilled.bytes())).toBeTrue();
     });
   }
 
@@ -135,7 +135,7 @@ describe("no more time than there is", () => {
 
   test("a call that is given up ends at once, with its own reason", async () => {
     const reason = new GatewayError("client_closed", "The caller hung up.");
-    const signal = new Cancel();
+    const signal = new AbortSource();
     const gone = Promise.withResolvers<void>();
     const serve = ({ socket }: Asked): undefined => {
       socket.on("close", () => gone.resolve());
@@ -164,7 +164,7 @@ describe("only an image is accepted", () => {
       serve: () => answer(body, { headers: { "content-type": "image/png" } }),
     });
     const error = await expectFault(net.get(url), "upstream_invalid", /not a picture in PNG/);
-    expect(error.details.logged).toBe("a.example: not a picture");
+    expect(error.details.logDetail).toBe("a.example: not a picture");
   });
 
   test("an SVG, where one is wanted", async () => {
@@ -219,8 +219,8 @@ describe("an image that an upstream generated", () => {
   test("may have been paid for, whatever became of it", async () => {
     await using net = world({ serve: ({ socket }) => void socket.destroy() });
     const error = await expectFault(net.get(url), "upstream_unreachable", /connection broke/);
-    expect(error.details).toMatchObject({ paid: true });
-    expect(error.details.unsent).toBeUndefined();
+    expect(error.details).toMatchObject({ mayBeCharged: true });
+    expect(error.details.notSent).toBeUndefined();
     expect(net.connected.length).toBe(3);
   });
 });

@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createScratch } from "../../server/lib/request-temp.ts";
-import { Cancel } from "../../server/lib/signal.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -49,7 +49,7 @@ interface Host {
 /** Every address leads to a host with this certificate. */
 function host(certificate: string): Host {
   const asked: string[] = [];
-  const scratch = createScratch(folder.path);
+  const temp = createRequestTemp(folder.path);
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -69,10 +69,10 @@ function host(certificate: string): Host {
         resolve: async () => [publicAddress],
         connect: (options) =>
           Bun.connect({ ...options, hostname: "127.0.0.1", port: server.port ?? 0 }),
-      })(url, { signal: new Cancel(), scratch, blame: "upstream", ...call }),
+      })(url, { signal: new AbortSource(), temp, blame: "upstream", ...call }),
     [Symbol.asyncDispose]: async () => {
       await server.stop(true);
-      await scratch.clear();
+      await temp.clear();
     },
   };
 }
@@ -85,7 +85,7 @@ describe("a host is believed", () => {
     const url = "https://pictures.example/x.png";
     expect(await right.get(url)).toEqual({ kind: "bytes", bytes: png });
     const large = await right.get("https://pictures.example./large");
-    expect(large).toMatchObject({ kind: "aside", aside: { length: largePng.length } });
+    expect(large).toMatchObject({ kind: "spilled", spilled: { length: largePng.length } });
     expect(right.asked).toEqual(["pictures.example", "pictures.example"]);
   });
 
@@ -108,7 +108,7 @@ describe("a host is not believed, and not asked anything", () => {
     await using impostor = host(certificate);
     const url = "https://pictures.example/x.png";
     const error = await expectFault(impostor.get(url, fromCaller, trust), "invalid_value", words);
-    expect(error.details.logged).toBe(`pictures.example: ${code}`);
+    expect(error.details.logDetail).toBe(`pictures.example: ${code}`);
     expect(impostor.asked).toEqual([]);
   });
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { createScratch } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { gemini } from "../../server/upstream/adapters/google/gemini.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import type {
@@ -35,7 +35,7 @@ const sent = (query: GenerationQuery, to = flash): unknown =>
   JSON.parse(gemini.adapter.generations!.toUpstream(query, to).body as string);
 
 const read = async (answer: object, to = flash): Promise<BufferedImageResponse> => {
-  const asked = { query: wish(), target: to, scratch: createScratch(tmpdir()) };
+  const asked = { query: wish(), target: to, temp: createRequestTemp(tmpdir()) };
   const reply = replyOf(JSON.stringify(answer));
   return (await gemini.adapter.generations!.fromUpstream(reply, asked)) as BufferedImageResponse;
 };

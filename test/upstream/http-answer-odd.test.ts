@@ -101,7 +101,7 @@ describe("a head that two readers could understand differently", () => {
     const answer = read(text);
     expect(answer.done).toBe(true);
     expect(answer.reusable).toBe(false);
-    expect(answer.body.whole().toString()).toBe("{}");
+    expect(answer.body.toBuffer().toString()).toBe("{}");
   });
 });
 
@@ -127,7 +127,7 @@ describe("an answer that is too large", () => {
       const text = line === "" ? "a".repeat(100) : `64\r\n${"a".repeat(100)}\r\n0\r\n\r\n`;
       const answer = read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100);
       answer.close();
-      expect(answer.body.whole().toString()).toBe("a".repeat(100));
+      expect(answer.body.toBuffer().toString()).toBe("a".repeat(100));
     }
   });
 
@@ -140,7 +140,7 @@ describe("an answer that is too large", () => {
     expect(heapStats().objectCount - before).toBeLessThan(20_000);
     answer.push(latin("0\r\n\r\n"));
     expect(answer.body.list.length).toBeLessThan(20);
-    expect(answer.body.whole().equals(Buffer.alloc(500_000, "a"))).toBe(true);
+    expect(answer.body.toBuffer().equals(Buffer.alloc(500_000, "a"))).toBe(true);
   });
 });
 
@@ -174,7 +174,7 @@ describe("whatever comes", () => {
       answer.close();
       const { status, done, body: came, coding, headers } = answer;
       return done
-        ? JSON.stringify([status, came.whole().toString("hex"), coding, [...headers]])
+        ? JSON.stringify([status, came.toBuffer().toString("hex"), coding, [...headers]])
         : "cut";
     } catch (error) {
       if (error instanceof InvalidHttpResponse || error instanceof ResponseTooLarge)

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { Cancel } from "../../server/lib/signal.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -70,8 +70,12 @@ describe("a question arrives whole", () => {
   test("without a body as a GET", async () => {
     using server = rawServer(({ socket, head }) => void socket.write(ok(head.slice(0, 3))));
     using client = testClient();
-    const answer = await askPlainly(client.client, { url: server.url, headers: {} }, new Cancel());
-    expect(answer.body.whole().toString()).toBe("GET");
+    const answer = await askPlainly(
+      client.client,
+      { url: server.url, headers: {} },
+      new AbortSource(),
+    );
+    expect(answer.body.toBuffer().toString()).toBe("GET");
     expect(server.asked[0]!.head).not.toContain("content-length");
   });
 
@@ -122,9 +126,9 @@ describe("no request can inject a header or another request", () => {
     using sender = testSender();
     const headers = { authorization: "Bearer a\r\nx: y" };
     const error = await failure(
-      sender.send({ url: server.url, headers, body: "{}" }, new Cancel()),
+      sender.send({ url: server.url, headers, body: "{}" }, new AbortSource()),
     );
-    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
+    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
     expect(server.opened).toBe(0);
   });
 });
@@ -138,7 +142,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
   test("before a connection is needed", async () => {
     using server = rawServer(echo);
     using sender = testSender();
-    const cancel = new Cancel();
+    const cancel = new AbortSource();
     const reason = gone();
     cancel.abort(reason);
     expect(await atOnce(sender.send(request(server.url), cancel))).toBe(reason);
@@ -149,14 +153,14 @@ describe("an aborted request rejects at once, and its connection is not reused",
   test("while the connection is made: it may serve the next, as nothing was sent on it", async () => {
     using server = rawServer(echo);
     using sender = testSender();
-    const cancel = new Cancel();
+    const cancel = new AbortSource();
     const reason = gone();
     const call = sender.send(request(server.url), cancel);
     cancel.abort(reason);
     expect(await atOnce(call)).toBe(reason);
     await until(() => server.opened === 1);
     await Bun.sleep(5);
-    const next = await sender.send({ ...request(server.url), body: "next" }, new Cancel());
+    const next = await sender.send({ ...request(server.url), body: "next" }, new AbortSource());
     expect(await next.text()).toBe("next");
     expect(server.asked.map(({ body }) => body.toString())).toEqual(["next"]);
   });
@@ -173,14 +177,14 @@ describe("an aborted request rejects at once, and its connection is not reused",
     });
     using sender = testSender();
     for (let round = 1; round <= 3; round++) {
-      const cancel = new Cancel();
+      const cancel = new AbortSource();
       const reason = gone();
       const call = sender.send(request(server.url), cancel);
       await until(() => server.asked.length === 2 * round - 1);
       await Bun.sleep(5);
       cancel.abort(reason);
       expect(await atOnce(call)).toBe(reason);
-      const next = await sender.send({ ...request(server.url), body: "next" }, new Cancel());
+      const next = await sender.send({ ...request(server.url), body: "next" }, new AbortSource());
       expect(await next.text()).toBe("next");
       // Only the one of the last call is left.
       await until(() => server.open === 1);
@@ -195,18 +199,18 @@ describe("a call that never left is told as that, so that another upstream may b
     ["there is no such port", "http://[::1]:9/v1"],
   ])("because %s", async (_, url) => {
     using sender = testSender();
-    const error = await failure(sender.send({ url, headers: {}, body: "{}" }, new Cancel()));
-    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
+    const error = await failure(sender.send({ url, headers: {}, body: "{}" }, new AbortSource()));
+    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 
   test("which a connection that broke is not", async () => {
     using server = rawServer(({ socket }) => void socket.resetAndDestroy());
     using sender = testSender();
     const error = await failure(
-      sender.send({ url: server.url, headers: {}, body: "{}" }, new Cancel()),
+      sender.send({ url: server.url, headers: {}, body: "{}" }, new AbortSource()),
     );
     expect(error).toMatchObject({ kind: "upstream_unreachable" });
-    expect((error as GatewayError).details.unsent).toBeUndefined();
+    expect((error as GatewayError).details.notSent).toBeUndefined();
   });
 });
 
@@ -233,14 +237,20 @@ describe("a compressed answer, although none was asked for,", () => {
   const refused = async (coding: string, bytes: Uint8Array, max: number): Promise<Error> => {
     using server = answering(coding, bytes);
     using sender = testSender(max);
-    const reply = await sender.send({ url: server.url, headers: {}, body: "{}" }, new Cancel());
+    const reply = await sender.send(
+      { url: server.url, headers: {}, body: "{}" },
+      new AbortSource(),
+    );
     return failure(reply.text());
   };
 
   test.each(ways)("is read: %s", async (coding, compress) => {
     using server = answering(coding, compress(Buffer.from(text)));
     using sender = testSender();
-    const reply = await sender.send({ url: server.url, headers: {}, body: "{}" }, new Cancel());
+    const reply = await sender.send(
+      { url: server.url, headers: {}, body: "{}" },
+      new AbortSource(),
+    );
     expect(await reply.text()).toBe(text);
   });
 

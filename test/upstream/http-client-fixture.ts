@@ -1,7 +1,7 @@
 /** Servers that say exactly what a test wants, byte for byte, and know their connections. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { Cancel, type Signal } from "../../server/lib/signal.ts";
+import { type AbortSignalLike, AbortSource } from "../../server/lib/abort-signal.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { HttpClient } from "../../server/upstream/transport/http-client.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
@@ -108,7 +108,12 @@ export const echo = ({ socket, body }: Asked): void => void socket.write(ok(body
 export interface TestClient {
   readonly client: HttpClient;
   /** The body of the answer. */
-  ask(url: string, body: string, more?: Partial<UpstreamRequest>, signal?: Cancel): Promise<string>;
+  ask(
+    url: string,
+    body: string,
+    more?: Partial<UpstreamRequest>,
+    signal?: AbortSource,
+  ): Promise<string>;
   [Symbol.dispose](): void;
 }
 
@@ -116,7 +121,7 @@ export interface TestClient {
 export const askPlainly = (
   client: HttpClient,
   request: UpstreamRequest,
-  signal: Signal,
+  signal: AbortSignalLike,
 ): Promise<ResponseParser> =>
   client.ask(
     request,
@@ -134,9 +139,9 @@ export function testClient(
   const client = new HttpClient({ maxAnswerBytes, clock, trust });
   return {
     client,
-    ask: async (url, body, more = {}, signal = new Cancel()) => {
+    ask: async (url, body, more = {}, signal = new AbortSource()) => {
       const answer = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
-      return answer.body.whole().toString();
+      return answer.body.toBuffer().toString();
     },
     [Symbol.dispose]: () => client.close(),
   };

@@ -1,7 +1,7 @@
 /** In a crowd of calls that are cut off, given up and hung up on, everyone gets the own answer or a fault, and nobody's else. */
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { Cancel } from "../../server/lib/signal.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { Connection } from "../../server/upstream/transport/connection.ts";
 import { ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
@@ -75,7 +75,7 @@ describe("a crowd of calls", () => {
     let nonce = 0;
     const one = async (given: Plan): Promise<void> => {
       const body = JSON.stringify({ ...given, nonce: nonce++ } satisfies Question);
-      const cancel = new Cancel();
+      const cancel = new AbortSource();
       const { givesUpAfterMs, once } = given;
       if (givesUpAfterMs !== undefined) setTimeout(() => cancel.abort(new Error()), givesUpAfterMs);
       const outcome = await client.ask(server.url, body, { once }, cancel).then(
@@ -162,7 +162,7 @@ describe("idle connections", () => {
     using server = rawServer(echo);
     const script = `
       import { createSend } from "./server/upstream/transport/send.ts";
-      import { Cancel } from "./server/lib/signal.ts";
+      import { Cancel } from "./server/lib/abort-signal.ts";
       const sender = createSend({ maxAnswerBytes: 1000, clock: () => performance.now(), byFetch: { http: false, https: false } });
       const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new Cancel());
       const replies = await Promise.all([call(), call()]);

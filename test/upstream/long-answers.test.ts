@@ -2,8 +2,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { StreamedText, toBase64, writeJson } from "../../server/lib/json-stream.ts";
-import { createScratch } from "../../server/lib/request-temp.ts";
+import {
+  encodeBase64Stream,
+  StreamedString,
+  stringifyStreamed,
+} from "../../server/lib/json-stream.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { LongText, readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -24,11 +28,11 @@ async function restored(value: unknown): Promise<unknown> {
 }
 
 async function read(text: string, cuts: readonly number[] = []) {
-  const scratch = createScratch(folder.path);
+  const temp = createRequestTemp(folder.path);
   try {
-    return await restored(await readDocument(replyOf(text, { cuts: [...cuts] }), scratch));
+    return await restored(await readDocument(replyOf(text, { cuts: [...cuts] }), temp));
   } finally {
-    await scratch.clear();
+    await temp.clear();
   }
 }
 
@@ -91,13 +95,13 @@ describe("a long answer", () => {
   });
 
   test("holds an image without the prefix of its data URL", async () => {
-    const scratch = createScratch(folder.path);
+    const temp = createRequestTemp(folder.path);
     const text = JSON.stringify({ image: `data:image/png;base64,${long}` });
-    const { image } = (await readDocument(replyOf(text), scratch)) as { image: unknown };
+    const { image } = (await readDocument(replyOf(text), temp)) as { image: unknown };
     const picture = imageContentIn(image);
-    if (picture?.kind !== "aside") throw new Error("it was not put aside");
-    expect(Buffer.from(await picture.aside.bytes()).toString("latin1")).toBe(long);
-    await scratch.clear();
+    if (picture?.kind !== "spilled") throw new Error("it was not put aside");
+    expect(Buffer.from(await picture.spilled.bytes()).toString("latin1")).toBe(long);
+    await temp.clear();
   });
 });
 
@@ -113,11 +117,11 @@ describe("JSON with long texts", () => {
           }
           const texts = files.map((bytes) => {
             const length = Buffer.from(bytes).toString("base64").length;
-            return new StreamedText(length, () => toBase64(pieces(bytes)), {
+            return new StreamedString(length, () => encodeBase64Stream(pieces(bytes)), {
               prefix: "data:;base64,",
             });
           });
-          const body = writeJson({ first: "é", texts });
+          const body = stringifyStreamed({ first: "é", texts });
           if (typeof body === "string") throw new Error("it is not in memory");
           // Twice: an attempt that is made again sends the same.
           for (let again = 0; again < 2; again++) {

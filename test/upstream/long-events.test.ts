@@ -1,9 +1,9 @@
 /** Streams with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { between, StreamedText, writeJson } from "../../server/lib/json-stream.ts";
-import { createScratch } from "../../server/lib/request-temp.ts";
-import { Allowance } from "../../server/lib/spill-buffer.ts";
+import { StreamedString, stringifyStreamed, wrapJson } from "../../server/lib/json-stream.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
+import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
 import { loadedImageIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { readImageStream } from "../../server/upstream/adapters/wire/image-stream.ts";
@@ -27,9 +27,9 @@ async function textOf(value: unknown): Promise<unknown> {
 
 /** The names of the events and what they hold, looked at only when all of them are there. */
 async function read(text: string, cuts: readonly number[] = []) {
-  const scratch = createScratch(folder.path);
+  const temp = createRequestTemp(folder.path);
   try {
-    const events = await Array.fromAsync(readImageStream(cut(text, cuts), scratch));
+    const events = await Array.fromAsync(readImageStream(cut(text, cuts), temp));
     return await Promise.all(
       events.map(async ({ name, payload }) => [
         name,
@@ -41,7 +41,7 @@ async function read(text: string, cuts: readonly number[] = []) {
       ]),
     );
   } finally {
-    await scratch.clear();
+    await temp.clear();
   }
 }
 
@@ -119,10 +119,10 @@ describe("a stream of events", () => {
 
   test("stays what it was for those who read it while more of it comes, and memory becomes disk", async () => {
     // Room for one of three: the others make all of them move to disk.
-    const scratch = createScratch(folder.path, new Allowance(400_000));
+    const temp = createRequestTemp(folder.path, new MemoryBudget(400_000));
     const texts = ["x", "y", "z"].map((sign) => sign.repeat(300_000));
     const written = texts.map((a) => `data: ${JSON.stringify({ a })}\n\n`).join("");
-    const events = readImageStream(cut(written, [70_000, 140_000, 210_000, 500_000]), scratch);
+    const events = readImageStream(cut(written, [70_000, 140_000, 210_000, 500_000]), temp);
     const first = (await events.next()).value?.payload.a as LongText;
     const reading = first.stream()[Symbol.asyncIterator]();
     let got = Buffer.from((await reading.next()).value as Uint8Array).toString();
@@ -134,7 +134,7 @@ describe("a stream of events", () => {
     expect(await Promise.all(others.map(({ value }) => textOf(value?.payload.a)))).toEqual(
       texts.slice(1),
     );
-    await scratch.clear();
+    await temp.clear();
   });
 
   test("has a mark of the byte order at its beginning, or none", async () => {
@@ -142,28 +142,28 @@ describe("a stream of events", () => {
   });
 
   test("holds images without the prefix of their data URL", async () => {
-    const scratch = createScratch(folder.path);
+    const temp = createRequestTemp(folder.path);
     const written = `data: ${JSON.stringify({ image: `data:image/png;base64,${long}` })}\n\n`;
-    const [event] = await Array.fromAsync(readImageStream(cut(written, []), scratch));
+    const [event] = await Array.fromAsync(readImageStream(cut(written, []), temp));
     const picture = loadedImageIn(event?.payload.image);
-    if (picture?.kind !== "aside") throw new Error("it was not put aside");
-    expect(Buffer.from(await picture.aside.bytes()).toString("latin1")).toBe(long);
+    if (picture?.kind !== "spilled") throw new Error("it was not put aside");
+    expect(Buffer.from(await picture.spilled.bytes()).toString("latin1")).toBe(long);
     // In an answer of ours it is what it was.
-    const body = between("data: ", writeJson({ other: event?.payload.image }), "\n\n");
+    const body = wrapJson("data: ", stringifyStreamed({ other: event?.payload.image }), "\n\n");
     if (typeof body === "string") throw new Error("it is not in memory");
     const sent = Buffer.concat(await Array.fromAsync(body.open(), (piece) => Buffer.from(piece)));
     expect(sent.length).toBe(body.length);
     expect(sent.toString()).toBe(`data: {"other":"data:image/png;base64,${long}"}\n\n`);
-    await scratch.clear();
+    await temp.clear();
   });
 });
 
 test("an event in memory is put together at once", () => {
-  expect(between("data: ", writeJson({ a: 1 }), "\n\n")).toBe('data: {"a":1}\n\n');
-  const text = new StreamedText(1, async function* () {
+  expect(wrapJson("data: ", stringifyStreamed({ a: 1 }), "\n\n")).toBe('data: {"a":1}\n\n');
+  const text = new StreamedString(1, async function* () {
     yield Buffer.from("x");
   });
-  expect(between("é", writeJson(text), "")).toMatchObject({ length: 5 });
+  expect(wrapJson("é", stringifyStreamed(text), "")).toMatchObject({ length: 5 });
 });
 
 describe("images of half a megabyte in a stream arrive byte for byte", () => {

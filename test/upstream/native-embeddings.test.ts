@@ -72,7 +72,7 @@ test("an Ollama without the model says who can do what about it", async () => {
   expect(fault.kind).toBe("model_not_found");
   expect(fault.message).toContain("Ask the operator of this gateway to pull it");
   expect(fault.message).not.toContain("all-minilm");
-  expect(fault.details.logged).toBe("ollama pull all-minilm");
+  expect(fault.details.logDetail).toBe("ollama pull all-minilm");
 });
 
 test("a call that was too much at once can be told from one that was wrong", async () => {

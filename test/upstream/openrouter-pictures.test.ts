@@ -1,7 +1,7 @@
 /** Pictures by OpenRouter: what a stream shows and costs, and what went wrong after it had begun. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { openrouter } from "../../server/upstream/adapters/openrouter/openrouter.ts";
 import type { GenerationQuery, ImageEvent, Target } from "../../server/upstream/contract.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
@@ -29,7 +29,7 @@ if (!generations) throw new Error("OpenRouter draws");
 
 async function read(body: string, type: string): Promise<readonly ImageEvent[]> {
   const reply = replyOf(body, { headers: { "content-type": type } });
-  const read = await generations?.fromUpstream(reply, { query, target, scratch: noScratch });
+  const read = await generations?.fromUpstream(reply, { query, target, temp: noRequestTemp });
   if (read?.kind === "whole") return [{ type: "whole", reply: read }];
   if (read?.kind !== "stream") throw new Error("it is not done");
   return Array.fromAsync(read.events);

@@ -1,5 +1,5 @@
 /** What the tests of vendors that take jobs have in common: a question, a place, and answers by hand. */
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Adapter, PendingJob, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type {
   BufferedImageResponse,
@@ -53,7 +53,7 @@ export const read = async (
   (await adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
     query: asked,
     target,
-    scratch: noScratch,
+    temp: noRequestTemp,
   })) as BufferedImageResponse | PendingJob;
 
 export async function bodyOf({ body }: UpstreamRequest): Promise<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 /** Which of Stability's services a model's name means, and how its jobs are asked for. */
 import { describe, expect, test } from "bun:test";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
@@ -73,7 +73,7 @@ describe("a job", () => {
     adapter.edits!.fromUpstream(replyOf(JSON.stringify(body), { status }), {
       query: edit(source),
       target: targetOf("stability", "creative"),
-      scratch: noScratch,
+      temp: noRequestTemp,
     }) as Promise<PendingJob>;
 
   test("is asked for where the key belongs, and not more often than the vendor allows", async () => {

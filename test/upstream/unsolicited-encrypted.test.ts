@@ -3,7 +3,7 @@
  * body in memory or uploaded from disk, with a response that is taken whole or as it comes.
  */
 import { afterAll, describe, expect, test } from "bun:test";
-import { Cancel } from "../../server/lib/signal.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { createSend, needsFetch } from "../../server/upstream/transport/send.ts";
@@ -26,7 +26,7 @@ function testSend(ca = certificate.cert) {
     onUnsolicited: (one) => reported.push(one),
   });
   const ask = async (request: Omit<UpstreamRequest, "headers">): Promise<string> => {
-    const response = await sender.send({ headers: {}, ...request }, new Cancel());
+    const response = await sender.send({ headers: {}, ...request }, new AbortSource());
     return response.text();
   };
   return { ask, reported, [Symbol.dispose]: () => sender.close() };
@@ -101,7 +101,7 @@ describe("a second response to one request is not the response to another", () =
 test("every request that fetch sends over TLS has a connection of its own", async () => {
   using server = rawServer(echo, { tls: certificate });
   const script = `
-    import { Cancel } from "./server/lib/signal.ts";
+    import { Cancel } from "./server/lib/abort-signal.ts";
     import { createSend } from "./server/upstream/transport/send.ts";
     const sender = createSend({
       maxAnswerBytes: 1000,
@@ -152,7 +152,7 @@ describe("a connection over TLS", () => {
       using server = rawServer(echo, { tls });
       using way = testSend(ca);
       const error = await failure(way.ask({ url: server.url, body: "secret" }));
-      expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
+      expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
       expect(server.asked).toEqual([]);
       await until(() => server.open === 0);
     }
@@ -163,7 +163,7 @@ describe("a connection over TLS", () => {
     using way = testSend();
     const url = server.url.replace("http:", "https:");
     const error = await failure(way.ask({ url, body: "a" }));
-    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { unsent: true } });
+    expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 });
 

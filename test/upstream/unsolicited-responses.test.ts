@@ -3,7 +3,7 @@
  * two responses to one request, at once or later, on connections that are kept for the next request.
  */
 import { describe, expect, test } from "bun:test";
-import { Cancel } from "../../server/lib/signal.ts";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { createSend } from "../../server/upstream/transport/send.ts";
 import { until } from "../faults/faults-fixture.ts";
@@ -22,7 +22,7 @@ function testWay(streams: boolean) {
     onUnsolicited: (one) => told.push(one),
   });
   const ask = async (url: string, body: string): Promise<string> => {
-    const reply = await sender.send({ url, headers: {}, body, streams }, new Cancel());
+    const reply = await sender.send({ url, headers: {}, body, streams }, new AbortSource());
     return reply.text();
   };
   return { ask, told, [Symbol.dispose]: () => sender.close() };

@@ -1,8 +1,8 @@
 /** Upstreams whose token must be fetched first: it is fetched once, renewed in time, and never in the way of a call. */
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, verify } from "node:crypto";
+import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { Cancel } from "../../server/lib/signal.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
@@ -82,7 +82,7 @@ function arrange(given: Partial<World> = {}) {
     now: () => world.now,
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
-  const call = (signal = new Cancel(), to = target) => reach.embeddings(query, to, signal);
+  const call = (signal = new AbortSource(), to = target) => reach.embeddings(query, to, signal);
   return { world, asked, sent, call, send, target };
 }
 
@@ -203,7 +203,7 @@ describe("a token service that fails", () => {
       const body = '{"error":"invalid_grant","error_description":"Invalid JWT Signature."}';
       const fault = await outcome(() => replyOf(body, { status }));
       expect(fault.kind).toBe("upstream_credentials");
-      expect(fault.details.unsent).toBe(true);
+      expect(fault.details.notSent).toBe(true);
       expect(fault.message).not.toContain("gserviceaccount");
     }
   });
@@ -217,7 +217,7 @@ describe("a token service that fails", () => {
     ]) {
       const fault = await outcome(reply);
       expect(fault.kind).toBe("upstream_unreachable");
-      expect(fault.details.unsent).toBe(true);
+      expect(fault.details.notSent).toBe(true);
     }
   });
 
@@ -235,7 +235,7 @@ describe("a token service that fails", () => {
   test("does not delay a client that disconnects, and the other requests continue", async () => {
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     const { call, asked } = arrange({ exchange: () => promise });
-    const leaving = new Cancel();
+    const leaving = new AbortSource();
     const [left, stays] = [faultOf(call(leaving)), call()];
     await settle();
     leaving.abort(new GatewayError("client_closed", "gone"));

@@ -1,7 +1,7 @@
 /** Images by Venice and DigitalOcean, where they differ from OpenAI, whose paths they have. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { digitalocean } from "../../server/upstream/adapters/digitalocean.ts";
 import { venice } from "../../server/upstream/adapters/venice/venice.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
@@ -43,7 +43,7 @@ describe("Venice", () => {
         replyOf("\x89PNG\r\n", {
           headers: { "content-type": "image/png", "x-venice-model-id": model },
         }),
-        { query: edit(image), target, scratch: noScratch },
+        { query: edit(image), target, temp: noRequestTemp },
       );
     expect(await by("qwen-image-3-edit")).toMatchObject({ kind: "whole" });
     expect(() => by("firered-image-edit")).toThrow(GatewayError);

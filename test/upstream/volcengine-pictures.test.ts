@@ -1,6 +1,6 @@
 /** Pictures from Seedream, where the laws for all vendors do not reach. */
 import { expect, test } from "bun:test";
-import { noScratch } from "../../server/lib/request-temp.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { volcengine } from "../../server/upstream/adapters/volcengine/volcengine.ts";
 import type {
   ExtraFields,
@@ -36,7 +36,7 @@ async function eventsOf(...events: object[]): Promise<ImageEvent[]> {
   const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
   const reply = await adapter.generations!.fromUpstream(
     replyOf(`${text}data: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } }),
-    { query: query({ stream: true }), target: seedream4, scratch: noScratch },
+    { query: query({ stream: true }), target: seedream4, temp: noRequestTemp },
   );
   return reply.kind === "stream" ? Array.fromAsync(reply.events) : [];
 }

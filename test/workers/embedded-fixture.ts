@@ -62,7 +62,7 @@ export async function expectFault(
   if (!(error instanceof GatewayError)) throw error;
   expect(error.kind, error.message).toBe(fault);
   // What is the operator's to mend is told in the log, and nothing of it to callers.
-  const { logged } = error.details;
+  const { logDetail: logged } = error.details;
   if (words) expect(logged ?? error.message).toMatch(words);
   if (logged !== undefined) expect(error.message).not.toContain("/");
   return error;

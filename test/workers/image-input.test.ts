@@ -71,8 +71,8 @@ test("a file that is shorter than declared is rejected", async () => {
   const path = written("short.png", png.subarray(0, png.length - 1));
   const held = withImageInput(raw(path, 0, png.length), async () => undefined);
   await expect(held).rejects.toBeInstanceOf(UnprocessableImageError);
-  const lend = () => () => undefined;
-  const looking = darkroom.inspect({ ...upload(png), path, lend }, never);
+  const keepOpen = () => () => undefined;
+  const looking = darkroom.inspect({ ...upload(png), path, keepOpen }, never);
   await expectFault(looking, "invalid_image_file", /shorter than it was said to be/);
 });
 

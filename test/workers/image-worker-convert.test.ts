@@ -7,22 +7,22 @@ import {
   drawn,
   inBytes,
   never,
-  newScratch,
+  newRequestTemp,
   pixelsOf,
   speckled,
   speckledPng,
 } from "./image-worker-fixture.ts";
 
 const darkroom = createImageWorker();
-const scratch = newScratch();
+const temp = newRequestTemp();
 afterAll(async () => {
   await darkroom.close();
-  await scratch.clear();
+  await temp.clear();
 });
 
 const converted = async (picture: Sharp | Uint8Array, to: Conversion): Promise<Uint8Array> => {
   const bytes = picture instanceof Uint8Array ? picture : await picture.toBuffer();
-  return bytesIn(await darkroom.convert(inBytes(bytes), to, never, scratch));
+  return bytesIn(await darkroom.convert(inBytes(bytes), to, never, temp));
 };
 
 /** The largest difference of two pictures, in any colour of any pixel. */

@@ -1,8 +1,8 @@
 /** Large images bypass the gateway's memory: the worker reads and writes their files. */
 
 import { describe, expect, test } from "bun:test";
-import { noScratch } from "../../server/lib/request-temp.ts";
-import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
@@ -14,7 +14,7 @@ import {
   folder,
   inBytes,
   never,
-  newScratch,
+  newRequestTemp,
   pixelsOf,
   speckled,
   speckledPng,
@@ -44,25 +44,25 @@ describe("on Linux", () => {
   test("an upload on disk is inspected and converted without being read by the gateway", async () => {
     const seen = watched();
     const room = createImageWorker({ spawn: seen.spawn });
-    const scratch = newScratch();
+    const temp = newRequestTemp();
     const pixels = speckled(400, 300, 4);
     const { part, close } = await spooled(await speckledPng(400, 300));
     if (onLinux) {
       expect((await room.inspect(part, never)).width).toBe(400);
-      const made = await room.convert(part, { format: "png" }, never, scratch);
-      expect(made.kind).toBe("aside");
+      const made = await room.convert(part, { format: "png" }, never, temp);
+      expect(made.kind).toBe("spilled");
       expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(pixels);
       expect(carried(seen.asks)).toBe(0);
     }
     await close();
-    await scratch.clear();
+    await temp.clear();
     await room.close();
   });
 
   test("an image in the base64 of an upstream response is decoded in the worker", async () => {
     const seen = watched();
     const room = createImageWorker({ spawn: seen.spawn });
-    const scratch = newScratch();
+    const temp = newRequestTemp();
     const [first, second] = [await speckledPng(300, 301), await speckledPng(301, 300)];
     const json = JSON.stringify({
       data: [
@@ -70,61 +70,61 @@ describe("on Linux", () => {
         { b64_json: `data:image/png;base64,${second.toString("base64")}` },
       ],
     });
-    const read = await readDocument(answer(json) as UpstreamResponse, scratch);
+    const read = await readDocument(answer(json) as UpstreamResponse, temp);
     const { data } = read as { readonly data: readonly { readonly b64_json: unknown }[] };
     for (const [at, [width, height]] of [[300, 301] as const, [301, 300] as const].entries()) {
       const picture = imageContentIn(data[at]?.b64_json);
-      if (picture?.kind !== "aside") throw new Error("The picture was not put aside.");
-      const made = await room.convert(picture, { format: "webp" }, never, scratch);
+      if (picture?.kind !== "spilled") throw new Error("The picture was not put aside.");
+      const made = await room.convert(picture, { format: "webp" }, never, temp);
       const found = await pixelsOf(await bytesIn(made));
       expect([found.width, found.height]).toEqual([width, height]);
       expect(found.pixels[4 * 77 + 1]).toBe(speckled(width, height, 4)[4 * 77 + 1]!);
     }
     if (onLinux) expect(carried(seen.asks)).toBe(0);
-    await scratch.clear();
+    await temp.clear();
     await room.close();
   });
 
   test("a large image in memory is sent through a file, a small one in the message", async () => {
     const seen = watched();
     const room = createImageWorker({ spawn: seen.spawn });
-    const scratch = newScratch();
+    const temp = newRequestTemp();
     const small = await speckledPng(20, 20);
-    await room.convert(inBytes(small), { format: "jpeg" }, never, scratch);
+    await room.convert(inBytes(small), { format: "jpeg" }, never, temp);
     expect(carried(seen.asks)).toBe(small.length);
     const large = await speckledPng(400, 400);
     const base64 = { kind: "base64", base64: large.toString("base64") } as const;
-    await room.convert(base64, { format: "jpeg" }, never, scratch);
+    await room.convert(base64, { format: "jpeg" }, never, temp);
     if (onLinux) expect(carried(seen.asks)).toBe(small.length);
-    await scratch.clear();
+    await temp.clear();
     await room.close();
   });
 });
 
 test("where processes cannot open each other's files, bytes are sent, and the outcome is the same", async () => {
   const room = createImageWorker({ byPath: false });
-  const scratch = newScratch();
+  const temp = newRequestTemp();
   const png = await speckledPng(500, 400, 3);
-  const made = await room.convert(upload(png), { format: "png" }, never, scratch);
+  const made = await room.convert(upload(png), { format: "png" }, never, temp);
   expect(made.kind).toBe("bytes");
   expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(speckled(500, 400, 3));
-  await scratch.clear();
+  await temp.clear();
   await room.close();
 });
 
-const lend = () => () => undefined;
+const keepOpen = () => () => undefined;
 
 test("that they cannot is detected once, and fails no request", async () => {
   const seen = watched();
   const room = createImageWorker({ spawn: seen.spawn });
-  const scratch = newScratch();
-  const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", lend };
+  const temp = newRequestTemp();
+  const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", keepOpen };
   for (let i = 0; i < 2; i++) {
-    const made = await room.convert(away, { format: "png" }, never, scratch);
+    const made = await room.convert(away, { format: "png" }, never, temp);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
   expect(seen.asks.map(({ picture }) => picture.kind)).toEqual(["place", "bytes", "bytes"]);
-  await scratch.clear();
+  await temp.clear();
   await room.close();
 });
 
@@ -134,7 +134,7 @@ test("one image whose file is gone does not disable paths for the others", async
   const gone = {
     ...upload(await speckledPng(16, 16)),
     path: "/proc/1/fd/nowhere",
-    lend,
+    keepOpen,
     bytes: async () => {
       throw new Error("The file is closed.");
     },
@@ -150,7 +150,7 @@ test("one image whose file is gone does not disable paths for the others", async
 test("a full disk has an error of its own, and is not blamed on the image", async () => {
   const room = createImageWorker();
   const full = {
-    ...noScratch,
+    ...noRequestTemp,
     file: async () => {
       throw new Error("ENOSPC");
     },
@@ -162,9 +162,9 @@ test("a full disk has an error of its own, and is not blamed on the image", asyn
 });
 
 test("a file that another process reads stays open until it is released", async () => {
-  const file = await NamelessFile.create(folder);
+  const file = await UnlinkedTempFile.create(folder);
   file.append(Buffer.from("before"));
-  const back = file.lend();
+  const back = file.keepOpen();
   let closed = false;
   const closing = file.close().then(() => {
     closed = true;
@@ -177,11 +177,11 @@ test("a file that another process reads stays open until it is released", async 
 });
 
 test("a file that is closed cannot be lent, as its path may lead to the file of another request", async () => {
-  const file = await NamelessFile.create(folder);
+  const file = await UnlinkedTempFile.create(folder);
   const closing = file.close();
-  expect(() => file.lend()).toThrow("closed");
+  expect(() => file.keepOpen()).toThrow("closed");
   await closing;
-  expect(() => file.lend()).toThrow("closed");
+  expect(() => file.keepOpen()).toThrow("closed");
 });
 
 test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
@@ -204,10 +204,10 @@ test("an upload whose request ends while the image worker reads it is not confus
 
 test("the converted image replaces the upload", async () => {
   const room = createImageWorker();
-  const scratch = newScratch();
+  const temp = newRequestTemp();
   for (const size of [20, 400]) {
     const file = upload(await speckledPng(size, size), "image[2]", "my.holiday.PNG");
-    const made = await room.convert(file, { format: "webp" }, never, scratch);
+    const made = await room.convert(file, { format: "webp" }, never, temp);
     const part = toFilePart(made, file, "image/webp");
     expect([part.field, part.filename, part.type]).toEqual([
       "image[2]",
@@ -222,6 +222,6 @@ test("the converted image replaces the upload", async () => {
     }
     expect((await room.inspect(part, never)).width).toBe(size);
   }
-  await scratch.clear();
+  await temp.clear();
   await room.close();
 });

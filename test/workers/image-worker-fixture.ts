@@ -2,9 +2,9 @@
 import { tmpdir } from "node:os";
 import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
-import { createScratch } from "../../server/lib/request-temp.ts";
+import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
-import { NamelessFile } from "../../server/lib/unlinked-temp-file.ts";
+import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import type { FilePart, ImageContent } from "../../server/upstream/contract.ts";
 import type { ImageWorkerRequest } from "../../server/workers/image/messages.ts";
 import type { ToChild } from "../../server/workers/process/protocol.ts";
@@ -14,7 +14,7 @@ export { expectFault, never, until } from "./embedded-fixture.ts";
 
 /** What is put here has no name: nothing of it is left. */
 export const folder = tmpdir();
-export const newScratch = () => createScratch(folder);
+export const newRequestTemp = () => createRequestTemp(folder);
 
 export type Channels = 1 | 2 | 3 | 4;
 
@@ -50,7 +50,7 @@ export const inBytes = (bytes: Uint8Array): Extract<ImageContent, { kind: "bytes
 
 export async function bytesIn(picture: ImageContent): Promise<Uint8Array> {
   if (picture.kind === "bytes") return picture.bytes;
-  if (picture.kind === "aside") return picture.aside.bytes();
+  if (picture.kind === "spilled") return picture.spilled.bytes();
   throw new Error("The picture is not here.");
 }
 
@@ -71,7 +71,7 @@ export const upload = (bytes: Uint8Array, field = "image", filename = "a.png"): 
 
 /** As it comes from a form when it is large. Whoever reads it in this process fails. */
 export async function spooled(bytes: Uint8Array, field = "image") {
-  const file = await NamelessFile.create(folder);
+  const file = await UnlinkedTempFile.create(folder);
   file.append(bytes);
   const { path } = file;
   const read = () => {
@@ -80,7 +80,7 @@ export async function spooled(bytes: Uint8Array, field = "image") {
   const part = {
     ...upload(bytes, field),
     ...(path && { path }),
-    lend: () => file.lend(),
+    keepOpen: () => file.keepOpen(),
     stream: read,
     bytes: read,
   };

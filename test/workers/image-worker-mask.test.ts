@@ -8,19 +8,19 @@ import {
   drawn,
   inBytes,
   never,
-  newScratch,
+  newRequestTemp,
   pixelsOf,
 } from "./image-worker-fixture.ts";
 
 const darkroom = createImageWorker();
-const scratch = newScratch();
+const temp = newRequestTemp();
 afterAll(async () => {
   await darkroom.close();
-  await scratch.clear();
+  await temp.clear();
 });
 
 const masked = async (mask: Uint8Array, to: MaskSense): Promise<Uint8Array> =>
-  bytesIn(await darkroom.mask(inBytes(mask), { sense: to }, never, scratch));
+  bytesIn(await darkroom.mask(inBytes(mask), { sense: to }, never, temp));
 
 const [width, height] = [256, 3];
 /** Every degree of transparency there is. */

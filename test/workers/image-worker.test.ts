@@ -9,7 +9,7 @@ import {
   expectFault,
   inBytes,
   never,
-  newScratch,
+  newRequestTemp,
   speckled,
   speckledPng,
   spooled,
@@ -213,15 +213,15 @@ test("a client that disconnects while queued is never processed", async () => {
 test("sixteen concurrent conversions run two at a time", async () => {
   const seen = watched();
   const room = createImageWorker({ spawn: seen.spawn });
-  const scratch = newScratch();
+  const temp = newRequestTemp();
   const png = inBytes(await speckledPng(200, 200, 3));
   const made = await Promise.all(
-    Array.from({ length: 16 }, () => room.convert(png, { format: "webp" }, never, scratch)),
+    Array.from({ length: 16 }, () => room.convert(png, { format: "webp" }, never, temp)),
   );
   expect(made).toHaveLength(16);
   expect(seen.asks).toHaveLength(16);
   expect(seen.most).toEqual({ processes: 2, jobs: 2 });
-  await scratch.clear();
+  await temp.clear();
   await room.close();
 });
 

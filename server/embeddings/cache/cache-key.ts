@@ -1,5 +1,5 @@
 /** What a vector depends on, as a hash. Two inputs have one key only if their vectors are the same; no text can be read back. */
-import { isEmpty } from "../../lib/is-empty.ts";
+import { isEmptyObject } from "../../lib/is-empty-object.ts";
 import type { Route } from "../../request/caller.ts";
 import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstream/contract.ts";
 import type { TaskType } from "../../upstream/task-type.ts";
@@ -17,7 +17,7 @@ const maxPrefix = 256;
 export function keyPrefix(query: EmbeddingsQuery, route: Route, byMeaning: boolean): string {
   const { dimensions, taskType: purpose, rest } = query;
   const purposeText = purpose === undefined ? "" : purposeOf(purpose, byMeaning);
-  const restText = isEmpty(rest) ? "" : canonical(rest);
+  const restText = isEmptyObject(rest) ? "" : canonical(rest);
   const origin = origins.get(route) ?? originOf(route);
   const text = `[${origin},${dimensions ?? ""},${purposeText},${restText}]`;
   const short = text.length <= maxPrefix ? text : hash(text);

@@ -82,7 +82,7 @@ export class Page<T> {
   write(slot: number, vector: Vector, length: number): boolean {
     const from = slot * this.#slotBytes;
     if (vector instanceof EncodedVector) {
-      vector.decoded().copy(this.#bytes, from);
+      vector.decode().copy(this.#bytes, from);
       return true;
     }
     if (typeof vector !== "string") {

@@ -1,7 +1,7 @@
 /** A client's connection: one request after the other, each answered before the next is read. */
 
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { unheard } from "../../lib/ignore-rejection.ts";
+import { ignoreRejection } from "../../lib/ignore-rejection.ts";
 import type { Outgoing } from "../../request/http-types.ts";
 import type { Holder } from "./connection-holders.ts";
 import { Phase } from "./connection-phase.ts";
@@ -275,7 +275,7 @@ export class Connection {
 
   /** An interim response: the client may send the body that it has announced. */
   writeContinue(): void {
-    if (!this.#answering) unheard(this.#outlet.put(interim));
+    if (!this.#answering) ignoreRejection(this.#outlet.put(interim));
   }
 
   #answer(current: Exchange, outgoing: Outgoing): void {

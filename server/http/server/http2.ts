@@ -25,7 +25,7 @@ export class Http2Spoken extends GatewayError {
     super(
       "invalid_http",
       "This request is HTTP/2 with prior knowledge, and the gateway speaks HTTP/1.1. Let the client use HTTP/1.1, or put a proxy that accepts HTTP/2 in front of the gateway.",
-      { as: { status: 505 } },
+      { overrides: { status: 505 } },
     );
     this.stream = stream;
   }

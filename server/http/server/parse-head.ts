@@ -3,7 +3,7 @@
  * on where a request ends.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { withoutBlanks } from "../../lib/header-value.ts";
+import { trimOptionalWhitespace } from "../../lib/header-value.ts";
 
 /** No honest caller sends more before its body. */
 export const mostHeadBytes = 16 * 1024;
@@ -78,7 +78,7 @@ export class RequestHead {
 
   #valueAt(from: number): string {
     const end = this.#text.indexOf("\r\n", from);
-    return withoutBlanks(this.#text, from, end < 0 ? this.#text.length : end);
+    return trimOptionalWhitespace(this.#text, from, end < 0 ? this.#text.length : end);
   }
 
   /** A header that decides what belongs to the request must not stand there twice. */
@@ -136,7 +136,7 @@ export const notHttp = (why: string, status?: number): GatewayError =>
   new GatewayError(
     "invalid_http",
     `This is no HTTP/1.1 request that can be read: ${why}.`,
-    status === undefined ? {} : { as: { status } },
+    status === undefined ? {} : { overrides: { status } },
   );
 
 /** What can be no beginning of a request, however it goes on. Told at once: such a caller waits for an answer. */

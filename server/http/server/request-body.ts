@@ -1,5 +1,5 @@
 /** The body of one request, as it comes. Whoever reads it slows the caller down to his own pace. */
-import { Chunked } from "../../lib/chunked.ts";
+import { ChunkedDecoder } from "../../lib/chunked-decoder.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { type Framing, notHttp } from "./parse-head.ts";
 
@@ -24,7 +24,7 @@ export class Content {
   /** All of it has come. */
   complete: boolean;
   readonly #flow: Flow;
-  readonly #chunked: Chunked | undefined;
+  readonly #chunked: ChunkedDecoder | undefined;
   #left = 0;
   #pieces: Buffer[] = [];
   #held = 0;
@@ -35,7 +35,7 @@ export class Content {
   constructor(framing: Framing, flow: Flow) {
     this.#flow = flow;
     if (framing === "chunked") {
-      this.#chunked = new Chunked((why) => notHttp(`of its chunks, ${why}`));
+      this.#chunked = new ChunkedDecoder((why) => notHttp(`of its chunks, ${why}`));
     } else {
       this.#left = framing;
     }

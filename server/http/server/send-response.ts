@@ -48,7 +48,7 @@ export function leave(
   const framing = framed ? "transfer-encoding: chunked\r\n" : "";
   const told = length === undefined ? framing : `content-length: ${length}\r\n`;
   const text = answerHead(status, headers, (bare ? "" : told) + more);
-  const list = !silent && isLeaving(body) ? body.atHand?.() : undefined;
+  const list = !silent && isLeaving(body) ? body.chunksInMemory?.() : undefined;
   const source = silent || list ? undefined : sourceOf(body);
   const count = new SentCount(wire);
   const begun = count.put(text);

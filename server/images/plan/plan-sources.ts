@@ -58,7 +58,7 @@ export function checkBytes(
   throw new GatewayError(
     "request_too_large",
     `The file '${field}' is larger than the ${maxBytes} bytes that this model takes.`,
-    { param: field, unsent: true, as: { retry: "elsewhere", clientShouldNotRetry: true } },
+    { param: field, notSent: true, overrides: { retry: "elsewhere", clientShouldNotRetry: true } },
   );
 }
 

@@ -129,5 +129,5 @@ const tooLargeAfterConversion = (
   new GatewayError(
     "invalid_value",
     `Invalid '${field}': ${what}, and at most ${maxBytes} are taken. ${advice}.`,
-    { param: field, unsent: true, as: { retry: "elsewhere", clientShouldNotRetry: true } },
+    { param: field, notSent: true, overrides: { retry: "elsewhere", clientShouldNotRetry: true } },
   );

@@ -1,7 +1,7 @@
 /** Base64 of float32 numbers, as strict decoders want it: callers have those. */
 
-import { type Soundness, soundnessOnDesk } from "./check-vector.ts";
-import { deskFor, machine } from "./wasm-memory.ts";
+import { checkVectorInWasm, type VectorValidity } from "./check-vector.ts";
+import { wasm, wasmBuffer } from "./wasm-memory.ts";
 
 /** What the machine reads in one round. */
 const step = 64;
@@ -30,52 +30,52 @@ function filledUp(desk: Buffer, length: number, bytes: number): number {
 }
 
 /** Decodes so many signs at the beginning of the desk, in place. Returns how many bytes; undefined as above. */
-export function decodeOnDesk(length: number): number | undefined {
-  const desk = deskFor(length);
-  if (!machine) return decodeText(desk.toString("latin1", 0, length), desk);
+export function decodeInWasm(length: number): number | undefined {
+  const desk = wasmBuffer(length);
+  if (!wasm) return decodeText(desk.toString("latin1", 0, length), desk);
   const bytes = bytesOf(desk, length);
   if (bytes === undefined) return undefined;
-  return machine.decode(0, filledUp(desk, length, bytes), 0) === 0 ? bytes : undefined;
+  return wasm.decode(0, filledUp(desk, length, bytes), 0) === 0 ? bytes : undefined;
 }
 
 /**
  * Plain signs of any bytes, as many whole rounds as there are at the beginning of the parts together. Returns how many
  * signs that were: none where the machine is not there, or some of them are no plain signs.
  */
-export function decodeRounds(parts: readonly Uint8Array[], into: Uint8Array): number {
+export function decodeBlocks(parts: readonly Uint8Array[], into: Uint8Array): number {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const end = length - (length % step);
-  if (!machine || end === 0) return 0;
-  const desk = deskFor(length);
+  if (!wasm || end === 0) return 0;
+  const desk = wasmBuffer(length);
   let at = 0;
   for (const part of parts) {
     desk.set(part, at);
     at += part.length;
   }
-  if (machine.decode(0, end, 0) !== 0) return 0;
+  if (wasm.decode(0, end, 0) !== 0) return 0;
   into.set(desk.subarray(0, (end / 4) * 3));
   return end;
 }
 
-export interface Checked {
+export interface CheckedVector {
   /** How many numbers. */
-  readonly numbers: number;
-  readonly soundness: Soundness;
+  readonly dimensions: number;
+  readonly validity: VectorValidity;
 }
 
 /** The same without decoding, where that is not needed to know whether they can be believed. */
-export function checkOnDesk(length: number): Checked | undefined {
-  const desk = deskFor(length);
-  const bytes = machine ? bytesOf(desk, length) : decodeOnDesk(length);
+export function checkInWasm(length: number): CheckedVector | undefined {
+  const desk = wasmBuffer(length);
+  const bytes = wasm ? bytesOf(desk, length) : decodeInWasm(length);
   if (bytes === undefined) return undefined;
   const numbers = bytes / 4;
-  if (!machine) return { numbers, soundness: soundnessOnDesk(bytes) };
+  if (!wasm) return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
   const end = filledUp(desk, length, bytes);
-  const seen = machine.check(0, end);
+  const seen = wasm.check(0, end);
   if (seen < 0) return undefined;
-  if (seen < 2) return { numbers, soundness: seen === 1 ? "sound" : "zero" };
-  machine.decode(0, end, 0);
-  return { numbers, soundness: soundnessOnDesk(bytes) };
+  if (seen < 2) return { dimensions: numbers, validity: seen === 1 ? "sound" : "zero" };
+  wasm.decode(0, end, 0);
+  return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
 }
 
 /** Buffer's own decoder would skip what is not base64, and take the alphabet made for addresses. */

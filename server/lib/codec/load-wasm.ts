@@ -18,7 +18,7 @@ export function compile(file: WasmFile): WebAssembly.Module | undefined {
 export const instantiate = <T>(module: WebAssembly.Module): T =>
   new WebAssembly.Instance(module).exports as unknown as T;
 
-export function assemble<T>(file: WasmFile): T | undefined {
+export function loadWasm<T>(file: WasmFile): T | undefined {
   const module = compile(file);
   return module && instantiate<T>(module);
 }

@@ -2,7 +2,7 @@
  * Prints float32 numbers as JSON text: each as the shortest decimal that reads back as the same float32, laid out as
  * JavaScript lays out numbers. Printing is most of the work of a response in numbers, so it is done in WebAssembly.
  */
-import { assemble } from "./load-wasm.ts";
+import { loadWasm } from "./load-wasm.ts";
 
 interface Machine {
   readonly memory: WebAssembly.Memory;
@@ -19,7 +19,7 @@ const textAt = numbersAt + 4 * blockLength;
 let printer: ReturnType<typeof build> | undefined;
 
 function build() {
-  const machine = assemble<Machine>("digits.wasm");
+  const machine = loadWasm<Machine>("digits.wasm");
   if (!machine) throw new Error("digits.wasm needs no SIMD, and does not compile all the same.");
   const { buffer } = machine.memory;
   const source = new Float32Array(buffer, numbersAt, blockLength);

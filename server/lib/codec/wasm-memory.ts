@@ -14,7 +14,7 @@ interface Machine {
 const module = compile("numbers.wasm");
 
 /** Replaced when its memory is large: read it for each use, and keep no reference to it. */
-export let machine: Machine | undefined = module && instantiate<Machine>(module);
+export let wasm: Machine | undefined = module && instantiate<Machine>(module);
 
 const pageBytes = 64 * 1024;
 /** Beyond what was asked for: the machine looks at whole steps, and decodes in larger ones. */
@@ -25,7 +25,7 @@ const keptBytes = 1024 * 1024;
 const replaceAfterMs = 2000;
 
 /** The machine's own memory, so that what lies there need not be copied to it. */
-let desk = memoryOf(machine);
+let desk = memoryOf(wasm);
 let replacing: ReturnType<typeof setTimeout> | undefined;
 
 function memoryOf(instance: Machine | undefined): Buffer {
@@ -33,12 +33,12 @@ function memoryOf(instance: Machine | undefined): Buffer {
 }
 
 /** A place for so many bytes, and a step more. What lies there is overwritten by the next use, and gone after this turn. */
-export function deskFor(bytes: number): Buffer<ArrayBuffer> {
+export function wasmBuffer(bytes: number): Buffer<ArrayBuffer> {
   const missing = bytes + spare - desk.length;
   if (missing > 0) {
-    if (machine) {
-      machine.memory.grow(Math.ceil(missing / pageBytes));
-      desk = memoryOf(machine);
+    if (wasm) {
+      wasm.memory.grow(Math.ceil(missing / pageBytes));
+      desk = memoryOf(wasm);
     } else desk = Buffer.from(new ArrayBuffer(bytes + spare));
     if (desk.length > keptBytes) replaceLater();
   }
@@ -46,13 +46,13 @@ export function deskFor(bytes: number): Buffer<ArrayBuffer> {
 }
 
 /** Bytes that the memory takes at this moment. */
-export const deskBytes = (): number => desk.length;
+export const wasmBufferBytes = (): number => desk.length;
 
 function replaceLater(): void {
   replacing ??= setTimeout(() => {
     replacing = undefined;
-    machine = module && instantiate<Machine>(module);
-    desk = memoryOf(machine);
+    wasm = module && instantiate<Machine>(module);
+    desk = memoryOf(wasm);
   }, replaceAfterMs);
   replacing.unref();
 }

@@ -108,7 +108,7 @@ async function read(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const answer = await readDocument(reply, asked.scratch);
+  const answer = await readDocument(reply, asked.temp);
   const code = codeIn(answer);
   if (code !== 0) {
     const words = textIn(memberOf(answer, "base_resp"), "status_msg");

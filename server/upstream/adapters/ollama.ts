@@ -65,7 +65,7 @@ const fault: Adapter["readError"] = async (reply, context) => {
   return new GatewayError(
     "model_not_found",
     "The Ollama behind this model does not have it. Ask the operator of this gateway to pull it there.",
-    { ...read.details, logged: `ollama pull ${context.target.model}` },
+    { ...read.details, logDetail: `ollama pull ${context.target.model}` },
   );
 };
 

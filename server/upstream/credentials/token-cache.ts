@@ -3,9 +3,9 @@
  * renewed before it expires.
  */
 
-import { unlessAborted } from "../../lib/abortable.ts";
+import { type AbortSignalLike, AbortSource } from "../../lib/abort-signal.ts";
+import { abortable } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { Cancel, type Signal } from "../../lib/signal.ts";
 import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
 import type { Send } from "../transport/send.ts";
@@ -22,7 +22,7 @@ export interface TokenCache {
     request: UpstreamRequest,
     adapter: Adapter,
     upstream: Upstream,
-    signal: Signal,
+    signal: AbortSignalLike,
   ): Promise<UpstreamRequest>;
   /** Evicts a token that the upstream rejected: the next request fetches another. */
   forget(upstream: Upstream, request: UpstreamRequest): void;
@@ -67,7 +67,7 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
     return pending;
   };
 
-  const tokenFor = (exchange: TokenExchange, upstream: Upstream, signal: Signal) => {
+  const tokenFor = (exchange: TokenExchange, upstream: Upstream, signal: AbortSignalLike) => {
     let kept = known.get(upstream);
     if (!kept) {
       kept = { renewAt: 0, endsAt: 0 };
@@ -76,7 +76,7 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
     const { token, renewAt, endsAt } = kept;
     const time = now();
     if (token === undefined || time >= endsAt)
-      return unlessAborted(renew(kept, exchange, upstream), signal);
+      return abortable(renew(kept, exchange, upstream), signal);
     if (time >= renewAt) void renew(kept, exchange, upstream);
     return token;
   };
@@ -101,7 +101,7 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
 }
 
 async function ask(exchange: TokenExchange, upstream: Upstream, now: number, send: Send) {
-  const patience = new Cancel();
+  const patience = new AbortSource();
   const timer = setTimeout(() => patience.abort(late()), patienceMs);
   try {
     const reply = await send(exchange.toUpstream(upstream, now), patience);
@@ -117,8 +117,8 @@ async function ask(exchange: TokenExchange, upstream: Upstream, now: number, sen
 /** No request has reached the model yet, so nothing can be billed. */
 const unsent = ({ kind: fault, message, details }: GatewayError): GatewayError =>
   fault === "upstream_invalid"
-    ? new GatewayError("upstream_unreachable", noToken, { ...details, unsent: true })
-    : new GatewayError(fault, message, { ...details, unsent: true });
+    ? new GatewayError("upstream_unreachable", noToken, { ...details, notSent: true })
+    : new GatewayError(fault, message, { ...details, notSent: true });
 
 const noToken = "The upstream's token service gives no tokens at the moment.";
 
@@ -128,8 +128,8 @@ const late = (): GatewayError =>
 const refused = (status: number): GatewayError => {
   const logged = `token service: ${status}`;
   if (status === 429 || status >= 500)
-    return new GatewayError("upstream_unreachable", noToken, { logged });
+    return new GatewayError("upstream_unreachable", noToken, { logDetail: logged });
   const words =
     "The upstream refused the gateway's credentials. Ask the operator of this gateway to check them.";
-  return new GatewayError("upstream_credentials", words, { logged });
+  return new GatewayError("upstream_credentials", words, { logDetail: logged });
 };

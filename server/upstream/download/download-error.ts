@@ -2,7 +2,7 @@
  * Why an image could not be downloaded, and the error that the client gets: it depends on whether the client or the
  * upstream gave the link.
  */
-import { codeOf } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ConnectionLost, NotConnected } from "../transport/connection.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "../transport/parse-response.ts";
@@ -41,7 +41,7 @@ export function toDownloadError(error: unknown, maxBytes: number): unknown {
     return new DownloadError("road", "its host cannot be reached", error.code || "no connection");
   }
   if (error instanceof ConnectionLost) {
-    const code = codeOf(error.cause) || "broken off";
+    const code = errorCode(error.cause) || "broken off";
     return new DownloadError("road", "the connection broke before it was complete", code);
   }
   return error;
@@ -59,12 +59,12 @@ export function toGatewayError(
   blame: Blame,
   host: string,
 ): GatewayError {
-  const details = { logged: host === "" ? logged : `${host}: ${logged}` };
+  const details = { logDetail: host === "" ? logged : `${host}: ${logged}` };
   return blame === "upstream"
     ? new GatewayError(
         names[kind],
         `The picture behind the upstream's link cannot be used: ${frank}.`,
-        { ...details, paid: true },
+        { ...details, mayBeCharged: true },
       )
     : new GatewayError(
         "invalid_value",

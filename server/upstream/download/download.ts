@@ -3,11 +3,11 @@
  * only images, and bounded in bytes and time.
  */
 
-import { unlessAborted } from "../../lib/abortable.ts";
+import { type AbortSignalLike, AbortSource } from "../../lib/abort-signal.ts";
+import { abortable } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Scratch } from "../../lib/request-temp.ts";
-import { Cancel, type Signal } from "../../lib/signal.ts";
-import { pause } from "../../lib/sleep.ts";
+import type { RequestTemp } from "../../lib/request-temp.ts";
+import { sleep } from "../../lib/sleep.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";
 import { NotConnected } from "../transport/connection.ts";
@@ -34,8 +34,8 @@ export interface DownloadOptions {
 }
 
 export interface DownloadCall {
-  readonly signal: Signal;
-  readonly scratch: Scratch;
+  readonly signal: AbortSignalLike;
+  readonly temp: RequestTemp;
   readonly blame: Blame;
   /** Private hosts that are allowed for this download: an upstream in a private network gives links to itself. */
   readonly trusted?: readonly string[];
@@ -57,7 +57,7 @@ export function createDownload(options: DownloadOptions): Download {
   const always = options.trusted?.map((host) => host.toLowerCase()) ?? [];
 
   return async (link, call) => {
-    const { blame, scratch, signal } = call;
+    const { blame, temp, signal } = call;
     if (isDataUrl(link)) return readDataUrl(link, { maxBytes, blame, svg: call.svg === true });
     const trusted = [...always, ...(call.trusted ?? [])];
     using limit = limited(signal, timeoutMs);
@@ -68,10 +68,10 @@ export function createDownload(options: DownloadOptions): Download {
       for (let hops = 0; ; hops++) {
         // Credentials in a client's link are not used. Credentials in an upstream's link are part of the link.
         const asking = resolvePublicAddresses(at, trusted, resolve, blame === "upstream");
-        const places = await unlessAborted(asking, limit.signal);
+        const places = await abortable(asking, limit.signal);
         const answer = await reach(places, { ...options, signal: limit.signal, connectMs });
         const onward = locationOf(answer);
-        if (onward === undefined) return collectImage(bodyOf(answer, call.svg === true), scratch);
+        if (onward === undefined) return collectImage(bodyOf(answer, call.svg === true), temp);
         answer.close();
         if (hops === mostRedirects) {
           throw new DownloadError("link", "it leads on to other links too often", "redirects");
@@ -93,7 +93,7 @@ export function createDownload(options: DownloadOptions): Download {
         const waitMs = blame === "upstream" && error.kind === "road" ? waitsMs[tries] : undefined;
         if (waitMs === undefined) throw toGatewayError(error, blame, at?.hostname ?? "");
         // Ends early at the timeout; the next attempt then reports it.
-        await pause(waitMs, limit.signal).catch(() => limit.signal.reason);
+        await sleep(waitMs, limit.signal).catch(() => limit.signal.reason);
       }
     }
   };
@@ -144,10 +144,10 @@ function bodyOf(answer: StreamingResponse, svg: boolean): AsyncIterable<Uint8Arr
 
 /** Aborts with the request, or at the timeout. */
 function limited(
-  signal: Signal,
+  signal: AbortSignalLike,
   ms: number,
-): { readonly signal: Cancel; [Symbol.dispose](): void } {
-  const cancel = new Cancel();
+): { readonly signal: AbortSource; [Symbol.dispose](): void } {
+  const cancel = new AbortSource();
   const leave = (): void => cancel.abort(signal.reason);
   if (signal.aborted) leave();
   const seconds = ms / 1000;

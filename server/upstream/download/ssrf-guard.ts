@@ -3,7 +3,7 @@
  * prevents DNS rebinding.
  */
 import { lookup } from "node:dns/promises";
-import { codeOf } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import type { StreamingAddress } from "../transport/streaming-call.ts";
 import { addressBytes, holdsCredentials, isInsideName, isPublic } from "./address-ranges.ts";
 import { DownloadError } from "./download-error.ts";
@@ -90,7 +90,7 @@ function plainly(text: string): string {
 
 async function addressesOf(host: string, resolve: Resolve): Promise<readonly string[]> {
   const found = await resolve(host).catch((error: unknown) => {
-    throw absent(`not found, ${codeOf(error)}`);
+    throw absent(`not found, ${errorCode(error)}`);
   });
   if (found.length === 0) throw absent("not found");
   return found;

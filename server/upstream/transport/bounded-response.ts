@@ -1,8 +1,8 @@
 /** A response whose body arrives in chunks, with a bound on its size. */
 
-import { Pieces } from "../../lib/chunked-bytes.ts";
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
+import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Signal } from "../../lib/signal.ts";
 import { parseUpstreamJson } from "../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { tooLarge, unreachable } from "./transport-error.ts";
@@ -14,7 +14,7 @@ export interface BoundedOptions {
   readonly pieces: () => AsyncIterable<Uint8Array>;
   /** Reads the whole body at once, if its length is known to be within the bound. */
   readonly atOnce?: (maxBytes: number) => Promise<Uint8Array> | undefined;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   readonly maxBytes: number;
 }
 
@@ -46,8 +46,8 @@ export class BoundedResponse implements UpstreamResponse {
     return new TextDecoder().decode(await this.#whole(maxBytes));
   }
 
-  async bytes(): Promise<Pieces> {
-    return withoutByteOrderMark(Pieces.of(await this.#whole(this.#options.maxBytes)));
+  async bytes(): Promise<ChunkedBytes> {
+    return withoutByteOrderMark(ChunkedBytes.of(await this.#whole(this.#options.maxBytes)));
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
@@ -102,9 +102,9 @@ export class BoundedResponse implements UpstreamResponse {
 }
 
 /** The byte order mark of UTF-8. */
-export const withoutByteOrderMark = (bytes: Pieces): Pieces =>
-  bytes.byte(0) === 0xef && bytes.byte(1) === 0xbb && bytes.byte(2) === 0xbf
-    ? Pieces.of(bytes.whole().subarray(3))
+export const withoutByteOrderMark = (bytes: ChunkedBytes): ChunkedBytes =>
+  bytes.byteAt(0) === 0xef && bytes.byteAt(1) === 0xbb && bytes.byteAt(2) === 0xbf
+    ? ChunkedBytes.of(bytes.toBuffer().subarray(3))
     : bytes;
 
 /** Rejects JSON that is nested too deeply. */

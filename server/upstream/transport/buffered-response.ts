@@ -1,5 +1,5 @@
 /** A response that the gateway's own HTTP client has buffered completely. */
-import { Pieces } from "../../lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import type { UpstreamResponse } from "../adapter.ts";
 import { decompress, isCompressed } from "../decompress.ts";
 import { parseJson, withoutByteOrderMark } from "./bounded-response.ts";
@@ -37,20 +37,22 @@ export class BufferedResponse implements UpstreamResponse {
   }
 
   async text(maxBytes = this.#max): Promise<string> {
-    return decoder.decode((await this.#bytes(maxBytes)).whole());
+    return decoder.decode((await this.#bytes(maxBytes)).toBuffer());
   }
 
   /** Synchronous, unless the body is compressed. */
-  bytes(): Pieces | Promise<Pieces> {
+  bytes(): ChunkedBytes | Promise<ChunkedBytes> {
     const bytes = this.#bytes(this.#max);
-    return bytes instanceof Pieces ? withoutByteOrderMark(bytes) : bytes.then(withoutByteOrderMark);
+    return bytes instanceof ChunkedBytes
+      ? withoutByteOrderMark(bytes)
+      : bytes.then(withoutByteOrderMark);
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
     yield* (await this.#bytes(this.#max)).list;
   }
 
-  #bytes(max: number): Pieces | Promise<Pieces> {
+  #bytes(max: number): ChunkedBytes | Promise<ChunkedBytes> {
     const { body, coding } = this.#answer;
     if (isCompressed(coding)) return decompress(body, coding, max);
     if (body.length > max) throw tooLarge(max);

@@ -1,7 +1,7 @@
 /** One connection to an upstream, plain or over TLS: one request at a time, its response taken whole. */
 import { isIP } from "node:net";
-import { codeOf } from "../../lib/error-code.ts";
-import { unheard } from "../../lib/ignore-rejection.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import { ignoreRejection } from "../../lib/ignore-rejection.ts";
 import { InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
@@ -31,7 +31,7 @@ export class NotConnected extends Error {
 
   constructor(cause: unknown) {
     super("no connection", { cause });
-    this.code = codeOf(cause);
+    this.code = errorCode(cause);
   }
 }
 
@@ -78,7 +78,7 @@ export class Connection {
   constructor(secure: boolean, onUnsolicited: (answered: number) => void) {
     this.#secure = secure;
     // Nothing waits for the handshake of a connection that could not be opened.
-    unheard(this.#handshake.promise);
+    ignoreRejection(this.#handshake.promise);
     this.#onUnsolicited = onUnsolicited;
   }
 

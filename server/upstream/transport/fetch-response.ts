@@ -1,12 +1,12 @@
 /** Any request and any response: through a proxy, encrypted, compressed, streamed. The only caller of `fetch`. */
-import { asAbortSignal, type Signal } from "../../lib/signal.ts";
+import { type AbortSignalLike, toAbortSignal } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BoundedResponse } from "./bounded-response.ts";
 import { unreachable } from "./transport-error.ts";
 
 export async function toUpstreamResponse(
   { url, headers, body, method }: UpstreamRequest,
-  signal: Signal,
+  signal: AbortSignalLike,
   maxAnswerBytes: number,
 ): Promise<UpstreamResponse> {
   const streamed = typeof body === "object" ? body : undefined;
@@ -18,7 +18,7 @@ export async function toUpstreamResponse(
       body: streamed
         ? (streamed.open() as unknown as ReadableStream)
         : (body as string | undefined),
-      signal: asAbortSignal(signal),
+      signal: toAbortSignal(signal),
       // A redirect would send the upstream's API key to another host.
       redirect: "manual",
       // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one response

@@ -3,7 +3,7 @@
  * costs half of what `fetch` does, which goes through another thread; it knows whether a broken request had reached the
  * upstream at all; and unlike the pool of `fetch`, it notices responses that no request asked for.
  */
-import type { Signal } from "../../lib/signal.ts";
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest } from "../adapter.ts";
 import {
   type Address,
@@ -62,7 +62,7 @@ export class HttpClient {
    */
   ask<T>(
     request: UpstreamRequest,
-    signal: Signal,
+    signal: AbortSignalLike,
     take: (answer: ResponseParser) => T,
     tell: (error: unknown) => unknown,
   ): Promise<T> {
@@ -108,7 +108,7 @@ class Exchange implements ResponseHandler {
   readonly max: number;
   readonly place: Place;
   readonly request: UpstreamRequest;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   readonly resolve: (answer: ResponseParser) => void;
   readonly reject: (error: unknown) => void;
   readonly #text: string;
@@ -121,7 +121,7 @@ class Exchange implements ResponseHandler {
     max: number,
     place: Place,
     request: UpstreamRequest,
-    signal: Signal,
+    signal: AbortSignalLike,
     resolve: (answer: ResponseParser) => void,
     reject: (error: unknown) => void,
   ) {

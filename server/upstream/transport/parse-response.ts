@@ -3,9 +3,9 @@
  * one response end the connection.
  */
 
-import { Chunked } from "../../lib/chunked.ts";
-import { Pieces } from "../../lib/chunked-bytes.ts";
-import { withoutBlanks } from "../../lib/header-value.ts";
+import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
+import { ChunkedDecoder } from "../../lib/chunked-decoder.ts";
+import { trimOptionalWhitespace } from "../../lib/header-value.ts";
 import { isResponse } from "./unsolicited-bytes.ts";
 
 /** Header names in lower case; repeated headers are joined with a comma. */
@@ -65,7 +65,7 @@ export class ResponseParser {
   #heaped = 0;
   #length = 0;
   #left = 0;
-  #chunked: Chunked | undefined;
+  #chunked: ChunkedDecoder | undefined;
 
   /** `take`: receives the body in chunks; `body` then stays empty. */
   constructor(maxBytes: number, take?: (piece: Buffer) => void) {
@@ -82,9 +82,9 @@ export class ResponseParser {
     return this.#state === "done";
   }
 
-  get body(): Pieces {
+  get body(): ChunkedBytes {
     this.#endHeap();
-    return new Pieces(this.#pieces);
+    return new ChunkedBytes(this.#pieces);
   }
 
   /** Parses a chunk. Throws for an invalid response or one that is too large. */
@@ -222,7 +222,7 @@ export class ResponseParser {
   }
 
   #takeChunked(bytes: Buffer): Buffer {
-    this.#chunked ??= new Chunked(
+    this.#chunked ??= new ChunkedDecoder(
       (why) => new InvalidHttpResponse(`of the chunks of its answer, ${why}`),
     );
     const rest = this.#chunked.push(bytes, (piece) => {
@@ -246,7 +246,7 @@ const connectionLine = "\r\nconnection:";
 
 function valueAt(head: string, from: number): string {
   const end = head.indexOf("\r\n", from);
-  return withoutBlanks(head, from, end < 0 ? head.length : end);
+  return trimOptionalWhitespace(head, from, end < 0 ? head.length : end);
 }
 
 /** The value of a header that may occur once, in a head in lower case. */
@@ -265,7 +265,7 @@ function readHeaders(head: string): Head {
     const colon = line.indexOf(":");
     if (colon < 1) continue;
     const name = line.slice(0, colon).toLowerCase();
-    const value = withoutBlanks(line, colon + 1, line.length);
+    const value = trimOptionalWhitespace(line, colon + 1, line.length);
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }

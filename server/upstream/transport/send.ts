@@ -1,5 +1,5 @@
 /** Step 12: sends a request with `fetch`, or with the gateway's own HTTP client where that supports it. */
-import type { Signal } from "../../lib/signal.ts";
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BufferedResponse } from "./buffered-response.ts";
 import type { TlsTrust } from "./connection.ts";
@@ -11,7 +11,7 @@ import type { ResponseParser } from "./parse-response.ts";
 import { needsStreamingCall, sendStreaming } from "./streamed-response.ts";
 import { unreachable } from "./transport-error.ts";
 
-export type Send = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResponse>;
+export type Send = (request: UpstreamRequest, signal: AbortSignalLike) => Promise<UpstreamResponse>;
 
 export interface ByFetch {
   readonly http: boolean;

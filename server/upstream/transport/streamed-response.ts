@@ -2,7 +2,7 @@
  * A streamed image response from an upstream in a private network, read in the chunks that the socket gives. `fetch`
  * returns chunks of hundreds of kilobytes that become garbage faster than it is collected.
  */
-import type { Signal } from "../../lib/signal.ts";
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { decompressing, isCompressed } from "../decompress.ts";
 import { BoundedResponse } from "./bounded-response.ts";
@@ -19,7 +19,7 @@ export const needsStreamingCall = ({ url, body, streams }: UpstreamRequest): boo
 
 export async function sendStreaming(
   request: UpstreamRequest,
-  signal: Signal,
+  signal: AbortSignalLike,
   maxBytes: number,
   kept: ReusableSockets,
 ): Promise<UpstreamResponse> {

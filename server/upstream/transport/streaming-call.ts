@@ -3,7 +3,7 @@
  * decompression. Given an IP address, it resolves no name, so the address that the SSRF guard checked is the one
  * connected to: a second lookup could return another.
  */
-import type { Signal } from "../../lib/signal.ts";
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { ConnectionLost, NotConnected } from "./connection.ts";
 import type { ReusableSocket, ReusableSockets, SocketOwner } from "./connection-reuse.ts";
 import { type Head, InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
@@ -21,7 +21,7 @@ export interface StreamingAddress {
 
 export interface StreamingCallOptions {
   readonly maxBytes: number;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   /** Connect timeout. */
   readonly connectMs: number;
   /** Certificate authorities to trust instead of the default ones. */
@@ -51,7 +51,7 @@ const mostHeld = 64 * 1024;
 class LoneCall implements StreamingResponse, SocketOwner {
   readonly #place: StreamingAddress;
   readonly #kept: ReusableSockets | undefined;
-  readonly #signal: Signal;
+  readonly #signal: AbortSignalLike;
   readonly #answer: ResponseParser;
   readonly #head = Promise.withResolvers<StreamingResponse>();
   #socket: ReusableSocket | undefined;

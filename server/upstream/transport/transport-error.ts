@@ -1,8 +1,9 @@
 /** Maps transport failures to errors: an aborted request, a connection that was never made, or one that broke. */
+
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { type DescriptorShortage, descriptorShortage } from "../../lib/descriptors.ts";
-import { codeOf } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Signal } from "../../lib/signal.ts";
 import { NotConnected } from "./connection.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "./parse-response.ts";
 
@@ -22,12 +23,12 @@ const undecodable =
 export const tooLarge = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is larger than ${max} bytes.`);
 
-export function unreachable(error: unknown, signal: Signal, max?: number): GatewayError {
+export function unreachable(error: unknown, signal: AbortSignalLike, max?: number): GatewayError {
   // The abort reason is a GatewayError: the deadline, or a client disconnect.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   if (error instanceof GatewayError) return error;
   if (error instanceof ResponseTooLarge && max !== undefined) return tooLarge(max);
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (undecodable.test(code)) {
     return new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
       cause: error,
@@ -39,8 +40,8 @@ export function unreachable(error: unknown, signal: Signal, max?: number): Gatew
   if (shortage) return outOfDescriptors(shortage, error);
   return new GatewayError("upstream_unreachable", words(error, unsent), {
     cause: error,
-    logged: error instanceof InvalidHttpResponse ? error.message : code || "broken off",
-    ...(unsent && { unsent: true }),
+    logDetail: error instanceof InvalidHttpResponse ? error.message : code || "broken off",
+    ...(unsent && { notSent: true }),
   });
 }
 
@@ -51,8 +52,8 @@ const outOfDescriptors = (shortage: DescriptorShortage, cause: unknown): Gateway
     "The gateway has no file descriptor left for a connection to the upstream: no upstream was called. Retry in 1 s; the gateway's operator can raise 'ulimit -n' or lower VEXEL_MAX_CONNECTIONS.",
     {
       cause,
-      logged: `no file descriptor for an upstream connection (${shortage})`,
-      unsent: true,
+      logDetail: `no file descriptor for an upstream connection (${shortage})`,
+      notSent: true,
       retryAfterMs: 1000,
     },
   );

@@ -5,7 +5,7 @@
  */
 import { dlopen, type Pointer, ptr } from "bun:ffi";
 import { readSync } from "node:fs";
-import { codeOf } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 
 /** `ended`: the peer has closed the connection, or is about to. */
 export type UnsolicitedBytes = "none" | "ended" | "unsolicited";
@@ -76,6 +76,6 @@ export const peekByRead: Peek = (fd) => {
   try {
     return readSync(fd, room, 0, room.length, null);
   } catch (error) {
-    return codeOf(error) === "EAGAIN" ? -1 : 0;
+    return errorCode(error) === "EAGAIN" ? -1 : 0;
   }
 };

@@ -1,7 +1,7 @@
 /** Runs an embedding model in a child process, as an upstream engine. */
 
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Signal } from "../../lib/signal.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
@@ -28,7 +28,7 @@ export interface EmbedderOptions {
 }
 
 export interface Embedder {
-  embed(query: EmbeddingsQuery, signal: Signal): Promise<EmbeddingsResponse>;
+  embed(query: EmbeddingsQuery, signal: AbortSignalLike): Promise<EmbeddingsResponse>;
   state(): WorkerProcessState;
   close(): Promise<void>;
 }

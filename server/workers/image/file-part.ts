@@ -20,14 +20,14 @@ export function toFilePart(
       bytes: async () => bytes,
     };
   }
-  const { aside } = image;
+  const { spilled } = image;
   return {
     ...named,
-    size: aside.length,
-    ...(aside.path !== undefined && { path: aside.path }),
-    lend: () => aside.lend?.(),
-    stream: () => streamOf(aside.stream()),
-    bytes: () => aside.bytes(),
+    size: spilled.length,
+    ...(spilled.path !== undefined && { path: spilled.path }),
+    keepOpen: () => spilled.keepOpen?.(),
+    stream: () => streamOf(spilled.stream()),
+    bytes: () => spilled.bytes(),
   };
 }
 

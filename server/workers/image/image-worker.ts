@@ -2,10 +2,11 @@
  * Image worker: decodes and encodes images in child processes, because untrusted clients send them and a decoder may
  * crash. Large images are read and written there too, so that the gateway never holds one in memory.
  */
+
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { GatewayError } from "../../lib/gateway-error.ts";
-import type { Scratch } from "../../lib/request-temp.ts";
-import type { Signal } from "../../lib/signal.ts";
-import type { NamelessFile } from "../../lib/unlinked-temp-file.ts";
+import type { RequestTemp } from "../../lib/request-temp.ts";
+import type { UnlinkedTempFile } from "../../lib/unlinked-temp-file.ts";
 import { type CollectedImage, toSpilledImage } from "../../upstream/collect-image.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import type { Spawn } from "../process/spawn.ts";
@@ -38,7 +39,7 @@ export interface ImageWorker {
   /** Decodes the whole image. `field`: the client's name of the parameter. Absent: the field of the upload. */
   inspect(
     image: WorkerInput,
-    signal: Signal,
+    signal: AbortSignalLike,
     field?: string,
     key?: string,
   ): Promise<ImageInspection>;
@@ -48,16 +49,16 @@ export interface ImageWorker {
   convert(
     image: WorkerInput,
     to: Conversion,
-    signal: Signal,
-    scratch: Scratch,
+    signal: AbortSignalLike,
+    temp: RequestTemp,
     key?: string,
   ): Promise<CollectedImage>;
   /** A PNG that marks the same area in another convention. In a mask without transparency, white marks the area. */
   mask(
     mask: WorkerInput,
     to: MaskForm,
-    signal: Signal,
-    scratch: Scratch,
+    signal: AbortSignalLike,
+    temp: RequestTemp,
     key?: string,
   ): Promise<CollectedImage>;
   close(): Promise<void>;
@@ -119,12 +120,12 @@ export function createImageWorker({
   });
   let canReadPaths = mayReadPaths;
 
-  const sendToChild = async (ask: SendToChild, { source, task, scratch }: Job, byPath: boolean) => {
-    const { sent: image, release } = await lendToWorker(source, { byPath, scratch });
+  const sendToChild = async (ask: SendToChild, { source, task, temp }: Job, byPath: boolean) => {
+    const { sent: image, release } = await lendToWorker(source, { byPath, temp });
     let releaseFile: (() => void) | undefined;
     try {
-      const file = byPath && scratch ? await newFile(scratch) : undefined;
-      releaseFile = file?.lend();
+      const file = byPath && temp ? await newFile(temp) : undefined;
+      releaseFile = file?.keepOpen();
       const into = file?.path;
       const timeoutFor = (pixels: number): number =>
         task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
@@ -132,7 +133,7 @@ export function createImageWorker({
         { picture: image, task, ...(into !== undefined && { into }) },
         timeoutFor,
       );
-      if (parts.at(-1)?.kind === "written") await file?.measure();
+      if (parts.at(-1)?.kind === "written") await file?.refreshSize();
       return { parts, file };
     } finally {
       releaseFile?.();
@@ -144,7 +145,7 @@ export function createImageWorker({
     job: Job,
     take: (
       parts: readonly ImageWorkerResponsePart[],
-      file: NamelessFile | undefined,
+      file: UnlinkedTempFile | undefined,
     ) => T | Promise<T>,
   ): Promise<T> => {
     const { source, signal, key = "", field = fieldOf(source) } = job;
@@ -168,10 +169,10 @@ export function createImageWorker({
   return {
     inspect: (source, signal, field, key) =>
       runJob({ source, task: { kind: "inspect" }, signal, field, key }, inspectionIn),
-    convert: (source, to, signal, scratch, key) =>
-      runJob({ source, task: { kind: "convert", to }, signal, scratch, key }, imageIn),
-    mask: (source, to, signal, scratch, key) =>
-      runJob({ source, task: { kind: "mask", to }, signal, scratch, key }, imageIn),
+    convert: (source, to, signal, temp, key) =>
+      runJob({ source, task: { kind: "convert", to }, signal, temp, key }, imageIn),
+    mask: (source, to, signal, temp, key) =>
+      runJob({ source, task: { kind: "mask", to }, signal, temp, key }, imageIn),
     close: () => pool.close(),
   };
 }
@@ -179,8 +180,8 @@ export function createImageWorker({
 interface Job {
   readonly source: WorkerInput;
   readonly task: Task;
-  readonly signal: Signal;
-  readonly scratch?: Scratch;
+  readonly signal: AbortSignalLike;
+  readonly temp?: RequestTemp;
   readonly field?: Field;
   readonly key?: string | undefined;
 }
@@ -194,8 +195,8 @@ const defaultInspectMs = (pixels: number, bytes: number): number =>
 
 const fieldOf = (source: WorkerInput): Field => (isFile(source) ? source.field : undefined);
 
-const newFile = (scratch: Scratch): Promise<NamelessFile> =>
-  scratch.file().catch((cause) => {
+const newFile = (temp: RequestTemp): Promise<UnlinkedTempFile> =>
+  temp.file().catch((cause) => {
     throw writeFailed(cause);
   });
 
@@ -210,10 +211,10 @@ function inspectionIn(parts: readonly ImageWorkerResponsePart[]): ImageInspectio
 
 async function imageIn(
   parts: readonly ImageWorkerResponsePart[],
-  file: NamelessFile | undefined,
+  file: UnlinkedTempFile | undefined,
 ): Promise<CollectedImage> {
   if (file && parts.at(-1)?.kind === "written")
-    return { kind: "aside", aside: await toSpilledImage(file) };
+    return { kind: "spilled", spilled: await toSpilledImage(file) };
   const chunks = parts.flatMap((part) => (part.kind === "bytes" ? [part.bytes] : []));
   return { kind: "bytes", bytes: Buffer.concat(chunks) };
 }

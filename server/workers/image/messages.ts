@@ -1,5 +1,5 @@
 /** IPC messages between the gateway and the image worker's process. */
-import type { Place } from "../../lib/request-temp.ts";
+import type { FileRange } from "../../lib/request-temp.ts";
 
 export const formats = ["png", "jpeg", "webp", "gif", "avif"] as const;
 export type Format = (typeof formats)[number];
@@ -50,7 +50,7 @@ export type Task =
 
 /** An image as sent to the process: a file location, or the bytes. */
 export type SentImage =
-  | { readonly kind: "place"; readonly place: Place; readonly encoding: "raw" | "base64" }
+  | { readonly kind: "place"; readonly place: FileRange; readonly encoding: "raw" | "base64" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
 export interface ImageWorkerSpec {

@@ -1,5 +1,5 @@
 /** Sends an image to the image worker: as a file path if it is large, else as bytes. */
-import type { Scratch } from "../../lib/request-temp.ts";
+import type { RequestTemp } from "../../lib/request-temp.ts";
 import type { FilePart, ImageContent } from "../../upstream/contract.ts";
 import { writeFailed } from "./image-errors.ts";
 import type { SentImage } from "./messages.ts";
@@ -17,7 +17,7 @@ export function sizeOf(source: WorkerInput): number {
   if (isFile(source)) return source.size;
   if (source.kind === "bytes") return source.bytes.length;
   if (source.kind === "base64") return decodedLength(source.base64.length);
-  const { encoding, length } = source.aside;
+  const { encoding, length } = source.spilled;
   return encoding === "raw" ? length : decodedLength(length);
 }
 
@@ -27,7 +27,7 @@ export interface LendOptions {
   /** The child process can open files of this process. */
   readonly byPath: boolean;
   /** Temp storage for large images that are in memory. Absent: their bytes are sent. */
-  readonly scratch: Scratch | undefined;
+  readonly temp: RequestTemp | undefined;
 }
 
 /** An image that the process may read until `giveBack` is called. */
@@ -42,13 +42,13 @@ export interface LentImage {
  */
 export async function lendToWorker(
   source: WorkerInput,
-  { byPath, scratch }: LendOptions,
+  { byPath, temp }: LendOptions,
 ): Promise<LentImage> {
   const lent = byPath ? lendFile(source) : undefined;
   if (lent) return lent;
   const bytes = await readBytes(source);
-  if (byPath && scratch && bytes.length > maxInlineBytes) {
-    const spilled = await spill(bytes, scratch);
+  if (byPath && temp && bytes.length > maxInlineBytes) {
+    const spilled = await spill(bytes, temp);
     if (spilled) return spilled;
   }
   // Copied: serializing a view would send its whole buffer.
@@ -59,9 +59,9 @@ const noop = (): void => undefined;
 
 function lendFile(source: WorkerInput): LentImage | undefined {
   const release = isFile(source)
-    ? source.lend?.()
-    : source.kind === "aside"
-      ? source.aside.lend?.()
+    ? source.keepOpen?.()
+    : source.kind === "spilled"
+      ? source.spilled.keepOpen?.()
       : undefined;
   if (!release) return undefined;
   const sent = locate(source);
@@ -76,8 +76,8 @@ function locate(source: WorkerInput): SentImage | undefined {
     if (path === undefined) return undefined;
     return { kind: "place", place: { path, from: 0, length: size }, encoding: "raw" };
   }
-  if (source.kind !== "aside") return undefined;
-  const { path, place, length, encoding } = source.aside;
+  if (source.kind !== "spilled") return undefined;
+  const { path, range: place, length, encoding } = source.spilled;
   if (place) return { kind: "place", place, encoding };
   return path === undefined
     ? undefined
@@ -88,19 +88,19 @@ async function readBytes(source: WorkerInput): Promise<Uint8Array> {
   if (isFile(source)) return source.bytes();
   if (source.kind === "bytes") return source.bytes;
   if (source.kind === "base64") return Buffer.from(source.base64, "base64");
-  const bytes = await source.aside.bytes();
-  if (source.aside.encoding === "raw") return bytes;
+  const bytes = await source.spilled.bytes();
+  if (source.spilled.encoding === "raw") return bytes;
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
-async function spill(bytes: Uint8Array, scratch: Scratch): Promise<LentImage | undefined> {
+async function spill(bytes: Uint8Array, temp: RequestTemp): Promise<LentImage | undefined> {
   try {
-    const file = await scratch.file();
+    const file = await temp.file();
     const { path } = file;
     if (path === undefined) return undefined;
     file.append(bytes);
     const place = { path, from: 0, length: bytes.length };
-    return { sent: { kind: "place", place, encoding: "raw" }, release: file.lend() };
+    return { sent: { kind: "place", place, encoding: "raw" }, release: file.keepOpen() };
   } catch (cause) {
     throw writeFailed(cause);
   }

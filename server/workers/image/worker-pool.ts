@@ -2,8 +2,9 @@
  * Worker pool: a few child processes, each with one image at a time. So a decoder crash fails one job only, and a
  * canceled job is stopped by ending its process, which is the only way.
  */
+
+import { type AbortSignalLike, AbortSource } from "../../lib/abort-signal.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { Cancel, type Signal } from "../../lib/signal.ts";
 import { createJobQueue } from "../job-queue.ts";
 import { WorkerProcess, type WorkerProcessOptions } from "../process/worker-process.ts";
 import type { ImageWorkerRequest, ImageWorkerResponsePart, ImageWorkerSpec } from "./messages.ts";
@@ -30,7 +31,7 @@ export type SendToChild = (
 ) => Promise<readonly ImageWorkerResponsePart[]>;
 
 export interface PoolJob<T> {
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   /** The API key that the job is run for. */
   readonly key: string;
   /** Large jobs run one at a time. */
@@ -78,7 +79,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const run = async <T>({ signal, timeoutError, work }: PoolJob<T>): Promise<T> => {
     const worker = free.pop();
     if (!worker) throw new Error("There are more jobs than lanes.");
-    const cancel = new Cancel();
+    const cancel = new AbortSource();
     const onAbort = () => cancel.abort(signal.reason);
     const endAfter = (ms: number) => setTimeout(() => cancel.abort(timeoutError(ms)), ms);
     let timer = endAfter(jobMs);
@@ -119,6 +120,6 @@ function toOverloaded(error: unknown): never {
   throw new GatewayError(
     "overloaded",
     "The process that was working on a picture ended before it was done. Please try again.",
-    { retryAfterMs: 1000, logged: error.message, cause: error },
+    { retryAfterMs: 1000, logDetail: error.message, cause: error },
   );
 }

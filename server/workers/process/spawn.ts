@@ -39,7 +39,7 @@ export const spawn: Spawn = (entry, onMessage, more) => {
     child = run();
   } catch (cause) {
     const message = "The process of a local model cannot be started.";
-    throw new GatewayError("upstream_unreachable", message, { cause, unsent: true });
+    throw new GatewayError("upstream_unreachable", message, { cause, notSent: true });
   }
   return {
     pid: child.pid,

@@ -2,8 +2,8 @@
 
 import { errorTable } from "../../../contract/errors.ts";
 import { abortError, throwIfAborted } from "../../lib/abort-error.ts";
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Signal } from "../../lib/signal.ts";
 import type { ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 import { type Child, type Spawn, spawn } from "./spawn.ts";
 
@@ -32,7 +32,7 @@ export interface WorkerProcessOptions<Spec> {
 export interface WorkerRequest<Ask, Part> {
   readonly ask: Ask;
   readonly weight: number;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
   readonly onPart: (part: Part) => void;
 }
 
@@ -202,7 +202,7 @@ export class WorkerProcess<Spec, Ask, Part> {
 
   #processEnded(reason: string): GatewayError {
     const message = `The process of ${this.#options.name} ended (${reason}). The next call starts it again.`;
-    return new GatewayError("upstream_unreachable", message, { unsent: true });
+    return new GatewayError("upstream_unreachable", message, { notSent: true });
   }
 }
 
@@ -211,9 +211,9 @@ function toGatewayError(
   name: string,
 ): GatewayError {
   // `unsent`: a local failure is never billed, so another target may be tried.
-  const details = { unsent: true, ...(param !== undefined && { param }) } as const;
+  const details = { notSent: true, ...(param !== undefined && { param }) } as const;
   if (errorTable[kind].causedBy === "client") return new GatewayError(kind, message, details);
   // Paths and details are for the operator, not for clients.
   const words = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
-  return new GatewayError(kind, words, { ...details, logged: message });
+  return new GatewayError(kind, words, { ...details, logDetail: message });
 }

@@ -3,7 +3,7 @@
  * the gateway, and its memory is freed when the process ends after a time without requests.
  */
 import type { CompletedImage } from "@vexel/sketch";
-import type { Signal } from "../../lib/signal.ts";
+import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { EmbeddedModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
@@ -52,7 +52,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
   const send = async (
     ask: SketchWorkerRequest,
     weight: number,
-    signal: Signal,
+    signal: AbortSignalLike,
   ): Promise<ImageResponse> =>
     ask.stream === true ? streamed({ ask, weight, signal }) : whole({ ask, weight, signal });
 
@@ -68,5 +68,5 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
 interface OutgoingRequest {
   readonly ask: SketchWorkerRequest;
   readonly weight: number;
-  readonly signal: Signal;
+  readonly signal: AbortSignalLike;
 }

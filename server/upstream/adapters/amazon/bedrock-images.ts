@@ -84,5 +84,5 @@ async function read(
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
   const family = painterOf(asked.target, asked.query.model);
-  return family.read(await readDocument(reply, asked.scratch), asked);
+  return family.read(await readDocument(reply, asked.temp), asked);
 }

@@ -125,15 +125,15 @@ function howToFit(query: EditQuery): ExtraFields {
 
 async function readAnswer(
   reply: UpstreamResponse,
-  { query: { options }, target: { model }, scratch }: ImageRequestContext<GenerationQuery>,
+  { query: { options }, target: { model }, temp }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const answer = await readDocument(reply, scratch);
+  const answer = await readDocument(reply, temp);
   const facts = factsIn(memberOf(answer, "info"));
   if (!isCheckpoint(model, facts)) {
     throw new GatewayError(
       "model_not_found",
       "The Stable Diffusion server behind this model does not have it. Ask the operator of this gateway to check the model's target.",
-      { logged: `it drew with ${String(memberOf(facts, "sd_model_name"))} instead of ${model}` },
+      { logDetail: `it drew with ${String(memberOf(facts, "sd_model_name"))} instead of ${model}` },
     );
   }
   // Before the pictures there may be a grid of them all, behind them masks and the maps of extensions.

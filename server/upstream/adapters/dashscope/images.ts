@@ -130,8 +130,8 @@ async function read(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
-  const { target, scratch } = asked;
-  const answer = await readDocument(reply, scratch);
+  const { target, temp } = asked;
+  const answer = await readDocument(reply, temp);
   const output = memberOf(answer, "output");
   const status = memberOf(output, "task_status");
   if (typeof status === "string" && status !== "SUCCEEDED" && !ended.has(status)) {

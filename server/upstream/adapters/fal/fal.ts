@@ -74,7 +74,7 @@ async function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const answer = await readDocument(reply, asked.scratch);
+  const answer = await readDocument(reply, asked.temp);
   const status = memberOf(answer, "status");
   if (typeof status !== "string" || memberOf(answer, "response_url") === undefined) {
     return done(answer, asked);

@@ -125,7 +125,7 @@ async function fromUpstream(
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
   if (isImageResponse(reply)) return readBinaryImage(reply, asked);
-  const answer = await readDocument(reply, asked.scratch);
+  const answer = await readDocument(reply, asked.temp);
   const job = memberOf(answer, "request_id");
   if (typeof job === "string") return { kind: "pending", poll: pollOf(job, asked.target) };
   return memberOf(answer, "status") === undefined ? inJson(answer, asked) : ofJob(answer, asked);

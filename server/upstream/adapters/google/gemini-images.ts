@@ -141,7 +141,7 @@ export async function readGeminiImages(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const answer = await readDocument(reply, asked.scratch);
+  const answer = await readDocument(reply, asked.temp);
   const candidates = listOf(memberOf(answer, "candidates"));
   const parts = candidates.flatMap((candidate) =>
     listOf(memberOf(memberOf(candidate, "content"), "parts")),

@@ -99,7 +99,7 @@ export async function readImagen(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const predictions = listOf(memberOf(await readDocument(reply, asked.scratch), "predictions"));
+  const predictions = listOf(memberOf(await readDocument(reply, asked.temp), "predictions"));
   const results = predictions.flatMap((prediction): ImageResult[] => {
     const image = imageContentIn(memberOf(prediction, "bytesBase64Encoded"));
     // The prompt, where Google has put it into better words.

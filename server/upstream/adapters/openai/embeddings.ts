@@ -1,6 +1,6 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
 
-import { Pieces } from "../../../lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type {
@@ -47,13 +47,13 @@ export const openaiEmbeddings = (
     },
     fromUpstream: (reply, query, target) => {
       const bytes = reply.bytes();
-      const read = (all: Pieces): EmbeddingsResponse => {
+      const read = (all: ChunkedBytes): EmbeddingsResponse => {
         const embeddings = readEmbeddings(all, query);
         // Of a gateway of ours alone: reading the headers costs time in every response.
         const estimated = target.upstream.kind === "vexel" && isEstimated(reply);
         return estimated ? { vectors: embeddings.vectors } : embeddings;
       };
-      return bytes instanceof Pieces ? read(bytes) : bytes.then(read);
+      return bytes instanceof ChunkedBytes ? read(bytes) : bytes.then(read);
     },
   };
 };
@@ -91,7 +91,7 @@ interface Answer {
   readonly usage?: { readonly prompt_tokens?: unknown; readonly total_tokens?: unknown };
 }
 
-export function readEmbeddings(bytes: Pieces, query: EmbeddingsQuery): EmbeddingsResponse {
+export function readEmbeddings(bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse {
   const { value, text } = parseEmbeddingsResponse(bytes);
   const reply = embeddingsIn(value, query);
   const answer = value as Answer;

@@ -1,5 +1,5 @@
 /** Reads OpenAI's image stream, event by event. */
-import type { Scratch } from "../../../lib/request-temp.ts";
+import type { RequestTemp } from "../../../lib/request-temp.ts";
 import type { ErrorContext } from "../../adapter.ts";
 import type { ExtraFields, ImageEvent } from "../../contract.ts";
 import { loadedImageIn } from "../wire/image-content.ts";
@@ -11,10 +11,10 @@ import { factsIn, isUsage } from "./image-metadata.ts";
 
 export async function* readImageEvents(
   chunks: AsyncIterable<Uint8Array>,
-  scratch: Scratch,
+  temp: RequestTemp,
   context: ErrorContext,
 ): AsyncGenerator<ImageEvent> {
-  for await (const { name, payload } of readImageStream(chunks, scratch)) {
+  for await (const { name, payload } of readImageStream(chunks, temp)) {
     if (payload.error || name === "error" || payload.type === "error") {
       throw readStreamError(payload, context);
     }

@@ -81,11 +81,11 @@ const fields = (
 
 async function readImages(
   reply: UpstreamResponse,
-  { query: { model }, target, scratch }: ImageRequestContext<GenerationQuery>,
+  { query: { model }, target, temp }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
   return isEventStream(reply)
-    ? { kind: "stream", events: readImageEvents(reply.chunks(), scratch, { target, model }) }
-    : readWhole(await readDocument(reply, scratch), isEstimated(reply));
+    ? { kind: "stream", events: readImageEvents(reply.chunks(), temp, { target, model }) }
+    : readWhole(await readDocument(reply, temp), isEstimated(reply));
 }
 
 function readWhole(answer: unknown, estimated: boolean): ImageResponse {

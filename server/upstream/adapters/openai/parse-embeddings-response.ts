@@ -3,7 +3,7 @@
  * bytes.
  */
 
-import type { Pieces } from "../../../lib/chunked-bytes.ts";
+import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { checkUpstreamJson } from "../../../lib/upstream-json.ts";
@@ -29,12 +29,15 @@ export interface ParsedResponse {
   readonly text: string;
 }
 
-export function parseEmbeddingsResponse(answer: Pieces, inPlaceFrom = largeBytes): ParsedResponse {
+export function parseEmbeddingsResponse(
+  answer: ChunkedBytes,
+  inPlaceFrom = largeBytes,
+): ParsedResponse {
   return parseAround(answer, inPlaceFrom) ?? parseWhole(answer);
 }
 
-function parseWhole(answer: Pieces): ParsedResponse {
-  const bytes = answer.whole();
+function parseWhole(answer: ChunkedBytes): ParsedResponse {
+  const bytes = answer.toBuffer();
   if (bytes.length > shortLength) checkUpstreamJson(bytes);
   const text = decoder.decode(bytes);
   try {
@@ -53,7 +56,7 @@ const shortLength = 64 * 1024;
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
  * anything but ASCII around them, or an escape, or where one is not base64 as it stands there.
  */
-function parseAround(answer: Pieces, inPlaceFrom: number): ParsedResponse | undefined {
+function parseAround(answer: ChunkedBytes, inPlaceFrom: number): ParsedResponse | undefined {
   const text = answer.length < inPlaceFrom ? answer.text(0) : undefined;
   if (text?.includes("\\")) return undefined;
   const vectors: (string | EncodedVector)[] = [];
@@ -71,12 +74,12 @@ function parseAround(answer: Pieces, inPlaceFrom: number): ParsedResponse | unde
     }
     // All are of one length, as a rule. Where that is wrong, a vector holds a quotation mark, which is not base64.
     const guess = open + 1 + length;
-    const isGuessed = text === undefined && answer.byte(guess) === quote;
+    const isGuessed = text === undefined && answer.byteAt(guess) === quote;
     const close = isGuessed
       ? guess
       : (text?.indexOf('"', open + 1) ?? answer.indexOf(quote, open + 1));
     if (close < 0) return undefined;
-    const vector = text?.slice(open + 1, close) ?? EncodedVector.in(answer, open + 1, close);
+    const vector = text?.slice(open + 1, close) ?? EncodedVector.parse(answer, open + 1, close);
     if (vector === undefined) return undefined;
     length = close - open - 1;
     around.add(from, open + 1);
@@ -99,12 +102,12 @@ const desk = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** What stands around the vectors, gathered in memory that is used again. */
 class Around {
-  readonly #answer: Pieces;
+  readonly #answer: ChunkedBytes;
   /** Whoever needs a larger one has it alone. */
   #desk = desk;
   #length = 0;
 
-  constructor(answer: Pieces) {
+  constructor(answer: ChunkedBytes) {
     this.#answer = answer;
   }
 
@@ -125,17 +128,17 @@ class Around {
 }
 
 /** Where the string after a key's colon begins, if a string is what follows. */
-function openingQuote(answer: Pieces, after: number): number | "numbers" | undefined {
+function openingQuote(answer: ChunkedBytes, after: number): number | "numbers" | undefined {
   const at = skipSpace(answer, after);
-  if (answer.byte(at) !== colon) return undefined;
+  if (answer.byteAt(at) !== colon) return undefined;
   const open = skipSpace(answer, at + 1);
-  const first = answer.byte(open);
+  const first = answer.byteAt(open);
   return first === quote ? open : first === bracket ? "numbers" : undefined;
 }
 
-function skipSpace(answer: Pieces, from: number): number {
+function skipSpace(answer: ChunkedBytes, from: number): number {
   let at = from;
-  while (spaces.has(answer.byte(at))) at++;
+  while (spaces.has(answer.byteAt(at))) at++;
   return at;
 }
 

@@ -44,7 +44,7 @@ export const responsesQuestion = <Q extends GenerationQuery>(
   fromUpstream: async (reply, asked) =>
     isEventStream(reply)
       ? { kind: "stream", events: readStream(reply, asked) }
-      : readWhole(await readDocument(reply, asked.scratch), asked),
+      : readWhole(await readDocument(reply, asked.temp), asked),
 });
 
 /** What the image tool takes of what the model can: one image at a time, and no file but images and a mask. */
@@ -149,7 +149,7 @@ async function* readStream(
   asked: ImageRequestContext<GenerationQuery>,
 ): AsyncGenerator<ImageEvent> {
   const context = { target: asked.target, model: asked.query.model };
-  for await (const { payload: event } of readImageStream(reply.chunks(), asked.scratch)) {
+  for await (const { payload: event } of readImageStream(reply.chunks(), asked.temp)) {
     const { type, partial_image_index: index } = event;
     if (type === "error") {
       throw readStreamError(event.error ? event : { error: event }, context);

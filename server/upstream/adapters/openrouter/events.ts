@@ -1,6 +1,6 @@
 /** Reads the stream of OpenRouter's Image API: partial images, then the completed image with its usage. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Scratch } from "../../../lib/request-temp.ts";
+import type { RequestTemp } from "../../../lib/request-temp.ts";
 import type { ErrorContext, UpstreamResponse } from "../../adapter.ts";
 import type { ImageEvent, ImageResult } from "../../contract.ts";
 import { loadedImageIn } from "../wire/image-content.ts";
@@ -11,14 +11,14 @@ import { type Account, accountOf, together } from "./usage.ts";
 /** `previews`: how many the caller wants; the upstream cannot be told, and sends what it has. */
 export async function* readOpenrouterEvents(
   reply: UpstreamResponse,
-  scratch: Scratch,
+  temp: RequestTemp,
   previews: number,
   context: ErrorContext,
 ): AsyncGenerator<ImageEvent> {
   const results: ImageResult[] = [];
   const accounts: Account[] = [];
   let shown = 0;
-  for await (const { payload } of readImageStream(reply.chunks(), scratch)) {
+  for await (const { payload } of readImageStream(reply.chunks(), temp)) {
     const { error, type, b64_json: picture, usage } = payload;
     if (error) throw await errorIn(payload, reply, context);
     const image = loadedImageIn(picture);

@@ -125,14 +125,14 @@ async function readAnswer(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const { query, target, scratch } = asked;
+  const { query, target, temp } = asked;
   const context = { target, model: query.model };
   if (isEventStream(reply)) {
     const previews = query.options.partial_images ?? 0;
-    const events = readOpenrouterEvents(reply, scratch, previews, context);
+    const events = readOpenrouterEvents(reply, temp, previews, context);
     return { kind: "stream", events };
   }
-  const answer = await readDocument(reply, scratch);
+  const answer = await readDocument(reply, temp);
   if (memberOf(answer, "error")) throw await errorIn(answer, reply, context);
   return imageListIn(answer, asked, {
     about: (said) => ({ ...createdIn(said), ...accountOf(memberOf(said, "usage")) }),

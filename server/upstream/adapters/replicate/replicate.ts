@@ -103,7 +103,7 @@ async function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const prediction = await readDocument(reply, asked.scratch);
+  const prediction = await readDocument(reply, asked.temp);
   switch (memberOf(prediction, "status")) {
     case "succeeded":
       return done(prediction);

@@ -95,7 +95,7 @@ async function fromUpstream(
   reply: UpstreamResponse,
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const answer = await readDocument(reply, asked.scratch);
+  const answer = await readDocument(reply, asked.temp);
   const errors = listOf(memberOf(answer, "errors"));
   const done = memberOf(answer, "data") === undefined ? [] : listIn(answer, "data");
   const drawn = done.filter((entry) => imageIn(entry) !== undefined);

@@ -90,7 +90,7 @@ async function fromUpstream(
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
   if (isImageResponse(reply)) return readBinaryImage(reply, asked);
-  const answer = await readDocument(reply, asked.scratch);
+  const answer = await readDocument(reply, asked.temp);
   const job = memberOf(answer, "id");
   if (typeof job === "string") return pending(job, asked.target);
   if (isFiltered(memberOf(answer, "finish_reason")))

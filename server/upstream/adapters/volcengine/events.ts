@@ -1,6 +1,6 @@
 /** Reads Seedream's stream: an event for each completed image, and a last one with the usage. */
 import type { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Scratch } from "../../../lib/request-temp.ts";
+import type { RequestTemp } from "../../../lib/request-temp.ts";
 import type { ImageEvent, ImageUsage, StreamedImage } from "../../contract.ts";
 import { loadedImageIn } from "../wire/image-content.ts";
 import { createdIn } from "../wire/image-list.ts";
@@ -16,14 +16,14 @@ export interface EventReading {
 /** docs.byteplus.com/en/docs/ModelArk/1824137. One that was refused does not keep the others from being drawn. */
 export async function* readSeedreamEvents(
   chunks: AsyncIterable<Uint8Array>,
-  scratch: Scratch,
+  temp: RequestTemp,
   { usageIn, refuse }: EventReading,
 ): AsyncGenerator<ImageEvent> {
   // Held back until it is known whether it is the last, which carries the usage of all.
   let held: StreamedImage | undefined;
   let delivered = 0;
   let refused: unknown;
-  for await (const { payload: event } of readImageStream(chunks, scratch)) {
+  for await (const { payload: event } of readImageStream(chunks, temp)) {
     const { error, type } = event;
     switch (type) {
       case "image_generation.partial_succeeded":

@@ -81,10 +81,10 @@ async function read(
     return toMappedError(meant, textIn(error, "message"), asked, reply.headers);
   };
   if (isEventStream(reply)) {
-    const events = readSeedreamEvents(reply.chunks(), asked.scratch, { usageIn, refuse });
+    const events = readSeedreamEvents(reply.chunks(), asked.temp, { usageIn, refuse });
     return { kind: "stream", events };
   }
-  const answer = await readDocument(reply, asked.scratch);
+  const answer = await readDocument(reply, asked.temp);
   const failure = memberOf(answer, "error");
   if (failure) throw refuse(failure);
   const entries = listIn(answer, "data");

@@ -16,7 +16,7 @@ export async function readBinaryImage(
   asked: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
   const { headers } = reply;
-  const image = await collectImage(reply.chunks(), asked.scratch);
+  const image = await collectImage(reply.chunks(), asked.temp);
   // A filtered picture comes all the same, blurred or black.
   if (isFiltered(headers.get("finish-reason"))) throw toMappedError("moderated", undefined, asked);
   const seed = headers.get("seed");
@@ -29,11 +29,11 @@ export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.te
 /** One picture: the body, or where that is JSON, what `find` finds in it. */
 export async function readSingleImage(
   reply: UpstreamResponse,
-  { scratch }: ImageRequestContext<GenerationQuery>,
+  { temp }: ImageRequestContext<GenerationQuery>,
   find: (answer: unknown) => ImageContent,
 ): Promise<BufferedImageResponse> {
   const image = /\bjson\b/i.test(typeOf(reply))
-    ? find(await readDocument(reply, scratch))
-    : await collectImage(reply.chunks(), scratch);
+    ? find(await readDocument(reply, temp))
+    : await collectImage(reply.chunks(), temp);
   return { kind: "whole", results: [{ image }], metadata: {} };
 }

@@ -4,9 +4,9 @@
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { JsonFilter } from "../../../lib/json-scan.ts";
-import { StreamedText } from "../../../lib/json-stream.ts";
-import type { Aside, Place, Scratch } from "../../../lib/request-temp.ts";
-import { type Held, release } from "../../../lib/spill-buffer.ts";
+import { StreamedString } from "../../../lib/json-stream.ts";
+import type { FileRange, RequestTemp, SpilledBytes } from "../../../lib/request-temp.ts";
+import { freeBuffer, type SpillBuffer } from "../../../lib/spill-buffer.ts";
 import { documentBounds } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 import { invalidResponse } from "./members.ts";
@@ -22,14 +22,14 @@ const lineFeed = 0x0a;
 const mark = `${crypto.randomUUID()} `;
 
 /** A long text of an answer, with its escapes undone. */
-export class LongText implements Aside {
+export class LongText implements SpilledBytes {
   readonly encoding = "base64" as const;
-  readonly #held: Held;
+  readonly #held: SpillBuffer;
   readonly #from: number;
   readonly length: number;
   readonly start: Uint8Array;
 
-  constructor(held: Held, from: number, length: number, start: Uint8Array) {
+  constructor(held: SpillBuffer, from: number, length: number, start: Uint8Array) {
     this.#held = held;
     this.#from = from;
     this.length = length;
@@ -46,21 +46,21 @@ export class LongText implements Aside {
     );
   }
 
-  get place(): Place | undefined {
+  get range(): FileRange | undefined {
     const { path } = this.#held;
     return path === undefined ? undefined : { path, from: this.#from, length: this.length };
   }
 
-  lend(): (() => void) | undefined {
-    return this.#held.lend();
+  keepOpen(): (() => void) | undefined {
+    return this.#held.keepOpen();
   }
 
   stream(): AsyncIterable<Uint8Array> {
     return this.#held.stream(this.#from, this.#from + this.length);
   }
 
-  atHand(): readonly Uint8Array[] | undefined {
-    return this.#held.pieces(this.#from, this.#from + this.length);
+  chunksInMemory(): readonly Uint8Array[] | undefined {
+    return this.#held.chunksInMemory(this.#from, this.#from + this.length);
   }
 
   bytes(): Promise<Uint8Array> {
@@ -68,19 +68,19 @@ export class LongText implements Aside {
   }
 
   /** In an answer of ours, where it is none of the pictures: it leaves as it came. */
-  toJSON(): StreamedText {
-    return new StreamedText(this.length, () => this.stream());
+  toJSON(): StreamedString {
+    return new StreamedString(this.length, () => this.stream());
   }
 
-  end(bytes: number): Promise<Uint8Array> {
+  tail(bytes: number): Promise<Uint8Array> {
     const length = Math.min(bytes, this.length);
     return this.#held.read(this.#from + this.length - length, length);
   }
 }
 
 /** An answer's JSON. Where it holds long texts, there is a `LongText` in the place of each. */
-export async function readDocument(reply: UpstreamResponse, scratch: Scratch): Promise<unknown> {
-  const texts = new LongTexts(scratch);
+export async function readDocument(reply: UpstreamResponse, temp: RequestTemp): Promise<unknown> {
+  const texts = new LongTexts(temp);
   const reader = new DocumentReader(texts);
   for await (const chunk of texts.letGo(reply.chunks())) await reader.take(chunk);
   return reader.end("The upstream's answer is not valid JSON.");
@@ -88,15 +88,15 @@ export async function readDocument(reply: UpstreamResponse, scratch: Scratch): P
 
 /** Where the long texts of one answer lie, of all its documents together. */
 export class LongTexts {
-  readonly #scratch: Scratch;
-  #store: Held | undefined;
+  readonly #temp: RequestTemp;
+  #store: SpillBuffer | undefined;
 
-  constructor(scratch: Scratch) {
-    this.#scratch = scratch;
+  constructor(temp: RequestTemp) {
+    this.#temp = temp;
   }
 
-  get store(): Held {
-    this.#store ??= this.#scratch.hold();
+  get store(): SpillBuffer {
+    this.#store ??= this.#temp.buffer();
     return this.#store;
   }
 
@@ -106,8 +106,8 @@ export class LongTexts {
       const goesToDisk = this.#store?.isOnDisk === true;
       yield chunk;
       // Else a part of it may have been held in memory, and be on its way to somebody.
-      const isFree = goesToDisk || (this.#store?.isOnDisk && !this.#store.isSeen);
-      if (isFree && isLastOf(chunk)) release(chunk.buffer);
+      const isFree = goesToDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
+      if (isFree && isLastOf(chunk)) freeBuffer(chunk.buffer);
     }
   }
 }

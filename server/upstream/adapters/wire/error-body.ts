@@ -1,6 +1,6 @@
 /** Reads an error response: its body can be read only once, and not all of its text is for clients. */
 
-import { Pieces } from "../../../lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { parseUpstreamJson } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 
@@ -23,7 +23,7 @@ export function replayBody(
   status = had,
 ): UpstreamResponse {
   const text = JSON.stringify(body) ?? "";
-  const bytes = () => Pieces.of(new TextEncoder().encode(text));
+  const bytes = () => ChunkedBytes.of(new TextEncoder().encode(text));
   return {
     status,
     headers,

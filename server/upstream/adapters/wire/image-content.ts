@@ -17,8 +17,8 @@ export function loadedImageIn(value: unknown): LoadedImage | undefined {
 }
 
 const asideOf = (text: LongText): LoadedImage => ({
-  kind: "aside",
-  aside: text.after(prefixOf(text.start)),
+  kind: "spilled",
+  spilled: text.after(prefixOf(text.start)),
 });
 
 /** Base64 without the `data:image/png;base64,` that some upstreams put before it and OpenAI's clients do not expect. */

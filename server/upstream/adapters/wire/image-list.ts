@@ -24,7 +24,7 @@ export const readImageList = async (
   asked: ImageRequestContext<GenerationQuery>,
   listed: ImageListOptions = {},
 ): Promise<BufferedImageResponse> =>
-  imageListIn(await readDocument(reply, asked.scratch), asked, listed);
+  imageListIn(await readDocument(reply, asked.temp), asked, listed);
 
 /** Pictures that passed the filter are delivered, as they are paid for; where none did, the whole call was refused. */
 export function imageListIn(

@@ -1,7 +1,7 @@
 /** Reads streamed responses: server-sent events with JSON, until the last event. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
-import type { Scratch } from "../../../lib/request-temp.ts";
-import { readEvents } from "../../../lib/server-sent-events.ts";
+import type { RequestTemp } from "../../../lib/request-temp.ts";
+import { readServerSentEvents } from "../../../lib/server-sent-events.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 import type { ExtraFields } from "../../contract.ts";
 import { DocumentReader, LongTexts } from "./document.ts";
@@ -22,11 +22,11 @@ export interface ImageStreamEvent {
 /** Pictures in them are put aside, as in an answer that comes whole. */
 export async function* readImageStream(
   chunks: AsyncIterable<Uint8Array>,
-  scratch: Scratch,
+  temp: RequestTemp,
 ): AsyncGenerator<ImageStreamEvent> {
-  const texts = new LongTexts(scratch);
+  const texts = new LongTexts(temp);
   const open = () => new DocumentReader(texts);
-  const events = readEvents(texts.letGo(chunks), open, maxEventBytes);
+  const events = readServerSentEvents(texts.letGo(chunks), open, maxEventBytes);
   for await (const { event: name, data, isUnclosed } of events) {
     const around = data.text.trim();
     if (around === "[DONE]") return;

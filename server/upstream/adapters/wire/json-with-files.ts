@@ -1,13 +1,13 @@
 /** A JSON body with files as base64, written as a stream, so that a file goes from disk to the socket. */
-import { base64Length, StreamedText, toBase64 } from "../../../lib/json-stream.ts";
+import { base64Length, encodeBase64Stream, StreamedString } from "../../../lib/json-stream.ts";
 import type { FilePart } from "../../contract.ts";
 
-export { writeJson as jsonBody } from "../../../lib/json-stream.ts";
+export { stringifyStreamed as jsonBody } from "../../../lib/json-stream.ts";
 
 /** Stands in a body for the content of a file. */
-export class FileContent extends StreamedText {
+export class FileContent extends StreamedString {
   constructor(file: FilePart, prefix = "") {
-    super(base64Length(file.size), () => toBase64(file.stream()), { prefix });
+    super(base64Length(file.size), () => encodeBase64Stream(file.stream()), { prefix });
   }
 }
 

@@ -91,9 +91,9 @@ function toFault(
   const fault = faultOf(status, said);
   const details = {
     ...(wait !== undefined && { retryAfterMs: wait }),
-    ...(fault === "upstream_error" && nowhere.has(status) && { unmade: true as const }),
-    ...(fault === "upstream_error" && uncharged && { uncharged: true as const }),
-    as: fault === "upstream_rejected" ? { status } : {},
+    ...(fault === "upstream_error" && nowhere.has(status) && { notExecuted: true as const }),
+    ...(fault === "upstream_error" && uncharged && { notCharged: true as const }),
+    overrides: fault === "upstream_rejected" ? { status } : {},
   };
   if (!speaksToCaller(fault) || said.message === undefined) {
     return new GatewayError(fault, ownWords(fault, how), details);
@@ -103,8 +103,8 @@ function toFault(
   return new GatewayError(fault, said.message, {
     ...details,
     ...(param !== undefined && { param }),
-    as: {
-      ...details.as,
+    overrides: {
+      ...details.overrides,
       ...(said.type !== undefined && { type: said.type }),
       ...(said.code !== undefined && { code: said.code }),
     },

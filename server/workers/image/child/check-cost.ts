@@ -4,7 +4,7 @@
  * never opened.
  */
 import { constants, inflateSync } from "node:zlib";
-import { codeOf } from "../../../lib/error-code.ts";
+import { errorCode } from "../../../lib/error-code.ts";
 import type { ImageInput } from "./image-input.ts";
 import { pngChunks } from "./png-chunks.ts";
 import { UnprocessableImageError } from "./unprocessable-image.ts";
@@ -115,7 +115,7 @@ function unpackedLength(
     const bounds = { maxOutputLength: Math.max(1, most), finishFlush: constants.Z_SYNC_FLUSH };
     return inflateSync(packed, bounds).length;
   } catch (error) {
-    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") throw unpackedTooLarge();
+    if (errorCode(error) === "ERR_BUFFER_TOO_LARGE") throw unpackedTooLarge();
     // Damaged after an unknown length: the decoder may still read the image, and decompress as much again.
     return Math.ceil(most / 2);
   }

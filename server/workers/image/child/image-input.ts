@@ -4,7 +4,7 @@
  */
 import { readSync } from "node:fs";
 import { access, type FileHandle, open } from "node:fs/promises";
-import type { Place } from "../../../lib/request-temp.ts";
+import type { FileRange } from "../../../lib/request-temp.ts";
 import type { SentImage } from "../messages.ts";
 import { readBase64, readRaw } from "./read-input.ts";
 import { UnprocessableImageError } from "./unprocessable-image.ts";
@@ -48,7 +48,7 @@ export async function withImageInput<T>(
  */
 async function descriptorPath(
   handle: FileHandle,
-  { from, length }: Place,
+  { from, length }: FileRange,
 ): Promise<string | undefined> {
   if (process.platform !== "linux" || from !== 0) return undefined;
   const found = await handle.stat();

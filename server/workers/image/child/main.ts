@@ -1,7 +1,7 @@
 /** The main file of an image worker's child process: one image at a time. A job is canceled by ending the process. */
 import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { codeOf } from "../../../lib/error-code.ts";
+import { errorCode } from "../../../lib/error-code.ts";
 import { serveParent } from "../../process/serve-parent.ts";
 import type {
   ImageWorkerRequest,
@@ -42,7 +42,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
     const deliver = async (id: number, result: Buffer, into: string | undefined): Promise<void> => {
       if (into !== undefined && result.length > maxInlineBytes) {
         await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
-          const isAway = ["EACCES", "EPERM", "ENOENT"].includes(codeOf(cause) ?? "");
+          const isAway = ["EACCES", "EPERM", "ENOENT"].includes(errorCode(cause) ?? "");
           const why = isAway ? "unreachable" : "unwritable";
           throw new UnprocessableImageError(why, "could not be written to disk", cause);
         });

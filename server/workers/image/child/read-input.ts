@@ -3,12 +3,12 @@
  * memory.
  */
 import type { FileHandle } from "node:fs/promises";
-import type { Place } from "../../../lib/request-temp.ts";
+import type { FileRange } from "../../../lib/request-temp.ts";
 import { UnprocessableImageError } from "./unprocessable-image.ts";
 
 const chunkBytes = 256 * 1024;
 
-export async function readRaw(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
+export async function readRaw(handle: FileHandle, { from, length }: FileRange): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
   for (let done = 0; done < length; ) {
     done += await readSome(handle, bytes.subarray(done), from + done);
@@ -20,7 +20,7 @@ export async function readRaw(handle: FileHandle, { from, length }: Place): Prom
  * Decodes base64 while reading: groups of four characters make three bytes, and an incomplete group waits for the next
  * chunk.
  */
-export async function readBase64(handle: FileHandle, { from, length }: Place): Promise<Buffer> {
+export async function readBase64(handle: FileHandle, { from, length }: FileRange): Promise<Buffer> {
   const decoded = Buffer.allocUnsafe(Math.ceil(length / 4) * 3);
   const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, length));
   let size = 0;

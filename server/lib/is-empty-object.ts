@@ -1,5 +1,5 @@
 /** An object without members. Looks at the first one only, and makes no list of them. */
-export function isEmpty(object: object): boolean {
+export function isEmptyObject(object: object): boolean {
   for (const _ in object) return false;
   return true;
 }

@@ -3,7 +3,7 @@
 const longest = 64;
 const most = 500;
 
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+export function nearestMatch(word: string, candidates: Iterable<string>): string | undefined {
   const typed = word.slice(0, longest).toLowerCase();
   let best: string | undefined;
   let least = Math.max(1, Math.floor(typed.length / 3)) + 1;
@@ -11,7 +11,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   for (const candidate of candidates) {
     if (++seen > most) break;
     if (candidate.length > longest || Math.abs(candidate.length - typed.length) >= least) continue;
-    const slips = distance(typed, candidate.toLowerCase());
+    const slips = editDistance(typed, candidate.toLowerCase());
     if (slips < least) {
       least = slips;
       best = candidate;
@@ -21,7 +21,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 }
 
 /** Insertions, deletions, replacements and swapped neighbours between two words. */
-export function distance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

@@ -3,7 +3,7 @@
  * which is much of what a small call may cost, so calls carry this and make a real one only for those who need it.
  */
 
-export interface Signal {
+export interface AbortSignalLike {
   readonly aborted: boolean;
   readonly reason: unknown;
   addEventListener(
@@ -15,16 +15,16 @@ export interface Signal {
 }
 
 /** Ends once. Listeners hear it once, in the order they came. */
-export class Cancel implements Signal {
+export class AbortSource implements AbortSignalLike {
   aborted = false;
   reason: unknown;
   /** Asked before it ends. True: not now; whoever says so ends it later, if it is still to end. */
-  putOff: ((reason: unknown) => boolean) | undefined;
+  deferAbort: ((reason: unknown) => boolean) | undefined;
   #listeners: (() => void)[] | undefined;
   #real: AbortController | undefined;
 
   abort(reason: unknown): void {
-    if (this.aborted || this.putOff?.(reason)) return;
+    if (this.aborted || this.deferAbort?.(reason)) return;
     this.aborted = true;
     this.reason = reason;
     const listeners = this.#listeners ?? [];
@@ -45,7 +45,7 @@ export class Cancel implements Signal {
   }
 
   /** For `fetch` and its like. */
-  get real(): AbortSignal {
+  get nativeSignal(): AbortSignal {
     if (!this.#real) {
       this.#real = new AbortController();
       if (this.aborted) this.#real.abort(this.reason);
@@ -54,9 +54,9 @@ export class Cancel implements Signal {
   }
 }
 
-export function asAbortSignal(signal: Signal): AbortSignal {
+export function toAbortSignal(signal: AbortSignalLike): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
-  if (signal instanceof Cancel) return signal.real;
+  if (signal instanceof AbortSource) return signal.nativeSignal;
   const controller = new AbortController();
   if (signal.aborted) controller.abort(signal.reason);
   else signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });

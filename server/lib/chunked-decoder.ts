@@ -36,7 +36,7 @@ const nothing = Buffer.alloc(0);
 
 type Frame = "size" | "bytes" | "line" | "trailer";
 
-export class Chunked {
+export class ChunkedDecoder {
   done = false;
   /** A line that has not arrived whole. */
   #pending: Buffer = nothing;
