@@ -49,7 +49,8 @@ function unknownKey(key: string, path: Path, raw: unknown): string {
     if (knownKeys(path, other).includes(key)) return `only a model of kind ${other} can have this`;
   }
   const renamed = path.at(-1) === "price" ? renamedPriceKeys.get(key) : undefined;
-  const meant = renamed !== undefined && known.includes(renamed) ? renamed : nearestMatch(key, known);
+  const meant =
+    renamed !== undefined && known.includes(renamed) ? renamed : nearestMatch(key, known);
   return meant === undefined
     ? `unknown key; known here: ${known.join(", ")}`
     : `unknown key (did you mean \`${meant}\`?)`;

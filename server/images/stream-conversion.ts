@@ -56,7 +56,7 @@ const missingImagesError = (missing: number, requested: number, error: unknown):
     ? new GatewayError(
         error.kind,
         `${missing} of ${requested} pictures ${missing === 1 ? "is" : "are"} missing. ${error.message}`,
-        { ...error.details, mayBeCharged: true },
+        { ...error.details, mayBeBilled: true },
       )
     : error;
 

@@ -24,9 +24,9 @@ export interface ErrorDetails {
   /** It reached the upstream, which has no such place: nothing was made, whatever the table says. */
   readonly notExecuted?: true;
   /** The upstream failed, said so itself, and charges for nothing but what it delivers. */
-  readonly notCharged?: true;
+  readonly notBilled?: true;
   /** The upstream had taken the job by then, so it may charge for it, whatever the table says. */
-  readonly mayBeCharged?: true;
+  readonly mayBeBilled?: true;
   readonly cause?: unknown;
 }
 

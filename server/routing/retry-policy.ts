@@ -32,7 +32,7 @@ const targetSpecificErrors: ReadonlySet<string> = new Set([
 export const mayHaveBeenBilled = (error: unknown): boolean =>
   error instanceof GatewayError &&
   mayBeBilled(error) &&
-  (error.details.mayBeCharged === true || !error.details.notCharged);
+  (error.details.mayBeBilled === true || !error.details.notBilled);
 
 /**
  * The backoff in milliseconds before the failed targets are tried again. Undefined: the error is not transient, or the

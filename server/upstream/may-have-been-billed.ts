@@ -4,13 +4,13 @@ import { GatewayError } from "../lib/gateway-error.ts";
 /** By the error alone: a request that was never sent, or that reached no such endpoint, is not billed. */
 export function mayBeBilled({ definition: row, details }: GatewayError): boolean {
   if (details.notSent) return false;
-  return details.mayBeCharged === true || (row.mayBeBilled === true && !details.notExecuted);
+  return details.mayBeBilled === true || (row.mayBeBilled === true && !details.notExecuted);
 }
 
 /** Marks an error of an upstream that had begun to work: it may bill, whatever the error table says. */
 export const markMayBeBilled = (error: unknown): unknown =>
   error instanceof GatewayError
-    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeCharged: true })
+    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeBilled: true })
     : error;
 
 /** Errors of the gateway or the client, during which the upstream may have been working. */

@@ -116,7 +116,7 @@ const isTransient = (error: unknown): boolean =>
 /** The upstream accepted the job, so it may be billed whatever error a poll ends with. */
 const markMayBeBilled = (error: unknown): unknown =>
   error instanceof GatewayError
-    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeCharged: true })
+    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeBilled: true })
     : error;
 
 const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;

@@ -50,7 +50,7 @@ export function createImageLinks(options: ImageLinksOptions): ImageLinks {
 /** Base64 characters that become bytes at a time. A multiple of four. */
 const chunkLength = 256 * 1024;
 
-function sourceOf(image: SpillBuffer): BlobSource {
+function sourceOf(image: Held): BlobSource {
   if (image.kind === "bytes") return image.bytes;
   if (image.kind === "spilled") return image.spilled;
   const { base64 } = image;

@@ -68,7 +68,7 @@ const perhapsPaid: readonly End[] = [
   { fault: "upstream_timeout" },
   { fault: "upstream_error" },
   { fault: "upstream_invalid" },
-  { fault: "upstream_rate_limit", details: { mayBeCharged: true } },
+  { fault: "upstream_rate_limit", details: { mayBeBilled: true } },
   { fault: "client_closed" },
   { fault: "internal" },
   { fault: "storage_unavailable" },

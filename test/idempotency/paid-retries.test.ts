@@ -78,7 +78,7 @@ test("what was never sent, or came to a place that is none, was not paid for", (
   expect(fault({})).toBe(true);
   expect(fault({ notExecuted: true })).toBe(false);
   expect(fault({ notSent: true })).toBe(false);
-  expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no", { mayBeCharged: true }))).toBe(
+  expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no", { mayBeBilled: true }))).toBe(
     true,
   );
   expect(mayBeBilled(new GatewayError("upstream_rate_limit", "no"))).toBe(false);

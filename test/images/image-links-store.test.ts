@@ -79,7 +79,8 @@ describe("an image is stored from wherever it is", () => {
   test("and what the gateway itself writes as base64 is read back the same", async () => {
     await using desk = linkDesk();
     let text = "";
-    for await (const piece of encodeBase64Stream(inPieces(largePng, 1001))) text += Buffer.from(piece);
+    for await (const piece of encodeBase64Stream(inPieces(largePng, 1001)))
+      text += Buffer.from(piece);
     const link = await desk.links.store(asBase64(text, 999), desk.url);
     expect(largePng.equals(await served(desk, link))).toBeTrue();
   });

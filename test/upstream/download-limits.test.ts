@@ -219,7 +219,7 @@ describe("an image that an upstream generated", () => {
   test("may have been paid for, whatever became of it", async () => {
     await using net = world({ serve: ({ socket }) => void socket.destroy() });
     const error = await expectFault(net.get(url), "upstream_unreachable", /connection broke/);
-    expect(error.details).toMatchObject({ mayBeCharged: true });
+    expect(error.details).toMatchObject({ mayBeBilled: true });
     expect(error.details.notSent).toBeUndefined();
     expect(net.connected.length).toBe(3);
   });

@@ -64,7 +64,7 @@ export function toGatewayError(
     ? new GatewayError(
         names[kind],
         `The picture behind the upstream's link cannot be used: ${frank}.`,
-        { ...details, mayBeCharged: true },
+        { ...details, mayBeBilled: true },
       )
     : new GatewayError(
         "invalid_value",

@@ -92,7 +92,7 @@ function toFault(
   const details = {
     ...(wait !== undefined && { retryAfterMs: wait }),
     ...(fault === "upstream_error" && nowhere.has(status) && { notExecuted: true as const }),
-    ...(fault === "upstream_error" && uncharged && { notCharged: true as const }),
+    ...(fault === "upstream_error" && uncharged && { notBilled: true as const }),
     overrides: fault === "upstream_rejected" ? { status } : {},
   };
   if (!speaksToCaller(fault) || said.message === undefined) {
