@@ -14,6 +14,7 @@ import { describeProblems } from "../../server/config/problem.ts";
 import { providers, variablesOf } from "../../server/config/providers.ts";
 import { knownKeys } from "../../server/config/schema.ts";
 import { policy } from "../../server/config/target-order.ts";
+import { jsonBounds } from "../../server/http/json-bounds.ts";
 import { routes } from "../../server/http/routes.ts";
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import { settingsTable } from "../../server/settings.ts";
@@ -159,6 +160,13 @@ describe("docs/api.md", () => {
       }
       expect([...shared, ...fieldsOf(heading)].sort()).toEqual(wanted(heading));
     }
+  });
+
+  test("has the limits of a JSON body as they are in the code", () => {
+    const written = rowsOf(sectionOf("docs/api.md", "JSON body limits")).map(([, value]) => value);
+    expect(written).toEqual(
+      Object.values(jsonBounds).map((bound) => bound.toLocaleString("en-US")),
+    );
   });
 
   test("has every word for what vectors are for, and no other", () => {
