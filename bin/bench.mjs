@@ -1,4 +1,4 @@
-// `npm run bench`: the same work against nginx, ratios in one run. `npm run bench -- embedded`: the embedded model.
+// `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the embedded model.
 // `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive to parse.
 // `npm run bench -- hostile`: clients that misbehave.
 import { spawnSync } from "node:child_process";

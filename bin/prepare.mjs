@@ -1,4 +1,4 @@
-// The first half of `npm start`: installs what is missing and ends, so that Node takes no memory while the gateway runs.
+// The first half of `npm start`: installs missing dependencies and exits, so that Node takes no memory while the gateway runs.
 // The second half is cli/start.ts, under Bun.
 import { ensureInstalled } from "./install.mjs";
 

@@ -1,4 +1,4 @@
-// `npm test`: installs what is missing, then types, lint and every test. The last line counts them.
+// `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -13,9 +13,9 @@ let failed = 0;
 
 const run = (args) => spawnSync(bun, args, { cwd: root, stdio: "inherit" }).status === 0;
 const check = (name, args) => {
-  const good = run(args);
-  console.log(`${good ? "ok    " : "FAILED"} ${name}`);
-  if (good) passed++;
+  const succeeded = run(args);
+  console.log(`${succeeded ? "ok    " : "FAILED"} ${name}`);
+  if (succeeded) passed++;
   else failed++;
 };
 
@@ -41,7 +41,7 @@ passed += counted.passed;
 failed += counted.failed;
 rmSync(folder, { recursive: true, force: true });
 
-// Told once more at the end: thousands of lines may stand between a failure and the count.
+// Failures are repeated at the end: thousands of lines may separate them from the count.
 for (const failure of failures) console.log(`\n${failure}`);
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
 console.log(`${passed} passed, ${failed} failed${skipped}`);
@@ -61,37 +61,41 @@ async function runTests(files, report) {
   const args = [
     "test",
     "--timeout=30000",
-    // Most of what runs side by side waits: for a poll, for a deadline.
+    // Most concurrent tests wait for a poll or a timeout.
     "--max-concurrency=64",
     "--reporter=junit",
     `--reporter-outfile=${report}`,
     ...files,
   ];
   const child = spawn(bun, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
-  let told = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
-      told += text;
+      output += text;
     });
   }
-  const good = await new Promise((resolve) => child.on("close", (code) => resolve(code === 0)));
-  process.stdout.write(told);
-  const here = count(report);
-  for (const name of Object.keys(counted)) counted[name] += here[name];
-  failures.push(...failuresIn(told));
-  // A run that died, or ran nothing, is a failure even if no test failed.
-  if (!good && here.failed === 0) {
+  const succeeded = await new Promise((resolve) =>
+    child.on("close", (code) => resolve(code === 0)),
+  );
+  process.stdout.write(output);
+  const counts = readCounts(report);
+  for (const name of Object.keys(counted)) counted[name] += counts[name];
+  failures.push(...failuresIn(output));
+  // A test process that crashed, or ran no test, is a failure even if no test failed.
+  if (!succeeded && counts.failed === 0) {
     counted.failed++;
-    failures.push(`A process with ${files.length} files of tests ended before its time.`);
+    failures.push(
+      `A test process with ${files.length} files ended before all of its tests had run.`,
+    );
   }
 }
 
-/** Each with what was printed since the test before it: the runner tells the reason first, then the name. */
-function failuresIn(told) {
+/** Each failure with the output since the previous test: the runner prints the reason first, then the name. */
+function failuresIn(output) {
   const found = [];
   let since = [];
-  for (const line of told.split("\n")) {
-    // The runner's own list, without reasons.
+  for (const line of output.split("\n")) {
+    // The runner's own summary, without reasons.
     if (/^\d+ tests? failed:$/.test(line)) break;
     if (line.startsWith("(fail)")) found.push([...since.slice(-40), line].join("\n"));
     since = /^\((pass|fail|skip)\)/.test(line) ? [] : [...since, line];
@@ -112,12 +116,12 @@ function testFiles(path) {
     .sort();
 }
 
-/** In turns, so that neighbours, which are often alike, go to different ones. */
+/** Round robin: neighboring files, which often take equally long, go to different processes. */
 function split(files, count) {
   return Array.from({ length: count }, (_, at) => files.filter((_, i) => i % count === at));
 }
 
-function count(path) {
+function readCounts(path) {
   let text = "";
   try {
     text = readFileSync(path, "utf8");

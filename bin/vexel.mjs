@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `vexel` command: sees that everything is installed, then hands over to Bun.
+// The `vexel` command: installs missing dependencies, then runs the CLI with Bun.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,25 +7,25 @@ import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("run");
 const bun = bunPath();
-// --no-install: Bun must never fetch a missing package by itself.
+// --no-install: Bun must never download a missing package by itself.
 const args = ["--no-install", join(root, "cli", "main.ts"), ...process.argv.slice(2)];
-// What Bun must be told before it starts: to make more than 256 calls to upstreams at once; to look through all of its
-// memory a little more often, so that less lies about under load; and to keep what was given back for a tenth of a second
-// before it is the system's again, as asking for it anew costs more than a small call.
+// Variables that Bun reads at startup: allow more than 256 concurrent upstream requests; run full garbage collections more
+// often, so that less garbage accumulates under load; and keep freed memory for a tenth of a second before it is returned to
+// the system, because allocating it again costs more than a small request.
 const env = {
   ...JSON.parse(readFileSync(join(root, "bin", "environment.json"), "utf8")),
   ...process.env,
 };
 
-// Under `npm start` a shell stands between npm and us. It dies of a signal without a word to us,
-// so its absence is what tells that we are to stop.
+// Under `npm start` the parent process is a shell. It exits on a signal without forwarding it, so the gateway stops when the
+// shell is gone.
 const shell = process.env.npm_lifecycle_event === undefined ? undefined : process.ppid;
 
 if (typeof process.execve === "function" && process.platform !== "win32") {
-  // Becomes Bun: one process less, and signals need no forwarding.
+  // Replaces this process by Bun: one process less, and signals need no forwarding.
   process.execve(bun, [bun, ...args], shell ? { ...env, VEXEL_WRAPPER: String(shell) } : env);
 }
-// Told who its wrapper is, the gateway stops when the wrapper is gone.
+// The gateway stops when the process VEXEL_WRAPPER is gone.
 const child = spawn(bun, args, {
   stdio: "inherit",
   env: { ...env, VEXEL_WRAPPER: String(process.pid) },

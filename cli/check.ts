@@ -1,4 +1,4 @@
-/** vexel check: is the configuration valid, and (with --probe) are its upstreams there? */
+/** vexel check: validates the configuration and, with --probe, checks that its upstreams are reachable. */
 
 import { existsSync } from "node:fs";
 import { fileText } from "../server/config/file-text.ts";
@@ -23,12 +23,14 @@ export const check: Command = {
   summary: "Validate the configuration; with --probe also contact its upstreams.",
   help: `Usage: vexel check [FILE] [--probe]
 
-Reads FILE (or VEXEL_CONFIG, or ./vexel.yaml) and tells everything that is wrong
-with it: file, line, key. With --probe it also asks each upstream for its list of
-models, which costs nothing, and loads each local model. Exit code 0: all is well. 1: something is not.`,
+Validates FILE (or VEXEL_CONFIG, or ./vexel.yaml) and prints every error with file,
+line and key. With --probe it also requests the model list of each upstream, which
+is free of charge, and loads each local model.
+
+Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, { probe: { type: "boolean" } });
-    if (positionals.length > 1) throw new UsageError("it checks one file at a time.");
+    if (positionals.length > 1) throw new UsageError("only one FILE can be checked at a time.");
     const [file] = positionals;
     const { VEXEL_CONFIG: path } = settingsOrUsage({ VEXEL_CONFIG: file });
     const required = Boolean(file ?? process.env.VEXEL_CONFIG);
@@ -44,11 +46,13 @@ models, which costs nothing, and loads each local model. Exit code 0: all is wel
       process.stderr.write(`${describeProblems(loaded.problems)}\n`);
       return 1;
     }
-    for (const warning of [...loaded.warnings, ...strayVariables(path)]) {
+    for (const warning of [...loaded.warnings, ...unknownSettingWarnings(path)]) {
       process.stderr.write(`warning: ${warning}\n`);
     }
     const { snapshot } = loaded;
-    const about = existsSync(path) ? `${path} is valid` : `${path} is not there, which is fine`;
+    const about = existsSync(path)
+      ? `${path} is valid`
+      : `${path} does not exist, so the defaults apply`;
     process.stdout.write(
       `${about}: ${snapshot.upstreams.size} upstreams, ${snapshot.models.size} models, ${snapshot.keys.size} keys.\n`,
     );
@@ -62,18 +66,18 @@ function describeDefaults({ defaults, keys }: Snapshot): string {
   const list = (of: Defaults | undefined): string[] =>
     Object.entries(of ?? {}).map(([kind, model]) => `${kind} model ${model}`);
   const lines = [
-    ...list(defaults).map((what) => `default ${what}`),
+    ...list(defaults).map((model) => `default ${model}`),
     ...[...keys.values()].flatMap((key) =>
-      list(key.defaults).map((what) => `key ${JSON.stringify(key.name)}: default ${what}`),
+      list(key.defaults).map((model) => `key ${JSON.stringify(key.name)}: default ${model}`),
     ),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
-const strayVariables = (path: string): string[] =>
+const unknownSettingWarnings = (path: string): string[] =>
   unknownSettings(process.env, fileText(path).text).map(
     ({ name, nearest }) =>
-      `${name} is set, but it is no setting${nearest ? ` (did you mean ${nearest}?)` : ""}`,
+      `${name} is set, but there is no such setting${nearest ? ` (did you mean ${nearest}?)` : ""}`,
   );
 
 async function probeAll(snapshot: Snapshot): Promise<boolean> {
@@ -96,9 +100,9 @@ async function probeAll(snapshot: Snapshot): Promise<boolean> {
   return outcomes.every(({ ok }) => ok);
 }
 
-/** Loads the model and embeds a word: only that shows that the files fit together. */
+/** Loads the model and embeds a word: only that proves that its files fit together. */
 async function probeLocal(upstream: Upstream): Promise<Probe> {
-  const engine = createLocal();
+  const embeddedModel = createLocal();
   const query: EmbeddingsQuery = {
     model: upstream.id,
     input: { kind: "text", texts: ["probe"] },
@@ -108,13 +112,13 @@ async function probeLocal(upstream: Upstream): Promise<Probe> {
   };
   try {
     const target = { upstream, model: upstream.id };
-    const { vectors } = await engine.embeddings(query, target, AbortSignal.timeout(60_000));
-    const detail = `it loads and gives ${vectors[0] && lengthOf(vectors[0])} dimensions`;
+    const { vectors } = await embeddedModel.embeddings(query, target, AbortSignal.timeout(60_000));
+    const detail = `the model loads and has ${vectors[0] && lengthOf(vectors[0])} dimensions`;
     return { upstream: upstream.id, ok: true, detail };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return { upstream: upstream.id, ok: false, detail: error.details.logDetail ?? error.message };
   } finally {
-    await engine.close();
+    await embeddedModel.close();
   }
 }

@@ -1,4 +1,4 @@
-/** What a command of the command line is. */
+/** The interface of a CLI command, and what commands share: arguments, settings, tables. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { readSettings, type Settings, SettingsError } from "../server/settings.ts";
 
@@ -10,7 +10,7 @@ export interface Command {
   run(args: readonly string[]): Promise<number>;
 }
 
-/** Called wrongly: the help is shown and the exit code is 2. */
+/** Invalid arguments: the help is printed to standard error and the exit code is 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -40,7 +40,7 @@ export function settingsOrUsage(
 const withoutUndefined = (given: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 
-/** Columns that line up, for people. */
+/** Rows as text with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),

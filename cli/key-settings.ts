@@ -1,4 +1,4 @@
-/** What else a key is made with: its project, limits, budget and end. The same as in vexel.yaml, and checked by the same rules. */
+/** Options of `vexel keys create`: project, limits, budget and expiry of a key, validated by the schema of vexel.yaml. */
 
 import { budgetOf, budget as budgetSchema } from "../server/config/budget.ts";
 import { limits as limitsSchema } from "../server/config/limits.ts";
@@ -38,22 +38,20 @@ const limitNames: readonly (readonly [argument: Argument, name: keyof Limits, un
   ["tokens-per-minute", "tokensPerMinute", "tokens/min"],
   ["images-per-minute", "imagesPerMinute", "images/min"],
   ["megapixels-per-minute", "megapixelsPerMinute", "megapixels/min"],
-  ["concurrent", "concurrent", "at once"],
+  ["concurrent", "concurrent", "concurrent"],
 ];
 
 /** `now`: Unix milliseconds. */
 export function readKeySettings(values: SettingValues, now: number): KeySettings {
   const { project, expires, parameters } = values;
   if (project !== undefined && !/^[^\p{C}]{1,200}$/u.test(project)) {
-    throw new UsageError("--project must have 1 to 200 characters, all of them visible.");
+    throw new UsageError("--project must have 1 to 200 printable characters.");
   }
   if (expires !== undefined && !expiresSchema.safeParse(expires).success) {
     throw new UsageError(`--expires must be a date such as 2027-01-31, not "${expires}".`);
   }
   if (expires !== undefined && Date.parse(expires) <= now) {
-    throw new UsageError(
-      `--expires must be in the future: a key that ends on ${expires} never works.`,
-    );
+    throw new UsageError(`--expires must be in the future, not ${expires}.`);
   }
   return {
     ...(project !== undefined && { project }),
@@ -67,8 +65,8 @@ export function readKeySettings(values: SettingValues, now: number): KeySettings
 function readParameters(given: string): NonNullable<KeySettings["parameters"]> {
   const { data } = parametersSchema.safeParse(given);
   if (data !== undefined) return data;
-  const words = parametersSchema.options.join(", ");
-  throw new UsageError(`--parameters must be one of ${words}, not "${given}".`);
+  const allowed = parametersSchema.options.join(", ");
+  throw new UsageError(`--parameters must be one of ${allowed}, not "${given}".`);
 }
 
 function readLimits(values: SettingValues): Pick<KeySettings, "limits"> {
@@ -76,7 +74,7 @@ function readLimits(values: SettingValues): Pick<KeySettings, "limits"> {
   for (const [argument, name] of limitNames) {
     const given = values[argument];
     if (given === undefined) continue;
-    const number = numberIn(given);
+    const number = toNumber(given);
     if (!limitsSchema.safeParse({ [name]: number }).success) {
       throw new UsageError(`--${argument} must be a number above 0, not "${given}".`);
     }
@@ -93,12 +91,12 @@ function readBudget(values: SettingValues): Pick<KeySettings, "budget"> {
   const unknownPrice = values["unknown-price"];
   if (given.length === 0 && unknownPrice === undefined) return {};
   for (const [period, amount] of given) {
-    if (budgetSchema.safeParse({ [period]: numberIn(amount) }).success) continue;
+    if (budgetSchema.safeParse({ [period]: toNumber(amount) }).success) continue;
     throw new UsageError(
       `--budget-${period} must be US dollars, a number from 0 to 1000000000, not "${amount}".`,
     );
   }
-  const dollars = Object.fromEntries(given.map(([period, amount]) => [period, numberIn(amount)]));
+  const dollars = Object.fromEntries(given.map(([period, amount]) => [period, toNumber(amount)]));
   const { data } = budgetSchema.safeParse({ ...dollars, ...(unknownPrice && { unknownPrice }) });
   if (!data || unknownPrice === "") {
     throw new UsageError(`--unknown-price must be allow or refuse, not "${unknownPrice}".`);
@@ -106,19 +104,19 @@ function readBudget(values: SettingValues): Pick<KeySettings, "budget"> {
   return budgetOf(data);
 }
 
-const numberIn = (given: string): number => (given.trim() === "" ? Number.NaN : Number(given));
+const toNumber = (given: string): number => (given.trim() === "" ? Number.NaN : Number(given));
 
-export const limitWords = (limits: Limits = {}): string =>
+export const describeLimits = (limits: Limits = {}): string =>
   limitNames
     .flatMap(([, name, unit]) => (limits[name] === undefined ? [] : `${limits[name]} ${unit}`))
     .join(", ");
 
-export function budgetWords(budget: Budget | undefined): string {
+export function describeBudget(budget: Budget | undefined): string {
   if (!budget) return "";
   const amounts = periods.flatMap((period) =>
     budget[period] === undefined
       ? []
-      : `$${budget[period]} ${period === "total" ? "in all" : `a ${period}`}`,
+      : `$${budget[period]} ${period === "total" ? "in total" : `per ${period}`}`,
   );
   return [...amounts, ...(budget.unknownPrice === "refuse" ? ["known prices only"] : [])].join(
     ", ",

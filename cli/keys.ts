@@ -1,4 +1,4 @@
-/** vexel keys: make, list and revoke API keys. A running gateway notices within a second. */
+/** vexel keys: creates, lists and revokes API keys. A running gateway applies changes within a second. */
 import {
   existingKeyStore,
   type KeySettings,
@@ -6,11 +6,16 @@ import {
   openKeyStore,
 } from "../server/storage/keys.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
-import { budgetWords, limitWords, readKeySettings, settingArguments } from "./key-settings.ts";
+import {
+  describeBudget,
+  describeLimits,
+  readKeySettings,
+  settingArguments,
+} from "./key-settings.ts";
 
 export const keys: Command = {
   name: "keys",
-  summary: "Make, list and revoke API keys.",
+  summary: "Create, list and revoke API keys.",
   help: `Usage: vexel keys create [--name NAME] [--models GLOB,GLOB] [--project NAME]
                          [--requests-per-minute N] [--tokens-per-minute N]
                          [--images-per-minute N] [--megapixels-per-minute N]
@@ -21,13 +26,12 @@ export const keys: Command = {
        vexel keys list [--json]
        vexel keys revoke ID-OR-NAME
 
-A new key is printed once and cannot be shown again. Without --models it may use
-every model, and without limits and a budget as much as its project and the models
-allow; what limits and budget a project has is in vexel.yaml. Budgets are in US
-dollars, their days and months in UTC. --parameters says what becomes of options that
-an image model does not have. Keys named in vexel.yaml are managed there and not
-listed here.
-A running gateway takes notice within a second.`,
+A new key is printed once and cannot be shown again. Without --models the key may
+use every model. Without limits or a budget of its own, only those of its project and
+of the models apply; projects are configured in vexel.yaml. Budgets are in US dollars;
+days and months are in UTC. --parameters sets what happens to parameters that an image
+model does not support. Keys in vexel.yaml are managed there and not listed here.
+A running gateway applies changes within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       name: { type: "string" },
@@ -37,15 +41,15 @@ A running gateway takes notice within a second.`,
     });
     const [action, target, ...more] = positionals;
     if (more.length > 0 || (action !== "revoke" && target !== undefined)) {
-      throw new UsageError(`it does not know what to do with "${more[0] ?? target}".`);
+      throw new UsageError(`unexpected argument "${more[0] ?? target}".`);
     }
-    const ask = readAction(action, target, values, readKeySettings(values, Date.now()));
+    const runAction = readAction(action, target, values, readKeySettings(values, Date.now()));
     const { VEXEL_DATA: folder } = settingsOrUsage();
-    // Only who makes something makes the folder: a slip in its name must not leave one behind.
+    // Only `create` creates the folder: a typo in VEXEL_DATA must not leave an empty folder behind.
     const store =
       action === "create" ? openKeyStore(folder, Date.now) : existingKeyStore(folder, Date.now);
     try {
-      return ask(store);
+      return runAction(store);
     } finally {
       store.close();
     }
@@ -58,7 +62,7 @@ interface Values {
   readonly json?: boolean | undefined;
 }
 
-/** What to do with the store. Whoever is called wrongly does not even open it. */
+/** Validates the arguments before the key store is opened. */
 function readAction(
   action: string | undefined,
   target: string | undefined,
@@ -67,29 +71,33 @@ function readAction(
 ): (store: KeyStore) => number {
   const [given] = Object.keys(settings);
   if (action !== "create" && given !== undefined) {
-    throw new UsageError("a project, limits, a budget and the like are given when a key is made.");
+    throw new UsageError(
+      'a project, limits, a budget, --parameters and --expires are options of "create".',
+    );
   }
   switch (action) {
     case "create": {
-      const globs = readGrant(name, models);
+      const globs = readModelGlobs(name, models);
       return (store) => create(store, name, globs, settings);
     }
     case "list":
       return (store) => list(store, json);
     case "revoke":
-      if (target === undefined) throw new UsageError("say which key: its id or its name.");
+      if (target === undefined)
+        throw new UsageError("missing argument: the id or name of the key.");
       return (store) => revoke(store, target);
     default:
-      throw new UsageError('say "create", "list" or "revoke".');
+      throw new UsageError('expected "create", "list" or "revoke".');
   }
 }
 
-function readGrant(name: string, models: string): string[] {
+function readModelGlobs(name: string, models: string): string[] {
   const globs = models.split(",").map((glob) => glob.trim());
-  if (globs.some((glob) => glob === "")) throw new UsageError("--models has an empty entry.");
-  // The same as vexel.yaml asks for: they are shown in logs, lists and error messages.
+  if (globs.some((glob) => glob === ""))
+    throw new UsageError("--models must not have an empty entry.");
+  // The rules of vexel.yaml: names appear in logs, lists and error messages.
   if (!/^[^\p{C}]{1,200}$/u.test(name)) {
-    throw new UsageError("--name must have 1 to 200 characters, all of them visible.");
+    throw new UsageError("--name must have 1 to 200 printable characters.");
   }
   if (globs.some((glob) => !/^[^\s\p{C}]{1,200}$/u.test(glob))) {
     throw new UsageError("--models must be model ids or globs, separated by commas.");
@@ -104,15 +112,24 @@ function create(
   settings: KeySettings,
 ): number {
   const { key, stored } = store.create(name, globs, settings);
-  // The key alone goes to standard output, so that a script can take it.
-  process.stderr.write(`Key "${stored.name}" (${stored.id}); it is shown only now:\n`);
+  // Standard output has the key alone, so that a script can read it.
+  process.stderr.write(`Created key "${stored.name}" (${stored.id}). It is shown only once:\n`);
   process.stdout.write(`${key}\n`);
   return 0;
 }
 
-const head = [
-  ...["ID", "NAME", "KEY", "MODELS", "PROJECT", "LIMITS", "BUDGET", "PARAMETERS"],
-  ...["CREATED", "EXPIRES", "REVOKED"],
+const columnTitles = [
+  "ID",
+  "NAME",
+  "KEY",
+  "MODELS",
+  "PROJECT",
+  "LIMITS",
+  "BUDGET",
+  "PARAMETERS",
+  "CREATED",
+  "EXPIRES",
+  "REVOKED",
 ];
 
 function list(store: KeyStore, asJson: boolean): number {
@@ -129,14 +146,14 @@ function list(store: KeyStore, asJson: boolean): number {
     `${hint}…`,
     models.join(","),
     more.project ?? "",
-    limitWords(more.limits),
-    budgetWords(more.budget),
+    describeLimits(more.limits),
+    describeBudget(more.budget),
     more.parameters ?? "",
     date(createdAt),
     date(more.expiresAt ?? null),
     date(revokedAt),
   ]);
-  process.stdout.write(`${table([head, ...rows])}\n`);
+  process.stdout.write(`${table([columnTitles, ...rows])}\n`);
   return 0;
 }
 
@@ -148,8 +165,8 @@ function revoke(store: KeyStore, target: string): number {
   }
   process.stderr.write(
     matches === 0
-      ? `No working key has the id or name "${target}". "vexel keys list" shows them.\n`
-      : `${matches} keys are named "${target}". Revoke one by its id.\n`,
+      ? `No active key has the id or name "${target}". "vexel keys list" lists the keys.\n`
+      : `${matches} keys have the name "${target}". Revoke one of them by its id.\n`,
   );
   return 1;
 }

@@ -1,9 +1,9 @@
-/** The `vexel` command. Exit codes: 0 done, 1 it failed, 2 it was called wrongly. */
+/** The `vexel` command. Exit codes: 0 success, 1 failure, 2 invalid arguments. */
 
 import { StoreError } from "../server/storage/open-database.ts";
 import { type Command, UsageError } from "./command.ts";
 
-/** Each is loaded when it is called for: whoever lists keys need not wait for the whole gateway. */
+/** Commands are loaded on demand: `vexel keys list` need not load the whole gateway. */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["serve", async (): Promise<Command> => (await import("./serve.ts")).serve],
   ["check", async () => (await import("./check.ts")).check],
@@ -20,8 +20,8 @@ Usage: vexel [command] [options]        (or: npm start -- [command] [options])
 Commands:
 ${all.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n")}
 
-Without a command it serves. "vexel <command> --help" tells more of one.
-Settings come from the environment; docs/settings.md lists them.
+Without a command, "serve" runs. "vexel <command> --help" describes a command.
+Settings are environment variables; docs/settings.md lists them.
 `;
 }
 
@@ -36,14 +36,14 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${version}\n`);
     return 0;
   }
-  const bare = first === undefined || first.startsWith("-");
-  const load = commands.get(bare ? "serve" : first);
+  const isServe = first === undefined || first.startsWith("-");
+  const load = commands.get(isServe ? "serve" : first);
   if (!load) {
-    process.stderr.write(`vexel: there is no command "${first}".\n\n${await overview()}`);
+    process.stderr.write(`vexel: unknown command "${first}".\n\n${await overview()}`);
     return 2;
   }
   const command = await load();
-  const args = bare ? argv : others;
+  const args = isServe ? argv : others;
   if (args.includes("--help") || args.includes("-h")) {
     process.stdout.write(`${command.help}\n`);
     return 0;
@@ -61,13 +61,13 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** A gateway listens for uncaught exceptions, and then a rejection here would end the process as if all were well. */
-function failed(error: unknown): number {
-  const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`${words}\n`);
+/** While the gateway handles uncaught exceptions, an unhandled rejection here would end the process with exit code 0. */
+function reportFailure(error: unknown): number {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${message}\n`);
   return 1;
 }
 
-process.exitCode = await main(process.argv.slice(2)).catch(failed);
-// What was given up, such as calls in hand when the time to stop was over, must not keep the process.
+process.exitCode = await main(process.argv.slice(2)).catch(reportFailure);
+// Work that was abandoned, such as requests in flight after the drain timeout, must not keep the process alive.
 setTimeout(() => process.exit(), 500).unref();

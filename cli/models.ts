@@ -1,4 +1,4 @@
-/** vexel models: what a gateway with this configuration serves. */
+/** vexel models: lists the models that a gateway with this configuration serves. */
 import { existsSync } from "node:fs";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
@@ -7,18 +7,18 @@ import { type Command, readArguments, settingsOrUsage, table, UsageError } from 
 
 export const models: Command = {
   name: "models",
-  summary: "List the models this configuration serves, and where each goes.",
+  summary: "List the models of this configuration and their targets.",
   help: `Usage: vexel models [--config FILE] [--json]
 
-Lists the models of the configuration, of the environment's provider keys and the
-embedded ones. Exit code 1 when the configuration is not valid.`,
+Lists the models of the configuration, the models of providers whose API key is in
+the environment, and the embedded models. Exit code 1: the configuration is invalid.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       config: { type: "string" },
       json: { type: "boolean" },
     });
     if (positionals.length > 0) {
-      throw new UsageError(`it does not know what to do with "${positionals[0]}".`);
+      throw new UsageError(`unexpected argument "${positionals[0]}".`);
     }
     const settings = settingsOrUsage({ VEXEL_CONFIG: values.config });
     const path = settings.VEXEL_CONFIG;
@@ -44,7 +44,7 @@ embedded ones. Exit code 1 when the configuration is not valid.`,
     const text = values.json
       ? JSON.stringify(rows, null, 2)
       : table([
-          ["MODEL", "KIND", "FROM", "TARGETS"],
+          ["MODEL", "KIND", "SOURCE", "TARGETS"],
           ...rows.map(({ id, kind, source, targets }) => [id, kind, source, targets.join(", ")]),
         ]);
     process.stdout.write(`${text}\n`);

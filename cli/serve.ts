@@ -1,14 +1,14 @@
-/** vexel serve: runs the gateway until it is told to stop. */
+/** vexel serve: runs the gateway until a signal stops it. */
 import { run } from "../server/main.ts";
 import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
 
 export const serve: Command = {
   name: "serve",
-  summary: "Run the gateway (this is what happens without a command).",
+  summary: "Run the gateway. This is the default command.",
   help: `Usage: vexel serve [--port N] [--host ADDRESS] [--config FILE] [--data FOLDER]
 
-Runs the gateway until it is told to stop (Ctrl-C). Each option stands for the
-setting PORT, HOST, VEXEL_CONFIG or VEXEL_DATA; docs/settings.md lists them all.`,
+Runs the gateway until it receives a signal to stop (Ctrl-C). The options override the
+settings PORT, HOST, VEXEL_CONFIG and VEXEL_DATA; docs/settings.md lists all settings.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       port: { type: "string" },
@@ -17,7 +17,7 @@ setting PORT, HOST, VEXEL_CONFIG or VEXEL_DATA; docs/settings.md lists them all.
       data: { type: "string" },
     });
     if (positionals.length > 0) {
-      throw new UsageError(`it does not know what to do with "${positionals[0]}".`);
+      throw new UsageError(`unexpected argument "${positionals[0]}".`);
     }
     const overrides = {
       PORT: values.port,

@@ -1,4 +1,4 @@
-/** Runs the gateway: read the configuration, build, listen, follow changes, drain, stop. */
+/** Runs the gateway: loads the configuration, builds the server, listens, reloads on changes, drains, stops. */
 import { build, type Gateway } from "./app.ts";
 import { fileText } from "./config/file-text.ts";
 import { releaseAll } from "./lib/release-all.ts";
@@ -10,19 +10,19 @@ import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
 import { buildEngines } from "./wiring/embedded-models.ts";
 import { followConfiguration } from "./wiring/reload-config.ts";
 import { awaitStop, endProcess, untilStopped } from "./wiring/shutdown.ts";
-import { welcomeText } from "./wiring/startup-message.ts";
+import { startupMessage } from "./wiring/startup-message.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
 
 export interface RunOptions {
   readonly settings: Settings;
-  /** The configuration file was named, so it must be there. */
+  /** The configuration file was named by the user, so it must exist. */
   readonly configNamed: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** Returns the exit code once the gateway has stopped. */
 export async function run({ settings, configNamed, env }: RunOptions): Promise<number> {
-  // What is written is for this user alone, also in a folder that others may read.
+  // New files are readable by this user only, also in a folder that others may read.
   process.umask(0o077);
   const log = openLog(settings);
   const clock = () => performance.now();
@@ -33,7 +33,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     keys = openKeyStore(settings.VEXEL_DATA, Date.now);
     lock = lockFolder(settings.VEXEL_DATA);
   } catch (error) {
-    return complain(wordsOf(error));
+    return fail(messageOf(error));
   }
   const { engines, migan } = buildEngines({
     idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000,
@@ -51,23 +51,23 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     events,
     now: Date.now,
   });
-  if (!followed.ok) return complain(followed.problems);
+  if (!followed.ok) return fail(followed.problems);
   for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
     log.warn("unknown-setting", { name, nearest });
   }
   let newKey: string | undefined;
   try {
     gateway = build({ settings, snapshot: followed.snapshot, engines, log });
-    // Not before it listens: a key that is made and then not shown would lock everyone out.
+    // Not before it listens: if the start failed after a key was created, nobody would have seen the key.
     newKey = followed.firstKey();
   } catch (error) {
     followed.close();
     await gateway?.close();
-    return complain(startProblem(error, settings));
+    return fail(startupError(error, settings));
   }
-  // Before anyone hears that it runs, or a signal in the next moment would end it without a drain.
+  // Before the startup message: a signal right after it must drain the gateway.
   const stop = awaitStop(clock);
-  process.stdout.write(welcomeText({ url: gateway.url, snapshot: followed.snapshot(), newKey }));
+  process.stdout.write(startupMessage({ url: gateway.url, snapshot: followed.snapshot(), newKey }));
   await untilStopped({ gateway, stop, crash, settings, log, clock });
   try {
     await releaseAll([() => followed.close(), () => keys.close(), () => lock.release()]);
@@ -80,7 +80,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
 
 function openLog(settings: Settings): Log {
   const { VEXEL_LOG_FORMAT: format, VEXEL_LOG_LEVEL: level } = settings;
-  // Whoever reads the log may be gone. That is no reason to stop serving, nor to stop in disorder.
+  // The reader of the log may be gone (EPIPE). The gateway still serves, and still shuts down in order.
   process.stderr.on("error", () => undefined);
   const chosen = format === "auto" ? (process.stderr.isTTY ? "text" : "json") : format;
   return createLog({
@@ -91,27 +91,31 @@ function openLog(settings: Settings): Log {
   });
 }
 
-const nowhere: ReadonlySet<string> = new Set(["EINVAL", "EADDRNOTAVAIL", "ENOTFOUND"]);
+const noSuchAddressCodes: ReadonlySet<string> = new Set(["EINVAL", "EADDRNOTAVAIL", "ENOTFOUND"]);
 
-const wordsOf = (error: unknown): string =>
+const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-function startProblem(error: unknown, { HOST, PORT }: Settings): string {
+function startupError(error: unknown, { HOST, PORT }: Settings): string {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   if (code === "EADDRINUSE") {
-    return `Port ${PORT} on ${HOST} is already in use. Choose another: PORT=8081 npm start`;
+    return `Port ${PORT} on ${HOST} is already in use. Choose another one: PORT=8081 npm start`;
   }
   if (syscall === "listen" && code === "EACCES") {
-    return `Port ${PORT} on ${HOST} may not be used: permission denied. Choose one above 1023.`;
+    return `Port ${PORT} on ${HOST} cannot be used: permission denied. Choose a port above 1023.`;
   }
-  // Of a name that nobody knows, Bun says no more than that.
-  if (nowhere.has(String(code)) || (!code && wordsOf(error) === `Failed to listen at ${HOST}`)) {
+  // For a host name that cannot be resolved, Bun gives no code, only this message.
+  if (
+    noSuchAddressCodes.has(String(code)) ||
+    (!code && messageOf(error) === `Failed to listen at ${HOST}`)
+  ) {
     return `HOST=${HOST} is not an address of this machine.`;
   }
-  return `The gateway could not start: ${wordsOf(error)}`;
+  return `The gateway could not start: ${messageOf(error)}`;
 }
 
-function complain(problem: string): number {
-  process.stderr.write(`${problem}\n`);
+/** Prints the message and returns the exit code of a failed start. */
+function fail(message: string): number {
+  process.stderr.write(`${message}\n`);
   return 1;
 }

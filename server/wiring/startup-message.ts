@@ -1,40 +1,42 @@
-/** What a newcomer sees on the terminal: where it is, the key, and a line that works when pasted. */
+/** Startup message on standard output: base URL, API key, models, and a curl command that works as it is. */
 import type { Snapshot } from "../config/snapshot.ts";
 
-export interface WelcomeTextOptions {
+export interface StartupMessageOptions {
   readonly url: string;
   readonly snapshot: Snapshot;
-  /** Only when one was just made: it cannot be shown again. */
+  /** Set only if the key was just created: it cannot be shown again. */
   readonly newKey: string | undefined;
 }
 
-export function welcomeText({ url, snapshot, newKey }: WelcomeTextOptions): string {
-  const reach = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
+export function startupMessage({ url, snapshot, newKey }: StartupMessageOptions): string {
+  const clientUrl = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const models = [...snapshot.models.values()];
-  const sample = models.find(({ kind }) => kind === "embedding");
-  const key = newKey ?? "$VEXEL_KEY";
-  const body = sample
-    ? { path: "embeddings", json: { model: sample.id, input: "a red boat" } }
-    : { path: "images/generations", json: { model: models[0]?.id ?? "", prompt: "a red boat" } };
-  const shown = models.slice(0, 8).map(({ id }) => id);
-  const more = models.length > shown.length ? ` and ${models.length - shown.length} more` : "";
+  const embeddingModel = models.find(({ kind }) => kind === "embedding");
+  const example = embeddingModel
+    ? { path: "embeddings", body: { model: embeddingModel.id, input: "a red boat" } }
+    : { path: "images/generations", body: { model: models[0]?.id ?? "", prompt: "a red boat" } };
+  const apiKey = newKey
+    ? `${newKey}   (shown only once)`
+    : `${snapshot.keys.size} in use; create another with "npm start -- keys create"`;
+  const listed = models.slice(0, 8).map(({ id }) => id);
+  const more = models.length > listed.length ? ` and ${models.length - listed.length} more` : "";
   return `
   Vexel is listening.
 
-  Base URL  ${reach}/v1
-  API key   ${newKey ? `${newKey}   (shown only now)` : `as made before (${snapshot.keys.size} in use); "npm start -- keys create" makes another`}
-  Models    ${shown.join(", ")}${more}
-  Browser   ${reach}/
+  Base URL  ${clientUrl}/v1
+  API key   ${apiKey}
+  Models    ${listed.join(", ")}${more}
+  Browser   ${clientUrl}/
 
   Try it:
 
-  curl ${reach}/v1/${body.path} \\
-    -H "Authorization: Bearer ${key}" \\
+  curl ${clientUrl}/v1/${example.path} \\
+    -H "Authorization: Bearer ${newKey ?? "$VEXEL_KEY"}" \\
     -H "Content-Type: application/json" \\
-    -d ${quoted(JSON.stringify(body.json))}
+    -d ${shellQuoted(JSON.stringify(example.body))}
 
 `;
 }
 
-/** For a shell; a model's id may hold a quote. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+/** Quoted for a shell: a model id may contain a quote. */
+const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,37 +1,41 @@
-/** Variables that are named like settings and are none: most likely slips, which would otherwise have no effect and no trace. */
+/** Finds VEXEL_* environment variables that are not settings. They are most likely typos, which would be ignored silently. */
 
 import { nearestMatch } from "../lib/edit-distance.ts";
 import { settingsTable } from "../settings.ts";
 
 export interface UnknownSetting {
   readonly name: string;
-  /** A setting that it may be meant for. */
+  /** The setting with the most similar name, if one is similar. */
   readonly nearest: string | undefined;
 }
 
-/** From the launcher, from the process that crashed before this one, and what README.md tells clients to keep their key in. */
-const ours: ReadonlySet<string> = new Set(["VEXEL_WRAPPER", "VEXEL_CRASHES", "VEXEL_KEY"]);
+/** Set by the launcher, by a gateway that restarts after a crash, and the variable in which README.md keeps the client's API key. */
+const internalVariables: ReadonlySet<string> = new Set([
+  "VEXEL_WRAPPER",
+  "VEXEL_CRASHES",
+  "VEXEL_KEY",
+]);
 
-/** Kubernetes sets these in every container beside a service that is called "vexel". */
-const ofKubernetes = /^VEXEL_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/;
+/** Kubernetes sets these in every container next to a service named "vexel". */
+const kubernetesVariable = /^VEXEL_(SERVICE_(HOST|PORT)(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/;
 const kubernetesPort = /^(tcp|udp|sctp):\/\//i;
 
-const byEnding = new Map(
+const settingBySuffix = new Map(
   Object.keys(settingsTable).map((name) => [name.replace(/^VEXEL_/, ""), name]),
 );
 
-/** `configuration`: the text of vexel.yaml, which may use any variable. */
+/** `configuration`: the text of vexel.yaml, which may reference any variable. */
 export const unknownSettings = (
   env: Readonly<Record<string, string | undefined>>,
   configuration = "",
 ): UnknownSetting[] =>
   Object.keys(env)
     .filter((name) => name.startsWith("VEXEL_") && !Object.hasOwn(settingsTable, name))
-    .filter((name) => !ours.has(name) && !ofKubernetes.test(name))
+    .filter((name) => !internalVariables.has(name) && !kubernetesVariable.test(name))
     .filter((name) => name !== "VEXEL_PORT" || !kubernetesPort.test(env[name] ?? ""))
     .filter((name) => !configuration.includes(name))
     .toSorted()
     .map((name) => {
-      const meant = nearestMatch(name.slice("VEXEL_".length), byEnding.keys());
-      return { name, nearest: meant === undefined ? undefined : byEnding.get(meant) };
+      const suffix = nearestMatch(name.slice("VEXEL_".length), settingBySuffix.keys());
+      return { name, nearest: suffix === undefined ? undefined : settingBySuffix.get(suffix) };
     });

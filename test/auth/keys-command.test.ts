@@ -79,7 +79,9 @@ describe("create", () => {
     const { code, out, err } = await keys("create", "--name", "for a script");
     expect(code).toBe(0);
     expect(out).toMatch(/^sk-vx-[\w-]{43}\n$/);
-    expect(err).toMatch(/^Key "for a script" \(key_[0-9a-f]{16}\); it is shown only now:\n$/);
+    expect(err).toMatch(
+      /^Created key "for a script" \(key_[0-9a-f]{16}\)\. It is shown only once:\n$/,
+    );
     expect(err).not.toContain(out.trim());
   });
 
@@ -153,7 +155,7 @@ describe("revoke", () => {
     await create("--name", "twin");
     const byName = await keys("revoke", "twin");
     expect(byName.code).toBe(1);
-    expect(byName.err).toBe('2 keys are named "twin". Revoke one by its id.\n');
+    expect(byName.err).toBe('2 keys have the name "twin". Revoke one of them by its id.\n');
     const listed = JSON.parse((await keys("list", "--json")).out) as { id: string; name: string }[];
     const { id } = listed.find(({ name }) => name === "twin")!;
     const byId = await keys("revoke", id);
@@ -165,7 +167,7 @@ describe("revoke", () => {
     for (const target of ["nobody", "short-lived"]) {
       const { code, out, err } = await keys("revoke", target);
       expect({ code, out }).toEqual({ code: 1, out: "" });
-      expect(err).toContain(`No working key has the id or name "${target}"`);
+      expect(err).toContain(`No active key has the id or name "${target}"`);
     }
   });
 });

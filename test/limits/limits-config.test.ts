@@ -97,7 +97,7 @@ describe("beside a running gateway", () => {
     const shared = await create("--name", "shared", "--project", "acme");
     expect(await left(shared)).toBe("1");
     const listed = await vexel(["keys", "list"], { cwd: folder.path, env: { VEXEL_DATA: data } });
-    expect(listed.out).toMatch(/own +sk-vx-\S+ +\* +7 requests\/min, 2 at once/);
+    expect(listed.out).toMatch(/own +sk-vx-\S+ +\* +7 requests\/min, 2 concurrent/);
     expect(listed.out).toMatch(/shared +sk-vx-\S+ +\* +acme/);
   });
 

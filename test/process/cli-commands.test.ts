@@ -45,12 +45,12 @@ describe("help", () => {
 
 describe("called wrongly, the exit code is 2 and the help is shown on standard error", () => {
   test.each<[string, readonly string[], string]>([
-    ["an unknown command", ["frobnicate"], 'there is no command "frobnicate"'],
+    ["an unknown command", ["frobnicate"], 'unknown command "frobnicate"'],
     ["an unknown option", ["--frobnicate"], "--frobnicate"],
     ["an unknown option of a command", ["check", "--frobnicate"], "--frobnicate"],
     ["an option without its value", ["serve", "--port"], "--port"],
     ["a word too many", ["serve", "now"], '"now"'],
-    ["two files", ["check", "a", "b"], "one file at a time"],
+    ["two files", ["check", "a", "b"], "only one FILE can be checked"],
     ["a word that means nothing", ["models", "all"], '"all"'],
     ["a setting that cannot be meant", ["serve", "--port", "eighty"], 'PORT="eighty"'],
   ])("%s", async (_, args, words) => {
@@ -162,7 +162,7 @@ describe("models", () => {
     const { code, out, err } = await run(["models", "--config", path]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const [head, ...rows] = out.trim().split("\n");
-    expect(head).toMatch(/^MODEL +KIND +FROM +TARGETS$/);
+    expect(head).toMatch(/^MODEL +KIND +SOURCE +TARGETS$/);
     expect(rows.find((row) => row.startsWith("our-embedder "))).toMatch(
       /^our-embedder +embedding +file +fake:text-embedding-3-large$/,
     );

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { welcomeText } from "../../server/wiring/startup-message.ts";
+import { startupMessage } from "../../server/wiring/startup-message.ts";
 import {
   configFor,
   type GatewayProcess,
@@ -156,7 +156,9 @@ test("a variable that is named like a setting and is none is told of, with what 
   ]);
   const check = await vexel(["check"], { cwd: folder.path, env: { ...env, VEXEL_PORT: "8081" } });
   expect(check.code).toBe(0);
-  expect(check.err).toContain("VEXEL_PORT is set, but it is no setting (did you mean PORT?)");
+  expect(check.err).toContain(
+    "VEXEL_PORT is set, but there is no such setting (did you mean PORT?)",
+  );
 });
 
 test("a person's browser finds something useful at /", async () => {
@@ -184,7 +186,7 @@ describe("a port that is in use", () => {
     const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe(
-      `Port ${port} on 127.0.0.1 is already in use. Choose another: PORT=8081 npm start\n`,
+      `Port ${port} on 127.0.0.1 is already in use. Choose another one: PORT=8081 npm start\n`,
     );
     taken.close();
     // The key that a start makes is shown by the start that works, or everyone would be locked out.
@@ -283,7 +285,11 @@ models: [{ id: "it's;$(touch-pwned)", kind: embedding, targets: [{ upstream: u, 
   writeFileSync(path, yaml);
   const loaded = loadSnapshot({ path, required: true, env: {} });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
-  const text = welcomeText({ url: "http://0.0.0.0:1", snapshot: loaded.snapshot, newKey: "sk-x" });
+  const text = startupMessage({
+    url: "http://0.0.0.0:1",
+    snapshot: loaded.snapshot,
+    newKey: "sk-x",
+  });
   expect(text).toContain("http://127.0.0.1:1/v1");
   const body = text.slice(text.indexOf("-d ") + 3).trim();
   const echoed = Bun.spawnSync(["bash", "-c", `printf %s ${body}`]).stdout.toString();

@@ -92,7 +92,7 @@ test.each<[readonly string[], number, string]>([
     0,
     JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8")).version,
   ],
-  [["nonsense"], 2, 'there is no command "nonsense"'],
+  [["nonsense"], 2, 'unknown command "nonsense"'],
 ])("its arguments and exit code are those of the command: %p", async (args, code, words) => {
   using folder = temporaryFolder();
   const { child, output, gathering } = spawnWrapper(folder.path, args);
