@@ -531,40 +531,52 @@ describe("README.md", () => {
   });
 });
 
-describe("what README.md says to type works", () => {
+describe("what the first pages say to type works", () => {
   const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
   afterAll(() => gateway.close());
   const printed = "http://127.0.0.1:8080";
 
-  const curls = blocksOf("README.md").flatMap(({ text }) => [
-    ...text.matchAll(/curl (\S+) \\\n[\s\S]*?-d '([^']*)'/g),
-  ]);
-  for (const [, url = "", body = ""] of curls) {
-    test(`curl ${url} -d '${body}'`, async () => {
-      const response = await gateway.post(url.slice(printed.length), body);
-      expect(response.status).toBe(200);
-      const { data } = (await response.json()) as { data: unknown[] };
-      expect(data.length).toBeGreaterThan(0);
-    });
+  for (const page of ["README.md", "docs/quickstart.md"]) {
+    const curls = blocksOf(page).flatMap(({ text }) => [
+      ...text.matchAll(/curl (\S+) \\\n[\s\S]*?-d '([^']*)'/g),
+    ]);
+    for (const [, url = "", body = ""] of curls) {
+      test(`${page}: curl ${url} -d '${body}'`, async () => {
+        const response = await gateway.post(url.slice(printed.length), body);
+        expect(response.status).toBe(200);
+        const { data } = (await response.json()) as { data: unknown[] };
+        expect(data.length).toBeGreaterThan(0);
+      });
+    }
   }
 
-  test("TypeScript", async () => {
-    using folder = temporaryFolder();
-    const picture = join(folder.path, "boat.png");
-    const [program] = blocksOf("README.md").filter(({ info }) => info === "ts");
-    const code = program?.text
-      .replace(printed, gateway.url)
-      .replace('"boat.png"', JSON.stringify(picture));
-    const child = Bun.spawn([process.execPath, "-e", code ?? ""], {
-      cwd: root,
-      env: { PATH: process.env.PATH ?? "", VEXEL_KEY: testKey },
-      stdout: "pipe",
-      stderr: "inherit",
+  const programs = [
+    { page: "README.md", file: "boat.png", prints: /^2 vectors of 384\n$/ },
+    {
+      page: "docs/quickstart.md",
+      file: "lighthouse.png",
+      prints: /^a small ship 0\.[4-9]\d\ntax law -?0\.[0-3]\d\n$/,
+    },
+  ];
+  for (const { page, file, prints } of programs) {
+    test(`${page}: TypeScript`, async () => {
+      using folder = temporaryFolder();
+      const image = join(folder.path, file);
+      const [program] = blocksOf(page).filter(({ info }) => info === "ts");
+      const code = program?.text
+        .replace(printed, gateway.url)
+        .replace(`"${file}"`, JSON.stringify(image));
+      const child = Bun.spawn([process.execPath, "-e", code ?? ""], {
+        cwd: root,
+        env: { PATH: process.env.PATH ?? "", VEXEL_KEY: testKey },
+        stdout: "pipe",
+        stderr: "inherit",
+      });
+      expect(await new Response(child.stdout).text()).toMatch(prints);
+      expect(await child.exited).toBe(0);
+      expect(sniffImage(readFileSync(image))).toBe("image/png");
     });
-    expect(await new Response(child.stdout).text()).toBe("2 vectors of 384\n");
-    expect(await child.exited).toBe(0);
-    expect(sniffImage(readFileSync(picture))).toBe("image/png");
-  });
+  }
 });
 
 describe("every document", () => {
