@@ -148,12 +148,12 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
-    report: (trip, error) => {
-      const level = trip.status >= 500 ? "warn" : "info";
+    report: (record, error) => {
+      const level = record.outcome.status >= 500 ? "warn" : "info";
       if (log.writes(level)) {
-        log[level]("request", { ...requestLine(trip), reason: error?.details.logDetail });
+        log[level]("request", { ...requestLine(record), reason: error?.details.logDetail });
       }
-      if (error?.kind === "internal") logDefect(log, trip.requestId, error.cause);
+      if (error?.kind === "internal") logDefect(log, record.requestId, error.cause);
     },
     onDefect: (requestId, error) => logDefect(log, requestId, error),
     startDeadline: deadlines.start,

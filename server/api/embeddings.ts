@@ -5,7 +5,7 @@ import { areFloat32Numbers, inBase64, inNumbers } from "../embeddings/write-vect
 import { releaseUnshared } from "../lib/chunked-bytes.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { Endpoint, Written } from "../pipeline/endpoint.ts";
-import type { Body } from "../request/operation.ts";
+import type { ResponseBody } from "../request/operation.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody, engineEmbeddingsBody, readEmbeddingsBody } from "./embeddings-body.ts";
 import { withoutNulls } from "./fields.ts";
@@ -60,7 +60,7 @@ function writeWith(
   estimated: boolean,
 ): Written | Promise<Written> {
   const counted = countedTokens(reply);
-  const written = (body: Body): Written => ({
+  const written = (body: ResponseBody): Written => ({
     kind: "whole",
     body,
     usage: counted === undefined ? undefined : { inputTokens: counted },
@@ -74,7 +74,7 @@ function bodyOf(
   reply: EmbeddingsResponse,
   query: EmbeddingsQuery,
   tokens: number,
-): Body | Promise<Body> {
+): ResponseBody | Promise<ResponseBody> {
   const { verbatim, ready } = reply;
   if (ready) return ready.body;
   // Float32 numbers are printed anew, so that their text is the same as later from the cache.
@@ -88,7 +88,7 @@ function bodyOf(
   return numbers instanceof Promise ? numbers.then(ownForOnce) : ownForOnce(numbers);
 }
 
-const ownForOnce = (pieces: readonly Uint8Array[]): Body =>
+const ownForOnce = (pieces: readonly Uint8Array[]): ResponseBody =>
   forOnce(pieces, ({ buffer }) => freeBuffer(buffer));
 
 const largeBytes = 64 * 1024;
@@ -97,7 +97,7 @@ const largeBytes = 64 * 1024;
  * Once a large answer has left, its memory goes back at once: nobody else has it. Left to the garbage collector, such
  * answers would pile up, and new memory be fetched for each.
  */
-function forOnce(list: readonly Uint8Array[], free: (piece: Uint8Array) => void): Body {
+function forOnce(list: readonly Uint8Array[], free: (piece: Uint8Array) => void): ResponseBody {
   const length = list.reduce((sum, piece) => sum + piece.length, 0);
   if (length < largeBytes) return list;
   async function* open(): AsyncGenerator<Uint8Array> {

@@ -2,7 +2,7 @@
 import type { Handler } from "../http/listen.ts";
 import { type ByteRange, rangeOf } from "../http/range.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { refuse } from "../request/error-response.ts";
+import { toErrorResponse } from "../request/error-response.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
 
 export interface ImageFileStore {
@@ -75,7 +75,7 @@ function requestedRange(
 }
 
 function rangeNotSatisfiable(size: number): Outgoing {
-  const { status, headers, body } = refuse(
+  const { status, headers, body } = toErrorResponse(
     new GatewayError(
       "invalid_value",
       `The range starts beyond the end: the image has ${size} bytes.`,

@@ -7,7 +7,7 @@ import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { BudgetedOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
-import { hungUp } from "../request/deadline.ts";
+import { clientClosedError } from "../request/deadline.ts";
 
 export interface BudgetWait {
   readonly charged: readonly BudgetedOwner[];
@@ -53,14 +53,14 @@ export class BudgetQueue {
     const { waitMs, max, timers, clock } = this.#options;
     const { refusal, signal } = wanting;
     if (waitMs === 0 || this.size >= max) throw refusal;
-    if (signal.aborted) throw hungUp();
+    if (signal.aborted) throw clientClosedError();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter: Waiter = { ...wanting, resume: resolve, reject: reject };
     const end = (reason: unknown): void => {
       this.#waiters.delete(waiter);
       reject(reason);
     };
-    const leave = (): void => end(hungUp());
+    const leave = (): void => end(clientClosedError());
     const came = clock();
     const timer = timers.start(waitMs, () => end(waiter.refusal));
     signal.addEventListener("abort", leave);

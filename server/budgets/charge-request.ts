@@ -6,7 +6,7 @@ import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import type { Operation } from "../request/operation.ts";
-import type { Trip } from "../request/request-record.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { type BudgetQueue, isOnlyReserved } from "./budget-queue.ts";
@@ -37,11 +37,11 @@ export interface RequestCharging {
     operation: Operation,
     query: unknown,
     route: Route,
-    trip: Trip,
+    record: RequestRecord,
     from: { readonly signal: AbortSignalLike },
   ): Promise<number> | undefined;
-  /** When the call is over and its cost, if it is known, is in the trip. Before its row is made. */
-  end(trip: Trip, error?: GatewayError): void;
+  /** After the request has ended and its cost, if it is known, is in the record; before its ledger row is made. */
+  end(record: RequestRecord, error?: GatewayError): void;
 }
 
 export function createRequestCharging({
@@ -57,12 +57,12 @@ export function createRequestCharging({
     operation: ImageEstimateInput["operation"],
     query: GenerationQuery,
     route: Route,
-    trip: Trip,
+    record: RequestRecord,
   ) => {
     const { targets, id, maxImages } = route;
     // A request above `maxImages` is rejected by a later stage and costs nothing.
     if ((query.options.n ?? 1) > maxImages) return { estimate: free, learn: () => undefined };
-    const policy = trip.caller?.parameters ?? route.parameters ?? "adapt";
+    const policy = record.caller?.parameters ?? route.parameters ?? "adapt";
     const listed = estimateImages({ operation, query, targets, policy, traits });
     const { n = 1, size, quality } = query.options;
     const what = JSON.stringify([id, operation, size, quality]).slice(0, 500);
@@ -79,20 +79,20 @@ export function createRequestCharging({
     operation: Operation,
     query: unknown,
     route: Route,
-    trip: Trip,
+    record: RequestRecord,
     charged: readonly BudgetedOwner[],
   ): Reservation => {
     if (operation === "embeddings") {
       const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
-      return budgets.reserve(charged, estimate, trip.at);
+      return budgets.reserve(charged, estimate, record.at);
     }
     const { estimate, learn } = estimateWithHistory(
       operation,
       query as GenerationQuery,
       route,
-      trip,
+      record,
     );
-    const reservation = budgets.reserve(charged, estimate, trip.at);
+    const reservation = budgets.reserve(charged, estimate, record.at);
     return {
       estimate: reservation.estimate,
       settle: (cost, besides) => {
@@ -105,66 +105,67 @@ export function createRequestCharging({
 
   const startReservation = (
     reservation: Reservation,
-    trip: Trip,
+    record: RequestRecord,
     caller: Caller,
     soon: boolean,
   ): void => {
-    trip.reservation = reservation;
+    record.cost.reservation = reservation;
     const { estimate } = reservation;
     if (!estimate) return;
-    const { requestId, at, endpoint, model = null } = trip;
+    const { requestId, at, endpoint, model = null } = record;
     const { id: keyId, project = null } = caller;
     reservationLog.begin({ requestId, at, endpoint, keyId, model, project, estimate }, soon);
     // Runs after the ledger row is written.
-    trip.whenOver(() => reservationLog.end(trip.requestId));
+    record.onEnd(() => reservationLog.end(record.requestId));
   };
 
   return {
-    begin: (operation, query, route, trip, from) => {
-      const { caller } = trip;
+    begin: (operation, query, route, record, from) => {
+      const { caller } = record;
       if (!caller?.budgets) return undefined;
       const charged = caller.budgets;
       // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
       const soon = operation === "embeddings";
       try {
-        startReservation(reserve(operation, query, route, trip, charged), trip, caller, soon);
+        startReservation(reserve(operation, query, route, record, charged), record, caller, soon);
         return undefined;
       } catch (refusal) {
         // Image requests run for a minute: too long to wait for their reservations.
         if (!soon || !isOnlyReserved(refusal)) throw refusal;
         const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
         const tryReserve = (): void =>
-          startReservation(budgets.reserve(charged, estimate, trip.at), trip, caller, soon);
+          startReservation(budgets.reserve(charged, estimate, record.at), record, caller, soon);
         return queue.wait({ charged, tryReserve, refusal, signal: from.signal });
       }
     },
-    end: (trip, error) => {
-      settle(trip, error);
-      if (queue.size > 0 && trip.caller?.budgets) queue.onReleased(trip.caller.budgets);
+    end: (record, error) => {
+      settle(record, error);
+      if (queue.size > 0 && record.caller?.budgets) queue.onReleased(record.caller.budgets);
     },
   };
 }
 
 /** Replaces the reservation by the actual cost, or by what may have been billed. */
-function settle(trip: Trip, error?: GatewayError): void {
-  const { reservation, cost } = trip;
+function settle(record: RequestRecord, error?: GatewayError): void {
+  const { images } = record;
+  const { reservation, actual: cost, earlierAttemptMayBeBilled } = record.cost;
   if (!reservation) return;
   const { estimate } = reservation;
-  const isLastPaid = !error || mayHaveBeenBilled(trip.attempts, error);
-  const isAnyPaid = isLastPaid || trip.mayHavePaid || trip.unanswered > 0;
+  const isLastPaid = !error || mayHaveBeenBilled(record.routing.attempts, error);
+  const isAnyPaid = isLastPaid || earlierAttemptMayBeBilled || images.possiblyBilled > 0;
   if (cost === undefined && !isAnyPaid) {
     reservation.release();
     return;
   }
-  const before = billedAttemptsBefore(trip);
+  const before = billedAttemptsBefore(record);
   // How often it may have been paid for beside the cost that is known. Of an unknown cost the first is what is settled anyway.
   const presumed =
     cost === undefined
-      ? Math.max(1, before + (isLastPaid ? 1 : 0)) + trip.reordered / trip.ordered
-      : before + trip.unanswered / trip.ordered;
+      ? Math.max(1, before + (isLastPaid ? 1 : 0)) + images.requestedAgain / images.requested
+      : before + images.possiblyBilled / images.requested;
   const besides = cost === undefined ? presumed - 1 : presumed;
   reservation.settle(cost, besides * (estimate ?? 0));
-  if (presumed > 0 && estimate !== undefined) trip.estimate = presumed * estimate;
+  if (presumed > 0 && estimate !== undefined) record.cost.estimated = presumed * estimate;
 }
 
 const atLeast = (before: number, { dollars = 0, most = dollars, certain }: Estimate): Estimate => ({
@@ -180,5 +181,8 @@ const free: Estimate = { dollars: 0, certain: true };
  * only those that were asked again count, as a share of the whole. Tries for some of the pictures are counted by picture. A refusal among the tries that cost nothing is not told apart:
  * rather too much than too little.
  */
-const billedAttemptsBefore = ({ mayHavePaid, attempts, completing, questions }: Trip): number =>
-  mayHavePaid && questions > 0 ? Math.max(0, (attempts - completing) / questions - 1) : 0;
+function billedAttemptsBefore({ cost, routing, images }: RequestRecord): number {
+  const { attempts, upstreamRequests } = routing;
+  if (!cost.earlierAttemptMayBeBilled || upstreamRequests === 0) return 0;
+  return Math.max(0, (attempts - images.fillAttempts) / upstreamRequests - 1);
+}

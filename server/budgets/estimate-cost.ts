@@ -4,7 +4,7 @@ import { type Policy, planImage } from "../images/plan/plan.ts";
 import { costOf, type Delivered, highestListedCost } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
-import { type Load, loadOf } from "../request/request-load.ts";
+import { loadOf, type RequestLoad } from "../request/request-load.ts";
 import { estimateImageTokens, unheardOf } from "../upstream/catalog/images/image-tokens.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
@@ -79,7 +79,7 @@ function findHighestPrice(targets: readonly Target[]): HighestPrice {
  * A vocabulary of bytes, as OpenAI's, has a token for each byte at worst; those of words and signs have one for each
  * sign at worst, and one before and one behind each text. Tokens of a caller's own are counted.
  */
-const mostTokens = ({ tokens, bytes, items }: Load): number =>
+const mostTokens = ({ tokens, bytes, items }: RequestLoad): number =>
   bytes === 0 ? tokens : bytes + 2 * items;
 
 export interface ImageEstimateInput {

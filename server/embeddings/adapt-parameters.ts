@@ -2,7 +2,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";
-import type { Call, FirstStage, Stage } from "../request/stage.ts";
+import type { FirstStage, Stage, StageRequest } from "../request/stage.ts";
 import { canBeCutTo } from "../upstream/catalog/index.ts";
 import type {
   EmbeddingCapabilities,
@@ -45,14 +45,14 @@ export const promise =
   (traits: TraitsOf): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) => {
-    const { query, route, trip } = call;
+    const { query, route, record } = call;
     const unit = unitOf(query, route);
     if (isPlain(query) && isEmptyObject(query.rest) && !unit) return next(call);
     const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, unit));
     const able = fittings.filter(({ refusal }) => !refusal);
     if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
-    trip.adapted = namesOf(able, "adapted");
-    trip.dropped = namesOf(able, "dropped");
+    record.parameters.adapted = namesOf(able, "adapted");
+    record.parameters.dropped = namesOf(able, "dropped");
     const [tokenizer, ...more] = new Set(able.map(({ decode }) => decode));
     if (tokenizer === undefined || more.length > 0) return next(call);
     // Every target gets the text: from here on it is a text, and shares the cached vector of the same text.
@@ -66,7 +66,7 @@ const namesOf = (fittings: readonly Fitting[], of: "adapted" | "dropped"): reado
 /** Whether a target can serve it at all. */
 export const ableTo =
   (traits: TraitsOf) =>
-  ({ query, route }: Call<EmbeddingsQuery>, target: Target): boolean => {
+  ({ query, route }: StageRequest<EmbeddingsQuery>, target: Target): boolean => {
     const unit = unitOf(query, route);
     if (isPlain(query) && !unit) return true;
     return fittingAt(query, traits(target), route, unit).refusal === undefined;
@@ -111,10 +111,10 @@ function isLong({ input }: EmbeddingsQuery): boolean {
 const otherRequestsFirst = (): Promise<unknown> => new Promise(setImmediate);
 
 async function fitted(
-  call: Call<EmbeddingsQuery>,
+  call: StageRequest<EmbeddingsQuery>,
   target: Target,
   { traits, overlooks }: Learned,
-  next: (call: Call<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
+  next: (call: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
 ): Promise<EmbeddingsResponse> {
   const { route } = call;
   const fitting = fittingOf(call.query, traits(target), route);
@@ -151,7 +151,7 @@ const isTooLong = ({ vectors }: EmbeddingsResponse, dimensions: number): boolean
 function checkItsOwn(
   { vectors: [first, ...others] }: EmbeddingsResponse,
   dimensions: number,
-  { query: { model }, route }: Call<EmbeddingsQuery>,
+  { query: { model }, route }: StageRequest<EmbeddingsQuery>,
 ): void {
   const length = first === undefined ? 0 : lengthOf(first);
   if (length <= 0 || length === dimensions) return;
@@ -168,7 +168,7 @@ function checkItsOwn(
 function cutTo(
   dimensions: number,
   reply: EmbeddingsResponse,
-  { query, route, trip }: Call<EmbeddingsQuery>,
+  { query, route, record }: StageRequest<EmbeddingsQuery>,
 ): EmbeddingsResponse {
   if (!route.known || !canBeCutTo(route.known, dimensions)) {
     throw new GatewayError(
@@ -177,7 +177,7 @@ function cutTo(
       { param: "dimensions" },
     );
   }
-  trip.adapted = [...new Set([...(trip.adapted ?? []), "dimensions"])];
+  record.parameters.adapted = [...new Set([...(record.parameters.adapted ?? []), "dimensions"])];
   const { verbatim: _, ...others } = reply;
   return { ...others, vectors: reply.vectors.map((vector) => cutShort(vector, dimensions)) };
 }

@@ -5,8 +5,8 @@ import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";
-import type { Load } from "../request/request-load.ts";
-import type { Call, Send } from "../request/stage.ts";
+import type { RequestLoad } from "../request/request-load.ts";
+import type { Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { tokensOfInputs } from "./share-input-tokens.ts";
 
@@ -14,8 +14,8 @@ export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 /** One call among several. It hears its outcome, or leaves as soon as its own signal fires. */
 export class Member {
-  readonly call: Call<EmbeddingsQuery>;
-  readonly load: Load;
+  readonly call: StageRequest<EmbeddingsQuery>;
+  readonly load: RequestLoad;
   readonly reply: Promise<EmbeddingsResponse>;
   /** It has heard its outcome, or left. */
   over = false;
@@ -24,7 +24,7 @@ export class Member {
   readonly #resolve: (reply: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
 
-  constructor(call: Call<EmbeddingsQuery>, load: Load) {
+  constructor(call: StageRequest<EmbeddingsQuery>, load: RequestLoad) {
     this.call = call;
     this.load = load;
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
@@ -137,7 +137,7 @@ const isServers = (error: unknown): boolean =>
   (error.kind === "upstream_error" || error.kind === "upstream_invalid");
 
 function ask(party: readonly Member[], send: EmbeddingsSend): Promise<EmbeddingsResponse> {
-  for (const { call } of party) call.trip.batched = party.length;
+  for (const { call } of party) call.record.routing.batchSize = party.length;
   const { call } = party[0]!;
   if (party.length === 1) {
     party[0]!.onLeave = undefined;
@@ -152,7 +152,7 @@ function ask(party: readonly Member[], send: EmbeddingsSend): Promise<Embeddings
     };
   }
   const query = { ...call.query, input: joined(party), single: false };
-  // With the trip of the first: what is written into it below here is true of all.
+  // With the record of the first: what is written into it below here is true of all.
   return send({ ...call, query, signal: cancel });
 }
 
@@ -190,7 +190,7 @@ function shareOut(reply: EmbeddingsResponse, party: readonly Member[]): void {
   for (const member of party) {
     const to = from + member.load.items;
     // They are alike: what was done for one was done for all.
-    member.call.trip.adapted = party[0]!.call.trip.adapted;
+    member.call.record.parameters.adapted = party[0]!.call.record.parameters.adapted;
     member.succeed({
       vectors: vectors.slice(from, to),
       ...(counts && { usage: usageOf(counts.slice(from, to)) }),

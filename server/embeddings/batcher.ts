@@ -1,15 +1,15 @@
 /** Before one target: calls go through while there is a free lane, else they wait for one, and leave together. */
 
 import type { Route } from "../request/caller.ts";
-import { type Load, loadOf } from "../request/request-load.ts";
-import type { Call } from "../request/stage.ts";
+import { loadOf, type RequestLoad } from "../request/request-load.ts";
+import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { type EmbeddingsSend, Member, travel } from "./batch-request.ts";
 
 export interface WaitingRoomOptions {
   readonly next: EmbeddingsSend;
   /** The most that may travel together. */
-  readonly limits: Load;
+  readonly limits: RequestLoad;
   /** As many calls under way, and the target counts as busy. */
   readonly lanes: number;
   readonly maxWaitMs: number;
@@ -70,7 +70,7 @@ export class WaitingRoom {
   };
 
   /** With others, within the limits, as soon as a lane is free or the wait has been long enough. */
-  join(call: Call<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
+  join(call: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
     const { query, route, signal } = call;
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#waiting >= this.#options.maxWaiting) return this.send(call);
@@ -88,7 +88,7 @@ export class WaitingRoom {
     return this.#add(call, load, group ?? this.#open(key, route));
   }
 
-  #hasRoom({ items, tokens, bytes }: Load, more: Load): boolean {
+  #hasRoom({ items, tokens, bytes }: RequestLoad, more: RequestLoad): boolean {
     const { limits } = this.#options;
     return (
       items + more.items <= limits.items &&
@@ -106,7 +106,11 @@ export class WaitingRoom {
     return group;
   }
 
-  #add(call: Call<EmbeddingsQuery>, load: Load, group: Group): Promise<EmbeddingsResponse> {
+  #add(
+    call: StageRequest<EmbeddingsQuery>,
+    load: RequestLoad,
+    group: Group,
+  ): Promise<EmbeddingsResponse> {
     const member = new Member(call, load);
     member.onLeave = () => this.#drop(member, group);
     group.members.add(member);
@@ -148,7 +152,7 @@ export class WaitingRoom {
   };
 }
 
-const smallest: Load = { items: 1, tokens: 1, bytes: 1 };
+const smallest: RequestLoad = { items: 1, tokens: 1, bytes: 1 };
 
 /** Equal for calls that differ in nothing but their inputs and the encoding, which is made for each caller. */
 function likeness({ input, dimensions, taskType: purpose, user }: EmbeddingsQuery): string {

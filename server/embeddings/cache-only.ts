@@ -5,4 +5,4 @@ import type { Stage } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 
 export const knownOnly: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
-  call.trip.knownOnly ? Promise.reject(overloadedError()) : next(call);
+  call.record.cacheOnly ? Promise.reject(overloadedError()) : next(call);

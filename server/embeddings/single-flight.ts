@@ -2,12 +2,12 @@
 
 import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Call } from "../request/stage.ts";
+import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { Known } from "./cache/embedding-cache.ts";
 import { lasting } from "./vector-formats.ts";
 
-type EmbeddingsCall = Call<EmbeddingsQuery>;
+type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 
 /**
  * A question of more inputs is called off with its caller, though others wait for some of them: most of what it costs
@@ -102,14 +102,14 @@ export class Flight {
    */
   failsToo(other: EmbeddingsCall): boolean {
     if (this.#failure === undefined || this.#failure.abandoned) return false;
-    const { route, query, trip } = this.#asking;
+    const { route, query, record } = this.#asking;
     if (route !== other.route) return false;
     if (isTrouble(this.#failure.error)) return true;
     return (
       this.#inputs === 1 &&
       query.user === other.query.user &&
       query.encoding === other.query.encoding &&
-      trip.caller?.id === other.trip.caller?.id
+      record.caller?.id === other.record.caller?.id
     );
   }
 }

@@ -4,8 +4,15 @@ import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
 import type { Route } from "../request/caller.ts";
-import { cut, itemsOf, type Load, limitsOf, part, type Range } from "../request/request-load.ts";
-import type { Call, Send, Stage } from "../request/stage.ts";
+import {
+  type InputRange,
+  inputsIn,
+  itemsOf,
+  limitsOf,
+  type RequestLoad,
+  splitIntoRanges,
+} from "../request/request-load.ts";
+import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingsQuery,
@@ -27,8 +34,8 @@ export const split = ({
   traits,
   maxParallel = 8,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
-  const limits = new WeakMap<Route, Load>();
-  const look = (route: Route): Load => {
+  const limits = new WeakMap<Route, RequestLoad>();
+  const look = (route: Route): RequestLoad => {
     // Which target will serve a part is not known yet, so it must fit all of them.
     const found = limitsOf(route.targets.map(traits));
     limits.set(route, found);
@@ -38,7 +45,7 @@ export const split = ({
     const { query, route } = call;
     const { input } = query;
     if (itemsOf(input) === 1 || unitOf(query, route)) return next(call);
-    const ranges = cut(input, limits.get(call.route) ?? look(call.route));
+    const ranges = splitIntoRanges(input, limits.get(call.route) ?? look(call.route));
     return ranges.length === 1
       ? inOne(call, next, maxParallel)
       : inParts(call, ranges.reverse(), next, maxParallel);
@@ -48,7 +55,7 @@ export const split = ({
 type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 async function inOne(
-  call: Call<EmbeddingsQuery>,
+  call: StageRequest<EmbeddingsQuery>,
   next: EmbeddingsSend,
   maxParallel: number,
 ): Promise<EmbeddingsResponse> {
@@ -63,8 +70,8 @@ async function inOne(
 
 /** `pile`: the parts, the first on top. */
 async function inParts(
-  call: Call<EmbeddingsQuery>,
-  pile: Range[],
+  call: StageRequest<EmbeddingsQuery>,
+  pile: InputRange[],
   next: EmbeddingsSend,
   maxParallel: number,
 ): Promise<EmbeddingsResponse> {
@@ -75,8 +82,8 @@ async function inParts(
   let perInput: number[] | undefined = new Array(vectors.length);
 
   const cancel = new AbortSource();
-  const give = async (range: Range): Promise<void> => {
-    const input = part(query.input, range);
+  const give = async (range: InputRange): Promise<void> => {
+    const input = inputsIn(query.input, range);
     const reply = await next({ ...call, query: { ...query, input }, signal: cancel });
     if (reply.vectors.length !== range.to - range.from) {
       throw new GatewayError("internal", "A part of a call has another number of vectors.");
@@ -121,11 +128,11 @@ async function inParts(
   return { vectors, usage: { inputTokens, ...(perInput && { perInput }) } };
 }
 
-const placesOf = ({ from, to }: Range): number[] =>
+const placesOf = ({ from, to }: InputRange): number[] =>
   Array.from({ length: to - from }, (_, at) => from + at);
 
 /** The first on top. */
-function halvesOf({ from, to }: Range): [Range, Range] {
+function halvesOf({ from, to }: InputRange): [InputRange, InputRange] {
   const middle = Math.ceil((from + to) / 2);
   return [
     { from: middle, to },

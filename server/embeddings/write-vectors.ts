@@ -2,7 +2,7 @@
 
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
-import type { Part, Parts } from "../request/http-types.ts";
+import type { BodyChunk, BodyChunks } from "../request/http-types.ts";
 import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 import { floatsOf, lengthOf, toBase64 } from "./vector-formats.ts";
 
@@ -24,8 +24,8 @@ export interface Written {
 export function inBase64(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   written: Written,
-): Parts {
-  const parts: Part[] = [`${begin}"`];
+): BodyChunks {
+  const parts: BodyChunk[] = [`${begin}"`];
   for (let at = 0; at < vectors.length; at++) {
     if (at > 0) parts.push(`"},${entry(at)}"`);
     const vector = vectors[at] as Vector;

@@ -3,7 +3,7 @@ import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { MemoryShares } from "../lib/memory-shares.ts";
 import { newRequestId } from "../lib/request-id.ts";
-import { refuse, toGatewayError } from "../request/error-response.ts";
+import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { Fields, Form, Incoming, Outgoing } from "../request/http-types.ts";
 import { createPatience, type Patience } from "./body-timeout.ts";
 import { type Cors, preflight } from "./cors.ts";
@@ -92,7 +92,7 @@ export function listen(options: ListenOptions): Listening {
       const error = toGatewayError(thrown, undefined);
       fault = error.kind;
       if (fault === "internal") options.onDefect(incoming.requestId, error.cause);
-      outgoing = refuse(error);
+      outgoing = toErrorResponse(error);
     }
     // Model calls report themselves, when their row is written.
     if (!found?.row.model || fault !== undefined || incoming.method !== found.row.method) {
@@ -114,7 +114,7 @@ export function listen(options: ListenOptions): Listening {
     return outgoing;
   };
 
-  const tooMany = refuse(tooManyConnections(options.maxConnections));
+  const tooMany = toErrorResponse(tooManyConnections(options.maxConnections));
   const server = startServer({
     host: options.host,
     port: options.port,
@@ -132,7 +132,7 @@ export function listen(options: ListenOptions): Listening {
     reply,
     refuse: (error) => {
       const requestId = newRequestId();
-      const refusal = refuse(error);
+      const refusal = toErrorResponse(error);
       const { status } = refusal;
       options.report({
         ...{ requestId, method: "-", route: "unknown", status, latencyMs: 0 },
@@ -170,7 +170,7 @@ function route(
   if (asked === found.row.method) return handlers[found.row.name](incoming, found.part);
   const allow = allowed(found);
   if (method === "OPTIONS") return { status: 204, headers: { allow }, body: "" };
-  const { status, headers, body } = refuse(
+  const { status, headers, body } = toErrorResponse(
     new GatewayError(
       "method_not_allowed",
       `Not allowed to ${method.slice(0, 20)} on ${incoming.path.slice(0, 200)}: only ${allow}.`,

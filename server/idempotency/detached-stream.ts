@@ -1,9 +1,9 @@
 /** A stream that is worked on to its end even when nobody reads it any more. */
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
-import type { Part } from "../request/http-types.ts";
+import type { BodyChunk } from "../request/http-types.ts";
 
 export interface Lasting {
-  readonly pieces: AsyncIterable<Part>;
+  readonly pieces: AsyncIterable<BodyChunk>;
   /** The reader has left before the end. */
   readonly isLeft: () => boolean;
 }
@@ -13,22 +13,22 @@ export interface Lasting {
  * piece has come.
  */
 export function lasting(
-  source: AsyncIterable<Part>,
+  source: AsyncIterable<BodyChunk>,
   told: {
     /** Whether it goes on without a reader. */
     readonly finishes: boolean;
     onLeft(): void;
-    onPiece(piece: Part): void;
+    onPiece(piece: BodyChunk): void;
     onOver(): Promise<void>;
   },
 ): Lasting {
   const iterator = source[Symbol.asyncIterator]();
   let left = false;
   let over = false;
-  let pending: Promise<IteratorResult<Part>> | undefined;
+  let pending: Promise<IteratorResult<BodyChunk>> | undefined;
 
-  const step = async (): Promise<IteratorResult<Part>> => {
-    let result: IteratorResult<Part> | undefined;
+  const step = async (): Promise<IteratorResult<BodyChunk>> => {
+    let result: IteratorResult<BodyChunk> | undefined;
     try {
       result = await iterator.next();
       if (!result.done) told.onPiece(result.value);
@@ -41,14 +41,14 @@ export function lasting(
       }
     }
   };
-  const next = (): Promise<IteratorResult<Part>> => {
+  const next = (): Promise<IteratorResult<BodyChunk>> => {
     pending = step();
     return pending;
   };
   const toTheEnd = async (): Promise<void> => {
     for (let result = await pending; !result?.done; ) result = await step();
   };
-  const leave = async (): Promise<IteratorResult<Part>> => {
+  const leave = async (): Promise<IteratorResult<BodyChunk>> => {
     if (!over && !left) {
       left = true;
       if (!told.finishes) {

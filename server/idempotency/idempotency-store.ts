@@ -8,7 +8,7 @@ import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { abortable } from "../lib/abortable.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ResponseStore, ResponseWriter, StoredResponse } from "../lib/response-store.ts";
-import { hungUp } from "../request/deadline.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import { Going, idName, idsOf, nameOf } from "./in-flight-request.ts";
 import { LostAnswers } from "./orphaned-responses.ts";
 
@@ -109,7 +109,7 @@ export class KeptAnswers {
     } catch {
       // The only way out of it, and one without words of its own.
       running.alsoFor(idsOf(ask));
-      throw hungUp();
+      throw clientClosedError();
     }
   }
 

@@ -5,9 +5,9 @@ import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
-import type { Incoming, Leaving, Part } from "../request/http-types.ts";
+import type { BodyChunk, Incoming, StreamedBody } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
-import type { Trip } from "../request/request-record.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { lasting } from "./detached-stream.ts";
@@ -18,7 +18,7 @@ import type { Going } from "./in-flight-request.ts";
 export interface KeepingOptions {
   readonly kept: KeptAnswers;
   readonly incoming: Incoming;
-  readonly trip: Trip;
+  readonly record: RequestRecord;
   readonly operation: Operation;
   readonly query: unknown;
   /** The call goes on when the caller leaves. */
@@ -34,7 +34,7 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface Replayed {
   readonly headers: Headers;
-  readonly body: Leaving;
+  readonly body: StreamedBody;
 }
 
 export class Keeping {
@@ -60,18 +60,18 @@ export class Keeping {
 
   /** Of an answer that will be given again: it has a key, or its caller is gone. */
   again(signal: AbortSignalLike, temp: RequestTemp): ReplayContext | undefined {
-    const { target } = this.#options.trip;
+    const { target } = this.#options.record.routing;
     return target && (this.#claim?.isWanted || this.isLeft) ? { target, signal, temp } : undefined;
   }
 
   /** The answer, where the call was made before. */
   async claim(): Promise<Replayed | undefined> {
-    const { kept, incoming, trip, operation, query, finishes } = this.#options;
+    const { kept, incoming, record, operation, query, finishes } = this.#options;
     const { headers, signal, requestId } = incoming;
     const idempotencyKey = readKey(headers.get("idempotency-key"));
     const clientId = headers.get("x-client-request-id");
     const claimed = await kept.claim({
-      owner: trip.caller?.id ?? "",
+      owner: record.caller?.id ?? "",
       requestId,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       ...(clientId && { clientId }),
@@ -80,14 +80,14 @@ export class Keeping {
     });
     if (claimed.kind === "replay") {
       const { answer } = claimed;
-      trip.step(`replayed: ${answer.requestId}`);
-      trip.bytesOut = answer.length;
+      record.addStep(`replayed: ${answer.requestId}`);
+      record.outcome.bytesOut = answer.length;
       const from = { "idempotent-replayed": "true", "vexel-replayed-from": answer.requestId };
       const close = async (): Promise<void> => undefined;
       return { headers: { ...answer.headers, ...from }, body: { ...answer, close } };
     }
     if (claimed.kind === "failed") {
-      trip.step(`failed with: ${claimed.requestId}`);
+      record.addStep(`failed with: ${claimed.requestId}`);
       throw claimed.error;
     }
     this.#claim = claimed.claim;
@@ -117,7 +117,7 @@ export class Keeping {
   }
 
   /** Everything that leaves, written down as it leaves, and worked on to its end when the caller is gone. */
-  stream(body: AsyncIterable<Part>, headers: Headers): AsyncIterable<Part> {
+  stream(body: AsyncIterable<BodyChunk>, headers: Headers): AsyncIterable<BodyChunk> {
     const claim = this.#claim;
     const { incoming } = this.#options;
     if (!claim || (!this.finishes && !claim.isWanted)) return body;
@@ -160,8 +160,8 @@ export class Keeping {
    */
   #forOthers(failure: GatewayError | undefined): GatewayError | undefined {
     if (!failure || failure.kind === "client_closed") return undefined;
-    const { trip, retryPaid } = this.#options;
-    const isPaid = !retryPaid && mayHaveBeenBilled(trip.attempts, failure);
+    const { record, retryPaid } = this.#options;
+    const isPaid = !retryPaid && mayHaveBeenBilled(record.routing.attempts, failure);
     return isPaid || failure.definition.retry === "never" ? failure : undefined;
   }
 
@@ -173,7 +173,7 @@ export class Keeping {
   async #keep(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<void> {
     await this.#claim?.appendAll(body);
     await this.#claim?.keep(headers);
-    this.#options.trip.step("answer kept");
+    this.#options.record.addStep("answer kept");
   }
 }
 

@@ -5,8 +5,8 @@
  */
 
 import { toGatewayError } from "../request/error-response.ts";
-import type { Lost, Missing } from "../request/missing.ts";
-import type { Call, Send, Stage } from "../request/stage.ts";
+import type { LostImages, MissingImages } from "../request/missing.ts";
+import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { isUnsent, mayFailOver, mayHaveBeenBilled } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { eventsOf, imagesIn } from "./fan-out.ts";
@@ -22,20 +22,23 @@ export const fillMissing =
       const reply = await next(call);
       if (reply.kind === "stream")
         return { kind: "stream", events: completeStream(reply, call, send) };
-      const rest = planFollowUp(call, call.trip.missing);
+      const rest = planFollowUp(call, call.record.images.missing);
       if (!rest) return reply;
       if (call.query.stream) {
         // The missing image may still arrive, so no header reports it as missing.
-        call.trip.missing = undefined;
+        call.record.images.missing = undefined;
         return { kind: "stream", events: completeStream(reply, call, send, rest) };
       }
-      const partial = new PartialRecord(call.trip, rest);
+      const partial = new PartialRecord(call.record, rest);
       let more: ImageResponse;
       try {
         more = await send(rest.call);
       } catch (error) {
         partial.mergeFailure(error, call.signal);
-        call.trip.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
+        call.record.images.missing = missingFrom([
+          ...rest.unrecoverable,
+          { count: rest.count, error },
+        ]);
         if (toGatewayError(error, call.signal).kind === "client_closed") throw error;
         return reply;
       }
@@ -43,33 +46,36 @@ export const fillMissing =
         return { kind: "stream", events: appendFollowUp(reply, more, rest, partial, call) };
       }
       partial.mergeSuccess();
-      call.trip.missing = missingFrom([...rest.unrecoverable, ...(call.trip.missing?.lost ?? [])]);
+      call.record.images.missing = missingFrom([
+        ...rest.unrecoverable,
+        ...(call.record.images.missing?.lost ?? []),
+      ]);
       return mergeResponses([reply, more]);
     };
     return (call) => {
-      call.trip.ordered = call.query.options.n ?? 1;
+      call.record.images.requested = call.query.options.n ?? 1;
       if (call.route.targets.length === 1) return next(call);
       return send({ ...call, order: { asked: new Set(), pictures: 0 } });
     };
   };
 
 interface FollowUp<Q> {
-  readonly call: Call<Q>;
+  readonly call: StageRequest<Q>;
   readonly count: number;
   /** How many of them may have been billed. */
   readonly maybeBilled: number;
   /** Missing images that are not requested from another target. */
-  readonly unrecoverable: readonly Lost[];
+  readonly unrecoverable: readonly LostImages[];
 }
 
 function planFollowUp<Q extends GenerationQuery>(
-  call: Call<Q>,
-  missing: Missing | undefined,
+  call: StageRequest<Q>,
+  missing: MissingImages | undefined,
 ): FollowUp<Q> | undefined {
   const { order, route, query, signal } = call;
   if (!missing || !order || signal.aborted) return undefined;
-  const unrecoverable: Lost[] = [];
-  const retryable: Lost[] = [];
+  const unrecoverable: LostImages[] = [];
+  const retryable: LostImages[] = [];
   for (const lost of missing.lost) {
     (mayFailOver(lost.error, call) ? retryable : unrecoverable).push(lost);
   }
@@ -96,11 +102,11 @@ function planFollowUp<Q extends GenerationQuery>(
 /** Passes the images on at once, then requests the missing ones from other targets, then ends the stream. */
 async function* completeStream<Q extends GenerationQuery>(
   reply: ImageResponse,
-  call: Call<Q>,
+  call: StageRequest<Q>,
   send: Send<Q, ImageResponse>,
   known?: FollowUp<Q>,
 ): AsyncGenerator<ImageEvent> {
-  const { trip, signal } = call;
+  const { record, signal } = call;
   let delivered = 0;
   let failure: unknown;
   try {
@@ -111,21 +117,21 @@ async function* completeStream<Q extends GenerationQuery>(
   } catch (error) {
     failure = error;
   }
-  const rest = known ?? planFollowUp(call, trip.missing);
+  const rest = known ?? planFollowUp(call, record.images.missing);
   if (!rest) {
     if (failure !== undefined) throw failure;
     return;
   }
   // A stream without images has no known cost.
-  if (delivered === 0) trip.cost ??= 0;
-  const partial = new PartialRecord(trip, rest);
+  if (delivered === 0) record.cost.actual ??= 0;
+  const partial = new PartialRecord(record, rest);
   let more: ImageResponse;
   try {
     more = await send(rest.call);
   } catch (error) {
     partial.mergeFailure(error, signal);
-    trip.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
-    throw trip.missing?.error;
+    record.images.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
+    throw record.images.missing?.error;
   }
   yield* streamFollowUp(more, rest, partial, call);
 }
@@ -136,7 +142,7 @@ async function* appendFollowUp<Q extends GenerationQuery>(
   more: ImageResponse,
   rest: FollowUp<Q>,
   partial: PartialRecord,
-  call: Call<Q>,
+  call: StageRequest<Q>,
 ): AsyncGenerator<ImageEvent> {
   yield* eventsOf(reply);
   yield* streamFollowUp(more, rest, partial, call);
@@ -146,7 +152,7 @@ async function* streamFollowUp<Q extends GenerationQuery>(
   more: ImageResponse,
   { unrecoverable }: FollowUp<Q>,
   partial: PartialRecord,
-  { trip }: Call<Q>,
+  { record }: StageRequest<Q>,
 ): AsyncGenerator<ImageEvent> {
   let failure: unknown;
   try {
@@ -156,7 +162,7 @@ async function* streamFollowUp<Q extends GenerationQuery>(
   } finally {
     partial.mergeSuccess();
   }
-  trip.missing = missingFrom([...unrecoverable, ...(trip.missing?.lost ?? [])]);
-  const finalError = trip.missing?.error ?? failure;
+  record.images.missing = missingFrom([...unrecoverable, ...(record.images.missing?.lost ?? [])]);
+  const finalError = record.images.missing?.error ?? failure;
   if (finalError !== undefined) throw finalError;
 }

@@ -6,7 +6,7 @@
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Usage } from "../request/operation.ts";
-import type { Call, Stage } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
 import { nameOf } from "../routing/routing-steps.ts";
 import type {
@@ -54,25 +54,26 @@ export interface ImageTools {
   convert(picture: Held, to: Conversion, job: ImageJob): Promise<Held>;
   convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
   /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
-  checkEdit(query: EditQuery, call: Call<GenerationQuery>): Promise<EditQuery>;
+  checkEdit(query: EditQuery, call: StageRequest<GenerationQuery>): Promise<EditQuery>;
   convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
 }
 
 type ImageQuery = GenerationQuery | EditQuery;
 
-export const policyOf = <Q>({ route, trip }: Call<Q>): Policy =>
-  trip.caller?.parameters ?? route.parameters ?? "adapt";
+export const policyOf = <Q>({ route, record }: StageRequest<Q>): Policy =>
+  record.caller?.parameters ?? route.parameters ?? "adapt";
 
 /** The API key that a request counts for; empty where no keys are configured. */
-export const keyOf = <Q>({ trip }: Pick<Call<Q>, "trip">): string => trip.caller?.id ?? "";
+export const keyOf = <Q>({ record }: Pick<StageRequest<Q>, "record">): string =>
+  record.caller?.id ?? "";
 
-const operationOf = <Q>({ operation }: Call<Q>): "generations" | "edits" =>
+const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits" =>
   operation === "edits" ? "edits" : "generations";
 
 /** The reason why this target cannot serve the request. Undefined where it can. */
 export const rejectionReason =
   (traits: ImageTools["traits"]) =>
-  <Q extends ImageQuery>(call: Call<Q>, target: Target): unknown => {
+  <Q extends ImageQuery>(call: StageRequest<Q>, target: Target): unknown => {
     try {
       planImage(call.query, traits(target, operationOf(call)), policyOf(call));
       return undefined;
@@ -90,7 +91,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
   /** Targets that generated one image although several were requested. */
   const singleImageTargets = new WeakSet<Target>();
   return (next) => async (call) => {
-    const { trip, signal, temp, target, order } = call;
+    const { record, signal, temp, target, order } = call;
     if (!target) throw new Error("No stage chose a target.");
     order?.asked.add(target);
     const job: ImageJob = { signal, temp, key: keyOf(call) };
@@ -99,12 +100,12 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const traits = singleImageTargets.has(target) ? { ...known, maxImages: 1 } : known;
     const plan = planImage(call.query, policy === "strict" ? known : traits, policy);
     const adapted = new Set(plan.adapted);
-    trip.adapted = [...adapted];
-    trip.dropped = plan.dropped;
+    record.parameters.adapted = [...adapted];
+    record.parameters.dropped = plan.dropped;
     const onAdapted = (name: string, step = `converted: ${name}`): void => {
-      if (!adapted.has(name)) trip.step(step);
+      if (!adapted.has(name)) record.addStep(step);
       adapted.add(name);
-      trip.adapted = [...adapted];
+      record.parameters.adapted = [...adapted];
     };
     const query = await prepareSources(plan.query, traits.edits, {
       fetchSource: (url, param) => tools.fetchSource(url, param, job),
@@ -113,7 +114,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       convert: (file, to) => tools.convertFile(file, to, job),
       onAdapted,
     }).catch((error: unknown) => {
-      trip.unasked();
+      record.routing.retractAttempt();
       throw error;
     });
     const {
@@ -121,7 +122,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       rest,
     } = call.query;
     const count = n ?? 1;
-    const recorder = new MissingRecorder({ trip, target, signal, imageCount: count });
+    const recorder = new MissingRecorder({ record, target, signal, imageCount: count });
     const onSingleImage = (): void => {
       singleImageTargets.add(target);
       onAdapted("n", `${nameOf(target)}: makes one at a time`);
@@ -144,13 +145,13 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       throw error;
     });
     // The outcome of a stream is not known yet.
-    trip.step(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
+    record.addStep(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
     const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
-    const request = { operation: operationOf(call), target, query, trip };
+    const request = { operation: operationOf(call), target, query, record };
     // The images are billed, whatever happens to them from here on.
     if (reply.kind === "whole") {
-      trip.usage = usageOf(reply);
+      record.usage = usageOf(reply);
       recordCost(reply, request);
     }
     // Vendor-specific fields may have requested several images.
@@ -181,7 +182,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
         },
         onAdapted,
         onDropped: (name) => {
-          trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
+          record.parameters.dropped = [...new Set([...(record.parameters.dropped ?? []), name])];
         },
         onUnusable: (event) => unusable.push(event),
       },

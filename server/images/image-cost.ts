@@ -4,7 +4,7 @@
  */
 
 import { costOf, type Split } from "../ledger/cost.ts";
-import type { Trip } from "../request/request-record.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type {
   BufferedImageResponse,
@@ -23,7 +23,7 @@ export interface UpstreamImageRequest {
   readonly target: Target;
   /** The request as sent to the target. */
   readonly query: GenerationQuery;
-  readonly trip: Trip;
+  readonly record: RequestRecord;
 }
 
 /**
@@ -35,12 +35,12 @@ export function recordCost(
   request: UpstreamImageRequest,
   unusable: readonly ImageEvent[] = [],
 ): ImageResponse {
-  const { trip } = request;
-  trip.cost = undefined;
+  const { record } = request;
+  record.cost.actual = undefined;
   if (reply.kind === "stream") {
     return { kind: "stream", events: recordStreamCost(reply.events, request, unusable) };
   }
-  trip.cost = responseCost(reply, request);
+  record.cost.actual = responseCost(reply, request);
   return reply;
 }
 
@@ -49,7 +49,7 @@ async function* recordStreamCost(
   request: UpstreamImageRequest,
   unusable: readonly ImageEvent[],
 ): AsyncGenerator<ImageEvent> {
-  const { trip } = request;
+  const { record } = request;
   let sum: number | undefined;
   let imageCount = 0;
   let isAbandoned = true;
@@ -75,7 +75,7 @@ async function* recordStreamCost(
   } finally {
     for (const event of unusable) add(event);
     // The cost of a stream that was not read to its end is unknown.
-    trip.cost = isAbandoned ? undefined : sum;
+    record.cost.actual = isAbandoned ? undefined : sum;
   }
 }
 

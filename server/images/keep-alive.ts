@@ -6,7 +6,7 @@
 
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import { withTimeout } from "../lib/with-timeout.ts";
-import type { Leaving, Outgoing } from "../request/http-types.ts";
+import type { Outgoing, StreamedBody } from "../request/http-types.ts";
 
 export async function keepAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
   const early = await withTimeout(outcome, ms);
@@ -68,7 +68,7 @@ async function* chunksOf(body: Outgoing["body"]): AsyncGenerator<string | Uint8A
   else yield* body;
 }
 
-async function* readAndClose(body: Leaving): AsyncGenerator<Uint8Array> {
+async function* readAndClose(body: StreamedBody): AsyncGenerator<Uint8Array> {
   let complete = false;
   try {
     yield* body.open();

@@ -1,21 +1,22 @@
 /** Missing images of a request: how many, and with which errors they failed. */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Lost, Missing } from "../request/missing.ts";
+import type { LostImages, MissingImages } from "../request/missing.ts";
 
-export const missingFor = (count: number, error: unknown): Missing => toMissing([{ count, error }]);
+export const missingFor = (count: number, error: unknown): MissingImages =>
+  toMissing([{ count, error }]);
 
 /** Undefined where no image is missing. */
-export const missingFrom = (lost: readonly Lost[]): Missing | undefined =>
+export const missingFrom = (lost: readonly LostImages[]): MissingImages | undefined =>
   countMissing(lost) > 0 ? toMissing(lost) : undefined;
 
-function toMissing(lost: readonly Lost[]): Missing {
+function toMissing(lost: readonly LostImages[]): MissingImages {
   const failed = lost.find(({ error }) => error !== undefined);
   const kind = errorCodeOf(failed?.error);
   return { count: countMissing(lost), kind, ...(failed && { error: failed.error }), lost };
 }
 
-export const countMissing = (lost: readonly Lost[]): number =>
+export const countMissing = (lost: readonly LostImages[]): number =>
   lost.reduce((sum, { count }) => sum + count, 0);
 
 /**
@@ -24,10 +25,10 @@ export const countMissing = (lost: readonly Lost[]): number =>
  */
 export function attributeMissing(
   missingCount: number,
-  calls: readonly Lost[],
+  calls: readonly LostImages[],
   error: unknown,
-): Lost[] {
-  const lost: Lost[] = [];
+): LostImages[] {
+  const lost: LostImages[] = [];
   let remaining = Math.max(0, missingCount);
   for (const each of calls) {
     const count = Math.min(remaining, each.count);
@@ -39,7 +40,7 @@ export function attributeMissing(
 }
 
 /** Short descriptions for the ledger, one for each error code. */
-export function describeMissing(lost: readonly Lost[], asked: number): string[] {
+export function describeMissing(lost: readonly LostImages[], asked: number): string[] {
   const counts = new Map<string, { count: number; unsure: boolean }>();
   for (const { count, error, unsure = false } of lost) {
     const entry = counts.get(`${errorCodeOf(error)} ${unsure}`);

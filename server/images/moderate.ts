@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type InternalRequestLimits, sendInternalRequest } from "../limits/internal-request.ts";
-import type { Call, Stage } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 
@@ -12,19 +12,19 @@ export interface ModerateOptions<Q> {
   readonly ask: UpstreamClient["moderation"];
   readonly limits: InternalRequestLimits;
   /** Throws where no target is available: then the moderation request is not sent. */
-  readonly requireAvailableTarget: (call: Call<Q>) => void;
+  readonly requireAvailableTarget: (call: StageRequest<Q>) => void;
 }
 
 export const moderate =
   <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageResponse> =>
   (next) =>
   async (call) => {
-    const { route, trip } = call;
+    const { route, record } = call;
     if (!route.moderation) return next(call);
     options.requireAvailableTarget(call);
     const flagged = await checkPrompt(options, call);
     if (flagged) {
-      trip.step("moderation: flagged");
+      record.addStep("moderation: flagged");
       throw new GatewayError(
         "moderation_blocked",
         `Your request was rejected by the safety system. safety_violations=[${flagged.join(", ")}].`,
@@ -37,7 +37,7 @@ export const moderate =
 /** The flagged categories. Undefined where the prompt passes. */
 async function checkPrompt<Q extends GenerationQuery>(
   { ask, limits }: ModerateOptions<Q>,
-  { route, query, signal, trip }: Call<Q>,
+  { route, query, signal, record }: StageRequest<Q>,
 ): Promise<readonly string[] | undefined> {
   const { moderation } = route;
   if (!moderation) return undefined;
@@ -45,14 +45,14 @@ async function checkPrompt<Q extends GenerationQuery>(
     const { target } = moderation;
     const { flagged, categories } = await sendInternalRequest(
       limits,
-      { target, text: query.prompt, key: trip.caller?.id ?? "", route, signal },
+      { target, text: query.prompt, key: record.caller?.id ?? "", route, signal },
       () => ask(query.prompt, query.model, target, signal),
     );
-    if (!flagged) trip.step("moderation: passed");
+    if (!flagged) record.addStep("moderation: passed");
     return flagged ? categories : undefined;
   } catch (error) {
     const fault = error instanceof GatewayError ? error.kind : "defect";
-    trip.step(`moderation: ${fault}`);
+    record.addStep(`moderation: ${fault}`);
     if (signal.aborted || moderation.onFailure === "refuse") throw moderationFailed(error);
     return undefined;
   }

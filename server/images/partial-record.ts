@@ -3,10 +3,17 @@
  * both afterwards.
  */
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
-import type { Trip } from "../request/request-record.ts";
+import type { ParametersRecord, RequestRecord } from "../request/request-record.ts";
+import type { Target } from "../upstream/contract.ts";
 import { isBillingUncertain } from "./record-missing.ts";
 
-type SavedFields = Pick<Trip, "cost" | "usage" | "adapted" | "dropped" | "target" | "mayHavePaid">;
+interface SavedFields {
+  readonly cost: number | undefined;
+  readonly earlierAttemptMayBeBilled: boolean;
+  readonly usage: RequestRecord["usage"];
+  readonly parameters: ParametersRecord;
+  readonly target: Target | undefined;
+}
 
 /** The images that are requested from other targets. */
 interface FollowUpImages {
@@ -16,62 +23,72 @@ interface FollowUpImages {
 }
 
 export class PartialRecord {
-  readonly #trip: Trip;
+  readonly #record: RequestRecord;
   readonly #saved: SavedFields;
   readonly #followUp: FollowUpImages;
   readonly #attempts: number;
 
-  constructor(trip: Trip, followUp: FollowUpImages) {
-    const { cost, usage, adapted, dropped, target, mayHavePaid } = trip;
-    this.#trip = trip;
-    this.#saved = { cost, usage, adapted, dropped, target, mayHavePaid };
+  constructor(record: RequestRecord, followUp: FollowUpImages) {
+    this.#record = record;
+    this.#saved = {
+      cost: record.cost.actual,
+      earlierAttemptMayBeBilled: record.cost.earlierAttemptMayBeBilled,
+      usage: record.usage,
+      parameters: { ...record.parameters },
+      target: record.routing.target,
+    };
     this.#followUp = followUp;
-    this.#attempts = initialAttempts(trip);
-    trip.cost = undefined;
-    trip.mayHavePaid = false;
+    this.#attempts = initialAttempts(record);
+    record.cost.actual = undefined;
+    record.cost.earlierAttemptMayBeBilled = false;
   }
 
   /** The follow-up returned images. */
   mergeSuccess(): void {
-    const trip = this.#trip;
-    const { cost, adapted, dropped } = this.#saved;
+    const { cost, parameters } = this.#record;
+    const saved = this.#saved;
     this.#addAttempts();
-    trip.cost = cost === undefined || trip.cost === undefined ? undefined : cost + trip.cost;
-    trip.adapted = union(adapted, trip.adapted);
-    trip.dropped = union(dropped, trip.dropped);
+    cost.actual =
+      saved.cost === undefined || cost.actual === undefined ? undefined : saved.cost + cost.actual;
+    parameters.adapted = union(saved.parameters.adapted, parameters.adapted);
+    parameters.dropped = union(saved.parameters.dropped, parameters.dropped);
   }
 
   /** The follow-up failed. */
   mergeFailure(error: unknown, signal: AbortSignalLike): void {
-    const trip = this.#trip;
-    const { cost, usage, adapted, dropped, target } = this.#saved;
+    const record = this.#record;
+    const { cost, usage, parameters, target } = this.#saved;
     const newAttempts = this.#addAttempts();
     // Images that arrived and were unusable are billed too.
-    const spent = trip.cost ?? 0;
-    if (newAttempts > 0 && trip.cost === undefined && isBillingUncertain(error, signal)) {
-      trip.unanswered += this.#followUp.count;
+    const spent = record.cost.actual ?? 0;
+    if (newAttempts > 0 && record.cost.actual === undefined && isBillingUncertain(error, signal)) {
+      record.images.possiblyBilled += this.#followUp.count;
     }
-    Object.assign(trip, { usage, adapted, dropped, target });
-    trip.cost = cost === undefined ? undefined : cost + spent;
+    record.usage = usage;
+    record.parameters.adapted = parameters.adapted;
+    record.parameters.dropped = parameters.dropped;
+    record.routing.target = target;
+    record.cost.actual = cost === undefined ? undefined : cost + spent;
   }
 
   /** Attempts for the missing images are counted separately from attempts for the whole request. */
   #addAttempts(): number {
-    const trip = this.#trip;
-    const newAttempts = initialAttempts(trip) - this.#attempts;
+    const record = this.#record;
+    const newAttempts = initialAttempts(record) - this.#attempts;
     const { count, maybeBilled } = this.#followUp;
-    trip.completing += newAttempts;
-    if (newAttempts > 0) trip.reordered += maybeBilled;
-    if (trip.mayHavePaid && newAttempts > 1) {
-      trip.unanswered += (newAttempts - 1) * count;
-      trip.reordered += (newAttempts - 1) * count;
+    record.images.fillAttempts += newAttempts;
+    if (newAttempts > 0) record.images.requestedAgain += maybeBilled;
+    if (record.cost.earlierAttemptMayBeBilled && newAttempts > 1) {
+      record.images.possiblyBilled += (newAttempts - 1) * count;
+      record.images.requestedAgain += (newAttempts - 1) * count;
     }
-    trip.mayHavePaid = this.#saved.mayHavePaid;
+    record.cost.earlierAttemptMayBeBilled = this.#saved.earlierAttemptMayBeBilled;
     return newAttempts;
   }
 }
 
-const initialAttempts = ({ attempts, completing }: Trip): number => attempts - completing;
+const initialAttempts = ({ routing, images }: RequestRecord): number =>
+  routing.attempts - images.fillAttempts;
 
 const union = (
   before: readonly string[] | undefined,

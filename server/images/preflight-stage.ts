@@ -3,7 +3,7 @@
  * uploads.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Call, Stage } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import type { EditQuery, GenerationQuery, ImageResponse, Target } from "../upstream/contract.ts";
 
 export const limitImageCount =
@@ -24,9 +24,9 @@ export const limitImageCount =
 
 export interface PreflightOptions {
   /** The reason why this target cannot serve the request. Undefined where it can. */
-  readonly rejectionReason: (call: Call<GenerationQuery>, target: Target) => unknown;
+  readonly rejectionReason: (call: StageRequest<GenerationQuery>, target: Target) => unknown;
   /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
-  readonly checkEdit: (query: EditQuery, call: Call<GenerationQuery>) => Promise<EditQuery>;
+  readonly checkEdit: (query: EditQuery, call: StageRequest<GenerationQuery>) => Promise<EditQuery>;
 }
 
 export const preflight =

@@ -3,8 +3,8 @@
  */
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { Lost } from "../request/missing.ts";
-import type { Trip } from "../request/request-record.ts";
+import type { LostImages } from "../request/missing.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import { errorCodeOf } from "../routing/retry-policy.ts";
 import { nameOf } from "../routing/routing-steps.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
@@ -13,7 +13,7 @@ import { imagesIn } from "./fan-out.ts";
 import { attributeMissing, countMissing, describeMissing, missingFrom } from "./missing-images.ts";
 
 export interface TargetAttempt {
-  readonly trip: Trip;
+  readonly record: RequestRecord;
   readonly target: Target;
   readonly signal: AbortSignalLike;
   /** How many images are requested from the target. */
@@ -26,31 +26,31 @@ export const isBillingUncertain = (error: unknown, signal: AbortSignalLike): boo
 
 export class MissingRecorder {
   readonly #attempt: TargetAttempt;
-  readonly #failures: Lost[] = [];
+  readonly #failures: LostImages[] = [];
 
   constructor(attempt: TargetAttempt) {
     this.#attempt = attempt;
     // An earlier target may have left some.
-    attempt.trip.missing = undefined;
+    attempt.record.images.missing = undefined;
   }
 
   /** One upstream request failed. */
-  addFailure({ count, error }: Lost): void {
-    const { trip, signal } = this.#attempt;
+  addFailure({ count, error }: LostImages): void {
+    const { record, signal } = this.#attempt;
     const isUncertain = isBillingUncertain(error, signal);
     this.#failures.push({ count, error, unsure: isUncertain });
-    if (isUncertain) trip.unanswered += count;
+    if (isUncertain) record.images.possiblyBilled += count;
   }
 
   /** All upstream requests failed, and the target with this error. */
   failAll(error: unknown): void {
-    const { trip, imageCount, signal } = this.#attempt;
+    const { record, imageCount, signal } = this.#attempt;
     const descriptions = describeMissing(this.#failures, imageCount);
     if (descriptions.length > 1) this.#step(descriptions);
     this.#step([errorCodeOf(error)]);
     // Then the whole request is counted as possibly billed, not its parts.
     if (isBillingUncertain(error, signal)) {
-      trip.unanswered -= countMissing(
+      record.images.possiblyBilled -= countMissing(
         this.#failures.filter(({ unsure: isUncertain }) => isUncertain),
       );
     }
@@ -58,9 +58,9 @@ export class MissingRecorder {
 
   /** `delivered`: the number of delivered images. `error`: why others that arrived were not delivered. */
   settle(delivered: number, error: unknown): void {
-    const { trip, imageCount } = this.#attempt;
+    const { record, imageCount } = this.#attempt;
     const lost = attributeMissing(imageCount - delivered, this.#failures, error);
-    trip.missing = missingFrom(lost);
+    record.images.missing = missingFrom(lost);
     this.#step(describeMissing(lost, imageCount));
   }
 
@@ -81,7 +81,7 @@ export class MissingRecorder {
   }
 
   #step(descriptions: readonly string[]): void {
-    const { trip, target } = this.#attempt;
-    for (const each of descriptions) trip.step(`${nameOf(target)}: ${each}`);
+    const { record, target } = this.#attempt;
+    for (const each of descriptions) record.addStep(`${nameOf(target)}: ${each}`);
   }
 }

@@ -4,7 +4,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
-import type { Call, Stage } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   BufferedImageResponse,
   GenerationQuery,
@@ -29,7 +29,7 @@ export const convertStream =
 /** As many completed images as requested, or an error at the end that says how many are missing. */
 async function* streamFrames<Q extends GenerationQuery>(
   send: () => Promise<ImageResponse>,
-  { query, trip }: Call<Q>,
+  { query, record }: StageRequest<Q>,
 ): AsyncGenerator<ImageEvent> {
   const { n: requested = 1 } = query.options;
   let delivered = 0;
@@ -44,7 +44,11 @@ async function* streamFrames<Q extends GenerationQuery>(
       : error;
   }
   if (delivered < requested)
-    throw missingImagesError(requested - delivered, requested, trip.missing?.error ?? tooFew());
+    throw missingImagesError(
+      requested - delivered,
+      requested,
+      record.images.missing?.error ?? tooFew(),
+    );
 }
 
 const tooFew = (): GatewayError =>
@@ -90,7 +94,7 @@ function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
 /** Images of a stream are delivered even if it ends early; the response reports the missing ones. */
 async function collectStream<Q extends GenerationQuery>(
   events: AsyncIterable<ImageEvent>,
-  { query, trip, signal }: Call<Q>,
+  { query, record, signal }: StageRequest<Q>,
 ): Promise<BufferedImageResponse> {
   const results: ImageResult[] = [];
   let whole: Omit<BufferedImageResponse, "kind" | "results"> = { metadata: {} };
@@ -121,6 +125,6 @@ async function collectStream<Q extends GenerationQuery>(
     if (results.length === 0 || fault === "internal" || fault === "client_closed") throw error;
   }
   const missingCount = (query.options.n ?? 1) - results.length;
-  if (missingCount > 0) trip.missing = missingFor(missingCount, failure);
+  if (missingCount > 0) record.images.missing = missingFor(missingCount, failure);
   return { kind: "whole", results, ...whole };
 }

@@ -7,7 +7,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
-import { hungUp } from "../request/deadline.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import { ConcurrencySlots } from "./concurrency-gate.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Demand, LimitScope } from "./limit-scope.ts";
@@ -155,7 +155,7 @@ export class Admission {
     return waiting.catch((reason: unknown) => {
       if (reason instanceof NoSlot) throw noSlotError(reason, route.id);
       // Otherwise a signal ended the wait; a client disconnect carries no GatewayError.
-      throw reason instanceof GatewayError ? reason : hungUp();
+      throw reason instanceof GatewayError ? reason : clientClosedError();
     });
   }
 

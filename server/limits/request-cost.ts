@@ -2,7 +2,7 @@
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Usage } from "../request/operation.ts";
 import { loadOf } from "../request/request-load.ts";
-import type { Trip } from "../request/request-record.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
 import { parseSize } from "../upstream/image-sizes.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
@@ -47,9 +47,9 @@ export interface RequestOutcome {
 
 /** Whether the request reached an upstream, or may have. */
 export const reachedUpstream = (
-  { attempts, reached }: Trip,
+  { routing }: RequestRecord,
   error: GatewayError | undefined,
-): boolean => attempts > 0 && (reached || !error?.details.notSent);
+): boolean => routing.attempts > 0 && (routing.reachedUpstream || !error?.details.notSent);
 
 /**
  * Unreported usage stays as estimated, unless nothing can have been generated. The request itself counts, unless it was

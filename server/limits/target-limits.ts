@@ -7,7 +7,7 @@ import { clampEmbeddingsUsage, clampWholeUsage } from "../ledger/clamp-reported-
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { Usage } from "../request/operation.ts";
-import type { Call, Stage } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import type { EmbeddingsResponse, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
 import type { Demand, LimitScope } from "./limit-scope.ts";
@@ -29,21 +29,21 @@ export const enforceTargetLimits =
   <Q extends LimitedQuery, A extends Reply>(options: TargetLimitOptions): Stage<Q, A> =>
   (next) => {
     const { admission, clock } = options;
-    const visit = async (call: Call<Q>, names: readonly string[]): Promise<A> => {
+    const visit = async (call: StageRequest<Q>, names: readonly string[]): Promise<A> => {
       const scopes = admission.scopesOf(names);
       const demand = demandOf(call.query);
       const came = clock();
-      if (call.stood) call.stood.waits = true;
+      if (call.queueWait) call.queueWait.isWaiting = true;
       await takeWhenAvailable(scopes, demand, call, options);
       const gates = scopes.map(({ gate }) => gate);
       const settle = (actual: Demand): void => settleDemand(scopes, demand, actual, clock());
       try {
         await admission.waitForSlots({
-          key: call.trip.caller?.id ?? "",
+          key: call.record.caller?.id ?? "",
           route: call.route,
           gates,
           demand,
-          hasStarted: () => call.trip.begun,
+          hasStarted: () => call.record.routing.hasStarted,
           signal: () => call.signal,
         });
       } catch (error) {
@@ -52,11 +52,11 @@ export const enforceTargetLimits =
       }
       const began = clock();
       // The chunks of one request wait concurrently.
-      if (call.stood) {
-        call.stood.waits = false;
-        call.stood.ms = Math.max(call.stood.ms, began - came);
+      if (call.queueWait) {
+        call.queueWait.isWaiting = false;
+        call.queueWait.ms = Math.max(call.queueWait.ms, began - came);
       }
-      call.trip.begun = true;
+      call.record.routing.hasStarted = true;
       const leave = (usage: Usage | undefined, error?: unknown): void => {
         settle(settledDemand(demand, usage, error));
         admission.release(gates, clock() - began);
@@ -79,14 +79,15 @@ export const enforceTargetLimits =
 async function takeWhenAvailable<Q>(
   scopes: readonly LimitScope[],
   demand: Demand,
-  { route, trip, signal }: Call<Q>,
+  { route, record, signal }: StageRequest<Q>,
   { clock, waitMs }: TargetLimitOptions,
 ): Promise<void> {
   const until = clock() + waitMs[route.kind];
   for (;;) {
     const short = take(scopes, demand, clock());
     if (!short) return;
-    if (!trip.begun || clock() + short.waitMs > until) throw atLimit(route.id, short.waitMs);
+    if (!record.routing.hasStarted || clock() + short.waitMs > until)
+      throw atLimit(route.id, short.waitMs);
     await sleep(short.waitMs, signal);
   }
 }
@@ -132,7 +133,7 @@ const ignoreRejected = (): void => undefined;
 /** A stream holds its slots until its last event or, if it is not read to the end, until its request is over. */
 function releaseAtStreamEnd<Q>(
   events: AsyncIterable<ImageEvent>,
-  { trip }: Call<Q>,
+  { record }: StageRequest<Q>,
   leave: (usage: Usage | undefined, error?: unknown) => void,
 ): AsyncIterable<ImageEvent> {
   let over = false;
@@ -141,7 +142,7 @@ function releaseAtStreamEnd<Q>(
     over = true;
     leave(undefined, error);
   };
-  trip.whenOver(end);
+  record.onEnd(end);
   async function* passOn(): AsyncGenerator<ImageEvent> {
     try {
       yield* events;

@@ -2,21 +2,25 @@
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { Fields } from "./log.ts";
 
-/** What a line is made from; the gateway's trip has all of it. */
+/** What a line is made from; the request record has all of it. */
 export interface Told {
   readonly requestId: string;
   readonly endpoint: string;
-  readonly status: number;
-  readonly latencyMs: number;
-  readonly attempts: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
   readonly model?: string | undefined;
-  readonly error?: string | undefined;
   readonly caller?: { readonly name: string } | undefined;
-  readonly cost?: number | undefined;
   readonly steps?: readonly string[] | undefined;
-  readonly target?: { readonly upstream: { readonly id: string } } | undefined;
+  readonly routing: {
+    readonly attempts: number;
+    readonly target?: { readonly upstream: { readonly id: string } } | undefined;
+  };
+  readonly cost: { readonly actual?: number | undefined };
+  readonly outcome: {
+    readonly status: number;
+    readonly error?: string | undefined;
+    readonly latencyMs: number;
+    readonly bytesIn: number;
+    readonly bytesOut: number;
+  };
   readonly usage?:
     | { readonly inputTokens?: number; readonly outputTokens?: number; readonly images?: number }
     | undefined;
@@ -26,20 +30,20 @@ export interface Told {
 const unknown = "model_not_found" satisfies ErrorKind;
 
 export const requestLine = (told: Told): Fields => ({
-  status: told.status,
+  status: told.outcome.status,
   endpoint: told.endpoint,
-  model: told.model ?? (told.error === unknown ? "(unknown)" : undefined),
+  model: told.model ?? (told.outcome.error === unknown ? "(unknown)" : undefined),
   key: told.caller?.name,
-  upstream: told.target?.upstream.id,
-  durationMs: Math.round(told.latencyMs * 10) / 10,
-  attempts: told.attempts > 1 ? told.attempts : undefined,
-  error: told.error,
+  upstream: told.routing.target?.upstream.id,
+  durationMs: Math.round(told.outcome.latencyMs * 10) / 10,
+  attempts: told.routing.attempts > 1 ? told.routing.attempts : undefined,
+  error: told.outcome.error,
   inputTokens: told.usage?.inputTokens,
   outputTokens: told.usage?.outputTokens,
   images: told.usage?.images,
-  cost: told.cost,
+  cost: told.cost.actual,
   steps: told.steps?.join("; "),
-  bytesIn: told.bytesIn,
-  bytesOut: told.bytesOut,
+  bytesIn: told.outcome.bytesIn,
+  bytesOut: told.outcome.bytesOut,
   requestId: told.requestId,
 });

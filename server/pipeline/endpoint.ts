@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Incoming } from "../request/http-types.ts";
-import type { Body, Operation, Usage } from "../request/operation.ts";
+import type { Operation, ResponseBody, Usage } from "../request/operation.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Chunk } from "./stream-response.ts";
 
@@ -17,7 +17,7 @@ export interface Read<Q> {
 export type Written =
   | {
       readonly kind: "whole";
-      readonly body: Body;
+      readonly body: ResponseBody;
       /** For the ledger: what was reported. */
       readonly usage: Usage | undefined;
       /** The `usage` in the body was estimated, because the upstream reported none. */

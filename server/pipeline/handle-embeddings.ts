@@ -20,7 +20,7 @@ export class VectorJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   }
 
   protected override handOver(answer: A, query: Q, route: Route): Promise<Outgoing> {
-    this.trip.cost = vectorsCost(this.trip, route.targets);
+    this.record.cost.actual = vectorsCost(this.record, route.targets);
     const writing = this.endpoint.write(answer, query, nothingMore);
     return writing instanceof Promise
       ? writing.then((written) => this.#deliver(written))
@@ -29,11 +29,11 @@ export class VectorJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
 
   #deliver(written: Written): Promise<Outgoing> {
     if (written.kind !== "whole") throw new Error("Vectors do not come as a stream.");
-    const { trip } = this;
+    const { record } = this;
     const { body, usage, estimated } = written;
-    trip.usage = usage;
-    trip.bytesOut = lengthOf(body);
-    const headers = told(trip, jsonHeaders());
+    record.usage = usage;
+    record.outcome.bytesOut = lengthOf(body);
+    const headers = told(record, jsonHeaders());
     if (estimated) headers[usageHeader] = "estimated";
     const leaving = isStreamed(body) ? { ...body, close } : body;
     return this.settle(200).then((outcome) => answered(leaving, outcome, headers));

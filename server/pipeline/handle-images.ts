@@ -8,10 +8,10 @@ import { releaseAll } from "../lib/release-all.ts";
 import { noRequestTemp } from "../lib/request-temp.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
-import { hungUp } from "../request/deadline.ts";
-import { type Refusal, refuse } from "../request/error-response.ts";
+import { clientClosedError } from "../request/deadline.ts";
+import { type ErrorResponse, toErrorResponse } from "../request/error-response.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
-import { isInParts, isStreamed, joined, lengthOf } from "../request/response-bodies.ts";
+import { isChunked, isStreamed, joinChunks, lengthOf } from "../request/response-bodies.ts";
 import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { Read, WriteContext, Written } from "./endpoint.ts";
@@ -38,11 +38,11 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   /** Perhaps it was made already, and perhaps its caller leaves before it is done. */
   async #order(query: Q, route: Route): Promise<Outgoing> {
     const { kept, onDisconnect, createTemp } = this.options;
-    this.temp = createTemp(this.trip.caller?.id ?? "");
+    this.temp = createTemp(this.record.caller?.id ?? "");
     const keeping = new Keeping({
       kept,
       incoming: this.incoming,
-      trip: this.trip,
+      record: this.record,
       operation: this.endpoint.operation,
       query,
       finishes: (route.onDisconnect ?? onDisconnect) === "finish",
@@ -52,7 +52,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     this.#keeping = keeping;
     const replayed = await keeping.claim();
     if (replayed) {
-      this.trip.cost = 0;
+      this.record.cost.actual = 0;
       await this.#clearFiles();
       return answered(replayed.body, await this.settle(200), { ...replayed.headers });
     }
@@ -71,30 +71,30 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   }
 
   #context(): WriteContext {
-    const { trip, incoming, deadline } = this;
+    const { record, incoming, deadline } = this;
     const { now, links } = this.options;
     return {
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(now() / 1000),
       links: links(deadline && this.#keeping?.again(deadline.signal, this.temp)),
-      target: () => trip.target,
+      target: () => record.routing.target,
       onDropped: (name) => {
-        trip.dropped = [...new Set([...(trip.dropped ?? []), name])];
+        record.parameters.dropped = [...new Set([...(record.parameters.dropped ?? []), name])];
       },
     };
   }
 
   async #whole({ body, usage, estimated }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {
     const keeping = this.#keeping;
-    this.trip.usage = usage;
-    this.trip.bytesOut = lengthOf(body);
-    const headers = told(this.trip, jsonHeaders());
+    this.record.usage = usage;
+    this.record.outcome.bytesOut = lengthOf(body);
+    const headers = told(this.record, jsonHeaders());
     if (estimated) headers[usageHeader] = "estimated";
     const left = keeping
-      ? await keeping.keepWhole(isInParts(body) ? joined(body) : body, { ...headers })
+      ? await keeping.keepWhole(isChunked(body) ? joinChunks(body) : body, { ...headers })
       : false;
     // Nobody takes the response, and a later request finds it in the idempotency store.
-    if (left) throw hungUp();
+    if (left) throw clientClosedError();
     if (isStreamed(body)) {
       // The body is read from the temp storage while it is sent: until it is closed it owns the files of the request.
       let closed = false;
@@ -114,14 +114,14 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
 
   async #stream(written: Extract<Written, { kind: "stream" }>): Promise<Outgoing> {
     const chunks = await steady(written.chunks, this.options.streamTimes);
-    const headers = told(this.trip, { ...eventStream });
+    const headers = told(this.record, { ...eventStream });
     const settle = async (sent: number, failure?: GatewayError): Promise<Settled> => {
-      const error = failure ?? (this.#keeping?.isLeft ? hungUp() : undefined);
+      const error = failure ?? (this.#keeping?.isLeft ? clientClosedError() : undefined);
       this.contain(() => {
-        this.trip.usage = written.usage();
+        this.record.usage = written.usage();
       });
-      this.trip.bytesOut = sent;
-      await this.#attempt(() => this.#keeping?.streamEnds(failure, this.trip.usage?.images));
+      this.record.outcome.bytesOut = sent;
+      await this.#attempt(() => this.#keeping?.streamEnds(failure, this.record.usage?.images));
       return this.settle(error?.definition.status ?? 200, error);
     };
     const clear = () => this.#clearFiles();
@@ -130,8 +130,11 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   }
 
   /** Clients try again by themselves, and a picture that may have been paid for is not ordered again unasked. */
-  protected override refuse(error: GatewayError): Refusal {
-    return refuse(error, !this.route?.retryPaid && mayHaveBeenBilled(this.trip.attempts, error));
+  protected override refuse(error: GatewayError): ErrorResponse {
+    return toErrorResponse(
+      error,
+      !this.route?.retryPaid && mayHaveBeenBilled(this.record.routing.attempts, error),
+    );
   }
 
   protected override async release(error: GatewayError): Promise<void> {
@@ -153,7 +156,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     try {
       await release();
     } catch (failure) {
-      this.options.onDefect(this.trip.requestId, failure);
+      this.options.onDefect(this.record.requestId, failure);
     }
   }
 }

@@ -14,9 +14,9 @@ import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import type { Deadline } from "../request/deadline.ts";
-import { type Refusal, refuse, toGatewayError } from "../request/error-response.ts";
+import { type ErrorResponse, toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
-import { Trip } from "../request/request-record.ts";
+import { RequestRecord } from "../request/request-record.ts";
 import type { Answering } from "../request/stage.ts";
 import type { Endpoint, Read } from "./endpoint.ts";
 import type { ServeOptions } from "./serve-options.ts";
@@ -25,7 +25,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   protected readonly options: ServeOptions;
   protected readonly endpoint: Endpoint<Q, A>;
   protected readonly incoming: Incoming;
-  protected readonly trip: Trip;
+  protected readonly record: RequestRecord;
   protected route: Route | undefined;
   protected deadline: Deadline | undefined;
   /** Where large things lie until the call is over. */
@@ -56,19 +56,19 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     this.incoming = incoming;
     this.#pathModel = pathModel;
     this.#started = options.clock();
-    this.trip = new Trip(incoming.requestId, endpoint.operation, options.now());
+    this.record = new RequestRecord(incoming.requestId, endpoint.operation, options.now());
     inHand.begin(endpoint.kind);
   }
 
   async travel(): Promise<Outgoing> {
     try {
-      const { options, endpoint, incoming, trip } = this;
+      const { options, endpoint, incoming, record } = this;
       const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
       options.ledger.admit(); // before anything that would need a row
       const caller = authenticate(incoming.headers, snapshot, options.now());
       this.#sheddingDecision = this.#inHand.admit(endpoint.kind, incoming.headers, caller.id);
-      trip.knownOnly = this.#sheddingDecision === "cache-only";
-      trip.caller = caller;
+      record.cacheOnly = this.#sheddingDecision === "cache-only";
+      record.caller = caller;
       const reading = endpoint.read(incoming, caller.id, (given) => {
         if (this.#pathModel !== undefined) return this.#pathModel;
         const isAbsent = given === undefined || given === "";
@@ -77,7 +77,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
       const read = reading instanceof Promise ? await reading : reading;
       const { query } = read;
       // Not as it came: what is no model of ours may be anything, a key or a prompt among it.
-      trip.model = snapshot.models.get(query.model)?.id;
+      record.model = snapshot.models.get(query.model)?.id;
       this.take(read);
       const route = resolve(query.model, endpoint.kind, caller, snapshot);
       this.route = route;
@@ -113,7 +113,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   }
 
   #enter(query: Q, route: Route): AdmissionTicket | Promise<AdmissionTicket> | undefined {
-    const { caller } = this.trip;
+    const { caller } = this.record;
     if (!caller || !(route.scopes || caller.scopes || this.endpoint.kind === "image")) {
       return undefined;
     }
@@ -122,9 +122,9 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   }
 
   #pay(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
-    const { trip, options, endpoint, incoming } = this;
-    if (!trip.caller?.budgets) return this.#ask(query, route, waitedMs);
-    const holding = options.spending.begin(endpoint.operation, query, route, trip, incoming);
+    const { record, options, endpoint, incoming } = this;
+    if (!record.caller?.budgets) return this.#ask(query, route, waitedMs);
+    const holding = options.spending.begin(endpoint.operation, query, route, record, incoming);
     if (!holding) return this.#ask(query, route, waitedMs);
     // What others could use is not kept from them while this one waits for money; then it begins anew.
     this.#pass?.release({ usage: undefined, asked: false, error: unasked() });
@@ -136,14 +136,14 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   }
 
   #ask(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
-    const { trip, temp, incoming, options } = this;
+    const { record, temp, incoming, options } = this;
     const { operation, kind } = this.endpoint;
     const ms = (route.timeoutMs ?? options.timeoutMs[kind]) - Math.round(waitedMs);
     if (ms <= 0) throw tooLate();
     const deadline = options.startDeadline(this.callerOf(incoming), ms);
     this.deadline = deadline;
     const { signal } = deadline;
-    const answer = this.#send({ operation, query, route, signal, temp, trip });
+    const answer = this.#send({ operation, query, route, signal, temp, record });
     return answer instanceof Promise
       ? answer.then((come) => this.handOver(come, query, route))
       : this.handOver(answer, query, route);
@@ -162,7 +162,8 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     const released = this.release(error);
     if (!isSettled) {
       // A client that has disconnected receives nothing.
-      this.trip.bytesOut = error.kind === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
+      this.record.outcome.bytesOut =
+        error.kind === "client_closed" ? 0 : Buffer.byteLength(refusal.body);
       try {
         await this.settle(refusal.status, error);
       } catch {
@@ -173,8 +174,8 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     return refusal;
   }
 
-  protected refuse(error: GatewayError): Refusal {
-    return refuse(error);
+  protected refuse(error: GatewayError): ErrorResponse {
+    return toErrorResponse(error);
   }
 
   /** Releases everything that is held for a request that failed. Never rejects. */
@@ -190,17 +191,17 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   }
 
   #settle(status: number, error?: GatewayError): Promise<Settled> {
-    const { trip, incoming } = this;
+    const { record, incoming } = this;
     const { clock, ledger, spending } = this.options;
-    trip.status = status;
-    trip.error = error?.kind;
-    trip.latencyMs = clock() - this.#started;
-    trip.bytesIn = incoming.bytesReceived;
+    record.outcome.status = status;
+    record.outcome.error = error?.kind;
+    record.outcome.latencyMs = clock() - this.#started;
+    record.outcome.bytesIn = incoming.bytesReceived;
     this.contain(() => this.deadline?.end());
-    if (trip.reservation) this.contain(() => spending.end(trip, error));
+    if (record.cost.reservation) this.contain(() => spending.end(record, error));
     let settling = nothingToSettle;
     try {
-      if (trip.caller) settling = ledger.settle(trip.row(trip.caller));
+      if (record.caller) settling = ledger.settle(record.ledgerRow(record.caller));
     } catch (failure) {
       settling = Promise.reject(failure);
     }
@@ -217,19 +218,19 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   }
 
   #over(error: GatewayError | undefined): void {
-    const { trip, endpoint, options } = this;
+    const { record, endpoint, options } = this;
     const pass = this.#pass;
     // Settled already, unless settling it failed: a reservation that nobody ends would count against the budget for ever.
-    if (trip.reservation) this.contain(() => trip.reservation?.release());
+    if (record.cost.reservation) this.contain(() => record.cost.reservation?.release());
     if (pass) {
       this.contain(() =>
-        pass.release({ usage: trip.usage, asked: reachedUpstream(trip, error), error }),
+        pass.release({ usage: record.usage, asked: reachedUpstream(record, error), error }),
       );
     }
-    this.contain(() => trip.over());
+    this.contain(() => record.end());
     this.contain(() => this.incoming.releaseBody());
-    this.contain(() => this.#inHand.end(endpoint.kind, this.#sheddingDecision, trip.caller?.id));
-    this.contain(() => options.report(trip, error));
+    this.contain(() => this.#inHand.end(endpoint.kind, this.#sheddingDecision, record.caller?.id));
+    this.contain(() => options.report(record, error));
   }
 
   /** Runs one release. Its failure is logged and never thrown: the releases after it must run as well. */
@@ -237,13 +238,13 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     try {
       release();
     } catch (failure) {
-      this.options.onDefect(this.trip.requestId, failure);
+      this.options.onDefect(this.record.requestId, failure);
     }
   }
 
   /** With what is left of the caller's limits. */
   #limited(outgoing: Outgoing): Outgoing {
-    const { caller } = this.trip;
+    const { caller } = this.record;
     if (!caller || !(caller.scopes || this.route?.scopes)) return outgoing;
     // The response holds resources by now: a header that cannot be written must not take it away.
     this.contain(() => this.options.admission.writeHeaders(caller, this.route, outgoing.headers));

@@ -1,12 +1,12 @@
 /** Response headers that name request fields which were not served as given: nothing is changed or left out in silence. */
-import type { Trip } from "../request/request-record.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 
 /** Proxies refuse responses with long headers, and a client chooses the names of the fields it sends. */
 const maxBytes = 1024;
 
 /** Adds to `headers`, and returns them. */
 export function told(
-  { adapted, dropped, missing }: Trip,
+  { parameters: { adapted, dropped }, images: { missing } }: RequestRecord,
   headers: Record<string, string>,
 ): Record<string, string> {
   if (adapted?.length) headers["vexel-adapted"] = listed(adapted);

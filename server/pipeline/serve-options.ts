@@ -9,7 +9,7 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { StartDeadline } from "../request/deadline.ts";
-import type { Trip } from "../request/request-record.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { StreamTimes } from "./stream-response.ts";
 
 export interface ServeOptions {
@@ -23,7 +23,7 @@ export interface ServeOptions {
   /** Silence after which a whole image answer begins with spaces. 0: never. */
   readonly keepAliveMs: number;
   /** Told how each call went, once it is over. */
-  readonly report: (trip: Trip, error?: GatewayError) => void;
+  readonly report: (record: RequestRecord, error?: GatewayError) => void;
   /** Told of what went wrong without a caller having to suffer for it. */
   readonly onDefect: (requestId: string, error: unknown) => void;
   readonly startDeadline: StartDeadline;

@@ -13,7 +13,7 @@ import { convertStream } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Route } from "../request/caller.ts";
-import { type Answering, type Call, first, type Send, through } from "../request/stage.ts";
+import { type Answering, first, type Send, type StageRequest, through } from "../request/stage.ts";
 import { embeddingPrice, imagePrice } from "../routing/expected-price.ts";
 import { sizeClassOf } from "../routing/request-size.ts";
 import { routeRequest } from "../routing/route-request.ts";
@@ -65,7 +65,7 @@ export const embeddingsStack = (
 ): Answering<EmbeddingsQuery, EmbeddingsResponse> => {
   const learned = learn(traits);
   const canDo = ableTo(learned.traits);
-  const canServe = (call: Call<EmbeddingsQuery>, target: Target): boolean =>
+  const canServe = (call: StageRequest<EmbeddingsQuery>, target: Target): boolean =>
     !barred(call.route, target) && canDo(call, target);
   const capacity = targetCapacity(limits.admission, limits.clock, "embedding");
   const queue = targetQueue(limits.admission);
@@ -114,7 +114,7 @@ export const imageStacks = (
   const objects = rejectionReason(tools.traits);
   const capacity = targetCapacity(limits.admission, limits.clock, "image");
   const queue = targetQueue(limits.admission);
-  const expectSomebody = <Q extends GenerationQuery>(call: Call<Q>): void =>
+  const expectSomebody = <Q extends GenerationQuery>(call: StageRequest<Q>): void =>
     registry.assertAvailable(call.route, capacity, (target) => objects(call, target) === undefined);
   const stages = <Q extends GenerationQuery>() => [
     limitImageCount<Q>(),
@@ -148,15 +148,15 @@ export const imageStacks = (
 /** Whoever is passed over is in the account of the call. */
 function isAble<Q extends GenerationQuery>(
   objects: ReturnType<typeof rejectionReason>,
-  call: Call<Q>,
+  call: StageRequest<Q>,
   target: Target,
 ): boolean {
   const why = objects(call, target);
-  if (why instanceof GatewayError) addStep(call.trip, target, `cannot, ${why.kind}`);
+  if (why instanceof GatewayError) addStep(call.record, target, `cannot, ${why.kind}`);
   return why === undefined;
 }
 
-function targetOf<Q>({ target }: Call<Q>) {
+function targetOf<Q>({ target }: StageRequest<Q>) {
   if (!target) throw new GatewayError("internal", "No stage chose a target.");
   return target;
 }

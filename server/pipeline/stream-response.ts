@@ -5,9 +5,9 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import { withTimeout } from "../lib/with-timeout.ts";
-import { hungUp } from "../request/deadline.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { Part } from "../request/http-types.ts";
+import type { BodyChunk } from "../request/http-types.ts";
 import { lengthOf } from "../request/response-bodies.ts";
 
 export interface Chunk {
@@ -84,7 +84,7 @@ export async function* settled(
   chunks: AsyncIterable<Chunk>,
   { settle, clear }: Ending,
   signal: AbortSignalLike,
-): AsyncGenerator<Part> {
+): AsyncGenerator<BodyChunk> {
   let sent = 0;
   let over = false;
   let kept: Chunk["body"] = "";
@@ -108,13 +108,13 @@ export async function* settled(
     }
     yield errorFrame(error);
   } finally {
-    if (!over) await settle(sent, hungUp()).catch(() => undefined);
+    if (!over) await settle(sent, clientClosedError()).catch(() => undefined);
     await clear();
   }
 }
 
 /** Of what is read while it leaves, nobody else sees whether it is all there. */
-async function* partsOf(body: Chunk["body"]): AsyncGenerator<Part> {
+async function* partsOf(body: Chunk["body"]): AsyncGenerator<BodyChunk> {
   if (typeof body === "string") {
     if (body !== "") yield body;
     return;

@@ -9,7 +9,7 @@ import {
 } from "../ledger/clamp-reported-usage.ts";
 import type { Route } from "../request/caller.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
-import type { Call, Stage } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import type {
   EmbeddingsQuery,
   EmbeddingsResponse,
@@ -20,7 +20,7 @@ import type {
 
 export interface CheckOptions {
   /** What a target said that it counted, and cannot have. */
-  readonly onDisbelieved: (call: Call<unknown>, told: ImplausibleUsage) => void;
+  readonly onDisbelieved: (call: StageRequest<unknown>, told: ImplausibleUsage) => void;
 }
 
 export interface VectorCheckOptions extends CheckOptions {
@@ -37,7 +37,9 @@ export const checkEmbeddings =
         throw invalidResponse("its vectors are not those of the model's other targets");
       }
       if (reply.truncated) {
-        call.trip.adapted = [...new Set([...(call.trip.adapted ?? []), "input"])];
+        call.record.parameters.adapted = [
+          ...new Set([...(call.record.parameters.adapted ?? []), "input"]),
+        ];
       }
       const verified = verifyEmbeddings(reply, call.query, call.route.dimensions);
       return clampEmbeddingsUsage(verified, call, onDisbelieved);
@@ -48,7 +50,7 @@ export const checkImages =
   (next) =>
   async (call) =>
     clampImageUsage(verified(await next(call)), call.query, (told) => {
-      call.trip.step(`${told.what} not believed`);
+      call.record.addStep(`${told.what} not believed`);
       onDisbelieved(call, told);
     });
 

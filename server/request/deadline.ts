@@ -15,14 +15,14 @@ export type StartDeadline = (caller: () => AbortSignal, ms: number) => Deadline;
 /** How often the clock and the callers are looked at: a timer for each call would cost more than its own work. */
 const tickMs = 50;
 
-class Journey implements Deadline {
+class RunningDeadline implements Deadline {
   readonly signal = new AbortSource();
   readonly until: number;
   readonly #ms: number;
-  readonly #journeys: Set<Journey>;
+  readonly #journeys: Set<RunningDeadline>;
   readonly #caller: () => AbortSignal;
 
-  constructor(journeys: Set<Journey>, caller: () => AbortSignal, now: number, ms: number) {
+  constructor(journeys: Set<RunningDeadline>, caller: () => AbortSignal, now: number, ms: number) {
     this.#journeys = journeys;
     this.#caller = caller;
     this.until = now + ms;
@@ -38,7 +38,7 @@ class Journey implements Deadline {
           `The upstream did not answer within ${this.#ms / 1000} s.`,
         ),
       );
-    } else if (this.#caller().aborted) this.signal.abort(hungUp());
+    } else if (this.#caller().aborted) this.signal.abort(clientClosedError());
   }
 
   end(): void {
@@ -51,16 +51,16 @@ export function createDeadlines(clock: () => number): {
   readonly start: StartDeadline;
   close(): void;
 } {
-  const journeys = new Set<Journey>();
+  const journeys = new Set<RunningDeadline>();
   const ticking = setInterval(() => {
     const now = clock();
     for (const journey of journeys) journey.look(now);
   }, tickMs);
   return {
-    start: (caller, ms) => new Journey(journeys, caller, clock(), ms),
+    start: (caller, ms) => new RunningDeadline(journeys, caller, clock(), ms),
     close: () => clearInterval(ticking),
   };
 }
 
-export const hungUp = (): GatewayError =>
+export const clientClosedError = (): GatewayError =>
   new GatewayError("client_closed", "The caller closed the connection.");

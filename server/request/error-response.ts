@@ -4,10 +4,10 @@ import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Outgoing } from "./http-types.ts";
 
-export type Refusal = Outgoing & { readonly body: string };
+export type ErrorResponse = Outgoing & { readonly body: string };
 
 /** `once`: whatever the table says, the caller's client is not to try again by itself. */
-export function refuse(error: GatewayError, once = false): Refusal {
+export function toErrorResponse(error: GatewayError, once = false): ErrorResponse {
   const { status, retry, clientShouldNotRetry, causedBy } = error.definition;
   const { retryAfterMs } = error.details;
   // OpenAI's clients retry these statuses unless told that it is no use.

@@ -42,11 +42,11 @@ export interface Incoming {
 }
 
 /** Of a text: a string of it, or its bytes. */
-export type Part = string | Uint8Array;
-export type Parts = readonly Part[];
+export type BodyChunk = string | Uint8Array;
+export type BodyChunks = readonly BodyChunk[];
 
 /** A long body, read while it leaves. */
-export interface Leaving {
+export interface StreamedBody {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
   /** The same, where all of it lies in memory. */
@@ -62,9 +62,9 @@ export interface Outgoing {
   readonly body:
     | string
     /** The parts of a text. */
-    | Parts
+    | BodyChunks
     | Uint8Array
     | AsyncIterable<string | Uint8Array>
-    | Leaving
+    | StreamedBody
     | Blob;
 }

@@ -1,7 +1,7 @@
 /** Images that were requested and are not part of the response: how many, and why. */
 import type { ErrorKind } from "../../contract/errors.ts";
 
-export interface Lost {
+export interface LostImages {
   readonly count: number;
   /** What it failed with. Undefined: there were fewer than the upstream was asked for. */
   readonly error: unknown;
@@ -10,11 +10,11 @@ export interface Lost {
 }
 
 /** What could not be had of pictures of which others could. */
-export interface Missing {
+export interface MissingImages {
   readonly count: number;
   readonly kind: ErrorKind;
   /** What the first of them failed with, where something failed. */
   readonly error?: unknown;
   /** All of them, by what they failed with. */
-  readonly lost: readonly Lost[];
+  readonly lost: readonly LostImages[];
 }

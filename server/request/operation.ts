@@ -1,6 +1,6 @@
 /** What a request asks for, what it used, and the forms that the body of its response can have. */
 import type { StreamedJson } from "../lib/json-stream.ts";
-import type { Parts } from "./http-types.ts";
+import type { BodyChunks } from "./http-types.ts";
 
 export type Operation = "embeddings" | "generations" | "edits";
 
@@ -11,4 +11,4 @@ export interface Usage {
 }
 
 /** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
-export type Body = string | Parts | Uint8Array | StreamedJson;
+export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;

@@ -1,7 +1,7 @@
 /** How much a call asks for, against how much a target can take: inputs, tokens, bytes. */
 import type { EmbeddingCapabilities, EmbeddingInput } from "../upstream/contract.ts";
 
-export interface Load {
+export interface RequestLoad {
   readonly items: number;
   /** Exact for arrays of tokens, an estimate for texts. */
   readonly tokens: number;
@@ -10,7 +10,7 @@ export interface Load {
 }
 
 /** What all of these can take. Infinity where none says. */
-export function limitsOf(all: readonly EmbeddingCapabilities[]): Load {
+export function limitsOf(all: readonly EmbeddingCapabilities[]): RequestLoad {
   let [items, tokens, bytes] = [Infinity, Infinity, Infinity];
   for (const { maxItems, maxTokens = Infinity, maxBytes = Infinity } of all) {
     items = Math.min(items, maxItems);
@@ -23,7 +23,7 @@ export function limitsOf(all: readonly EmbeddingCapabilities[]): Load {
 export const itemsOf = (input: EmbeddingInput): number =>
   input.kind === "text" ? input.texts.length : input.tokens.length;
 
-export function loadOf(input: EmbeddingInput): Load {
+export function loadOf(input: EmbeddingInput): RequestLoad {
   const items = itemsOf(input);
   let [tokens, bytes] = [0, 0];
   for (let at = 0; at < items; at++) {
@@ -48,18 +48,18 @@ function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
   return Math.ceil(length / 4 + (bytes - length) / 2);
 }
 
-export interface Range {
+export interface InputRange {
   readonly from: number;
   /** The first that is no longer in it. */
   readonly to: number;
 }
 
 /** In order, each within the limits; an input that is too large by itself goes alone, for the upstream to judge. */
-export function cut(input: EmbeddingInput, limits: Load): Range[] {
+export function splitIntoRanges(input: EmbeddingInput, limits: RequestLoad): InputRange[] {
   const count = itemsOf(input);
   // Equal parts: they travel side by side, and the longest is waited for.
   const most = Math.ceil(count / Math.ceil(count / limits.items));
-  const ranges: Range[] = [];
+  const ranges: InputRange[] = [];
   let [from, tokens, bytes] = [0, 0, 0];
   for (let at = 0; at < count; at++) {
     const moreBytes = bytesAt(input, at);
@@ -77,7 +77,7 @@ export function cut(input: EmbeddingInput, limits: Load): Range[] {
   return ranges;
 }
 
-export const part = (input: EmbeddingInput, { from, to }: Range): EmbeddingInput =>
+export const inputsIn = (input: EmbeddingInput, { from, to }: InputRange): EmbeddingInput =>
   input.kind === "text"
     ? { kind: "text", texts: input.texts.slice(from, to) }
     : { kind: "tokens", tokens: input.tokens.slice(from, to) };

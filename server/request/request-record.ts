@@ -1,72 +1,137 @@
-/** What happened to one request: gathered along the way, settled as one ledger row. */
+/** The request record: what happened to one request, by section. Its ledger row and its log line are made from it. */
 
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { Reservation } from "../lib/budget.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
-import type { Missing } from "./missing.ts";
+import type { MissingImages } from "./missing.ts";
 import type { Usage } from "./operation.ts";
 
-export class Trip {
+/** The attempts at targets. */
+export class RoutingRecord {
+  /** The target of the last attempt. */
+  target: Target | undefined;
+  attempts = 0;
+  /** Upstream requests: one, or one for each part of a request that was split. Retries are not counted. */
+  upstreamRequests = 0;
+  /** An attempt is over whose upstream received the request, or a part of it. */
+  reachedUpstream = false;
+  /** The request was sent to a target, or is about to be. */
+  hasStarted = false;
+  /** How many requests were sent as one batch, if this one waited for others. */
+  batchSize: number | undefined;
+  #previousTarget: Target | undefined;
+  #hasSeveralTargets = false;
+
+  /** Parts of the response may come from different targets. */
+  get usedSeveralTargets(): boolean {
+    return this.#hasSeveralTargets && this.upstreamRequests > 1;
+  }
+
+  startAttempt(target: Target): void {
+    if (this.target !== undefined && this.target !== target) this.#hasSeveralTargets = true;
+    this.#previousTarget = this.target;
+    this.target = target;
+    this.attempts++;
+  }
+
+  /** The last attempt ended before its target was sent anything, so it does not count. */
+  retractAttempt(): void {
+    this.target = this.#previousTarget;
+    this.attempts--;
+  }
+}
+
+/** The inputs of an embeddings request. */
+export interface EmbeddingsRecord {
+  /** 0 for other requests. */
+  inputs: number;
+  /** Inputs that this request did not send to an upstream: cached, in flight for another request, or duplicates. */
+  cachedInputs: number;
+  /** The token count that the upstream reported. 0 if no upstream was called; undefined if it reported none. */
+  upstreamTokens: number | undefined;
+}
+
+/** Parameters that were not served as the client sent them; response headers name them. */
+export interface ParametersRecord {
+  /** Served in another way than by passing them on. */
+  adapted: readonly string[] | undefined;
+  /** Left out, because they make no difference to the model. */
+  dropped: readonly string[] | undefined;
+}
+
+/** The images of an image request. */
+export interface ImagesRecord {
+  /** How many images the client requested. */
+  requested: number;
+  /** Images that could not be generated, while others could. */
+  missing: MissingImages | undefined;
+  /** Images that may have been billed, but for which no response reports a cost. */
+  possiblyBilled: number;
+  /** Images that were requested from another target after they may have been billed. */
+  requestedAgain: number;
+  /** Of the attempts, those for images that earlier targets left out. */
+  fillAttempts: number;
+}
+
+/** US dollars. */
+export interface CostRecord {
+  /** Undefined if it is unknown. */
+  actual: number | undefined;
+  /** Charged to budgets beside `actual`, or in its place if it is unknown, because it may have been billed. */
+  estimated: number | undefined;
+  /** The budget reservation, until the request ends. Undefined if no budget applies. */
+  reservation: Reservation | undefined;
+  /** The request was sent again, to the same target or another, after an error that may have been billed. */
+  earlierAttemptMayBeBilled: boolean;
+}
+
+/** How the request ended. */
+export interface OutcomeRecord {
+  status: number;
+  /** The key of the error table. */
+  error: string | undefined;
+  latencyMs: number;
+  bytesIn: number;
+  bytesOut: number;
+}
+
+export class RequestRecord {
   readonly requestId: string;
   readonly endpoint: string;
   /** Unix milliseconds. */
   readonly at: number;
   caller: Caller | undefined;
   model: string | undefined;
-  target: Target | undefined;
-  attempts = 0;
-  /** Questions for targets: one, or one for each part of a call that was cut. */
-  questions = 0;
-  /** An upstream has had the question, or a part of it, and the attempt is over. */
-  reached = false;
-  /** Of the attempts, those for pictures that others had left out. */
-  completing = 0;
-  /** Whom the attempt before the last asked. */
-  #before: Target | undefined;
-  /** More than one target was asked. */
-  #severalAsked = false;
-  /** How many calls travelled to the upstream as one, where this one waited for others. */
-  batched: number | undefined;
+  /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
+  cacheOnly = false;
   usage: Usage | undefined;
-  /** Of an embeddings call: what the caller asked for. */
-  inputs = 0;
-  /** Of these, not asked of an upstream by this call: known, asked already by another, or there twice. */
-  cachedInputs = 0;
-  /** What the upstream counted for this call. 0 where it was not asked; undefined where it does not say. */
-  upstreamTokens: number | undefined;
-  /** Fields of the caller's that were served in another way than by passing them on. */
-  adapted: readonly string[] | undefined;
-  /** Fields that make no difference to the model, and were left out. */
-  dropped: readonly string[] | undefined;
-  /** Pictures of a call that could not be made, where others could. */
-  missing: Missing | undefined;
-  /** What was done for the call, in order, in few words each. Of image calls. */
+  /** Short descriptions of what was done, in order. Image requests only, and rejected targets. */
   steps: string[] | undefined;
-  /** US dollars; undefined where it is not known. */
-  cost: number | undefined;
-  /** What is held of budgets for the call, until it is over. Absent where there is none. */
-  reservation: Reservation | undefined;
-  /** A target was asked again, or another one, after a fault that may have been charged for. */
-  mayHavePaid = false;
-  /** How many pictures the caller asked for. */
-  ordered = 1;
-  /** Pictures that may have been paid for, and of which no answer came that tells what they cost. */
-  unanswered = 0;
-  /** Pictures that were asked of another target after they may have been paid for. */
-  reordered = 0;
-  /** US dollars: what counts against budgets beside `cost`, or where it is not known, because it may have been paid. */
-  estimate: number | undefined;
-  /** May be answered from memory only: there is too much to do for more. */
-  knownOnly = false;
-  /** A target has been asked, or is about to be. */
-  begun = false;
-  #whenOver: (() => void)[] | undefined;
-  bytesIn = 0;
-  bytesOut = 0;
-  status = 0;
-  error: string | undefined;
-  latencyMs = 0;
+  readonly routing = new RoutingRecord();
+  readonly embeddings: EmbeddingsRecord = { inputs: 0, cachedInputs: 0, upstreamTokens: undefined };
+  readonly parameters: ParametersRecord = { adapted: undefined, dropped: undefined };
+  readonly images: ImagesRecord = {
+    requested: 1,
+    missing: undefined,
+    possiblyBilled: 0,
+    requestedAgain: 0,
+    fillAttempts: 0,
+  };
+  readonly cost: CostRecord = {
+    actual: undefined,
+    estimated: undefined,
+    reservation: undefined,
+    earlierAttemptMayBeBilled: false,
+  };
+  readonly outcome: OutcomeRecord = {
+    status: 0,
+    error: undefined,
+    latencyMs: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+  };
+  #endListeners: (() => void)[] | undefined;
 
   constructor(requestId: string, endpoint: string, at: number) {
     this.requestId = requestId;
@@ -74,70 +139,54 @@ export class Trip {
     this.at = at;
   }
 
-  step(words: string): void {
+  addStep(description: string): void {
     this.steps ??= [];
-    this.steps.push(words);
+    this.steps.push(description);
   }
 
-  /** For those who hold something until the journey is over. */
-  whenOver(listener: () => void): void {
-    this.#whenOver ??= [];
-    this.#whenOver.push(listener);
+  /** Calls `listener` when the request ends: for resources that are held until then. */
+  onEnd(listener: () => void): void {
+    this.#endListeners ??= [];
+    this.#endListeners.push(listener);
   }
 
-  over(): void {
-    const listeners = this.#whenOver;
-    this.#whenOver = undefined;
+  end(): void {
+    const listeners = this.#endListeners;
+    this.#endListeners = undefined;
     if (listeners) callAll(listeners);
   }
 
-  /** Parts of the call may have been answered by different targets. */
-  get isScattered(): boolean {
-    return this.#severalAsked && this.questions > 1;
-  }
-
-  attempt(target: Target): void {
-    if (this.target !== undefined && this.target !== target) this.#severalAsked = true;
-    this.#before = this.target;
-    this.target = target;
-    this.attempts++;
-  }
-
-  /** The last attempt ended before its target was asked anything, so it was none. */
-  unasked(): void {
-    this.target = this.#before;
-    this.attempts--;
-  }
-
-  row(caller: Caller): LedgerRow {
+  ledgerRow(caller: Caller): LedgerRow {
+    const { routing, usage, embeddings, cost, outcome } = this;
+    const isEmbeddings = embeddings.inputs > 0;
     return {
       requestId: this.requestId,
       at: this.at,
       endpoint: this.endpoint,
       keyId: caller.id,
       model: this.model ?? null,
-      upstream: this.target?.upstream.id ?? null,
-      targetModel: this.target?.model ?? null,
-      attempts: this.attempts,
-      status: this.status,
-      error: this.error ?? null,
-      latencyMs: this.latencyMs,
-      inputTokens: this.usage?.inputTokens ?? null,
-      outputTokens: this.usage?.outputTokens ?? null,
-      images: this.usage?.images ?? null,
-      bytesIn: this.bytesIn,
-      bytesOut: this.bytesOut,
-      cost: this.cost ?? null,
+      upstream: routing.target?.upstream.id ?? null,
+      targetModel: routing.target?.model ?? null,
+      attempts: routing.attempts,
+      status: outcome.status,
+      error: outcome.error ?? null,
+      latencyMs: outcome.latencyMs,
+      inputTokens: usage?.inputTokens ?? null,
+      outputTokens: usage?.outputTokens ?? null,
+      images: usage?.images ?? null,
+      bytesIn: outcome.bytesIn,
+      bytesOut: outcome.bytesOut,
+      cost: cost.actual ?? null,
       steps: this.steps ? this.steps.join("; ").slice(0, 2000) : null,
       project: caller.project ?? null,
-      estimatedCost: this.estimate ?? null,
-      cachedInputs: this.inputs > 0 ? this.cachedInputs : null,
-      upstreamTokens: this.inputs > 0 ? (this.upstreamTokens ?? null) : null,
+      estimatedCost: cost.estimated ?? null,
+      cachedInputs: isEmbeddings ? embeddings.cachedInputs : null,
+      upstreamTokens: isEmbeddings ? (embeddings.upstreamTokens ?? null) : null,
     };
   }
 }
 
-/** Each is called, also after another has thrown. */
+/** Calls each listener, also after another has thrown. */
 function callAll(listeners: readonly (() => void)[]): void {
   const [first, ...others] = listeners;
   try {

@@ -5,9 +5,9 @@ import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Route } from "./caller.ts";
 import type { Operation } from "./operation.ts";
-import type { Trip } from "./request-record.ts";
+import type { RequestRecord } from "./request-record.ts";
 
-export interface Call<Q> {
+export interface StageRequest<Q> {
   readonly operation: Operation;
   readonly query: Q;
   readonly route: Route;
@@ -16,9 +16,9 @@ export interface Call<Q> {
   readonly signal: AbortSignalLike;
   /** Where large things lie until the call is over. */
   readonly temp: RequestTemp;
-  readonly trip: Trip;
+  readonly record: RequestRecord;
   /** Of one attempt at a target that has limits: how it stood in line here, which says nothing about the target. */
-  readonly stood?: Stood;
+  readonly queueWait?: QueueWait;
   /** Of pictures: who was asked for them, so that others may be asked for what is missing. */
   readonly order?: Order;
 }
@@ -32,15 +32,15 @@ export interface Order {
   readonly failure?: { readonly error: unknown };
 }
 
-export interface Stood {
+export interface QueueWait {
   ms: number;
   /** It still does. */
-  waits: boolean;
+  isWaiting: boolean;
 }
 
-export type Send<Q, A> = (call: Call<Q>) => Promise<A>;
+export type Send<Q, A> = (call: StageRequest<Q>) => Promise<A>;
 /** The same, of which the answer may be there at once. */
-export type Answering<Q, A> = (call: Call<Q>) => Promise<A> | A;
+export type Answering<Q, A> = (call: StageRequest<Q>) => Promise<A> | A;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;
 
 /** One that may have the answer itself. */

@@ -1,6 +1,6 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
-import type { Call, Send } from "../request/stage.ts";
+import type { Send, StageRequest } from "../request/stage.ts";
 import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies/policy.ts";
@@ -18,13 +18,17 @@ export interface AttemptOptions<Q, A> {
   /** A target has a free slot, and requests are waiting for one. */
   readonly onSlotFreed: () => void;
   /** Handles a request that its only target failed. */
-  readonly failOver: (call: Call<Q>, modelTargets: ModelTargets, error: unknown) => Promise<A>;
+  readonly failOver: (
+    call: StageRequest<Q>,
+    modelTargets: ModelTargets,
+    error: unknown,
+  ) => Promise<A>;
 }
 
 export interface Attempt<Q, A> {
   /** A measured attempt. `repeated`: the target has just failed this same request. */
   send(
-    call: Call<Q>,
+    call: StageRequest<Q>,
     candidate: Candidate,
     modelTargets: ModelTargets,
     size: number,
@@ -32,7 +36,11 @@ export interface Attempt<Q, A> {
     repeated: boolean,
   ): Promise<A>;
   /** Fast path for a model's only target while it is healthy: no clock is read and latency is not recorded. */
-  sendUnmeasured(call: Call<Q>, candidate: Candidate, modelTargets: ModelTargets): Promise<A>;
+  sendUnmeasured(
+    call: StageRequest<Q>,
+    candidate: Candidate,
+    modelTargets: ModelTargets,
+  ): Promise<A>;
 }
 
 export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
@@ -56,21 +64,21 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     const began = clock();
     const probe = health.start(began);
     // A target without limits has no queue.
-    const stood = target.scopes && { ms: 0, waits: false };
+    const queueWait = target.scopes && { ms: 0, isWaiting: false };
     const succeed = (): void => {
       const now = clock();
-      call.trip.reached = true;
-      const tookMs = Math.max(0, now - began - (stood?.ms ?? 0));
+      call.record.routing.reachedUpstream = true;
+      const tookMs = Math.max(0, now - began - (queueWait?.ms ?? 0));
       health.recordSuccess(now, tookMs, size, probe, peers);
       if (health.concurrency.gate.waiting > 0) onSlotFreed();
     };
     const fail = (error: unknown): void => {
       const now = clock();
-      if (!isUnsent(error)) call.trip.reached = true;
+      if (!isUnsent(error)) call.record.routing.reachedUpstream = true;
       const ended = {
         aborted: signal.aborted,
         cutOff: wasCutOff(signal),
-        durationMs: now - began - (stood?.ms ?? 0),
+        durationMs: now - began - (queueWait?.ms ?? 0),
         // A single target has no latency baseline, so the full request timeout applies.
         timeoutMs: peers.length === 1 ? 0 : health.latency.timeoutMs(size, peers),
         abandonedMs: sizeClassOf
@@ -78,16 +86,17 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
           : Number.POSITIVE_INFINITY,
       };
       // A request that timed out in the queue never reached the target, so its outcome is neutral.
-      const outcome = stood?.waits || !isNewError(error) ? neutral : classifyOutcome(error, ended);
+      const outcome =
+        queueWait?.isWaiting || !isNewError(error) ? neutral : classifyOutcome(error, ended);
       // A repeated failure may come from one bad input, which must not eject the target for all clients.
       const isOld = repeated && outcome.kind === "failure";
       health.recordEnd(now, isOld ? neutral : outcome, probe, peers);
       if (health.concurrency.gate.waiting > 0) onSlotFreed();
     };
-    call.trip.attempt(target);
+    call.record.routing.startAttempt(target);
     return sendSafely(
       next,
-      stood ? { ...call, target, signal, stood } : { ...call, target, signal },
+      queueWait ? { ...call, target, signal, queueWait } : { ...call, target, signal },
     ).then(
       (answer) => {
         if (watchEnd) {
@@ -108,21 +117,23 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     { health, target },
     modelTargets,
   ) => {
-    call.trip.attempt(target);
+    call.record.routing.startAttempt(target);
     health.inFlight++;
     modelTargets.budgets.retries.uncounted++;
-    const stood = target.scopes && { ms: 0, waits: false };
-    return sendSafely(next, stood ? { ...call, target, stood } : { ...call, target }).then(
+    const queueWait = target.scopes && { ms: 0, isWaiting: false };
+    return sendSafely(next, queueWait ? { ...call, target, queueWait } : { ...call, target }).then(
       (answer) => {
-        call.trip.reached = true;
+        call.record.routing.reachedUpstream = true;
         health.recordUnmeasuredSuccess();
         if (health.concurrency.gate.waiting > 0) onSlotFreed();
         return answer;
       },
       (error) => {
-        if (!isUnsent(error)) call.trip.reached = true;
+        if (!isUnsent(error)) call.record.routing.reachedUpstream = true;
         const outcome =
-          stood?.waits || !isNewError(error) ? neutral : classifyOutcome(error, unmeasuredEnd);
+          queueWait?.isWaiting || !isNewError(error)
+            ? neutral
+            : classifyOutcome(error, unmeasuredEnd);
         health.recordUnmeasuredEnd(clock(), outcome, [health]);
         if (health.concurrency.gate.waiting > 0) onSlotFreed();
         return failOver(call, modelTargets, error);
@@ -143,7 +154,7 @@ const unmeasuredEnd = {
 };
 
 /** Turns a synchronous throw of the next stage into a rejection. */
-function sendSafely<Q, A>(next: Send<Q, A>, call: Call<Q>): Promise<A> {
+function sendSafely<Q, A>(next: Send<Q, A>, call: StageRequest<Q>): Promise<A> {
   try {
     return next(call);
   } catch (error) {

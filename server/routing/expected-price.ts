@@ -1,7 +1,7 @@
 /** The expected price of a request at a target, for the `cost` routing policy. Used for comparison only, never charged. */
 
 import { costOf } from "../ledger/cost.ts";
-import type { Call } from "../request/stage.ts";
+import type { StageRequest } from "../request/stage.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type { GenerationQuery, Target } from "../upstream/contract.ts";
@@ -12,7 +12,7 @@ export const embeddingPrice = (_: unknown, target: Target): number | undefined =
 
 /** Undefined for models billed by token: the number of output tokens is not known in advance. */
 export function imagePrice(
-  { query, operation }: Call<GenerationQuery>,
+  { query, operation }: StageRequest<GenerationQuery>,
   target: Target,
 ): number | undefined {
   const { n = 1, size, quality } = query.options;

@@ -1,6 +1,6 @@
 /** Retry policy: whether a failed request may fail over to another target or, if none is left, be retried on the same one after a backoff. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Call } from "../request/stage.ts";
+import type { StageRequest } from "../request/stage.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 
 /** How often one request is retried on targets that it has already tried. */
@@ -11,7 +11,7 @@ const [shortestMs, longestMs] = [50, 250];
 const maxRetryAfterMs = 500;
 
 /** An image that may have been billed is not generated a second time, unless the model sets `retryPaid`. */
-export function mayFailOver<Q>(error: unknown, { operation, route }: Call<Q>): boolean {
+export function mayFailOver<Q>(error: unknown, { operation, route }: StageRequest<Q>): boolean {
   if (!(error instanceof GatewayError)) return false;
   // A model that one account or region lacks may exist at another target, and nothing was generated.
   if (targetSpecificErrors.has(error.kind)) return true;
@@ -40,7 +40,7 @@ export const mayHaveBeenBilled = (error: unknown): boolean =>
  */
 export function retryDelayMs<Q>(
   error: unknown,
-  { operation, route }: Call<Q>,
+  { operation, route }: StageRequest<Q>,
   repeats: number,
   random: () => number,
 ): number | undefined {

@@ -4,7 +4,7 @@
  */
 
 import type { ConcurrencySlots } from "../limits/concurrency-gate.ts";
-import type { Call, Stage } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
 import { createAttempt } from "./attempt.ts";
 import { backoff } from "./backoff.ts";
@@ -39,7 +39,7 @@ import type { ModelTargets, TargetRegistry } from "./target-registry.ts";
 /** The queue for targets at their hard concurrency limit. */
 export interface TargetQueue<Q> {
   /** Waits for a slot and takes it. Undefined: it was free. Throws GatewayError if none becomes free in time. */
-  wait(call: Call<Q>, gate: ConcurrencySlots): Promise<void> | undefined;
+  wait(call: StageRequest<Q>, gate: ConcurrencySlots): Promise<void> | undefined;
   /** A slot was released: admits waiting requests. */
   admitWaiting(): void;
 }
@@ -47,11 +47,11 @@ export interface TargetQueue<Q> {
 export interface RouteRequestOptions<Q, A> {
   readonly registry: TargetRegistry;
   /** Whether the target supports the request. Absent: every target does. */
-  readonly canServe?: (call: Call<Q>, target: Target) => boolean;
+  readonly canServe?: (call: StageRequest<Q>, target: Target) => boolean;
   /** The size class of a request. Absent: requests are neither hedged nor canceled for being slow. */
   readonly sizeClassOf?: (query: Q) => number;
   /** The price of a request at a target, if known. */
-  readonly priceOf?: (call: Call<Q>, target: Target) => number | undefined;
+  readonly priceOf?: (call: StageRequest<Q>, target: Target) => number | undefined;
   /** The gateway's own limits of targets. Absent: there are none. */
   readonly capacity?: TargetCapacity;
   /** Absent: requests do not queue, and go to targets beyond their hard limit. */
@@ -95,14 +95,14 @@ export const routeRequest =
       failOver: (call, modelTargets, error) => attemptUntilSettled(call, modelTargets, { error }),
     });
 
-    const routingStateFor = (call: Call<Q>, modelTargets: ModelTargets): RoutingState => {
+    const routingStateFor = (call: StageRequest<Q>, modelTargets: ModelTargets): RoutingState => {
       const { policy } = modelTargets;
       const context = {
         now: clock(),
         random,
         sizeClass: sizeClassOf ? sizeClassOf(call.query) : 0,
         affinityHash:
-          call.route.policy === "sticky" ? Bun.hash.crc32(call.trip.caller?.id ?? "") : 0,
+          call.route.policy === "sticky" ? Bun.hash.crc32(call.record.caller?.id ?? "") : 0,
         price: ({ target }: Candidate) => priceOf?.(call, target),
       };
       const open = call.order
@@ -117,12 +117,12 @@ export const routeRequest =
 
     /** Records skipped candidates in the routing steps, and starts a free health check for those that are due for a probe. */
     const recordSkipped = (
-      { trip }: Call<Q>,
+      { record }: StageRequest<Q>,
       chosen: RoutingState,
       asked: Candidate | undefined,
     ): void => {
       const { now } = chosen.context;
-      addSkippedSteps(trip, chosen, asked, now);
+      addSkippedSteps(record, chosen, asked, now);
       if (!checkHealth) return;
       for (const { health, tier } of chosen.candidates) {
         if (asked && (health === asked.health || tier > asked.tier)) continue;
@@ -131,7 +131,7 @@ export const routeRequest =
     };
 
     const attemptOn = (
-      call: Call<Q>,
+      call: StageRequest<Q>,
       { modelTargets, context }: RoutingState,
       candidate: Candidate,
       repeated = false,
@@ -164,7 +164,7 @@ export const routeRequest =
 
     /** One more attempt on any candidate that is available now, including those already tried. */
     const extraAttempt = (
-      call: Call<Q>,
+      call: StageRequest<Q>,
       chosen: RoutingState,
       running: readonly TargetAttempt<A>[],
     ): TargetAttempt<A> | undefined => {
@@ -179,7 +179,7 @@ export const routeRequest =
       if (!chosen.tried?.includes(candidate)) chosen.tried = [...(chosen.tried ?? []), candidate];
       const isSame = running.some((each) => each.candidate === candidate);
       addStep(
-        call.trip,
+        call.record,
         candidate.target,
         isSame ? "asked again, for it said nothing" : hedgedStep,
       );
@@ -188,12 +188,12 @@ export const routeRequest =
 
     /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `tried`. */
     const attemptWithHedge = (
-      call: Call<Q>,
+      call: StageRequest<Q>,
       chosen: RoutingState,
       candidate: Candidate,
     ): Promise<A> => {
       const { modelTargets, context } = chosen;
-      const { signal, trip } = call;
+      const { signal, record } = call;
       const repeated = chosen.tried?.includes(candidate) === true;
       chosen.tried = chosen.tried ? [...chosen.tried, candidate] : [candidate];
       // Time in the target's queue is not latency, so a busy target is not hedged.
@@ -209,7 +209,7 @@ export const routeRequest =
           if (!other || other.health.isAtHardLimit(context.now)) return undefined;
           if (!hedges.spend() || !retries.spend(context.now)) return undefined;
           chosen.tried = [...(chosen.tried ?? []), other];
-          addStep(trip, other.target, hedgedStep);
+          addStep(record, other.target, hedgedStep);
           return attemptOn(call, chosen, other);
         },
         takeFailover: () =>
@@ -218,11 +218,12 @@ export const routeRequest =
         isFinal: (error) => !mayFailOver(error, call),
         // The target whose response or error is returned is the one in the ledger row.
         onSettled: (asked) => {
-          trip.target = asked.candidate.target;
+          record.routing.target = asked.candidate.target;
         },
         // Upstreams may bill canceled requests.
         onWasted: (error) => {
-          if (error === undefined || mayHaveBeenBilled(error)) trip.mayHavePaid = true;
+          if (error === undefined || mayHaveBeenBilled(error))
+            record.cost.earlierAttemptMayBeBilled = true;
         },
         signal,
         timers,
@@ -230,7 +231,7 @@ export const routeRequest =
     };
 
     /** Selects the first candidate, and earns the retry and hedge budgets. */
-    const selectFirst = (call: Call<Q>, chosen: RoutingState): Candidate => {
+    const selectFirst = (call: StageRequest<Q>, chosen: RoutingState): Candidate => {
       const { context, candidates, modelTargets } = chosen;
       if (candidates.length === 0) throw noCapableTarget(call.route.id);
       const candidate = selectTarget(chosen, context, tries);
@@ -244,7 +245,7 @@ export const routeRequest =
 
     /** After a wait for a slot: the candidate that was waited for, if it is still available, or another. */
     const selectAfterWait = (
-      { route }: Call<Q>,
+      { route }: StageRequest<Q>,
       chosen: RoutingState,
       waitedFor: Candidate,
     ): Candidate => {
@@ -259,16 +260,16 @@ export const routeRequest =
 
     /** Selects the candidate after a failure: one that was not tried yet, or any of them again after a backoff. Throws the error if there is none. */
     const selectNext = async (
-      call: Call<Q>,
+      call: StageRequest<Q>,
       chosen: RoutingState,
       failed: Candidate,
       error: unknown,
     ): Promise<Candidate> => {
-      const { trip, signal } = call;
+      const { record, signal } = call;
       const { context, candidates, modelTargets } = chosen;
       const { retries } = modelTargets.budgets;
       if (signal.aborted || !mayFailOver(error, call)) throw error;
-      if (mayHaveBeenBilled(error)) trip.mayHavePaid = true;
+      if (mayHaveBeenBilled(error)) record.cost.earlierAttemptMayBeBilled = true;
       context.now = clock();
       const other = selectTarget(chosen, context, tries);
       let waitMs: number | undefined;
@@ -281,7 +282,7 @@ export const routeRequest =
       }
       if (waitMs === undefined) throw error;
       // The image stages record failed attempts themselves.
-      if (!checkHealth) addStep(trip, failed.target, errorCodeOf(error));
+      if (!checkHealth) addStep(record, failed.target, errorCodeOf(error));
       if (waitMs > 0) await backoff(waitMs, signal, timers);
       if (other) return other;
       context.now = clock();
@@ -292,7 +293,7 @@ export const routeRequest =
 
     /** `failure`: the error of an attempt that the caller already made. */
     const attemptUntilSettled = async (
-      call: Call<Q>,
+      call: StageRequest<Q>,
       modelTargets: ModelTargets,
       failure?: { readonly error: unknown },
     ): Promise<A> => {
@@ -327,7 +328,7 @@ export const routeRequest =
     return (call) => {
       const modelTargets = registry.targetsFor(call.route);
       const [only] = modelTargets.candidates;
-      if (!call.order?.failure) call.trip.questions++;
+      if (!call.order?.failure) call.record.routing.upstreamRequests++;
       // Fast path: most models have one target, so there is nothing to select.
       if (only && modelTargets.candidates.length === 1 && !watchEnd) {
         if (only.health.canSkipMeasuring) return sendUnmeasured(call, only, modelTargets);

@@ -1,6 +1,6 @@
 /** The routing steps of a request in its ledger row: which targets were skipped, retried or hedged, and why. A request that succeeds at its first choice has none. */
 
-import type { Trip } from "../request/request-record.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies/policy.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
@@ -11,16 +11,16 @@ const maxSteps = 24;
 export const nameOf = ({ upstream, model, surface }: Target): string =>
   `${upstream.id}/${model}${surface ? ` (${surface})` : ""}`;
 
-export function addStep(trip: Trip, target: Target, words: string): void {
+export function addStep(record: RequestRecord, target: Target, words: string): void {
   const step = `${nameOf(target)}: ${words}`;
-  const { steps } = trip;
+  const { steps } = record;
   if (steps && (steps.length >= maxSteps || steps.includes(step))) return;
-  trip.step(step);
+  record.addStep(step);
 }
 
 /** Adds a step for each skipped candidate of the selected candidate's tier or a lower one. */
 export function addSkippedSteps(
-  trip: Trip,
+  record: RequestRecord,
   selection: Selection,
   asked: Candidate | undefined,
   now: number,
@@ -29,7 +29,7 @@ export function addSkippedSteps(
   for (const candidate of candidates) {
     if (candidate === asked || (asked && candidate.tier > asked.tier)) continue;
     const why = skipReason(candidate, selection, asked, now);
-    if (why !== undefined) addStep(trip, candidate.target, why);
+    if (why !== undefined) addStep(record, candidate.target, why);
   }
 }
 

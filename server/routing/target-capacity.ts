@@ -30,9 +30,9 @@ export const targetCapacity = (
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */
 export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => ({
-  wait: ({ trip, route, query, signal }, gate) =>
+  wait: ({ record, route, query, signal }, gate) =>
     admission.waitForSlots({
-      key: trip.caller?.id ?? "",
+      key: record.caller?.id ?? "",
       route,
       gates: [gate],
       demand: demandOf(query),

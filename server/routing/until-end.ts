@@ -1,6 +1,6 @@
 /** Watches a streamed image response to its end: only the last event shows whether the target served the request. */
 
-import { hungUp } from "../request/deadline.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 
 export function watchStreamEnd(
@@ -17,7 +17,7 @@ async function* watchEvents(
   end: (failure?: unknown) => void,
 ): AsyncGenerator<ImageEvent> {
   // A client that stops reading says nothing about the target.
-  let failure: unknown = hungUp();
+  let failure: unknown = clientClosedError();
   try {
     for await (const event of events) yield event;
     failure = undefined;

@@ -5,7 +5,7 @@ import type { CheckOptions } from "../pipeline/verify-stage.ts";
 
 export const disbelieved =
   (log: Log): CheckOptions["onDisbelieved"] =>
-  ({ target, route, trip }, { what, told, most }) =>
+  ({ target, route, record }, { what, told, most }) =>
     log.warn("usage-implausible", {
       model: route.id,
       upstream: target?.upstream.id,
@@ -13,5 +13,5 @@ export const disbelieved =
       what,
       reported: told,
       max: most,
-      requestId: trip.requestId,
+      requestId: record.requestId,
     });

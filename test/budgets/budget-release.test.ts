@@ -1,6 +1,6 @@
 /** Whatever fails at the end of a request, its budget reservation is released and its client gets the response. */
 import { afterAll, afterEach, expect, spyOn, test } from "bun:test";
-import { Trip } from "../../server/request/request-record.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -30,16 +30,19 @@ const embed = () =>
   gateway.post("/v1/embeddings", { model: "embedder", input: "0123456789", dimensions: 4 });
 
 test("a reservation whose settlement fails is released, so the next request has the budget", async () => {
-  const { attempt } = Trip.prototype;
-  const spy = spyOn(Trip.prototype, "attempt").mockImplementation(function (this: Trip, target) {
-    attempt.call(this, target);
-    const { reservation } = this;
+  const { onEnd } = RequestRecord.prototype;
+  const spy = spyOn(RequestRecord.prototype, "onEnd").mockImplementation(function (
+    this: RequestRecord,
+    listener,
+  ) {
+    onEnd.call(this, listener);
+    const { reservation } = this.cost;
     if (!reservation) return;
     const { estimate } = reservation;
     const settle = (): never => {
       throw new Error("the settlement failed");
     };
-    this.reservation = { estimate, settle, release: () => reservation.release() };
+    this.cost.reservation = { estimate, settle, release: () => reservation.release() };
   });
   restores.push(() => spy.mockRestore());
   for (let time = 0; time < 3; time++) {
@@ -50,7 +53,7 @@ test("a reservation whose settlement fails is released, so the next request has 
 });
 
 test("a client gets its response although ending the request record fails", async () => {
-  const spy = spyOn(Trip.prototype, "over").mockImplementation(() => {
+  const spy = spyOn(RequestRecord.prototype, "end").mockImplementation(() => {
     throw new Error("a listener failed");
   });
   restores.push(() => spy.mockRestore());

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { createBudgets } from "../../server/budgets/budgets.ts";
 import type { Reservation } from "../../server/lib/budget.ts";
-import { refuse } from "../../server/request/error-response.ts";
+import { toErrorResponse } from "../../server/request/error-response.ts";
 import { arrange, budgeted, dayMs, noon, refusal, sure, unknown } from "./budgets-fixture.ts";
 
 describe("a budget", () => {
@@ -128,7 +128,7 @@ describe("days and months are those of UTC", () => {
     budgets.reserve([key], sure(1), night + 1).settle(1);
     const error = refusal(() => budgets.reserve([key], sure(0.25), night + 1));
     expect(error.message).toContain("It does not begin anew by itself.");
-    expect(refuse(error).headers["retry-after"]).toBeUndefined();
+    expect(toErrorResponse(error).headers["retry-after"]).toBeUndefined();
   });
 
   test("a call counts for the day in which it arrived, however long it takes", () => {
@@ -161,7 +161,7 @@ describe("a refusal", () => {
     expect(error.message).toBe(
       'You exceeded your current quota: of the daily budget of the key "ci", $5.00, $4.98 are spent and $0.0125 held for calls under way, and this call is estimated at $0.04. It begins anew at 2026-11-16T00:00:00.000Z.',
     );
-    const { status, headers, body } = refuse(error);
+    const { status, headers, body } = toErrorResponse(error);
     expect(status).toBe(429);
     expect(headers).toMatchObject({ "x-should-retry": "false", "retry-after": "43200" });
     expect(JSON.parse(body).error).toEqual({
@@ -182,10 +182,10 @@ describe("a refusal", () => {
     const error = refusal(() => budgets.reserve([budgeted({ day: 5, month: 100 })], sure(1), noon));
     expect(error.message).toContain("monthly budget");
     expect(error.message).toContain("2026-12-01T00:00:00.000Z");
-    expect(refuse(error).headers["retry-after"]).toBeUndefined();
+    expect(toErrorResponse(error).headers["retry-after"]).toBeUndefined();
     const last = Date.UTC(2026, 10, 30, 23, 59);
     const soon = refusal(() => budgets.reserve([budgeted({ month: 100 })], sure(1), last));
-    expect(refuse(soon).headers["retry-after"]).toBe("60");
+    expect(toErrorResponse(soon).headers["retry-after"]).toBe("60");
   });
 
   test("shows the smallest amounts as people write them", () => {
@@ -205,7 +205,7 @@ describe("what has no known price", () => {
       const error = refusal(() => budgets.reserve([budgeted({ day: 1 }), project], estimate, noon));
       expect(error.kind).toBe("price_unknown");
       expect(error.message).toContain('project "web"');
-      expect(refuse(error)).toMatchObject({ status: 403 });
+      expect(toErrorResponse(error)).toMatchObject({ status: 403 });
     }
     expect(read).toEqual([]);
     budgets.reserve([project], sure(0.1), noon).settle(0.1);

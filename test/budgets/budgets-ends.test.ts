@@ -7,7 +7,7 @@ import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
-import { Trip } from "../../server/request/request-record.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { arrange, budgeted, noon, refusal } from "./budgets-fixture.ts";
@@ -33,12 +33,12 @@ function house(targets: readonly Target[] = [priced]) {
     reservationLog,
     queue,
   });
-  const begin = (options: GenerationQuery["options"] = {}): Trip => {
-    const trip = new Trip("req_1", "generations", noon);
-    trip.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
+  const begin = (options: GenerationQuery["options"] = {}): RequestRecord => {
+    const record = new RequestRecord("req_1", "generations", noon);
+    record.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
     const route = { id: "painter", targets, maxImages: 10 } as unknown as Route;
-    spending.begin("generations", { ...query, options }, route, trip, nobody);
-    return trip;
+    spending.begin("generations", { ...query, options }, route, record, nobody);
+    return record;
   };
   const state = () => budgets.status(key, noon)[0];
   return { spending, begin, state };
@@ -79,12 +79,12 @@ const perhapsPaid: readonly End[] = [
 
 function run({ fault, details, attempts = 1, mayHavePaid }: End) {
   const { spending, begin, state } = house();
-  const trip = begin();
+  const record = begin();
   expect(state()).toMatchObject({ spent: 0, reserved: 0.5 });
-  trip.attempts = attempts;
-  if (mayHavePaid) trip.mayHavePaid = true;
-  spending.end(trip, new GatewayError(fault, "no", details));
-  return { ...state(), estimate: trip.estimate };
+  record.routing.attempts = attempts;
+  if (mayHavePaid) record.cost.earlierAttemptMayBeBilled = true;
+  spending.end(record, new GatewayError(fault, "no", details));
+  return { ...state(), estimate: record.cost.estimated };
 }
 
 describe("nothing is charged for a call that ended with", () => {
@@ -101,20 +101,31 @@ describe("the estimate is charged for a call that ended with", () => {
 
 test("a cost that is known is charged, whatever came after", () => {
   const { spending, begin, state } = house();
-  const trip = begin({ n: 2 });
-  trip.attempts = 1;
-  trip.cost = 0.75;
-  spending.end(trip, new GatewayError("client_closed", "gone"));
+  const record = begin({ n: 2 });
+  record.routing.attempts = 1;
+  record.cost.actual = 0.75;
+  spending.end(record, new GatewayError("client_closed", "gone"));
   expect(state()).toMatchObject({ spent: 0.75, reserved: 0 });
-  expect(trip.estimate).toBeUndefined();
+  expect(record.cost.estimated).toBeUndefined();
 });
 
+interface Retried {
+  readonly attempts: number;
+  readonly upstreamRequests?: number;
+  readonly cost?: number;
+}
+
 describe("a call that was asked again after it may have been paid for", () => {
-  const ended = (more: Partial<Trip>, error?: GatewayError) => {
+  const ended = (
+    { attempts, upstreamRequests = 1, cost }: Retried,
+    error?: GatewayError,
+  ): { spent: number | undefined; estimate: number | undefined } => {
     const { spending, begin, state } = house();
-    const trip = Object.assign(begin(), { mayHavePaid: true, questions: 1, ...more });
-    spending.end(trip, error);
-    return { spent: state()?.spent, estimate: trip.estimate };
+    const record = begin();
+    Object.assign(record.routing, { attempts, upstreamRequests });
+    Object.assign(record.cost, { actual: cost, earlierAttemptMayBeBilled: true });
+    spending.end(record, error);
+    return { spent: state()?.spent, estimate: record.cost.estimated };
   };
   const broken = new GatewayError("upstream_unreachable", "no");
 
@@ -134,32 +145,32 @@ describe("a call that was asked again after it may have been paid for", () => {
   });
 
   test("counts only the share of a call in parts that was asked again", () => {
-    const { estimate } = ended({ attempts: 5, questions: 4, cost: 0.75 });
+    const { estimate } = ended({ attempts: 5, upstreamRequests: 4, cost: 0.75 });
     expect(estimate).toBeCloseTo(0.125, 12);
   });
 });
 
 test("a call of a key without budgets is neither estimated nor charged", () => {
   const { spending } = house();
-  const trip = new Trip("req_1", "generations", noon);
-  trip.caller = { id: "ci", name: "ci" } as unknown as Caller;
+  const record = new RequestRecord("req_1", "generations", noon);
+  record.caller = { id: "ci", name: "ci" } as unknown as Caller;
   const route = { id: "painter", targets: [] } as unknown as Route;
-  spending.begin("generations", query, route, trip, nobody);
-  expect(trip.reservation).toBeUndefined();
-  spending.end(trip);
-  expect(trip.estimate).toBeUndefined();
+  spending.begin("generations", query, route, record, nobody);
+  expect(record.cost.reservation).toBeUndefined();
+  spending.end(record);
+  expect(record.cost.estimated).toBeUndefined();
 });
 
 test("where a price is told only afterwards, the next call is estimated at the last one's", () => {
   const { spending, begin, state } = house([target]);
   const first = begin({ n: 2, size: "1024x1024" });
-  expect(first.reservation?.estimate).toBeUndefined();
-  first.attempts = 1;
-  first.cost = 4;
+  expect(first.cost.reservation?.estimate).toBeUndefined();
+  first.routing.attempts = 1;
+  first.cost.actual = 4;
   spending.end(first);
   const [second, other] = [begin({ n: 1, size: "1024x1024" }), begin({ size: "2048x2048" })];
-  expect(second.reservation?.estimate).toBe(2);
-  expect(other.reservation?.estimate).toBeUndefined();
+  expect(second.cost.reservation?.estimate).toBe(2);
+  expect(other.cost.reservation?.estimate).toBeUndefined();
   expect(state()).toMatchObject({ spent: 4, reserved: 2 });
   expect(refusal(() => begin({ n: 3, size: "1024x1024" })).kind).toBe("over_budget");
 });

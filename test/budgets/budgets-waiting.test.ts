@@ -4,7 +4,7 @@ import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
 import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
-import { Trip } from "../../server/request/request-record.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { targetNamed } from "../embeddings/travelling-fixture.ts";
 import { VirtualTime } from "../fuzz/scheduling-world.ts";
@@ -29,11 +29,11 @@ function house({ waitMs = 5000, max = 100 } = {}) {
   });
   /** `outcome`: undefined while it waits. */
   const begin = (charged = key) => {
-    const trip = new Trip("req_1", "embeddings", noon);
-    trip.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
+    const record = new RequestRecord("req_1", "embeddings", noon);
+    record.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
     const signal = new AbortSource();
-    const call = { trip, signal, outcome: undefined as unknown };
-    const waiting = spending.begin("embeddings", query, route, trip, { signal });
+    const call = { record, signal, outcome: undefined as unknown };
+    const waiting = spending.begin("embeddings", query, route, record, { signal });
     if (!waiting) call.outcome = "at once";
     waiting?.then(
       () => {
@@ -45,10 +45,10 @@ function house({ waitMs = 5000, max = 100 } = {}) {
     );
     return call;
   };
-  const end = ({ trip }: ReturnType<typeof begin>, cost: number): void => {
-    trip.attempts = 1;
-    trip.cost = cost;
-    spending.end(trip);
+  const end = ({ record }: ReturnType<typeof begin>, cost: number): void => {
+    record.routing.attempts = 1;
+    record.cost.actual = cost;
+    spending.end(record);
   };
   return { begin, end, queue, time, standing: () => budgets.status(key, noon)[0] };
 }
@@ -103,7 +103,7 @@ describe("a call that waits", () => {
     expect(third.outcome).toHaveProperty("kind", "client_closed");
     expect(queue.size).toBe(0);
     for (const call of [first, second]) end(call, 1);
-    expect(third.trip.reservation).toBeUndefined();
+    expect(third.record.cost.reservation).toBeUndefined();
     expect(standing()).toMatchObject({ spent: 2, reserved: 0 });
   });
 
@@ -137,8 +137,8 @@ test("however dear they turn out, calls that waited pass a budget by the error o
     const { begin, end, standing } = house();
     const calls = Array.from({ length: 30 }, () => begin());
     for (let step = 0; step < 60; step++) {
-      const under = calls.filter(({ outcome, trip }) => {
-        return (outcome === "at once" || outcome === "held") && trip.cost === undefined;
+      const under = calls.filter(({ outcome, record }) => {
+        return (outcome === "at once" || outcome === "held") && record.cost.actual === undefined;
       });
       const next = under[step % Math.max(1, under.length)];
       if (next) end(next, (dear >> (step % 6)) & 1 ? 6 : 1);

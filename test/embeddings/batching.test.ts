@@ -31,7 +31,7 @@ describe("a call for an idle target", () => {
     const answer: EmbeddingsResponse = { vectors: [[1]] };
     upstream.visits[0]?.answer(answer);
     expect(await reply).toBe(answer);
-    expect(given.trip.batched).toBeUndefined();
+    expect(given.record.routing.batchSize).toBeUndefined();
     expect(given.signal.heard.size).toBe(1); // The upstream's own.
   });
 
@@ -77,7 +77,7 @@ describe("calls for a busy target", () => {
     for (const [at, reply] of (await Promise.all(replies)).entries()) {
       expect(reply.vectors).toEqual([vectorFor("abc"[at] ?? "")]);
     }
-    expect(calls.map(({ trip }) => trip.batched)).toEqual([3, 3, 3]);
+    expect(calls.map(({ record }) => record.routing.batchSize)).toEqual([3, 3, 3]);
   });
 
   test("with several inputs get all of theirs, in order, and nobody's own words", async () => {
@@ -267,7 +267,7 @@ describe("goes by itself, without waiting,", () => {
     const given = call("a");
     void send(given);
     expect(upstream.visits[1]?.call).toBe(given);
-    expect(given.trip.batched).toBeUndefined();
+    expect(given.record.routing.batchSize).toBeUndefined();
   });
 
   test("a call that finds too many waiting", async () => {

@@ -45,7 +45,11 @@ describe("an upstream", () => {
     world.asked[2]?.answer("numbers", true);
     world.asked[1]?.answer("floats", true);
     for (const journey of [known, flying, whole]) await expectVectors(journey);
-    expect(whole.call.trip).toMatchObject({ inputs: 100, cachedInputs: 90, upstreamTokens: 70 });
+    expect(whole.call.record.embeddings).toMatchObject({
+      inputs: 100,
+      cachedInputs: 90,
+      upstreamTokens: 70,
+    });
     expect((await replyOf(whole)).usage).toEqual({ inputTokens: 690 });
   });
 
@@ -56,7 +60,11 @@ describe("an upstream", () => {
     world.asked[0]?.answer("base64", true);
     await expectVectors(journey);
     expect((await replyOf(journey)).usage).toEqual({ inputTokens: 4 * 3 + 5 });
-    expect(journey.call.trip).toMatchObject({ inputs: 4, cachedInputs: 2, upstreamTokens: 9 });
+    expect(journey.call.record.embeddings).toMatchObject({
+      inputs: 4,
+      cachedInputs: 2,
+      upstreamTokens: 9,
+    });
   });
 
   test("is not asked at all for what is known", async () => {
@@ -67,7 +75,11 @@ describe("an upstream", () => {
     const again = world.start(textQuery(["a"], { single: true }), route, "another key");
     await expectVectors(again);
     expect(world.asked).toHaveLength(1);
-    expect(again.call.trip).toMatchObject({ inputs: 1, cachedInputs: 1, upstreamTokens: 0 });
+    expect(again.call.record.embeddings).toMatchObject({
+      inputs: 1,
+      cachedInputs: 1,
+      upstreamTokens: 0,
+    });
   });
 
   test("is asked the very same question when nothing could be taken out of it, and its answer passes untouched", async () => {
@@ -88,7 +100,7 @@ describe("an upstream", () => {
     for (let i = 0; i < 3; i++) await send(call);
     expect(asked()).toBe(3);
     expect(memory.size).toBe(0);
-    expect(call.trip).toMatchObject({ inputs: 1, cachedInputs: 0, upstreamTokens: 2 });
+    expect(call.record.embeddings).toMatchObject({ inputs: 1, cachedInputs: 0, upstreamTokens: 2 });
   });
 });
 
@@ -221,7 +233,7 @@ describe("usage", () => {
     world.asked[1]?.answer("base64", true);
     expect((await replyOf(mixed)).usage).toBeUndefined();
     // What this call asked for itself is known all the same.
-    expect(mixed.call.trip.upstreamTokens).toBe(4);
+    expect(mixed.call.record.embeddings.upstreamTokens).toBe(4);
   });
 });
 

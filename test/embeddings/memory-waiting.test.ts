@@ -48,8 +48,8 @@ describe("those who wait for another's question", () => {
     for (const { outcome } of [first, ...waiting]) expect(errorOf(await outcome)).toBe(error);
     expect(world.asked).toHaveLength(1);
     expect([world.flights.size, world.memory.size]).toEqual([0, 0]);
-    for (const { call } of waiting) expect(call.trip.upstreamTokens).toBe(0);
-    expect(first.call.trip.upstreamTokens).toBeUndefined();
+    for (const { call } of waiting) expect(call.record.embeddings.upstreamTokens).toBe(0);
+    expect(first.call.record.embeddings.upstreamTokens).toBeUndefined();
   });
 
   test("get what it asked for though it hangs up: nothing is paid for twice", async () => {
@@ -64,7 +64,7 @@ describe("those who wait for another's question", () => {
     expect(world.asked).toHaveLength(1);
     // It asked, so it is what it pays for.
     expect((await replyOf(first)).usage).toEqual({ inputTokens: 1 });
-    expect(first.call.trip).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
+    expect(first.call.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
   });
 
   test("are gone as well: then it ends at once", async () => {
@@ -182,7 +182,7 @@ describe("those who wait for another's question", () => {
     expect(both.ended).toBe(false);
     world.asked[1]?.answer("base64", true);
     expect(errorOf(await both.outcome)).toBe(error);
-    expect(both.call.trip).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
+    expect(both.call.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
   });
 });
 

@@ -135,7 +135,7 @@ describe("a larger call", () => {
     for (const part of seen) {
       expect(part.query).toMatchObject(same);
       expect(part.query.single).toBe(false);
-      expect(part.trip).toBe(call.trip);
+      expect(part.record).toBe(call.record);
       expect(part.route).toBe(call.route);
     }
   });

@@ -7,8 +7,8 @@ import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { Trip } from "../../server/request/request-record.ts";
-import type { Call, Send } from "../../server/request/stage.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
+import type { Send, StageRequest } from "../../server/request/stage.ts";
 import type {
   EmbeddingCapabilities,
   EmbeddingInput,
@@ -17,7 +17,7 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 
-export type EmbeddingsCall = Call<EmbeddingsQuery>;
+export type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 export const targetNamed = (id: string): Target => ({
@@ -83,7 +83,7 @@ export function callFor(
     route,
     ...(target && { target }),
     signal: new CountedSignal(),
-    trip: new Trip("req_test", "embeddings", 0),
+    record: new RequestRecord("req_test", "embeddings", 0),
   };
 }
 

@@ -14,8 +14,8 @@ import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { Trip } from "../../server/request/request-record.ts";
-import type { Call } from "../../server/request/stage.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
+import type { StageRequest } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -23,7 +23,7 @@ import type {
   Vector,
 } from "../../server/upstream/contract.ts";
 
-export type EmbeddingsCall = Call<EmbeddingsQuery>;
+export type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 export type Form = "base64" | "numbers" | "floats";
 
 /** A call of the test's own making, as if it had come through the door. */
@@ -144,9 +144,9 @@ export function callOf(
   signal = new AbortSource(),
   caller = "key",
 ): EmbeddingsCall {
-  const trip = new Trip("request", "embeddings", 0);
-  trip.caller = { id: caller } as NonNullable<Trip["caller"]>;
-  return { operation: "embeddings", query, route, signal, temp: noRequestTemp, trip };
+  const record = new RequestRecord("request", "embeddings", 0);
+  record.caller = { id: caller } as NonNullable<RequestRecord["caller"]>;
+  return { operation: "embeddings", query, route, signal, temp: noRequestTemp, record };
 }
 
 export function startMemory(options: VectorMemoryOptions) {

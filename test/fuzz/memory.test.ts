@@ -9,7 +9,7 @@ import {
 import { inBase64 } from "../../server/embeddings/write-vectors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { joined } from "../../server/request/response-bodies.ts";
+import { joinChunks } from "../../server/request/response-bodies.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { tries } from "../laws/law.ts";
 import {
@@ -49,7 +49,7 @@ async function play(steps: readonly Step[], room: VectorMemoryOptions) {
   const world = startMemory(room);
   const journeys: Journey[] = [];
   const ownOf = ({ call }: Journey): Asked[] =>
-    world.pending().filter((question) => question.call.trip === call.trip);
+    world.pending().filter((question) => question.call.record === call.record);
   for (const step of steps) {
     const pending = world.pending();
     if (step.do === "ask") journeys.push(world.start(step.query, step.route, step.caller));
@@ -107,14 +107,15 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
   const question = world.asked.find((asked) => asked.reply === reply);
   if (reply.verbatim) expect(question?.call).toBe(call);
   const untouched = world.asked.some(
-    ({ call: { trip }, inputs }) => trip === call.trip && inputs.length === trip.inputs,
+    ({ call: { record }, inputs }) =>
+      record === call.record && inputs.length === record.embeddings.inputs,
   );
   expect(reply.verbatim !== undefined).toBe(untouched);
   // What lies ready says the same as the vectors do.
   const { ready, ...bare } = reply;
   if (ready)
     expect(ready).toEqual({
-      body: joined(
+      body: joinChunks(
         inBase64(bare, { model: call.query.model, tokens: bare.usage?.inputTokens ?? -1 }),
       ),
       model: call.query.model,
@@ -126,32 +127,35 @@ function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world
   if (call.signal.aborted && error === call.signal.reason) return;
   const question = world.asked.find((one) => one.error === error);
   if (!question) throw error;
-  if (question.call.trip === call.trip) return;
+  if (question.call.record === call.record) return;
   expect(question.abandoned).toBe(false);
   expect(question.call.route).toBe(call.route);
   expect(materials(question).some((one) => materials({ call }).includes(one))).toBe(true);
   const { causedBy, retry } = (error as GatewayError).definition;
   if (causedBy === "upstream" && retry !== "never") return;
   expect(question.inputs).toHaveLength(1);
-  const likeness = ({ query, trip }: Journey["call"]) => [
+  const likeness = ({ query, record }: Journey["call"]) => [
     query.user,
     query.encoding,
-    trip.caller?.id,
+    record.caller?.id,
   ];
   expect(likeness(question.call)).toEqual(likeness(call));
 }
 
 function checkTrip({ call }: Journey, outcome: Outcome, world: World): void {
-  const { trip, query } = call;
-  const own = world.asked.filter((question) => question.call.trip === trip);
+  const { record, query } = call;
+  const own = world.asked.filter((question) => question.call.record === record);
   const askedFor = own.flatMap(materials);
   expect(new Set(askedFor).size).toBe(askedFor.length);
   const count = inputsOf(query.input).length;
-  expect([trip.inputs, trip.cachedInputs]).toEqual([count, count - askedFor.length]);
+  expect([record.embeddings.inputs, record.embeddings.cachedInputs]).toEqual([
+    count,
+    count - askedFor.length,
+  ]);
   if (!outcome.ok) return;
   const told = own.map(({ reply }) => reply?.usage?.inputTokens);
   const known = told.every((tokens) => tokens !== undefined);
-  expect(trip.upstreamTokens).toBe(
+  expect(record.embeddings.upstreamTokens).toBe(
     known ? sumTokens(own.flatMap(({ inputs }) => inputs)) : undefined,
   );
 }
@@ -177,7 +181,7 @@ describe("calls that share what they know", () => {
         for (const [at, journey] of world.journeys.entries()) {
           const outcome = world.outcomes[at] as Outcome;
           if (outcome.ok) checkReply(journey, outcome, world);
-          known += outcome.ok && journey.call.trip.cachedInputs > 0 ? 1 : 0;
+          known += outcome.ok && journey.call.record.embeddings.cachedInputs > 0 ? 1 : 0;
         }
       }),
       tries(600),

@@ -209,8 +209,8 @@ describe("when everything is down", () => {
     const paid = new Set<unknown>();
     let count = 0;
     for (const { call, error } of visits) {
-      if (paid.has(call.trip)) count++;
-      if (error?.definition.mayBeBilled && !error.details.notSent) paid.add(call.trip);
+      if (paid.has(call.record)) count++;
+      if (error?.definition.mayBeBilled && !error.details.notSent) paid.add(call.record);
     }
     return count;
   };

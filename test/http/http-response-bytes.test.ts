@@ -1,6 +1,6 @@
 /** A response arrives with exactly the bytes it announced, or its connection is cut: the next one is never read as its rest. */
 import { describe, expect, test } from "bun:test";
-import type { Leaving, Outgoing } from "../../server/request/http-types.ts";
+import type { Outgoing, StreamedBody } from "../../server/request/http-types.ts";
 import { until } from "./edge-fixture.ts";
 import { gate, get, say, serve } from "./http-server-fixture.ts";
 
@@ -10,7 +10,7 @@ const release = ({ buffer }: Uint8Array): void => void (buffer as ArrayBuffer).t
 
 describe("a buffer that is released before the socket has taken it", () => {
   const closed: boolean[] = [];
-  const inMemory = (pieces: readonly Uint8Array[]): Leaving => ({
+  const inMemory = (pieces: readonly Uint8Array[]): StreamedBody => ({
     length: pieces.reduce((sum, piece) => sum + piece.length, 0),
     open: async function* () {
       yield* pieces;
@@ -65,7 +65,7 @@ describe("a throw while a response is written", () => {
 
   test("is reported, cuts the connection, and closes the body exactly once", async () => {
     const closed: boolean[] = [];
-    const body: Leaving = {
+    const body: StreamedBody = {
       length: 3,
       open: async function* () {
         yield Buffer.from("abc");
@@ -107,7 +107,7 @@ describe("a throw while a response is written", () => {
 
   test("and another in its clean-up are both reported", async () => {
     const other = new Error("another defect");
-    const body: Leaving = {
+    const body: StreamedBody = {
       length: 3,
       open: async function* () {},
       close: () => Promise.reject(other),

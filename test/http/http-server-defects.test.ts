@@ -3,14 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { Connection, type Socket } from "../../server/http/server/connection.ts";
 import type { House } from "../../server/http/server/server-context.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { refuse } from "../../server/request/error-response.ts";
-import type { Leaving, Outgoing } from "../../server/request/http-types.ts";
+import { toErrorResponse } from "../../server/request/error-response.ts";
+import type { Outgoing, StreamedBody } from "../../server/request/http-types.ts";
 import { chunk, until } from "./edge-fixture.ts";
 import { gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
 
 describe("an answer that cannot be made as it was announced is cut off:", () => {
   const closed: boolean[] = [];
-  const leaving = (length: number, open: Leaving["open"]): Leaving => ({
+  const leaving = (length: number, open: StreamedBody["open"]): StreamedBody => ({
     length,
     open,
     close: async (complete) => void closed.push(complete),
@@ -155,7 +155,7 @@ class Narrow {
 describe("a socket that takes a byte at a time", () => {
   const house = (reply: House["reply"]): House => ({
     reply,
-    refuse,
+    refuse: toErrorResponse,
     onBroken: (error) => {
       throw error;
     },
@@ -163,7 +163,7 @@ describe("a socket that takes a byte at a time", () => {
     date: "",
     isProbe: () => false,
     keyIdOf: () => undefined,
-    turnAway: () => refuse(new GatewayError("overloaded", "too many connections")),
+    turnAway: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     limit: { admit: () => true, requestBegan: () => undefined },
     stopping: false,
     times: { headMs: 1, idleMs: 1, takeMs: 1, bodyMs: 1, lingerMs: 1, drainMs: 1, forgetMs: 1 },

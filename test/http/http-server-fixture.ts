@@ -2,7 +2,7 @@
 import type { Exchange } from "../../server/http/server/request.ts";
 import { type Server, type ServerOptions, startServer } from "../../server/http/server/server.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { refuse, toGatewayError } from "../../server/request/error-response.ts";
+import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
 import type { Outgoing } from "../../server/request/http-types.ts";
 import { RawConnection } from "./edge-fixture.ts";
 
@@ -26,17 +26,17 @@ export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {})
     bodyMs: 60_000,
     idleMs: 60_000,
     maxConnections: 10_000,
-    turnAway: () => refuse(new GatewayError("overloaded", "too many connections")),
+    turnAway: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     onConnectionsRefused: () => undefined,
     clock: () => performance.now(),
     reply: async (exchange) => {
       try {
         return await reply(exchange);
       } catch (error) {
-        return refuse(toGatewayError(error, undefined));
+        return toErrorResponse(toGatewayError(error, undefined));
       }
     },
-    refuse,
+    refuse: toErrorResponse,
     onBroken: (error) => broken.push(error),
     ...options,
   });

@@ -1,7 +1,7 @@
 /** Whoever leaves, in whatever state of a connection, is noticed; and the server can be stopped in each. */
 import { describe, expect, test } from "bun:test";
 import type { Exchange } from "../../server/http/server/request.ts";
-import type { Leaving } from "../../server/request/http-types.ts";
+import type { StreamedBody } from "../../server/request/http-types.ts";
 import { until } from "./edge-fixture.ts";
 import { bodyOf, echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
 
@@ -87,7 +87,7 @@ describe("a caller who hangs up", () => {
         ended.push("pieces");
       }
     }
-    const leaving: Leaving = {
+    const leaving: StreamedBody = {
       length: 1e9,
       open: async function* () {
         for (;;) yield Buffer.alloc(100_000);

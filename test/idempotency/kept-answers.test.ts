@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Ask, type Claim, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
 import { Keeping } from "../../server/idempotency/idempotent-request.ts";
 import type { Incoming } from "../../server/request/http-types.ts";
-import { Trip } from "../../server/request/request-record.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
 import { until } from "../conformance/arrange.ts";
 import { roomyDisk, temporaryFolder } from "../harness.ts";
@@ -123,7 +123,7 @@ describe("a caller who leaves", () => {
     const keeping = new Keeping({
       kept,
       incoming,
-      trip: new Trip(requestId, "edits", 0),
+      record: new RequestRecord(requestId, "edits", 0),
       operation: "edits",
       query: { model: "m", prompt: "p", images: [{ kind: "file", file }], files: [] },
       finishes: true,

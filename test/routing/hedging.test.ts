@@ -172,10 +172,10 @@ describe("a hedge", () => {
     expect((await reply).vectors).toEqual([[2]]);
     expect(upstream.visits[0]!.call.signal.aborted).toBe(true);
     expect(upstream.visits[1]!.call.signal.aborted).toBe(false);
-    expect(call.trip.target).toBe(b);
-    expect(call.trip.attempts).toBe(2);
+    expect(call.record.routing.target).toBe(b);
+    expect(call.record.routing.attempts).toBe(2);
     // What is called off may be charged for.
-    expect(call.trip.mayHavePaid).toBe(true);
+    expect(call.record.cost.earlierAttemptMayBeBilled).toBe(true);
     expect(call.signal.heard.size).toBe(0);
   });
 
@@ -190,7 +190,7 @@ describe("a hedge", () => {
     upstream.visits[1]!.answer({ vectors: [[2]] });
     expect((await reply).vectors).toEqual([[1]]);
     await until(() => upstream.underWay === 0);
-    expect(call.trip.target).toBe(a);
+    expect(call.record.routing.target).toBe(a);
     expect(call.signal.heard.size).toBe(0);
   });
 });
@@ -207,7 +207,7 @@ describe("when one of two attempts fails", () => {
     expect(upstream.visits).toHaveLength(2);
     upstream.visits[1 - failing]!.answer({ vectors: [[7]] });
     expect((await reply).vectors).toEqual([[7]]);
-    expect(call.trip.target).toBe(failing === 0 ? b : a);
+    expect(call.record.routing.target).toBe(failing === 0 ? b : a);
   });
 
   test("before the hedge, the other target is tried by failover, and once", async () => {
@@ -241,8 +241,8 @@ describe("when both attempts fail", () => {
       expect(await outcome).toEqual({ error: faults[0] });
       await patience();
       expect(upstream.visits).toHaveLength(2);
-      expect(call.trip.target).toBe(a);
-      expect(call.trip.attempts).toBe(2);
+      expect(call.record.routing.target).toBe(a);
+      expect(call.record.routing.attempts).toBe(2);
       expect(call.signal.heard.size).toBe(0);
     },
   );

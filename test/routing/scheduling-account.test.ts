@@ -1,6 +1,6 @@
 /** Why a call went where it went is in its row of the ledger, and what is known of every target is there to be looked at. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { Trip } from "../../server/request/request-record.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
 import { addStep } from "../../server/routing/routing-steps.ts";
 import { targetNamed } from "../embeddings/travelling-fixture.ts";
 import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
@@ -56,11 +56,11 @@ describe("the row of a call for vectors", () => {
   });
 
   test("is no longer because a call travels in many parts", () => {
-    const trip = new Trip("req_1", "embeddings", 0);
-    for (let part = 0; part < 1000; part++) addStep(trip, targetNamed("a"), "out, it failed");
-    expect(trip.steps).toEqual(["a/their-model: out, it failed"]);
-    for (let part = 0; part < 1000; part++) addStep(trip, targetNamed(`t${part}`), "busy");
-    expect(trip.steps!.length).toBeLessThan(30);
+    const record = new RequestRecord("req_1", "embeddings", 0);
+    for (let part = 0; part < 1000; part++) addStep(record, targetNamed("a"), "out, it failed");
+    expect(record.steps).toEqual(["a/their-model: out, it failed"]);
+    for (let part = 0; part < 1000; part++) addStep(record, targetNamed(`t${part}`), "busy");
+    expect(record.steps!.length).toBeLessThan(30);
   });
 });
 

@@ -42,7 +42,7 @@ describe("the only target of a model", () => {
         const { outcome, asked } = await oneCall(Array(times).fill(failing(fault)));
         expect(outcome.fault).toBeUndefined();
         expect(asked).toHaveLength(times + 1);
-        expect(outcome.call.trip.attempts).toBe(times + 1);
+        expect(outcome.call.record.routing.attempts).toBe(times + 1);
       }
     },
   );

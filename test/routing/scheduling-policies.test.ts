@@ -1,6 +1,6 @@
 /** How one of several targets is picked: fairly, by weight, by price, or the same one for the same caller. */
 import { describe, expect, test } from "bun:test";
-import type { Call } from "../../server/request/stage.ts";
+import type { StageRequest } from "../../server/request/stage.ts";
 import { embeddingPrice, imagePrice } from "../../server/routing/expected-price.ts";
 import type { Candidate, Policy } from "../../server/routing/policies/policy.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
@@ -145,7 +145,7 @@ describe("what a call is expected to cost", () => {
     upstream: { id: kind, kind, headers: {}, options: {} },
     model,
   });
-  const draw = (options: ImageOptions): Call<GenerationQuery> => ({
+  const draw = (options: ImageOptions): StageRequest<GenerationQuery> => ({
     ...callFor([], routeTo()),
     operation: "generations",
     query: { model: "m", prompt: "an otter", stream: false, options, rest: {} },

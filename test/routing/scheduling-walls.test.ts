@@ -93,7 +93,7 @@ describe("where more call than targets can serve at a time", () => {
       // Some of them had been asked between two waits, or three.
       expect(ended - began).toBeWithin(5000, 16_001);
       expect(retryAfterMs).toBeGreaterThanOrEqual(1000);
-      expect(call.trip.attempts).toBeLessThanOrEqual(2);
+      expect(call.record.routing.attempts).toBeLessThanOrEqual(2);
     }
     expectNothingLeft(world);
   });

@@ -1,7 +1,7 @@
 /** The prices that are known: each says where it is from, and belongs to a kind of upstream that there is. */
 import { describe, expect, test } from "bun:test";
 import { recordCost } from "../../server/images/image-cost.ts";
-import type { Trip } from "../../server/request/request-record.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
 import {
   listedEmbeddingPrice,
   listedImagePrice,
@@ -62,15 +62,15 @@ describe("every listed price", () => {
 
 describe("an image behind a link costs what its resolution class costs", () => {
   const costOf = (target: Target, query: Partial<GenerationQuery>, quality?: string) => {
-    const trip = {} as { cost?: number };
+    const record = new RequestRecord("req_1", "generations", 0);
     const asked = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, ...query };
     const reply: BufferedImageResponse = {
       kind: "whole",
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
       metadata: { ...(quality && { quality }) },
     };
-    recordCost(reply, { operation: "generations", target, query: asked, trip: trip as Trip });
-    return trip.cost;
+    recordCost(reply, { operation: "generations", target, query: asked, record });
+    return record.cost.actual;
   };
 
   test("of a model that takes aspect ratios, by the size that was requested", () => {

@@ -4,8 +4,8 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Route } from "../../request/caller.ts";
-import { joined } from "../../request/response-bodies.ts";
-import type { Answering, Call, FirstStage } from "../../request/stage.ts";
+import { joinChunks } from "../../request/response-bodies.ts";
+import type { Answering, FirstStage, StageRequest } from "../../request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -30,7 +30,7 @@ export interface RememberOptions {
   readonly byMeaning?: (route: Route) => boolean;
 }
 
-type EmbeddingsCall = Call<EmbeddingsQuery>;
+type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 type Answers = Map<string, Known>;
 
 /** How often a call waits for others who then hang up, before it asks for itself. */
@@ -41,20 +41,21 @@ export const remember =
   (next) => {
     const { memory, flights, enabled, byMeaning } = options;
 
-    /** Whatever becomes of it, nothing is left in flight, and the trip knows what was asked. */
+    /** Whatever becomes of it, nothing is left in flight, and the record knows what was asked. */
     const ask = (
       call: EmbeddingsCall,
       keys: readonly string[],
       answers?: Answers,
     ): Promise<EmbeddingsResponse> => {
-      const { trip } = call;
-      const before = trip.upstreamTokens;
-      trip.upstreamTokens = undefined;
-      trip.cachedInputs -= keys.length;
+      const { record } = call;
+      const before = record.embeddings.upstreamTokens;
+      record.embeddings.upstreamTokens = undefined;
+      record.embeddings.cachedInputs -= keys.length;
       const flight = flights.begin(call, keys);
       const take = (reply: EmbeddingsResponse): EmbeddingsResponse => {
         const tokens = countedTokens(reply);
-        if (before !== undefined && tokens !== undefined) trip.upstreamTokens = before + tokens;
+        if (before !== undefined && tokens !== undefined)
+          record.embeddings.upstreamTokens = before + tokens;
         try {
           learn(call, keys, reply, flight, answers);
         } catch (error) {
@@ -144,7 +145,7 @@ export const remember =
       if (areOfOneLength(reply.vectors)) return reply;
       // What was known is of another model by now than what was asked for: all of it is asked for anew.
       const all = [...places.keys()];
-      call.trip.cachedInputs = keys.length;
+      call.record.embeddings.cachedInputs = keys.length;
       answers.clear();
       await ask(only(call, places, all), all, answers);
       const fresh = inOrder(keys, answers);
@@ -162,25 +163,28 @@ export const remember =
       // An unknown token count is estimated from the input when the response is written.
       if (query.encoding !== "base64" || tokens === undefined) return bare;
       const { model } = query;
-      const reply = { ...bare, ready: { body: joined(inBase64(bare, { model, tokens })), model } };
+      const reply = {
+        ...bare,
+        ready: { body: joinChunks(inBase64(bare, { model, tokens })), model },
+      };
       written.set(found, reply);
       return reply;
     };
 
     const pass = async (call: EmbeddingsCall): Promise<EmbeddingsResponse> => {
       const reply = await next(call);
-      call.trip.upstreamTokens = countedTokens(reply);
+      call.record.embeddings.upstreamTokens = countedTokens(reply);
       return reply;
     };
 
     return (call) => {
-      const { query, route, trip } = call;
+      const { query, route, record } = call;
       const { input } = query;
       const count = input.kind === "text" ? input.texts.length : input.tokens.length;
-      trip.inputs = count;
+      record.embeddings.inputs = count;
       if (!enabled(route) || unitOf(query, route)) return pass(call);
-      trip.cachedInputs = count;
-      trip.upstreamTokens = 0;
+      record.embeddings.cachedInputs = count;
+      record.embeddings.upstreamTokens = 0;
       const prefix = keyPrefix(query, route, byMeaning?.(route) === true);
       const first = keyOf(prefix, input, 0);
       // Most calls have one input, and the ways of handling several would be most of what they cost.

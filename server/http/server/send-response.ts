@@ -2,7 +2,7 @@
  * Step 14: writes a response, no faster than the client reads it. The bytes that the socket took are counted: after a
  * response with too few or too many, the client would read the next response as the rest of this one.
  */
-import type { Leaving, Outgoing, Parts } from "../../request/http-types.ts";
+import type { BodyChunks, Outgoing, StreamedBody } from "../../request/http-types.ts";
 import type { Framing, RequestHead } from "./parse-head.ts";
 import { answerHead } from "./response-head.ts";
 import { gathered, type OnDesk, putTogether } from "./write-buffer.ts";
@@ -107,11 +107,11 @@ export async function leaveUntaken({ body }: Pick<Outgoing, "body">): Promise<vo
   else await body[Symbol.asyncIterator]().return?.();
 }
 
-type Body = Exclude<Outgoing["body"], string | Parts | Uint8Array>;
+type Body = Exclude<Outgoing["body"], string | BodyChunks | Uint8Array>;
 
-const isInParts = (body: Outgoing["body"]): body is Parts => Array.isArray(body);
+const isInParts = (body: Outgoing["body"]): body is BodyChunks => Array.isArray(body);
 
-const isLeaving = (body: Body): body is Leaving => "open" in body;
+const isLeaving = (body: Body): body is StreamedBody => "open" in body;
 
 function lengthOf(body: Body): number | undefined {
   if (body instanceof Blob) return body.size;
@@ -128,7 +128,7 @@ interface Source {
 async function sendAll(
   begun: Promise<void> | undefined,
   list: readonly Uint8Array[],
-  body: Leaving,
+  body: StreamedBody,
   count: SentCount,
 ): Promise<void> {
   let complete = false;
@@ -152,12 +152,12 @@ async function sendAll(
 
 const sourceOf = (body: Body): Source => (isLeaving(body) ? fromDisk(body) : pieces(body));
 
-function fromDisk(body: Leaving): Source {
+function fromDisk(body: StreamedBody): Source {
   return { iterator: opened(body), end: (all) => body.close(all) };
 }
 
 /** One that cannot be opened fails as one that cannot be read. */
-async function* opened(body: Leaving): AsyncGenerator<Uint8Array> {
+async function* opened(body: StreamedBody): AsyncGenerator<Uint8Array> {
   yield* body.open();
 }
 

@@ -3,7 +3,7 @@
  * strings would leave as much to the garbage collector as the answer is long.
  */
 
-import type { Parts } from "../../request/http-types.ts";
+import type { BodyChunks } from "../../request/http-types.ts";
 
 /** For the head. It is written after the body, whose length it tells, and ends where that begins. */
 const headBytes = 4 * 1024;
@@ -19,7 +19,10 @@ export interface OnDesk {
 }
 
 /** `head`: for a body of so many bytes; in ASCII. Undefined where it does not fit. */
-export function putTogether(parts: Parts, head: (bytes: number) => string): OnDesk | undefined {
+export function putTogether(
+  parts: BodyChunks,
+  head: (bytes: number) => string,
+): OnDesk | undefined {
   let characters = 0;
   for (const part of parts) characters += part.length;
   if (characters > mostCharacters) return undefined;
@@ -32,7 +35,7 @@ export function putTogether(parts: Parts, head: (bytes: number) => string): OnDe
 }
 
 /** What is too large for the desk, as bytes: of a text that leaves piece by piece, each piece would be encoded again. */
-export function gathered(parts: Parts): Uint8Array {
+export function gathered(parts: BodyChunks): Uint8Array {
   const [first] = parts;
   if (parts.length === 1 && typeof first === "object") return first;
   let length = 0;
@@ -43,7 +46,7 @@ export function gathered(parts: Parts): Uint8Array {
 }
 
 /** Returns where they end. */
-function place(parts: Parts, into: Buffer, from: number): number {
+function place(parts: BodyChunks, into: Buffer, from: number): number {
   let end = from;
   for (const part of parts) {
     if (typeof part === "string") end += into.write(part, end);
