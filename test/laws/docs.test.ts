@@ -21,6 +21,7 @@ import { settingsTable } from "../../server/settings.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
+import { startupMessage } from "../../server/wiring/startup-message.ts";
 import { root, startGateway, temporaryFolder, testKey } from "../harness.ts";
 import {
   anchorsOf,
@@ -528,6 +529,23 @@ describe("README.md", () => {
       .flatMap(({ text }) => [...text.matchAll(/"?model"?\s*[:=]\s*"([^"]+)"/g)])
       .map(([, id]) => id as string);
     expect([...new Set(asked)].sort()).toEqual(["all-minilm-l6-v2", "vexel-sketch"]);
+  });
+});
+
+describe("the first pages", () => {
+  test("show the startup message as it is printed", () => {
+    const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env: {} });
+    if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+    const message = startupMessage({
+      url: "http://127.0.0.1:8080",
+      snapshot: loaded.snapshot,
+      newKey: "sk-vx-…",
+    });
+    for (const page of ["README.md", "docs/quickstart.md"]) {
+      const shown = blocksOf(page).filter(({ text }) => text.includes("Vexel is listening."));
+      expect(shown).toHaveLength(1);
+      expect(message).toContain(shown[0]?.text.trimEnd() ?? page);
+    }
   });
 });
 
