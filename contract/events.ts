@@ -12,13 +12,13 @@ export interface EventData {
     readonly spent: number;
     readonly budget: number;
   };
-  "target.ejected": TargetTold;
-  "target.recovered": TargetTold;
-  "target.drifted": TargetTold & { readonly model: string };
-  "target.realigned": TargetTold & { readonly model: string };
-  "key.created": KeyTold & { readonly models: readonly string[] };
-  "key.revoked": KeyTold;
-  "key.expiring": KeyTold & { readonly expires_at: string };
+  "target.ejected": TargetEventData;
+  "target.recovered": TargetEventData;
+  "target.drifted": TargetEventData & { readonly model: string };
+  "target.realigned": TargetEventData & { readonly model: string };
+  "key.created": KeyEventData & { readonly models: readonly string[] };
+  "key.revoked": KeyEventData;
+  "key.expiring": KeyEventData & { readonly expires_at: string };
   "config.reloaded": { readonly what: string };
   "config.rejected": { readonly problems: readonly string[] };
   "ledger.unwritable": { readonly reason: string; readonly policy: "refuse" | "serve" };
@@ -26,14 +26,14 @@ export interface EventData {
   "webhook.test": { readonly webhook: string };
 }
 
-interface TargetTold {
+interface TargetEventData {
   readonly upstream: string;
   /** The upstream's own name for the model. */
   readonly target_model: string;
   readonly reason: string;
 }
 
-interface KeyTold {
+interface KeyEventData {
   readonly id: string;
   readonly name: string;
 }

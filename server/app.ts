@@ -1,6 +1,6 @@
 /** Constructs everything once and connects it. Clocks and randomness enter here and nowhere else. */
 import { version } from "../package.json";
-import { createResults } from "./api/image-results.ts";
+import { createImageResultHandler } from "./api/image-results.ts";
 import { createWelcome } from "./api/welcome.ts";
 import { validKeyId } from "./auth/authenticate.ts";
 import type { Snapshot } from "./config/snapshot.ts";
@@ -189,7 +189,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       startedAt: Math.floor(Date.now() / 1000),
       now: Date.now,
     }),
-    result: createResults({ snapshot, kept: images.kept, now: Date.now }),
+    result: createImageResultHandler({ snapshot, store: images.kept, now: Date.now }),
     imageFile: imageLinks.handler,
     formerImageFile: imageLinks.handler,
     ...events.handlers,

@@ -2,7 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
-import { type Show, typesLike } from "../events/show-events.ts";
+import { type EventViews, matchingTypes } from "../events/show-events.ts";
 import { decoded, json } from "../http/json-response.ts";
 import type { Handler } from "../http/listen.ts";
 import { parse } from "../http/validate-body.ts";
@@ -11,10 +11,10 @@ import { keyHash } from "../lib/key-hash.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
 import type { ShownTarget } from "../routing/show-target.ts";
 
-export interface AdminOptions {
+export interface AdminApiOptions {
   /** Empty: the admin API is off. */
   readonly key: string;
-  readonly show: Show;
+  readonly views: EventViews;
   readonly targets: () => readonly ShownTarget[];
 }
 
@@ -31,7 +31,7 @@ export const eventsQuery = z.object({
     .string()
     .max(200)
     .refine(
-      (glob) => typesLike(glob).length > 0,
+      (glob) => matchingTypes(glob).length > 0,
       `no event is of such a type. There are: ${Object.keys(eventTypes).join(", ")}`,
     )
     .optional()
@@ -45,13 +45,13 @@ export const eventsQuery = z.object({
 });
 
 /** For whoever asked, and for no cache on the way. */
-const mine = (value: unknown): Outgoing => {
+const uncachedJson = (value: unknown): Outgoing => {
   const { headers, ...answer } = json(value);
   return { ...answer, headers: { ...headers, "cache-control": "no-store" } };
 };
 
 /** All text, but for what is a number. */
-const fieldsOf = (search: string): Record<string, unknown> =>
+const parseQuery = (search: string): Record<string, unknown> =>
   Object.fromEntries(
     [...new URLSearchParams(search)].map(([name, value]) => [
       name,
@@ -59,7 +59,7 @@ const fieldsOf = (search: string): Record<string, unknown> =>
     ]),
   );
 
-export function createAdmin({ key, show, targets }: AdminOptions) {
+export function createAdminHandlers({ key, views: show, targets }: AdminApiOptions) {
   const right = Buffer.from(keyHash(key));
   /** Hashes are all of one length, so how long a wrong key takes to refuse tells nothing of the right one. */
   const permit = ({ headers }: Incoming): void => {
@@ -86,9 +86,9 @@ export function createAdmin({ key, show, targets }: AdminOptions) {
 
   const events: Handler = (incoming) => {
     permit(incoming);
-    const { limit = pageSizes.usual, ...filter } = parse(eventsQuery, fieldsOf(incoming.search));
+    const { limit = pageSizes.usual, ...filter } = parse(eventsQuery, parseQuery(incoming.search));
     const page = show.events({ ...filter, limit });
-    if (page) return mine(page);
+    if (page) return uncachedJson(page);
     throw new GatewayError(
       "invalid_value",
       "Invalid 'after': no event that is kept has this id. Begin anew without it.",
@@ -97,16 +97,16 @@ export function createAdmin({ key, show, targets }: AdminOptions) {
   };
   const allTargets: Handler = (incoming) => {
     permit(incoming);
-    return mine({ object: "list", data: targets() });
+    return uncachedJson({ object: "list", data: targets() });
   };
   const webhooks: Handler = (incoming) => {
     permit(incoming);
-    return mine(show.webhooks());
+    return uncachedJson(show.webhooks());
   };
   const webhookTest: Handler = async (incoming, part) => {
     permit(incoming);
     const tested = await show.testWebhook(decoded(part));
-    if (tested) return mine(tested);
+    if (tested) return uncachedJson(tested);
     throw new GatewayError(
       "unknown_url",
       "No webhook has this id. GET /admin/webhooks lists those there are.",

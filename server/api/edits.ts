@@ -8,20 +8,20 @@ import type { EditQuery, FilePart, ImageResponse, ImageSource } from "../upstrea
 import { withoutNulls } from "./fields.ts";
 import {
   booleanFields,
+  fieldsWithModel,
   integerFields,
-  namedFields,
   sharedFields,
   toQuery,
 } from "./image-fields.ts";
 import { writeImages } from "./image-response.ts";
 
 /** 20 MiB of base64, as OpenAI allows. */
-const maxUrl = 20 * 1024 * 1024;
-const reference = z
+const maxUrlLength = 20 * 1024 * 1024;
+const imageReference = z
   .strictObject({
     image_url: z
       .string()
-      .max(maxUrl)
+      .max(maxUrlLength)
       .regex(/^(https:\/\/|http:\/\/|data:image\/)/, "must be an https:, http: or data:image/ URL")
       .optional(),
     file_id: z.string().min(1).optional(),
@@ -33,17 +33,17 @@ const reference = z
 
 const maxImages = 16;
 
-const references = {
-  images: z.array(reference).min(1).max(maxImages).describe("The pictures to edit."),
-  mask: reference.optional().describe("Where it is transparent, the first picture changes."),
+const referenceFields = {
+  images: z.array(imageReference).min(1).max(maxImages).describe("The pictures to edit."),
+  mask: imageReference.optional().describe("Where it is transparent, the first picture changes."),
 };
 
-export const editsBody = z.looseObject({ ...sharedFields, ...references });
-const namedBody = z.looseObject({ ...namedFields, ...references });
+export const editsBody = z.looseObject({ ...sharedFields, ...referenceFields });
+const bodyWithModel = z.looseObject({ ...fieldsWithModel, ...referenceFields });
 
 /** The text fields of a form; its files are looked at one by one. */
 export const editsForm = z.looseObject(sharedFields);
-const namedForm = z.looseObject(namedFields);
+const formWithModel = z.looseObject(fieldsWithModel);
 
 export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
   operation: "edits",
@@ -54,7 +54,7 @@ export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
     checkJson(incoming);
     return readJson(incoming, keyId, nameModel);
   },
-  inClientWords: (error, incoming) => (isForm(incoming) ? error : asJsonSpells(error)),
+  inClientWords: (error, incoming) => (isForm(incoming) ? error : withJsonFieldNames(error)),
   write: (reply, query, context) =>
     writeImages(reply, { ...context(), family: "image_edit", query }),
 };
@@ -63,7 +63,7 @@ const isForm = ({ headers }: Incoming): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
 
 /** A form calls its pictures `image`, as OpenAI's errors and most of ours do; JSON calls them `images`. */
-function asJsonSpells(error: GatewayError): GatewayError {
+function withJsonFieldNames(error: GatewayError): GatewayError {
   const { param } = error.details;
   if (param === undefined || !/^image(\[|$)/.test(param)) return error;
   const message = error.message.replace(/'image(?=['[])/g, "'images");
@@ -101,11 +101,11 @@ async function readJson(
   if (Array.isArray(body.images) && body.images.length > maxImages) {
     throw outOfRange("images", "array", { maximum: maxImages }, body.images);
   }
-  const { images, mask, ...others } = parse(namedBody, {
+  const { images, mask, ...others } = parse(bodyWithModel, {
     ...body,
     model: nameModel(body.model),
-    ...(Array.isArray(body.images) && { images: body.images.map(bare) }),
-    mask: givenMask(body.mask),
+    ...(Array.isArray(body.images) && { images: body.images.map(withoutNullMembers) }),
+    mask: presentMask(body.mask),
   });
   return {
     query: {
@@ -118,31 +118,31 @@ async function readJson(
 }
 
 /** Inside a reference, too, null is absent. What is no object is left for the schema to refuse. */
-const bare = (reference: unknown): unknown =>
+const withoutNullMembers = (reference: unknown): unknown =>
   typeof reference === "object" && reference !== null && !Array.isArray(reference)
     ? withoutNulls(reference)
     : reference;
 
 /** A mask whose members are all null is absent. `{}` is refused by the schema. */
-function givenMask(mask: unknown): unknown {
-  const given = bare(mask);
+function presentMask(mask: unknown): unknown {
+  const given = withoutNullMembers(mask);
   const hadNulls = given !== mask;
   return hadNulls && Object.keys(given as object).length === 0 ? undefined : given;
 }
 
-const toSource = ({ image_url, file_id }: z.output<typeof reference>): ImageSource =>
+const toSource = ({ image_url, file_id }: z.output<typeof imageReference>): ImageSource =>
   image_url === undefined
     ? { kind: "file_id", id: file_id as string }
     : { kind: "url", url: image_url };
 
 async function readForm(form: Form, nameModel: NameModel): Promise<Read<EditQuery>> {
   try {
-    const fields = toObject(form);
+    const fields = fieldsToObject(form);
     const files = form.files.map((file) => ({ role: roleOf(file.field), file }));
-    for (const { file } of files) checkPicture(file);
+    for (const { file } of files) checkImageFile(file);
     const images = files.filter(({ role }) => role.name === "image");
     const masks = files.filter(({ role }) => role.name === "mask");
-    if (images.length === 0) throw noImage();
+    if (images.length === 0) throw missingImage();
     if (images.length > maxImages) {
       throw new GatewayError(
         "invalid_value",
@@ -150,8 +150,8 @@ async function readForm(form: Form, nameModel: NameModel): Promise<Read<EditQuer
         { param: "image" },
       );
     }
-    if (masks.length > 1) throw duplicate("mask");
-    const query = toQuery(parse(namedForm, { ...fields, model: nameModel(fields.model) }));
+    if (masks.length > 1) throw duplicateParameter("mask");
+    const query = toQuery(parse(formWithModel, { ...fields, model: nameModel(fields.model) }));
     const [mask] = masks;
     return {
       query: {
@@ -177,38 +177,38 @@ function roleOf(field: string): { name: "image" | "mask" | "other"; index: numbe
   return { name: field === "mask" ? "mask" : "other", index: 0 };
 }
 
-function toObject({ fields }: Form): Record<string, unknown> {
+function fieldsToObject({ fields }: Form): Record<string, unknown> {
   const body = new Map<string, unknown>();
   for (const { name, value } of fields) {
     const { name: role } = roleOf(name);
     if (role !== "other") {
       // A part without a file name and type is read as text. Empty, it is a file field that was left out.
       if (value === "") continue;
-      throw notFile(role);
+      throw notAFile(role);
     }
     const known = Object.hasOwn(sharedFields, name);
-    if (body.has(name) && known) throw duplicate(name);
+    if (body.has(name) && known) throw duplicateParameter(name);
     // An empty text field is how HTML forms say "not given".
     if (value === "" && known && name !== "prompt") continue;
     const earlier = body.get(name);
-    const typed = known ? fromText(name, value) : likely(value);
+    const typed = known ? parseFormValue(name, value) : inferType(value);
     body.set(name, earlier === undefined ? typed : [earlier, typed].flat());
   }
   return Object.fromEntries(body);
 }
 
 /** A form holds only text. What does not look like its type stays text, and the schema says so. */
-function fromText(name: string, text: string): unknown {
+function parseFormValue(name: string, text: string): unknown {
   if (integerFields.has(name) && /^-?\d{1,9}$/.test(text)) return Number(text);
   if (booleanFields.has(name) && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
   return text;
 }
 
 /** Of a field that nobody here knows: a number where it is written as one, for upstreams that are asked in JSON. */
-const likely = (text: string): unknown =>
+const inferType = (text: string): unknown =>
   text.length < 16 && String(Number(text)) === text && /\d$/.test(text) ? Number(text) : text;
 
-function checkPicture({ field, type, size }: FilePart): void {
+function checkImageFile({ field, type, size }: FilePart): void {
   const param = field.replace(/\[.*$/, "");
   if (size === 0) {
     throw new GatewayError("invalid_image_file", `Invalid file '${param}': it is empty.`, {
@@ -224,17 +224,17 @@ function checkPicture({ field, type, size }: FilePart): void {
   }
 }
 
-const noImage = (): GatewayError =>
+const missingImage = (): GatewayError =>
   new GatewayError("missing_parameter", "Missing required parameter: 'image'.", { param: "image" });
 
-const notFile = (param: "image" | "mask"): GatewayError =>
+const notAFile = (param: "image" | "mask"): GatewayError =>
   new GatewayError(
     "invalid_type",
     `Invalid type for '${param}': expected ${param === "image" ? "one of an array of files or file" : "a file"}, but got a string instead. Send it as a file, with a filename and a content-type such as image/png.`,
     { param },
   );
 
-const duplicate = (param: string): GatewayError =>
+const duplicateParameter = (param: string): GatewayError =>
   new GatewayError(
     "duplicate_parameter",
     `Duplicate parameter: '${param}'. You provided multiple values for this parameter, whereas only one is allowed.`,

@@ -33,8 +33,8 @@ export const embeddingsBody = z.looseObject({
 /** On the older path the model stands in the address. */
 export const engineEmbeddingsBody = embeddingsBody.omit({ model: true });
 
-const known: ReadonlySet<string> = new Set(Object.keys(embeddingsBody.shape));
-const noRest: ExtraFields = Object.freeze({});
+const knownFields: ReadonlySet<string> = new Set(Object.keys(embeddingsBody.shape));
+const noExtraFields: ExtraFields = Object.freeze({});
 
 /** `body` has no null members. A missing model is the caller's to refuse. */
 export function readEmbeddingsBody(
@@ -54,24 +54,24 @@ export function readEmbeddingsBody(
     input: shape.input,
     single: shape.single,
     encoding,
-    rest: noRest,
+    rest: noExtraFields,
   };
   if (dimensions === undefined && user === undefined && !hasExtraFields(body)) return query;
   return {
     ...query,
     ...(dimensions !== undefined && { dimensions: dimensions as number }),
     ...(user !== undefined && { user }),
-    ...withPurpose(extraFields(body)),
+    ...extractTaskType(extraFields(body)),
   };
 }
 
 function hasExtraFields(body: Readonly<Record<string, unknown>>): boolean {
-  for (const name in body) if (!known.has(name)) return true;
+  for (const name in body) if (!knownFields.has(name)) return true;
   return false;
 }
 
 const extraFields = (body: Readonly<Record<string, unknown>>): ExtraFields =>
-  Object.fromEntries(Object.entries(body).filter(([name]) => !known.has(name)));
+  Object.fromEntries(Object.entries(body).filter(([name]) => !knownFields.has(name)));
 
 function checkDimensions(given: unknown): void {
   if (typeof given !== "number" || (Number.isFinite(given) && !Number.isInteger(given))) {
@@ -83,14 +83,14 @@ function checkDimensions(given: unknown): void {
   }
 }
 
-interface Shape {
+interface ParsedInput {
   readonly input: EmbeddingInput;
   /** One input that is not in a list of inputs. */
   readonly single: boolean;
 }
 
 /** The count of inputs is checked first, then each entry once, up to the first that is wrong. */
-function readInput(given: unknown, maxInputs: number): Shape {
+function readInput(given: unknown, maxInputs: number): ParsedInput {
   if (typeof given === "string") {
     if (given === "") throw invalidInput("It is an empty string.");
     if (given.length > maxTextLength) throw invalidInput(`It ${tooLong(given)}`);
@@ -105,7 +105,7 @@ function readInput(given: unknown, maxInputs: number): Shape {
   const list: readonly unknown[] = given;
   if (list.length === 0) throw invalidInput("It is an empty array.");
   if (typeof list[0] === "number") {
-    const wrong = firstNoToken(list);
+    const wrong = firstInvalidToken(list);
     if (wrong >= 0) throw invalidInput(`Entry ${wrong} is not a token (an integer from 0).`);
     return { input: { kind: "tokens", tokens: [list as number[]] }, single: true };
   }
@@ -147,14 +147,14 @@ function checkTokenArrays(list: readonly unknown[]): void {
       );
     }
     if (entry.length === 0) throw invalidInput(`Entry ${at} is an empty array.`);
-    if (firstNoToken(entry) >= 0) {
+    if (firstInvalidToken(entry) >= 0) {
       throw invalidInput(`Entry ${at} holds something that is not a token.`);
     }
   }
 }
 
 /** Where the first entry is that is not a token; -1 where all are. */
-function firstNoToken(list: readonly unknown[]): number {
+function firstInvalidToken(list: readonly unknown[]): number {
   for (let at = 0; at < list.length; at++) {
     const entry = list[at];
     if (!Number.isSafeInteger(entry) || (entry as number) < 0) return at;
@@ -167,7 +167,7 @@ const invalidInput = (problem: string): GatewayError =>
   new GatewayError("invalid_input", `'$.input' is invalid. ${problem}`);
 
 /** Not OpenAI's, but most other vendors have it under one name or another. */
-function withPurpose(given: ExtraFields): {
+function extractTaskType(given: ExtraFields): {
   readonly taskType?: TaskType;
   readonly rest: ExtraFields;
 } {
@@ -177,14 +177,14 @@ function withPurpose(given: ExtraFields): {
   const purpose = parseTaskType(field, word as string);
   const also = taskTypeFields.filter((name) => typeof rest[name] === "string");
   if (also.length === 0) return { taskType: purpose, rest };
-  for (const name of also) checkAgreed(purpose, parseTaskType(name, rest[name] as string));
+  for (const name of also) checkSameTaskType(purpose, parseTaskType(name, rest[name] as string));
   // Said twice: no upstream needs both.
   const others = Object.entries(rest).filter(([name]) => !also.some((one) => one === name));
   return { taskType: { ...purpose, also }, rest: Object.fromEntries(others) };
 }
 
 /** One of them would win, and half an index be made for something else. */
-function checkAgreed(one: TaskType, other: TaskType): void {
+function checkSameTaskType(one: TaskType, other: TaskType): void {
   if (one.given === other.given || (one.meaning && one.meaning === other.meaning)) return;
   throw new GatewayError(
     "invalid_value",

@@ -49,11 +49,13 @@ export function engineEmbeddingsEndpoint(options: {
 /** `usage` is always sent: OpenAI's types require two integers, and strict clients fail on null. */
 function write(reply: EmbeddingsResponse, query: EmbeddingsQuery): Written | Promise<Written> {
   const reported = reply.usage?.inputTokens;
-  if (reported !== undefined) return writeWith(reply, query, reported, false);
-  return estimateInputTokens(query.input).then((tokens) => writeWith(reply, query, tokens, true));
+  if (reported !== undefined) return writeWithUsage(reply, query, reported, false);
+  return estimateInputTokens(query.input).then((tokens) =>
+    writeWithUsage(reply, query, tokens, true),
+  );
 }
 
-function writeWith(
+function writeWithUsage(
   reply: EmbeddingsResponse,
   query: EmbeddingsQuery,
   tokens: number,
@@ -80,26 +82,29 @@ function bodyOf(
   // Float32 numbers are printed anew, so that their text is the same as later from the cache.
   const isAsAsked = verbatim?.model === query.model && verbatim.encoding === query.encoding;
   if (isAsAsked && !(query.encoding === "float" && areFloat32Numbers(reply.vectors))) {
-    return forOnce(verbatim.body.list, releaseUnshared);
+    return releasedAfterSending(verbatim.body.list, releaseUnshared);
   }
   const { model } = query;
   if (query.encoding === "base64") return inBase64(reply, { model, tokens });
   const numbers = inNumbers(reply, { model, tokens });
-  return numbers instanceof Promise ? numbers.then(ownForOnce) : ownForOnce(numbers);
+  return numbers instanceof Promise ? numbers.then(releasedBuffers) : releasedBuffers(numbers);
 }
 
-const ownForOnce = (pieces: readonly Uint8Array[]): ResponseBody =>
-  forOnce(pieces, ({ buffer }) => freeBuffer(buffer));
+const releasedBuffers = (pieces: readonly Uint8Array[]): ResponseBody =>
+  releasedAfterSending(pieces, ({ buffer }) => freeBuffer(buffer));
 
-const largeBytes = 64 * 1024;
+const largeBodyBytes = 64 * 1024;
 
 /**
  * Once a large answer has left, its memory goes back at once: nobody else has it. Left to the garbage collector, such
  * answers would pile up, and new memory be fetched for each.
  */
-function forOnce(list: readonly Uint8Array[], free: (piece: Uint8Array) => void): ResponseBody {
+function releasedAfterSending(
+  list: readonly Uint8Array[],
+  free: (piece: Uint8Array) => void,
+): ResponseBody {
   const length = list.reduce((sum, piece) => sum + piece.length, 0);
-  if (length < largeBytes) return list;
+  if (length < largeBodyBytes) return list;
   async function* open(): AsyncGenerator<Uint8Array> {
     try {
       for (const piece of list) {

@@ -4,11 +4,11 @@ import { parse } from "../http/validate-body.ts";
 import type { Endpoint } from "../pipeline/endpoint.ts";
 import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 import { withoutNulls } from "./fields.ts";
-import { namedFields, sharedFields, toQuery } from "./image-fields.ts";
+import { fieldsWithModel, sharedFields, toQuery } from "./image-fields.ts";
 import { writeImages } from "./image-response.ts";
 
 export const generationsBody = z.looseObject(sharedFields);
-const namedBody = z.looseObject(namedFields);
+const bodyWithModel = z.looseObject(fieldsWithModel);
 
 export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   operation: "generations",
@@ -17,7 +17,7 @@ export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
   read: async (incoming, keyId, nameModel) => {
     const body = withoutNulls(await incoming.json(keyId));
     const model = nameModel(body.model);
-    return { query: toQuery(parse(namedBody, { ...body, model })) };
+    return { query: toQuery(parse(bodyWithModel, { ...body, model })) };
   },
   write: (reply, query, context) =>
     writeImages(reply, { ...context(), family: "image_generation", query }),

@@ -49,7 +49,7 @@ export const sharedFields = {
 } as const;
 
 /** The same once the model of the request is known. */
-export const namedFields = { ...sharedFields, model: modelId } as const;
+export const fieldsWithModel = { ...sharedFields, model: modelId } as const;
 
 /** Fields of a form that are not text. */
 export const integerFields: ReadonlySet<string> = new Set([
@@ -61,13 +61,13 @@ export const integerFields: ReadonlySet<string> = new Set([
 ]);
 export const booleanFields: ReadonlySet<string> = new Set(["stream"]);
 
-type Parsed = { model: string; prompt: string; stream?: boolean | undefined } & Record<
+type ParsedBody = { model: string; prompt: string; stream?: boolean | undefined } & Record<
   string,
   unknown
 >;
 
 /** Splits a parsed body into what the gateway acts on and what only rides along. */
-export function toQuery({ model, prompt, stream, ...others }: Parsed): GenerationQuery {
+export function toQuery({ model, prompt, stream, ...others }: ParsedBody): GenerationQuery {
   const known = new Set<string>(optionNames);
   const entries = Object.entries(others).filter(([, value]) => value !== undefined);
   return {

@@ -30,16 +30,21 @@ export interface ImageContext extends WriteContext {
 }
 
 export async function writeImages(reply: ImageResponse, context: ImageContext): Promise<Written> {
-  return reply.kind === "stream" ? writeStream(reply.events, context) : writeWhole(reply, context);
+  return reply.kind === "stream"
+    ? writeStream(reply.events, context)
+    : writeBuffered(reply, context);
 }
 
-async function writeWhole(reply: BufferedImageResponse, context: ImageContext): Promise<Written> {
+async function writeBuffered(
+  reply: BufferedImageResponse,
+  context: ImageContext,
+): Promise<Written> {
   const results: unknown[] = [];
   // One after the other: each may be a large picture.
   for (const result of reply.results) {
     results.push({
       ...result.rest,
-      ...(await handOver(result, context)),
+      ...(await deliverImage(result, context)),
       ...(result.revised_prompt !== undefined && { revised_prompt: result.revised_prompt }),
     });
   }
@@ -53,26 +58,26 @@ async function writeWhole(reply: BufferedImageResponse, context: ImageContext): 
     kind: "whole",
     ...(estimated && { estimated }),
     body: stringifyStreamed({
-      created: secondsOf(reply.created) ?? context.now,
+      created: toUnixSeconds(reply.created) ?? context.now,
       ...reply.metadata,
       ...(safety_identifier !== undefined && { safety_identifier }),
       ...reply.rest,
       data: results,
       ...(usage && { usage }),
     }),
-    usage: toUsage(reply.usage, reply.generated ?? reply.results.length),
+    usage: toLedgerUsage(reply.usage, reply.generated ?? reply.results.length),
   };
 }
 
 /** Some upstreams tell milliseconds. */
-const secondsOf = (created: number | undefined): number | undefined =>
+const toUnixSeconds = (created: number | undefined): number | undefined =>
   created !== undefined && created > 100_000_000_000 ? Math.floor(created / 1000) : created;
 
 /**
  * As the client asked. Where it asked for no form, images leave as they came: base64 as base64, links as links. A link that
  * could not be handed on becomes one of ours, so that code which reads `url` works; but the GPT image family has no links.
  */
-async function handOver(
+async function deliverImage(
   { image, linked }: ImageResult,
   { query, target, links, publicUrl, onDropped }: ImageContext,
 ): Promise<{ url: string } | { b64_json: string | StreamedString }> {
@@ -100,17 +105,17 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
         images++;
         spent = sumUsage(spent, event.usage);
       }
-      yield { body: await frame(event, context), closing: event.type === "completed" };
+      yield { body: await writeEvent(event, context), closing: event.type === "completed" };
     }
   }
   return {
     kind: "stream",
     chunks: chunks(),
-    usage: () => (images === 0 ? undefined : toUsage(spent, images)),
+    usage: () => (images === 0 ? undefined : toLedgerUsage(spent, images)),
   };
 }
 
-async function frame(event: StreamedImage, context: ImageContext): Promise<Chunk["body"]> {
+async function writeEvent(event: StreamedImage, context: ImageContext): Promise<Chunk["body"]> {
   const { family, now } = context;
   const { type, image, created, index, usage, rest, ...facts } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
@@ -118,17 +123,17 @@ async function frame(event: StreamedImage, context: ImageContext): Promise<Chunk
     ...rest,
     type: name,
     b64_json: toJsonBase64(image),
-    created_at: secondsOf(created) ?? now,
-    ...unsaid,
+    created_at: toUnixSeconds(created) ?? now,
+    ...unreportedOptions,
     ...facts,
     ...(index !== undefined && { partial_image_index: index }),
-    ...(type === "completed" && (await usageOf(usage, facts, context))),
+    ...(type === "completed" && (await usageField(usage, facts, context))),
   };
   return wrapJson(`event: ${name}\ndata: `, stringifyStreamed(payload), "\n\n");
 }
 
 /** OpenAI's types require it of every completed image. An estimate says so, since the headers have been sent. */
-async function usageOf(
+async function usageField(
   reported: ImageUsage | undefined,
   facts: ImageMetadata,
   { query, target }: ImageContext,
@@ -139,9 +144,14 @@ async function usageOf(
 }
 
 /** Every event must have these, and may say that nobody said. */
-const unsaid = { size: "auto", quality: "auto", background: "auto", output_format: "png" } as const;
+const unreportedOptions = {
+  size: "auto",
+  quality: "auto",
+  background: "auto",
+  output_format: "png",
+} as const;
 
-const toUsage = (usage: ImageUsage | undefined, images: number): Usage => ({
+const toLedgerUsage = (usage: ImageUsage | undefined, images: number): Usage => ({
   ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
   images,
 });

@@ -2,29 +2,29 @@
 import { authenticate } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { decoded, json } from "../http/json-response.ts";
-import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
+import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
 
-export interface ResultsOptions {
+export interface ImageResultsOptions {
   readonly snapshot: () => Snapshot;
-  readonly kept: KeptAnswers;
+  readonly store: IdempotencyStore;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
 /** How soon it is worth asking again. */
-const againSeconds = 2;
+const retryAfterSeconds = 2;
 
-export const createResults =
-  ({ snapshot, kept, now }: ResultsOptions) =>
+export const createImageResultHandler =
+  ({ snapshot, store: kept, now }: ImageResultsOptions) =>
   async (incoming: Incoming, part: string): Promise<Outgoing> => {
     const caller = authenticate(incoming.headers, snapshot(), now());
     const id = decoded(part);
-    const found = await kept.byId(caller.id, id);
+    const found = await kept.findById(caller.id, id);
     if (found === "under way") {
       const { headers, ...told } = json({ id, object: "image.result", status: "in_progress" }, 202);
-      return { ...told, headers: { ...headers, "retry-after": String(againSeconds) } };
+      return { ...told, headers: { ...headers, "retry-after": String(retryAfterSeconds) } };
     }
     if (!found) {
       throw new GatewayError(

@@ -1,6 +1,6 @@
 /** GET /v1/models and /v1/engines, and one of each: only what the key may use. */
 import { authenticate } from "../auth/authenticate.ts";
-import { mayUse, unknownModel } from "../auth/resolve-model.ts";
+import { mayUse, modelNotFound } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { decoded, json } from "../http/json-response.ts";
 import type { Incoming, Outgoing } from "../request/http-types.ts";
@@ -43,16 +43,16 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
   });
   const find = (incoming: Incoming, id: string): Model => {
     const model = usable(incoming).find((candidate) => candidate.id === id);
-    if (!model) throw unknownModel(id);
+    if (!model) throw modelNotFound(id);
     return model;
   };
   return {
     list: (incoming: Incoming): Outgoing =>
       json({ object: "list", data: usable(incoming).map(show) }),
-    one: (incoming: Incoming, part: string): Outgoing => json(show(find(incoming, decoded(part)))),
+    get: (incoming: Incoming, part: string): Outgoing => json(show(find(incoming, decoded(part)))),
     listEngines: (incoming: Incoming): Outgoing =>
       json({ object: "list", data: usable(incoming).map(showEngine) }),
-    oneEngine: (incoming: Incoming, part: string): Outgoing =>
+    getEngine: (incoming: Incoming, part: string): Outgoing =>
       json(showEngine(find(incoming, engineName(part)))),
   };
 }

@@ -124,7 +124,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
       delivered: false,
       status: 500,
       problem: "it answered 500",
-      ms: 31,
+      duration_ms: 31,
     },
   },
   health: { answer: { status: "ok" } },

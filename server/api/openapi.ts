@@ -47,7 +47,7 @@ function formSchema(): Json {
   };
 }
 
-const bodies: Partial<Record<OwnRouteName, Json>> = {
+const requestBodies: Partial<Record<OwnRouteName, Json>> = {
   embeddings: { "application/json": { schema: schemaOf(embeddingsBody, "input") } },
   engineEmbeddings: { "application/json": { schema: schemaOf(engineEmbeddingsBody, "input") } },
   generations: { "application/json": { schema: schemaOf(generationsBody, "input") } },
@@ -57,29 +57,29 @@ const bodies: Partial<Record<OwnRouteName, Json>> = {
   },
 };
 
-const replies: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
-  embeddings: { type: "application/json", schema: answers.embeddingsAnswer },
-  engineEmbeddings: { type: "application/json", schema: answers.embeddingsAnswer },
-  generations: { type: "application/json", schema: answers.imagesAnswer },
-  edits: { type: "application/json", schema: answers.imagesAnswer },
-  models: { type: "application/json", schema: answers.modelsAnswer },
-  model: { type: "application/json", schema: answers.modelAnswer },
-  engines: { type: "application/json", schema: answers.enginesAnswer },
-  engine: { type: "application/json", schema: answers.engineAnswer },
-  result: { type: "application/json", schema: answers.imagesAnswer },
+const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
+  embeddings: { type: "application/json", schema: answers.embeddingsResponse },
+  engineEmbeddings: { type: "application/json", schema: answers.embeddingsResponse },
+  generations: { type: "application/json", schema: answers.imagesResponse },
+  edits: { type: "application/json", schema: answers.imagesResponse },
+  models: { type: "application/json", schema: answers.modelsResponse },
+  model: { type: "application/json", schema: answers.modelResponse },
+  engines: { type: "application/json", schema: answers.enginesResponse },
+  engine: { type: "application/json", schema: answers.engineResponse },
+  result: { type: "application/json", schema: answers.imagesResponse },
   imageFile: { type: "image/*" },
-  adminTargets: { type: "application/json", schema: answers.targetsAnswer },
-  adminEvents: { type: "application/json", schema: answers.eventsAnswer },
-  adminWebhooks: { type: "application/json", schema: answers.webhooksAnswer },
-  adminWebhookTest: { type: "application/json", schema: answers.webhookTestAnswer },
-  health: { type: "application/json", schema: answers.statusAnswer },
-  ready: { type: "application/json", schema: answers.statusAnswer },
+  adminTargets: { type: "application/json", schema: answers.targetsResponse },
+  adminEvents: { type: "application/json", schema: answers.eventsResponse },
+  adminWebhooks: { type: "application/json", schema: answers.webhooksResponse },
+  adminWebhookTest: { type: "application/json", schema: answers.webhookTestResponse },
+  health: { type: "application/json", schema: answers.statusResponse },
+  ready: { type: "application/json", schema: answers.statusResponse },
   openapi: { type: "application/json" },
   welcome: { type: "text/html" },
 };
 
 /** What may stand behind the question mark. */
-const queries: Partial<Record<RouteName, z.ZodType>> = { adminEvents: eventsQuery };
+const queryParameters: Partial<Record<RouteName, z.ZodType>> = { adminEvents: eventsQuery };
 
 const securityOf = ({ path }: RouteRow): Json => {
   if (/^\/(?:v1|openai)\//.test(path)) return {};
@@ -89,9 +89,9 @@ const streams = (name: OwnRouteName): boolean => name === "generations" || name 
 
 function operationOf(row: RouteRow): Json {
   const name = row.sameAs ?? (row.name as OwnRouteName);
-  const reply = replies[name];
+  const reply = responses[name];
   const schema = reply.schema && { schema: schemaOf(reply.schema, "output") };
-  const body = bodies[name];
+  const body = requestBodies[name];
   const parameters = parametersOf(row);
   const shown = examples[name];
   return {
@@ -130,7 +130,7 @@ function parametersOf({ name, path }: RouteRow): Json[] {
     required: true,
     schema: { type: "string" },
   }));
-  const query = queries[name];
+  const query = queryParameters[name];
   const { properties = {} } = query ? (schemaOf(query, "output") as { properties?: Json }) : {};
   const asked = Object.entries(properties).map(([key, schema]) => {
     const { description, ...rest } = schema as Json;
@@ -169,6 +169,6 @@ export const buildOpenapi = (serverUrl: string, version: string): Json => ({
       apiKey: { type: "apiKey", in: "header", name: "api-key" },
       admin: { type: "http", scheme: "bearer", description: "The operator's: VEXEL_ADMIN_KEY." },
     },
-    schemas: { Error: schemaOf(answers.errorAnswer, "output") },
+    schemas: { Error: schemaOf(answers.errorResponse, "output") },
   },
 });

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const tokens = z.int().min(0);
 
-export const embeddingsAnswer = z.object({
+export const embeddingsResponse = z.object({
   object: z.literal("list"),
   data: z.array(
     z.object({
@@ -26,7 +26,7 @@ const imageUsage = z.looseObject({
   output_tokens: tokens,
 });
 
-export const imagesAnswer = z.looseObject({
+export const imagesResponse = z.looseObject({
   created: z.int().describe("Unix seconds."),
   data: z.array(
     z.looseObject({
@@ -54,18 +54,18 @@ const model = z.looseObject({
   shutdown_date: day.optional().describe("The same day, as OpenAI names it."),
 });
 
-export const modelAnswer = model;
+export const modelResponse = model;
 const engine = z.object({
   id: z.string(),
   object: z.literal("engine"),
   owner: z.string(),
   ready: z.boolean(),
 });
-export const engineAnswer = engine;
-export const enginesAnswer = z.object({ object: z.literal("list"), data: z.array(engine) });
-export const modelsAnswer = z.object({ object: z.literal("list"), data: z.array(model) });
+export const engineResponse = engine;
+export const enginesResponse = z.object({ object: z.literal("list"), data: z.array(engine) });
+export const modelsResponse = z.object({ object: z.literal("list"), data: z.array(model) });
 
-export const errorAnswer = z.object({
+export const errorResponse = z.object({
   error: z.looseObject({
     message: z.string(),
     type: z.string(),
@@ -75,12 +75,12 @@ export const errorAnswer = z.object({
 });
 
 const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-const asAttempted = {
+const attemptFields = {
   status: z.int().nullable().describe("What the receiver answered; null where it did not."),
   problem: z.string().nullable(),
 };
 
-export const eventsAnswer = z.object({
+export const eventsResponse = z.object({
   object: z.literal("list"),
   data: z.array(
     z.object({
@@ -96,7 +96,7 @@ export const eventsAnswer = z.object({
           attempts: z.int().min(0),
           last_attempt_at: time.nullable(),
           next_attempt_at: time.nullable(),
-          ...asAttempted,
+          ...attemptFields,
         }),
       ),
     }),
@@ -108,7 +108,7 @@ export const eventsAnswer = z.object({
 const count = z.int().min(0);
 const milliseconds = z.number().min(0).nullable();
 
-export const targetsAnswer = z.object({
+export const targetsResponse = z.object({
   object: z.literal("list"),
   data: z.array(
     z.object({
@@ -138,7 +138,7 @@ export const targetsAnswer = z.object({
   ),
 });
 
-export const webhooksAnswer = z.object({
+export const webhooksResponse = z.object({
   object: z.literal("list"),
   data: z.array(
     z.object({
@@ -152,19 +152,19 @@ export const webhooksAnswer = z.object({
       given_up: count,
       failures_in_a_row: count,
       last_attempt: z
-        .object({ event: z.string(), at: time, delivered: z.boolean(), ...asAttempted })
+        .object({ event: z.string(), at: time, delivered: z.boolean(), ...attemptFields })
         .nullable(),
     }),
   ),
 });
 
-export const webhookTestAnswer = z.object({
+export const webhookTestResponse = z.object({
   object: z.literal("webhook.test"),
   webhook: z.string(),
   event: z.string(),
   delivered: z.boolean(),
-  ...asAttempted,
-  ms: count,
+  ...attemptFields,
+  duration_ms: count,
 });
 
-export const statusAnswer = z.looseObject({ status: z.string() });
+export const statusResponse = z.looseObject({ status: z.string() });

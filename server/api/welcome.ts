@@ -52,7 +52,7 @@ function visibleModels(
   }
 }
 
-interface WelcomeFacts {
+interface WelcomePageData {
   readonly publicUrl: string;
   readonly models: readonly Model[] | undefined;
   /** Whose ids may stand in the commands to try. */
@@ -61,10 +61,10 @@ interface WelcomeFacts {
   readonly version: string;
 }
 
-const safe = (text: string): string =>
+const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-function welcomePage({ publicUrl, models, examples, ready, version }: WelcomeFacts): string {
+function welcomePage({ publicUrl, models, examples, ready, version }: WelcomePageData): string {
   const embedding = examples.find(({ kind }) => kind === "embedding");
   const image = examples.find(({ kind }) => kind === "image");
   const curls = [
@@ -81,19 +81,19 @@ function welcomePage({ publicUrl, models, examples, ready, version }: WelcomeFac
 <title>Vexel</title><style>${style}</style></head><body><main>
 <header><h1>Vexel</h1><span class="${ready ? "good" : "bad"}">${ready ? "ready" : "not ready"}</span></header>
 <p>An OpenAI-compatible gateway for embeddings and images. Point any OpenAI client at
-<code>${safe(publicUrl)}/v1</code>.</p>
-${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${safe(line)}</pre>`).join("")}
+<code>${escapeHtml(publicUrl)}/v1</code>.</p>
+${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${escapeHtml(line)}</pre>`).join("")}
 <p class="quiet">The key was printed when the gateway first started.
 <code>npm start -- keys create</code> makes another.</p>
 <footer><a href="/openapi.json">API document</a> · <a href="/healthz">health</a> ·
-<a href="/readyz">readiness</a> · version ${safe(version)}</footer>
+<a href="/readyz">readiness</a> · version ${escapeHtml(version)}</footer>
 </main></body></html>`;
 }
 
 const modelTable = (models: readonly Model[]): string => {
   const rows = models.map(
     ({ id, kind, description, ownedBy }) =>
-      `<tr><td><code>${safe(id)}</code></td><td>${kind}</td><td>${safe(description ?? ownedBy)}</td></tr>`,
+      `<tr><td><code>${escapeHtml(id)}</code></td><td>${kind}</td><td>${escapeHtml(description ?? ownedBy)}</td></tr>`,
   );
   return `<h2>Models</h2><table><tbody>${rows.join("")}</tbody></table>\n`;
 };

@@ -11,14 +11,17 @@ import type { Fields } from "../request/http-types.ts";
 const bearer = /^bearer +/i;
 
 /** Who said the very same on the same connection before. Hashing a key takes longer than all else that is done here. */
-const recognised = new WeakMap<Fields, { readonly snapshot: Snapshot; readonly caller: Caller }>();
+const authenticatedHeaders = new WeakMap<
+  Fields,
+  { readonly snapshot: Snapshot; readonly caller: Caller }
+>();
 
 /** `now`: Unix milliseconds. */
 export function authenticate(headers: Fields, snapshot: Snapshot, now: number): Caller {
-  const before = recognised.get(headers);
-  if (before?.snapshot === snapshot && !isOver(before.caller, now)) return before.caller;
-  const caller = recognise(headers, snapshot, now);
-  recognised.set(headers, { snapshot, caller });
+  const before = authenticatedHeaders.get(headers);
+  if (before?.snapshot === snapshot && !isExpired(before.caller, now)) return before.caller;
+  const caller = findKey(headers, snapshot, now);
+  authenticatedHeaders.set(headers, { snapshot, caller });
   return caller;
 }
 
@@ -31,7 +34,7 @@ export function validKeyId(headers: Fields, snapshot: Snapshot, now: number): st
   }
 }
 
-const isOver = ({ expiresAt }: Key, now: number): boolean =>
+const isExpired = ({ expiresAt }: Key, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now;
 
 /**
@@ -43,7 +46,7 @@ function bearerKey(authorization: string): string | undefined {
   return scheme === undefined ? undefined : authorization.slice(scheme.length).trim();
 }
 
-function recognise(headers: Fields, snapshot: Snapshot, now: number): Caller {
+function findKey(headers: Fields, snapshot: Snapshot, now: number): Caller {
   const authorization = headers.get("authorization");
   const presented = (authorization && bearerKey(authorization)) || headers.get("api-key")?.trim();
   if (!presented) {
@@ -61,13 +64,13 @@ function recognise(headers: Fields, snapshot: Snapshot, now: number): Caller {
   const hash = keyHash(presented);
   const key = snapshot.keys.get(hash);
   // The look-up reveals nothing about a key, only about its hash; the comparison that decides takes constant time.
-  if (!key || !isSame(key.hash, hash)) {
+  if (!key || !isEqualInConstantTime(key.hash, hash)) {
     throw new GatewayError(
       "invalid_api_key",
       `Incorrect API key provided: ${masked(presented)}. Ask the operator of this gateway for a key.`,
     );
   }
-  if (isOver(key, now)) {
+  if (isExpired(key, now)) {
     throw new GatewayError(
       "invalid_api_key",
       `The API key ${masked(presented)} has expired. Ask the operator of this gateway for a new one.`,
@@ -79,7 +82,7 @@ function recognise(headers: Fields, snapshot: Snapshot, now: number): Caller {
 /** Places to compare in, made once: hashes are all of one length. */
 const [one, other] = [Buffer.alloc(64), Buffer.alloc(64)];
 
-function isSame(a: string, b: string): boolean {
+function isEqualInConstantTime(a: string, b: string): boolean {
   const whole = one.write(a, "latin1") === b.length && other.write(b, "latin1") === a.length;
   return timingSafeEqual(one, other) && whole;
 }

@@ -5,7 +5,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import type { Caller, Route } from "../request/caller.ts";
 
-export function resolve(
+export function resolveModel(
   id: string,
   kind: Model["kind"],
   caller: Caller,
@@ -13,7 +13,7 @@ export function resolve(
 ): Route {
   const model = snapshot.models.get(id);
   // One response for both: a key cannot find out which models there are for other keys.
-  if (!model || !mayUse(caller, model)) throw unknownModel(id);
+  if (!model || !mayUse(caller, model)) throw modelNotFound(id);
   if (model.kind !== kind) {
     throw kind === "embedding"
       ? new GatewayError(
@@ -32,7 +32,7 @@ export function resolve(
 export const mayUse = (caller: Caller, model: Model): boolean =>
   caller.models.some((glob) => matchesGlob(glob, model.id));
 
-export const unknownModel = (id: string): GatewayError =>
+export const modelNotFound = (id: string): GatewayError =>
   new GatewayError(
     "model_not_found",
     `The model \`${id.slice(0, 200)}\` does not exist or you do not have access to it.`,

@@ -2,9 +2,9 @@
 import type { Webhook } from "../config/snapshot.ts";
 import type { AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import type { StoredEvent } from "../storage/events.ts";
-import { sign } from "./sign-webhook.ts";
+import { signWebhook } from "./sign-webhook.ts";
 
-export interface PostAnswer {
+export interface PostResponse {
   readonly status: number;
   readonly retryAfterMs?: number;
 }
@@ -17,9 +17,9 @@ export type Post = (
     readonly body: string;
   },
   signal: AbortSignalLike,
-) => Promise<PostAnswer>;
+) => Promise<PostResponse>;
 
-export interface Attempted {
+export interface AttemptResult {
   readonly delivered: boolean;
   /** Null where nothing was answered. */
   readonly status: number | null;
@@ -48,14 +48,14 @@ export async function attemptDelivery(
   event: StoredEvent,
   cancel: AbortSource,
   { post, now, timeoutMs }: AttemptOptions,
-): Promise<Attempted> {
+): Promise<AttemptResult> {
   const body = JSON.stringify(payloadOf(event));
   const timestamp = Math.floor(now() / 1000);
   const headers = {
     "content-type": "application/json",
     "webhook-id": event.id,
     "webhook-timestamp": String(timestamp),
-    "webhook-signature": sign({ id: event.id, timestamp, body }, webhook.secret),
+    "webhook-signature": signWebhook({ id: event.id, timestamp, body }, webhook.secret),
   };
   const late = new Error(`it did not answer within ${timeoutMs / 1000} seconds`);
   const timer = setTimeout(() => cancel.abort(late), timeoutMs);

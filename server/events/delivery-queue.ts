@@ -6,23 +6,23 @@ import type { Webhook } from "../config/snapshot.ts";
 import { AbortSource } from "../lib/abort-signal.ts";
 import type { ClaimedDelivery, Deliveries, DeliveryOutcome } from "../storage/deliveries.ts";
 import type { StoredEvent } from "../storage/events.ts";
-import { type Attempted, type AttemptOptions, attemptDelivery } from "./attempt-delivery.ts";
+import { type AttemptOptions, type AttemptResult, attemptDelivery } from "./attempt-delivery.ts";
 
-export interface DeliverOptions extends Omit<AttemptOptions, "timeoutMs"> {
+export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
   readonly queue: Pick<Deliveries, "claim" | "settle" | "release" | "giveUp" | "nextDue">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   readonly random: () => number;
-  readonly report: (told: DeliveryTold) => void;
+  readonly report: (told: DeliveryReport) => void;
   readonly timeoutMs?: number;
   /** Before each attempt after the first. After the last of them it is given up. */
   readonly delaysMs?: readonly number[];
   /** Runs something a while later, unless it is taken back. */
-  readonly later?: Later;
+  readonly schedule?: Schedule;
 }
 
-export type Later = (run: () => void, ms: number) => () => void;
+export type Schedule = (run: () => void, ms: number) => () => void;
 
-export interface DeliveryTold {
+export interface DeliveryReport {
   /** It begins to fail, one event was given up, it wants no more, or the queue itself cannot be used. */
   readonly what: "failing" | "given-up" | "gone" | "stuck";
   readonly webhook?: Webhook;
@@ -30,11 +30,11 @@ export interface DeliveryTold {
   readonly problem: string;
 }
 
-export interface Deliver {
+export interface DeliveryQueue {
   /** Something may be due. */
   wake(): void;
   /** Once, and whatever comes of it. */
-  attempt(webhook: Webhook, event: StoredEvent): Promise<Attempted>;
+  attempt(webhook: Webhook, event: StoredEvent): Promise<AttemptResult>;
   /** It said 410 and is left alone, until the configuration is loaded anew or a test of it goes well. */
   isGone(webhook: Webhook): boolean;
   /** Attempts in a row that failed, since the last that did not. */
@@ -43,30 +43,34 @@ export interface Deliver {
 }
 
 const [second, minute] = [1000, 60_000];
-const usualDelays = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
-const usualTimeout = 10 * second;
-const longest = 60 * minute;
+const defaultDelaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
+const defaultTimeoutMs = 10 * second;
+const maxDelayMs = 60 * minute;
 /** How much later than the delay says, at most, so that many that failed together do not come back together. */
-const spread = 0.2;
+const jitter = 0.2;
 /** When the queue's file cannot be used. */
-const stuckMs = 5 * second;
+const storageRetryMs = 5 * second;
 /** What is due later than this was written down by a clock that has been set back since. */
-const farthest = (at: number): number => at + longest * (1 + spread);
+const latestDue = (at: number): number => at + maxDelayMs * (1 + jitter);
 
-interface State {
+interface WebhookState {
   busy: boolean;
   gone: boolean;
   failures: number;
   /** It asked to be left alone until then. */
-  restUntil: number;
+  pausedUntil: number;
 }
 
-export function createDeliver(options: DeliverOptions): Deliver {
+export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueue {
   const { queue, webhooks, post, now, random, report } = options;
-  const { timeoutMs = usualTimeout, delaysMs = usualDelays, later = byTimer } = options;
+  const {
+    timeoutMs = defaultTimeoutMs,
+    delaysMs = defaultDelaysMs,
+    schedule: later = unrefTimer,
+  } = options;
   const times = { post, now, timeoutMs };
   // By object: what was found out of a webhook is forgotten when the configuration is loaded anew.
-  const states = new WeakMap<Webhook, State>();
+  const states = new WeakMap<Webhook, WebhookState>();
   const underWay = new Map<AbortSource, () => void>();
   /** Could not be written down. As long as that is so nothing is claimed, so nothing of it is sent again. */
   const unwritten: DeliveryOutcome[] = [];
@@ -74,10 +78,10 @@ export function createDeliver(options: DeliverOptions): Deliver {
   let closed = false;
   let stuckTold = false;
 
-  const stateOf = (webhook: Webhook): State => {
+  const stateOf = (webhook: Webhook): WebhookState => {
     const known = states.get(webhook);
     if (known) return known;
-    const fresh = { busy: false, gone: false, failures: 0, restUntil: 0 };
+    const fresh = { busy: false, gone: false, failures: 0, pausedUntil: 0 };
     states.set(webhook, fresh);
     return fresh;
   };
@@ -98,18 +102,18 @@ export function createDeliver(options: DeliverOptions): Deliver {
   };
 
   /** What follows from an attempt, for the queue and for the webhook. */
-  const judge = (webhook: Webhook, claimed: ClaimedDelivery, attempted: Attempted): void => {
+  const judge = (webhook: Webhook, claimed: ClaimedDelivery, attempted: AttemptResult): void => {
     const { seq, event, attempts } = claimed;
     const { delivered, status, problem, retryAfterMs = 0 } = attempted;
     const delay = delaysMs[attempts];
     const at = now();
-    const asked = Math.min(retryAfterMs, longest);
-    const due = at + Math.max((delay ?? 0) * (1 + spread * random()), asked);
+    const asked = Math.min(retryAfterMs, maxDelayMs);
+    const due = at + Math.max((delay ?? 0) * (1 + jitter * random()), asked);
     const state = delivered ? "delivered" : delay === undefined ? "given_up" : "waiting";
     unwritten.push({ seq, webhook: webhook.id, state, due, at, status, problem });
     if (delivered || problem === null) return;
     const known = stateOf(webhook);
-    if (status === 429 || status === 503) known.restUntil = at + asked;
+    if (status === 429 || status === 503) known.pausedUntil = at + asked;
     if (status === 410) known.gone = true;
     if (known.failures === 1) report({ what: "failing", webhook, event, problem });
     if (state === "given_up") report({ what: "given-up", webhook, event, problem });
@@ -124,17 +128,18 @@ export function createDeliver(options: DeliverOptions): Deliver {
   };
 
   /** Never for longer than it may ask for, whatever becomes of the clock. */
-  const restOf = ({ restUntil }: State): number => (restUntil > now() + longest ? 0 : restUntil);
+  const restOf = ({ pausedUntil: restUntil }: WebhookState): number =>
+    restUntil > now() + maxDelayMs ? 0 : restUntil;
   /** Not after a reload: another one has its place then. */
-  const isServed = (webhook: Webhook, state: State): boolean =>
+  const isServed = (webhook: Webhook, state: WebhookState): boolean =>
     !closed && !state.gone && restOf(state) <= now() && webhooks().get(webhook.id) === webhook;
 
-  const work = async (webhook: Webhook, state: State): Promise<void> => {
+  const work = async (webhook: Webhook, state: WebhookState): Promise<void> => {
     state.busy = true;
     try {
       while (isServed(webhook, state)) {
         const at = now();
-        const claimed = queue.claim(webhook.id, at, at + timeoutMs * 1.5, farthest(at));
+        const claimed = queue.claim(webhook.id, at, at + timeoutMs * 1.5, latestDue(at));
         stuckTold = false;
         if (!claimed) return;
         const leave = () => queue.release(webhook.id, claimed.seq, at);
@@ -155,7 +160,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
     if (state.busy || state.gone) return undefined;
     const due = queue.nextDue(webhook.id);
     if (due === undefined) return undefined;
-    return Math.max(due > farthest(now()) ? 0 : due, restOf(state));
+    return Math.max(due > latestDue(now()) ? 0 : due, restOf(state));
   };
 
   const look = (): void => {
@@ -173,7 +178,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
       stuck(error);
       return;
     }
-    if (soonest < Number.POSITIVE_INFINITY) lookIn(Math.min(soonest - now(), longest));
+    if (soonest < Number.POSITIVE_INFINITY) lookIn(Math.min(soonest - now(), maxDelayMs));
   };
 
   /** Told once, tried again each time. */
@@ -182,7 +187,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
     const problem = error instanceof Error ? error.message : String(error);
     if (!stuckTold) report({ what: "stuck", problem });
     stuckTold = true;
-    lookIn(stuckMs);
+    lookIn(storageRetryMs);
   };
 
   const lookIn = (ms: number): void => {
@@ -215,7 +220,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
 }
 
 /** Nobody is kept from stopping by what may be due tomorrow. */
-const byTimer: Later = (run, ms) => {
+const unrefTimer: Schedule = (run, ms) => {
   const timer = setTimeout(run, ms);
   timer.unref();
   return () => clearTimeout(timer);

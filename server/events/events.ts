@@ -6,9 +6,9 @@ import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";
 import type { EventStore, NewEvent, StoredEvent } from "../storage/events.ts";
-import type { Deliver } from "./delivery-queue.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
 
-export interface Told<T extends EventType> {
+export interface EmittedEvent<T extends EventType> {
   readonly type: T;
   readonly data: EventData[T];
   /** What happens once only, such as a threshold in one month: told a second time, it is not recorded. */
@@ -16,19 +16,19 @@ export interface Told<T extends EventType> {
 }
 
 /** What everyone else sees of it. */
-export type Emit = <T extends EventType>(told: Told<T>) => void;
+export type Emit = <T extends EventType>(told: EmittedEvent<T>) => void;
 
 export interface EventsOptions {
   readonly store: Pick<EventStore, "record">;
-  readonly deliver: Pick<Deliver, "wake" | "attempt" | "isGone">;
+  readonly deliver: Pick<DeliveryQueue, "wake" | "attempt" | "isGone">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly newId: () => string;
-  readonly report: (told: EventsTold) => void;
+  readonly report: (told: EventsReport) => void;
 }
 
-export interface EventsTold {
+export interface EventsReport {
   /** It cannot be written down, it was never, or one that waited for a webhook had to go for it. */
   readonly what: "unrecorded" | "lost" | "crowded";
   readonly type: string;
@@ -43,21 +43,21 @@ export interface Events {
   close(): void;
 }
 
-const maxHeld = 100;
-const againMs = 5000;
+const maxBuffered = 100;
+const retryMs = 5000;
 /** Of each text in an event, so that no event is larger than receivers like. */
-const maxText = 1000;
+const maxTextLength = 1000;
 const maxEntries = 20;
 
-interface Held {
+interface BufferedEvent {
   readonly event: NewEvent;
   /** Webhooks that have it already. */
-  readonly sent: Set<string>;
+  readonly deliveredTo: Set<string>;
 }
 
 export function createEvents(options: EventsOptions): Events {
   const { store, deliver, webhooks, now, newId, report } = options;
-  let held: Held[] = [];
+  let held: BufferedEvent[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 
@@ -67,7 +67,7 @@ export function createEvents(options: EventsOptions): Events {
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  const record = ({ event, sent }: Held): void => {
+  const record = ({ event, deliveredTo: sent }: BufferedEvent): void => {
     const to = wanting(event).filter(({ id }) => !sent.has(id));
     const { isNew, crowded } = store.record(
       event,
@@ -93,13 +93,13 @@ export function createEvents(options: EventsOptions): Events {
       writeHeld();
     } catch {
       // It was told when it began.
-      timer = setTimeout(again, againMs);
+      timer = setTimeout(again, retryMs);
       timer.unref();
     }
   };
 
   /** The file may be what the event is about: whoever waits for it hears of it all the same. */
-  const sendUnrecorded = async ({ event, sent }: Held): Promise<void> => {
+  const sendUnrecorded = async ({ event, deliveredTo: sent }: BufferedEvent): Promise<void> => {
     await Promise.all(
       wanting(event).map(async (webhook) => {
         const { delivered } = await deliver.attempt(webhook, event);
@@ -108,26 +108,26 @@ export function createEvents(options: EventsOptions): Events {
     );
   };
 
-  const hold = (entry: Held, error: unknown): void => {
+  const hold = (entry: BufferedEvent, error: unknown): void => {
     const problem = error instanceof Error ? error.message : String(error);
     const { type } = entry.event;
     if (held.length === 0) report({ what: "unrecorded", type, problem });
     const [oldest] = held;
-    if (held.length >= maxHeld && oldest) {
+    if (held.length >= maxBuffered && oldest) {
       report({ what: "lost", type: oldest.event.type, problem });
       held = held.slice(1);
     }
     held.push(entry);
-    timer ??= setTimeout(again, againMs);
+    timer ??= setTimeout(again, retryMs);
     timer.unref();
     void sendUnrecorded(entry);
   };
 
-  const make = <T extends EventType>({ type, data, once }: Told<T>): NewEvent => ({
+  const make = <T extends EventType>({ type, data, once }: EmittedEvent<T>): NewEvent => ({
     id: newId(),
     type,
     at: now(),
-    data: clipped(data) as Readonly<Record<string, unknown>>,
+    data: truncated(data) as Readonly<Record<string, unknown>>,
     ...(once !== undefined && { once }),
   });
 
@@ -135,7 +135,7 @@ export function createEvents(options: EventsOptions): Events {
     emit: (told) => {
       // Those who follow files stop a moment later than this.
       if (closed) return;
-      const entry: Held = { event: make(told), sent: new Set() };
+      const entry: BufferedEvent = { event: make(told), deliveredTo: new Set() };
       try {
         writeHeld();
         record(entry);
@@ -158,11 +158,13 @@ export function createEvents(options: EventsOptions): Events {
 }
 
 /** Long texts and lists are cut: an event tells that something happened, the log has the rest. */
-function clipped(value: unknown): unknown {
+function truncated(value: unknown): unknown {
   if (typeof value === "string") {
-    return value.length > maxText ? `${value.slice(0, maxText - 1)}…` : value;
+    return value.length > maxTextLength ? `${value.slice(0, maxTextLength - 1)}…` : value;
   }
-  if (Array.isArray(value)) return value.slice(0, maxEntries).map(clipped);
+  if (Array.isArray(value)) return value.slice(0, maxEntries).map(truncated);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, clipped(member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, truncated(member)]),
+  );
 }

@@ -1,7 +1,7 @@
 /** Keys are made and revoked by another process, the command line: what is new is found by comparing. */
 import type { EventStore } from "../storage/events.ts";
 import type { StoredKey } from "../storage/keys.ts";
-import type { Emit, Told } from "./events.ts";
+import type { Emit, EmittedEvent } from "./events.ts";
 
 export interface KeyEventsOptions {
   readonly store: Pick<EventStore, "mark" | "setMark">;
@@ -39,7 +39,7 @@ export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
   };
 }
 
-type KeyChange = Told<"key.created"> | Told<"key.revoked">;
+type KeyChange = EmittedEvent<"key.created"> | EmittedEvent<"key.revoked">;
 
 function changesOf(
   before: StoredKey | undefined,

@@ -5,33 +5,40 @@ import { matchesGlob } from "../lib/glob.ts";
 import type { Deliveries } from "../storage/deliveries.ts";
 import type { EventDelivery, EventStore, ListedEvent } from "../storage/events.ts";
 import { payloadOf } from "./attempt-delivery.ts";
-import type { Deliver } from "./delivery-queue.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
 import type { Events } from "./events.ts";
 
-export interface ShowOptions {
+export interface EventViewsOptions {
   readonly store: Pick<EventStore, "list">;
   readonly queue: Pick<Deliveries, "status">;
-  readonly deliver: Pick<Deliver, "attempt" | "isGone" | "failures">;
+  readonly deliver: Pick<DeliveryQueue, "attempt" | "isGone" | "failures">;
   readonly events: Pick<Events, "testEvent">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-export interface PageAsked {
+export interface EventPageQuery {
   readonly after?: string | undefined;
   /** A glob over types. */
   readonly type?: string | undefined;
   readonly limit: number;
 }
 
-export type Show = ReturnType<typeof createShow>;
+export type EventViews = ReturnType<typeof createEventViews>;
 
-export function createShow({ store, queue, deliver, events, webhooks, clock }: ShowOptions) {
+export function createEventViews({
+  store,
+  queue,
+  deliver,
+  events,
+  webhooks,
+  clock,
+}: EventViewsOptions) {
   return {
     /** Newest first. Undefined where `after` is not known. */
-    events: ({ after, type, limit }: PageAsked) => {
-      const types = type === undefined ? undefined : typesLike(type);
+    events: ({ after, type, limit }: EventPageQuery) => {
+      const types = type === undefined ? undefined : matchingTypes(type);
       // One more than was asked for tells whether there are more.
       const found = store.list({ after, types, limit: limit + 1 });
       if (!found) return undefined;
@@ -54,7 +61,6 @@ export function createShow({ store, queue, deliver, events, webhooks, clock }: S
       const event = events.testEvent(webhook);
       const began = clock();
       const { delivered, status, problem } = await deliver.attempt(webhook, event);
-      const ms = Math.round(clock() - began);
       return {
         object: "webhook.test",
         webhook: id,
@@ -62,14 +68,14 @@ export function createShow({ store, queue, deliver, events, webhooks, clock }: S
         delivered,
         status,
         problem,
-        ms,
+        duration_ms: Math.round(clock() - began),
       };
     },
   };
 }
 
 /** Of those that there are. */
-export const typesLike = (glob: string): string[] =>
+export const matchingTypes = (glob: string): string[] =>
   Object.keys(eventTypes).filter((type) => matchesGlob(glob, type));
 
 const showEvent = (event: ListedEvent) => ({
@@ -99,7 +105,7 @@ const showDelivery = ({
 function showWebhook(
   webhook: Webhook,
   queue: Pick<Deliveries, "status">,
-  deliver: Pick<Deliver, "isGone" | "failures">,
+  deliver: Pick<DeliveryQueue, "isGone" | "failures">,
 ) {
   const { waiting, delivered, givenUp, last } = queue.status(webhook.id);
   return {

@@ -4,7 +4,7 @@
  */
 import { createHmac } from "node:crypto";
 
-export interface Signed {
+export interface SignedContent {
   readonly id: string;
   /** Unix seconds of this attempt, not of the event. */
   readonly timestamp: number;
@@ -15,7 +15,7 @@ export interface Signed {
 const prefix = "whsec_";
 
 /** `secret`: `whsec_` and the key in base64. */
-export function sign({ id, timestamp, body }: Signed, secret: string): string {
+export function signWebhook({ id, timestamp, body }: SignedContent, secret: string): string {
   const key = Buffer.from(secret.slice(prefix.length), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
 }

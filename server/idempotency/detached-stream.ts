@@ -2,26 +2,26 @@
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { BodyChunk } from "../request/http-types.ts";
 
-export interface Lasting {
-  readonly pieces: AsyncIterable<BodyChunk>;
+export interface DetachableStream {
+  readonly chunks: AsyncIterable<BodyChunk>;
   /** The reader has left before the end. */
-  readonly isLeft: () => boolean;
+  readonly isDetached: () => boolean;
 }
 
 /**
  * `onLeft`: told at once when the reader leaves. `onPiece`: told of every piece, read or not. `onOver`: told when the last
  * piece has come.
  */
-export function lasting(
+export function detachableStream(
   source: AsyncIterable<BodyChunk>,
   told: {
     /** Whether it goes on without a reader. */
-    readonly finishes: boolean;
-    onLeft(): void;
-    onPiece(piece: BodyChunk): void;
-    onOver(): Promise<void>;
+    readonly continueDetached: boolean;
+    onDetach(): void;
+    onChunk(piece: BodyChunk): void;
+    onEnd(): Promise<void>;
   },
-): Lasting {
+): DetachableStream {
   const iterator = source[Symbol.asyncIterator]();
   let left = false;
   let over = false;
@@ -31,13 +31,13 @@ export function lasting(
     let result: IteratorResult<BodyChunk> | undefined;
     try {
       result = await iterator.next();
-      if (!result.done) told.onPiece(result.value);
+      if (!result.done) told.onChunk(result.value);
       return result;
     } finally {
       // Also where it fails: others wait for the end.
       if ((result === undefined || result.done) && !over) {
         over = true;
-        await told.onOver();
+        await told.onEnd();
       }
     }
   };
@@ -51,24 +51,24 @@ export function lasting(
   const leave = async (): Promise<IteratorResult<BodyChunk>> => {
     if (!over && !left) {
       left = true;
-      if (!told.finishes) {
+      if (!told.continueDetached) {
         try {
           await iterator.return?.();
         } finally {
           // Also where it fails: others wait for the end.
           over = true;
-          await told.onOver();
+          await told.onEnd();
         }
         return { done: true, value: undefined };
       }
-      told.onLeft();
+      told.onDetach();
       // Whatever it fails with is in the account of the call already.
       ignoreRejection(toTheEnd());
     }
     return { done: true, value: undefined };
   };
   return {
-    pieces: { [Symbol.asyncIterator]: () => ({ next, return: leave }) },
-    isLeft: () => left,
+    chunks: { [Symbol.asyncIterator]: () => ({ next, return: leave }) },
+    isDetached: () => left,
   };
 }

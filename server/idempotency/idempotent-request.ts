@@ -10,71 +10,80 @@ import type { Operation } from "../request/operation.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
-import { lasting } from "./detached-stream.ts";
+import { detachableStream } from "./detached-stream.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import type { KeptAnswers } from "./idempotency-store.ts";
-import type { Going } from "./in-flight-request.ts";
+import type { IdempotencyStore } from "./idempotency-store.ts";
+import type { InFlightRequest } from "./in-flight-request.ts";
 
-export interface KeepingOptions {
-  readonly kept: KeptAnswers;
+export interface IdempotentRequestOptions {
+  readonly store: IdempotencyStore;
   readonly incoming: Incoming;
   readonly record: RequestRecord;
   readonly operation: Operation;
   readonly query: unknown;
   /** The call goes on when the caller leaves. */
-  readonly finishes: boolean;
+  readonly finishOnDisconnect: boolean;
   /** What may have been paid for may be ordered again. */
   readonly retryPaid: boolean;
 }
 
 /** Of a caller who never leaves. */
-export const { signal: never } = new AbortController();
+export const neverAborted: AbortSignal = new AbortController().signal;
 
 type Headers = Readonly<Record<string, string>>;
 
-export interface Replayed {
+export interface ReplayedResponse {
   readonly headers: Headers;
   readonly body: StreamedBody;
 }
 
-export class Keeping {
-  readonly #options: KeepingOptions;
-  #claim: Going | undefined;
+export class IdempotentRequest {
+  readonly #options: IdempotentRequestOptions;
+  #claim: InFlightRequest | undefined;
   #abandoned: Promise<void> | undefined;
   /** Of a stream: its end is there, and pictures before it. */
   #isAnswer = false;
   /** Of a stream: how it ended otherwise. */
   #failure: GatewayError | undefined;
 
-  constructor(options: KeepingOptions) {
+  constructor(options: IdempotentRequestOptions) {
     this.#options = options;
   }
 
-  get finishes(): boolean {
-    return this.#options.finishes;
+  get finishesOnDisconnect(): boolean {
+    return this.#options.finishOnDisconnect;
   }
 
-  get isLeft(): boolean {
+  get isDetached(): boolean {
     return this.#abandoned !== undefined;
   }
 
   /** Of an answer that will be given again: it has a key, or its caller is gone. */
-  again(signal: AbortSignalLike, temp: RequestTemp): ReplayContext | undefined {
+  replayContext(signal: AbortSignalLike, temp: RequestTemp): ReplayContext | undefined {
     const { target } = this.#options.record.routing;
-    return target && (this.#claim?.isWanted || this.isLeft) ? { target, signal, temp } : undefined;
+    return target && (this.#claim?.hasIdempotencyKey || this.isDetached)
+      ? { target, signal, temp }
+      : undefined;
   }
 
   /** The answer, where the call was made before. */
-  async claim(): Promise<Replayed | undefined> {
-    const { kept, incoming, record, operation, query, finishes } = this.#options;
+  async claim(): Promise<ReplayedResponse | undefined> {
+    const {
+      store: kept,
+      incoming,
+      record,
+      operation,
+      query,
+      finishOnDisconnect: finishes,
+    } = this.#options;
     const { headers, signal, requestId } = incoming;
-    const idempotencyKey = readKey(headers.get("idempotency-key"));
+    const idempotencyKey = readIdempotencyKey(headers.get("idempotency-key"));
     const clientId = headers.get("x-client-request-id");
     const claimed = await kept.claim({
       owner: record.caller?.id ?? "",
       requestId,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
-      ...(clientId && { clientId }),
+      ...(clientId && { clientRequestId: clientId }),
       fingerprint: () => fingerprintOf(operation, query as GenerationQuery),
       signal,
     });
@@ -97,43 +106,48 @@ export class Keeping {
 
   /** An answer that is made is on its way: what becomes of it, whoever sends it knows. */
   readonly #onLeft = (): void => {
-    if (!this.#claim?.isOver) void this.#abandon();
+    if (!this.#claim?.isSettled) void this.#abandon();
   };
 
   /** Kept where it will be asked for again. True where the caller is gone, so that it need not be sent. */
-  async keepWhole(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<boolean> {
-    const left = this.finishes && this.#options.incoming.signal.aborted;
+  async storeResponse(
+    body: string | Uint8Array | StreamedJson,
+    headers: Headers,
+  ): Promise<boolean> {
+    const left = this.finishesOnDisconnect && this.#options.incoming.signal.aborted;
     if (left) await this.#abandon();
-    if (left || this.#claim?.isWanted) await this.#keep(body, headers);
-    else this.#claim?.end();
+    if (left || this.#claim?.hasIdempotencyKey) await this.#keep(body, headers);
+    else this.#claim?.settle();
     return left;
   }
 
   /** The caller left while it was sent. */
-  async keepUndelivered(body: StreamedJson, headers: Headers): Promise<void> {
-    if (!this.finishes || this.#claim?.isWanted) return;
+  async storeUndelivered(body: StreamedJson, headers: Headers): Promise<void> {
+    if (!this.finishesOnDisconnect || this.#claim?.hasIdempotencyKey) return;
     await this.#abandon();
     await this.#keep(body, headers);
   }
 
   /** Everything that leaves, written down as it leaves, and worked on to its end when the caller is gone. */
-  stream(body: AsyncIterable<BodyChunk>, headers: Headers): AsyncIterable<BodyChunk> {
+  recordStream(body: AsyncIterable<BodyChunk>, headers: Headers): AsyncIterable<BodyChunk> {
     const claim = this.#claim;
     const { incoming } = this.#options;
-    if (!claim || (!this.finishes && !claim.isWanted)) return body;
-    const { pieces } = lasting(body, {
-      finishes: this.finishes,
-      onLeft: () => void this.#abandon(),
-      onPiece: (piece) => claim.append(piece),
-      onOver: async () => {
+    if (!claim || (!this.finishesOnDisconnect && !claim.hasIdempotencyKey)) return body;
+    const { chunks: pieces } = detachableStream(body, {
+      continueDetached: this.finishesOnDisconnect,
+      onDetach: () => void this.#abandon(),
+      onChunk: (piece) => claim.append(piece),
+      onEnd: async () => {
         await this.#abandoned;
-        if (this.#isAnswer && (claim.isWanted || this.isLeft)) await claim.keep(headers);
+        if (this.#isAnswer && (claim.hasIdempotencyKey || this.isDetached))
+          await claim.store(headers);
         else await claim.release(this.#forOthers(this.#failure));
       },
     });
     const iterator = pieces[Symbol.asyncIterator]();
     // Not every way of leaving ends the reading of a body.
-    if (this.finishes) incoming.signal.addEventListener("abort", () => void iterator.return?.());
+    if (this.finishesOnDisconnect)
+      incoming.signal.addEventListener("abort", () => void iterator.return?.());
     return { [Symbol.asyncIterator]: () => iterator };
   }
 
@@ -141,12 +155,12 @@ export class Keeping {
    * Before the files of the call are cleared away. Pictures that came before a failure are paid for: with the failure at
    * its end the stream is an answer, unless it was cut off because nobody reads it.
    */
-  async streamEnds(failure: GatewayError | undefined, pictures = 0): Promise<void> {
+  async onStreamEnd(failure: GatewayError | undefined, pictures = 0): Promise<void> {
     this.#isAnswer = failure === undefined || (pictures > 0 && failure.kind !== "client_closed");
     this.#failure = failure;
     await this.#abandoned;
     // The last piece is yet to leave, and with it the caller may.
-    if (this.finishes && this.#isAnswer) await this.#claim?.look();
+    if (this.finishesOnDisconnect && this.#isAnswer) await this.#claim?.computeFingerprint();
   }
 
   async release(failure: GatewayError): Promise<void> {
@@ -166,18 +180,18 @@ export class Keeping {
   }
 
   #abandon(): Promise<void> {
-    this.#abandoned ??= this.#claim?.abandon() ?? Promise.resolve();
+    this.#abandoned ??= this.#claim?.detach() ?? Promise.resolve();
     return this.#abandoned;
   }
 
   async #keep(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<void> {
     await this.#claim?.appendAll(body);
-    await this.#claim?.keep(headers);
+    await this.#claim?.store(headers);
     this.#options.record.addStep("answer kept");
   }
 }
 
-function readKey(key: string | null): string | undefined {
+function readIdempotencyKey(key: string | null): string | undefined {
   if (key === null) return undefined;
   if (/^[\x20-\x7e]{1,255}$/.test(key) && key.trim() !== "") return key;
   throw new GatewayError(

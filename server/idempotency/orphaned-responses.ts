@@ -3,14 +3,14 @@
  * each of them once. In memory only; by the id of its call an answer is found after a restart too.
  */
 
-interface Lost {
+interface Orphan {
   readonly owner: string;
   readonly question: string;
 }
 
-export class LostAnswers {
+export class OrphanedResponses {
   /** By the name of the call, oldest first. */
-  readonly #lost = new Map<string, Lost>();
+  readonly #lost = new Map<string, Orphan>();
   readonly #byQuestion = new Map<string, Set<string>>();
   /** Only for callers who have lost one is it worth to look. */
   readonly #owners = new Map<string, number>();
@@ -25,7 +25,7 @@ export class LostAnswers {
     return this.#owners.has(owner);
   }
 
-  add(call: string, { owner, question }: Lost): void {
+  add(call: string, { owner, question }: Orphan): void {
     if (this.#lost.has(call)) return;
     this.#lost.set(call, { owner, question });
     const calls = this.#byQuestion.get(question);

@@ -25,11 +25,11 @@ export interface LogOptions {
 }
 
 const rank = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const;
-const paint = { debug: "\x1b[2m", info: "", warn: "\x1b[33m", error: "\x1b[31m" } as const;
+const colors = { debug: "\x1b[2m", info: "", warn: "\x1b[33m", error: "\x1b[31m" } as const;
 
 /** Lines are held back this long, so that a busy gateway makes few writes. */
-const holdMs = 20;
-const holdBytes = 64 * 1024;
+const flushDelayMs = 20;
+const maxBufferedChars = 64 * 1024;
 
 export function createLog({ level, format, now, write }: LogOptions): Log {
   let held = "";
@@ -48,8 +48,8 @@ export function createLog({ level, format, now, write }: LogOptions): Log {
     if (!writes(at)) return;
     held += format === "json" ? asJson(now(), at, event, fields) : asText(now(), at, event, fields);
     // Trouble must be on the screen even if the process dies next.
-    if (rank[at] >= rank.warn || held.length > holdBytes) flush();
-    else timer ??= setTimeout(flush, holdMs);
+    if (rank[at] >= rank.warn || held.length > maxBufferedChars) flush();
+    else timer ??= setTimeout(flush, flushDelayMs);
   };
 
   return {
@@ -71,7 +71,7 @@ function asText(at: Date, level: Level, event: string, fields: Fields): string {
     .map(([name, value]) => `${name}=${printable(String(value))}`)
     .join(" ");
   const time = at.toTimeString().slice(0, 8);
-  const colour = paint[level];
+  const colour = colors[level];
   return `${colour}${time} ${event}${rest && " "}${rest}${colour && "\x1b[0m"}\n`;
 }
 

@@ -3,7 +3,7 @@ import type { ErrorKind } from "../../contract/errors.ts";
 import type { Fields } from "./log.ts";
 
 /** What a line is made from; the request record has all of it. */
-export interface Told {
+export interface RequestLogRecord {
   readonly requestId: string;
   readonly endpoint: string;
   readonly model?: string | undefined;
@@ -29,7 +29,7 @@ export interface Told {
 /** Its name is not told: what a caller sends as one may be a key or a prompt. */
 const unknown = "model_not_found" satisfies ErrorKind;
 
-export const requestLine = (told: Told): Fields => ({
+export const requestLine = (told: RequestLogRecord): Fields => ({
   status: told.outcome.status,
   endpoint: told.endpoint,
   model: told.model ?? (told.outcome.error === unknown ? "(unknown)" : undefined),

@@ -1,6 +1,6 @@
 /** A call for pictures: it costs money, so it may outlive its caller; and what it makes is large, so it may lie on disk. */
 
-import { Keeping, never } from "../idempotency/idempotent-request.ts";
+import { IdempotentRequest, neverAborted } from "../idempotency/idempotent-request.ts";
 import { keepAlive } from "../images/keep-alive.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
@@ -22,7 +22,7 @@ import { begun, settled, steady } from "./stream-response.ts";
 export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   #read: Read<Q> | undefined;
   /** What outlives the caller. */
-  #keeping: Keeping | undefined;
+  #keeping: IdempotentRequest | undefined;
 
   protected override take(read: Read<Q>): void {
     this.#read = read;
@@ -39,13 +39,13 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   async #order(query: Q, route: Route): Promise<Outgoing> {
     const { kept, onDisconnect, createTemp } = this.options;
     this.temp = createTemp(this.record.caller?.id ?? "");
-    const keeping = new Keeping({
-      kept,
+    const keeping = new IdempotentRequest({
+      store: kept,
       incoming: this.incoming,
       record: this.record,
       operation: this.endpoint.operation,
       query,
-      finishes: (route.onDisconnect ?? onDisconnect) === "finish",
+      finishOnDisconnect: (route.onDisconnect ?? onDisconnect) === "finish",
       retryPaid: route.retryPaid === true,
     });
     // Before the claim is made: from then on it is released with everything else.
@@ -62,7 +62,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   }
 
   protected override callerOf(incoming: Incoming): () => AbortSignal {
-    return this.#keeping?.finishes ? () => never : () => incoming.signal;
+    return this.#keeping?.finishesOnDisconnect ? () => neverAborted : () => incoming.signal;
   }
 
   protected override async handOver(answer: A, query: Q): Promise<Outgoing> {
@@ -76,7 +76,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     return {
       publicUrl: () => incoming.publicUrl,
       now: Math.floor(now() / 1000),
-      links: links(deadline && this.#keeping?.again(deadline.signal, this.temp)),
+      links: links(deadline && this.#keeping?.replayContext(deadline.signal, this.temp)),
       target: () => record.routing.target,
       onDropped: (name) => {
         record.parameters.dropped = [...new Set([...(record.parameters.dropped ?? []), name])];
@@ -91,7 +91,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     const headers = told(this.record, jsonHeaders());
     if (estimated) headers[usageHeader] = "estimated";
     const left = keeping
-      ? await keeping.keepWhole(isChunked(body) ? joinChunks(body) : body, { ...headers })
+      ? await keeping.storeResponse(isChunked(body) ? joinChunks(body) : body, { ...headers })
       : false;
     // Nobody takes the response, and a later request finds it in the idempotency store.
     if (left) throw clientClosedError();
@@ -101,7 +101,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
       const close = async (complete: boolean): Promise<void> => {
         if (closed) return;
         closed = true;
-        if (!complete) await this.#attempt(() => keeping?.keepUndelivered(body, { ...headers }));
+        if (!complete) await this.#attempt(() => keeping?.storeUndelivered(body, { ...headers }));
         await this.#clearFiles();
       };
       // A client that disconnects before the first byte never takes any, and so never closes the body.
@@ -116,17 +116,21 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     const chunks = await steady(written.chunks, this.options.streamTimes);
     const headers = told(this.record, { ...eventStream });
     const settle = async (sent: number, failure?: GatewayError): Promise<Settled> => {
-      const error = failure ?? (this.#keeping?.isLeft ? clientClosedError() : undefined);
+      const error = failure ?? (this.#keeping?.isDetached ? clientClosedError() : undefined);
       this.contain(() => {
         this.record.usage = written.usage();
       });
       this.record.outcome.bytesOut = sent;
-      await this.#attempt(() => this.#keeping?.streamEnds(failure, this.record.usage?.images));
+      await this.#attempt(() => this.#keeping?.onStreamEnd(failure, this.record.usage?.images));
       return this.settle(error?.definition.status ?? 200, error);
     };
     const clear = () => this.#clearFiles();
-    const body = begun(settled(chunks, { settle, clear }, this.deadline?.signal ?? never));
-    return { status: 200, headers, body: this.#keeping?.stream(body, { ...headers }) ?? body };
+    const body = begun(settled(chunks, { settle, clear }, this.deadline?.signal ?? neverAborted));
+    return {
+      status: 200,
+      headers,
+      body: this.#keeping?.recordStream(body, { ...headers }) ?? body,
+    };
   }
 
   /** Clients try again by themselves, and a picture that may have been paid for is not ordered again unasked. */

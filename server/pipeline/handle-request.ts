@@ -5,7 +5,7 @@
 
 import { authenticate } from "../auth/authenticate.ts";
 import { defaultModel } from "../auth/default-model.ts";
-import { resolve } from "../auth/resolve-model.ts";
+import { resolveModel } from "../auth/resolve-model.ts";
 import type { Settled } from "../ledger/ledger.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
@@ -79,7 +79,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
       // Not as it came: what is no model of ours may be anything, a key or a prompt among it.
       record.model = snapshot.models.get(query.model)?.id;
       this.take(read);
-      const route = resolve(query.model, endpoint.kind, caller, snapshot);
+      const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
       this.route = route;
       return this.#limited(await this.proceed(query, route));
     } catch (thrown) {

@@ -2,7 +2,7 @@
 
 import type { RequestCharging } from "../budgets/charge-request.ts";
 import type { Snapshot } from "../config/snapshot.ts";
-import type { KeptAnswers } from "../idempotency/idempotency-store.ts";
+import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import type { LinkStoreFor } from "../images/image-links.ts";
 import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
@@ -17,7 +17,7 @@ export interface ServeOptions {
   readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
   readonly links: LinkStoreFor;
   /** Answers to paid calls, for those who ask again. */
-  readonly kept: KeptAnswers;
+  readonly kept: IdempotencyStore;
   /** What an image call whose caller leaves is worth, where its model does not say. */
   readonly onDisconnect: "finish" | "cancel";
   /** Silence after which a whole image answer begins with spaces. 0: never. */

@@ -1,12 +1,12 @@
 /** Puts together what events need: their file, the queue to webhooks, the admin API, and those who tell of them. */
 
-import { createAdmin } from "../admin/admin-api.ts";
+import { createAdminHandlers } from "../admin/admin-api.ts";
 import type { Snapshot, Webhook } from "../config/snapshot.ts";
-import { createDeliver, type DeliveryTold } from "../events/delivery-queue.ts";
-import { createEvents, type Emit, type EventsTold } from "../events/events.ts";
+import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
+import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
 import { createExpiringKeys } from "../events/expiring-keys.ts";
 import { createKeyEvents } from "../events/key-events.ts";
-import { createShow } from "../events/show-events.ts";
+import { createEventViews } from "../events/show-events.ts";
 import { type AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
@@ -39,7 +39,7 @@ export interface EventPath {
   readonly emit: Emit;
   /** The keys of the store, whenever they may be others. */
   keys(list: readonly StoredKey[]): void;
-  readonly handlers: ReturnType<typeof createAdmin>;
+  readonly handlers: ReturnType<typeof createAdminHandlers>;
   close(): void;
 }
 
@@ -52,7 +52,7 @@ export function createEventPath(options: EventPathOptions): EventPath {
   const store = new EventStore(db);
   const queue = new Deliveries(db);
   const webhooks = () => snapshot().webhooks ?? none;
-  const deliver = createDeliver({
+  const deliver = createDeliveryQueue({
     queue,
     webhooks,
     post: (request, signal) => post({ ...request, version }, signal),
@@ -62,9 +62,9 @@ export function createEventPath(options: EventPathOptions): EventPath {
     ...(webhookDelaysMs && { delaysMs: webhookDelaysMs }),
   });
   const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
-  const report = (told: EventsTold) => tellEvents(log, told);
+  const report = (told: EventsReport) => tellEvents(log, told);
   const events = createEvents({ store, deliver, webhooks, now, newId, report });
-  const show = createShow({ store, queue, deliver, events, webhooks, clock });
+  const show = createEventViews({ store, queue, deliver, events, webhooks, clock });
   const unnoted = (reason: string) => log.error("event-not-recorded", { type: "key.*", reason });
 
   const lookAtKeys = createExpiringKeys({ snapshot, emit: events.emit, now });
@@ -89,7 +89,11 @@ export function createEventPath(options: EventPathOptions): EventPath {
   return {
     emit: events.emit,
     keys: createKeyEvents({ store, emit: events.emit, report: unnoted }),
-    handlers: createAdmin({ key: settings.VEXEL_ADMIN_KEY, show, targets: options.targets }),
+    handlers: createAdminHandlers({
+      key: settings.VEXEL_ADMIN_KEY,
+      views: show,
+      targets: options.targets,
+    }),
     close: () => {
       clearInterval(pruning);
       events.close();
@@ -129,12 +133,12 @@ function retryAfterOf({ headers }: UpstreamResponse): number | undefined {
   return /^\d{1,7}$/.test(said) ? Number(said) * 1000 : undefined;
 }
 
-function tellEvents(log: Log, { what, type, webhook, problem }: EventsTold): void {
+function tellEvents(log: Log, { what, type, webhook, problem }: EventsReport): void {
   if (what === "crowded") log.error("webhook-abandoned", { webhook, reason: problem });
   else log.error("event-not-recorded", { type, reason: problem, lost: what === "lost" });
 }
 
-function tellDelivery(log: Log, { what, webhook, event, problem }: DeliveryTold): void {
+function tellDelivery(log: Log, { what, webhook, event, problem }: DeliveryReport): void {
   // Its address may hold a token, in the path as well: the host is enough to find it.
   const host = webhook && new URL(webhook.url).host;
   const fields = {

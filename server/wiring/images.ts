@@ -1,6 +1,6 @@
 /** Puts together what pictures need besides adapters: the darkroom, guarded downloads, the plan, and what is kept of paid calls. */
 import { join } from "node:path";
-import { KeptAnswers } from "../idempotency/idempotency-store.ts";
+import { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { type ImageTools, keyOf } from "../images/generate.ts";
 import type { LinkTools } from "../images/image-links.ts";
 import { inspectOnce } from "../images/inspect-once.ts";
@@ -36,7 +36,7 @@ export interface ImagePathOptions {
 }
 
 export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
-  readonly kept: KeptAnswers;
+  readonly kept: IdempotencyStore;
   /** What lies behind an upstream's link, where that is better had than left where it is. */
   readonly downloadLink: LinkTools["download"];
   close(): Promise<void>;
@@ -55,7 +55,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   const sweeping = setInterval(() => void answers.sweep(), 60_000);
   sweeping.unref();
   void answers.sweep();
-  const kept = new KeptAnswers(answers, (error) =>
+  const kept = new IdempotencyStore(answers, (error) =>
     log.warn("response-not-stored", {
       reason: error instanceof StoreFull ? `no room: ${error.message}` : String(error),
     }),

@@ -1,7 +1,7 @@
 /** Webhooks: signed after Standard Webhooks, in order, tried again, and told truly. */
 import { afterEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { sign } from "../../server/events/sign-webhook.ts";
+import { signWebhook } from "../../server/events/sign-webhook.ts";
 import {
   type Answer,
   asOperator,
@@ -68,7 +68,7 @@ describe("a webhook", () => {
       timestamp: 1614265330,
       body: '{"test": 2432232314}',
     };
-    expect(sign(signed, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")).toBe(
+    expect(signWebhook(signed, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")).toBe(
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     );
   });

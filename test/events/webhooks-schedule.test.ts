@@ -1,6 +1,6 @@
 /** When webhooks are tried again, with a clock that is turned by hand: the delays, the bounds, and a clock that jumps. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { sign } from "../../server/events/sign-webhook.ts";
+import { signWebhook } from "../../server/events/sign-webhook.ts";
 import { Deliveries } from "../../server/storage/deliveries.ts";
 import { secret } from "./webhooks-fixture.ts";
 import { arrange, closeWorlds, hour, minute, second } from "./webhooks-world.ts";
@@ -143,7 +143,7 @@ test("a new secret counts from the next attempt on, also for what was waiting", 
   };
   const signedWith = ({ id, signature }: { id: string; signature: string }): string[] =>
     [secret, world.webhooks.get(world.hook.id)!.secret].filter(
-      (each) => sign({ id, timestamp, body: bodyOf(id) }, each) === signature,
+      (each) => signWebhook({ id, timestamp, body: bodyOf(id) }, each) === signature,
     );
   const [first, ...others] = world.attempts.map((attempt) => signedWith(attempt)[0]);
   expect(first).toBe(secret);

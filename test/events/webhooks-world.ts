@@ -1,8 +1,8 @@
 /** Events and webhooks in a world of their own: a clock turned by hand, a receiver that is a function, a disk that breaks. */
 import type { Database } from "bun:sqlite";
 import type { Webhook } from "../../server/config/snapshot.ts";
-import { createDeliver, type DeliveryTold } from "../../server/events/delivery-queue.ts";
-import { createEvents, type EventsTold } from "../../server/events/events.ts";
+import { createDeliveryQueue, type DeliveryReport } from "../../server/events/delivery-queue.ts";
+import { createEvents, type EventsReport } from "../../server/events/events.ts";
 import { Deliveries } from "../../server/storage/deliveries.ts";
 import { openEventFile } from "../../server/storage/event-file.ts";
 import { EventStore } from "../../server/storage/events.ts";
@@ -41,7 +41,7 @@ export function arrange(world: World) {
   let at = Date.UTC(2026, 0, 1);
   let timers: { due: number; readonly run: () => void }[] = [];
   const attempts: { at: number; id: string; signature: string }[] = [];
-  const told: (DeliveryTold | EventsTold)[] = [];
+  const told: (DeliveryReport | EventsReport)[] = [];
   const webhooks = new Map([[hook.id, hook]]);
   const guarded = <T extends object>(store: T): T =>
     new Proxy(store, {
@@ -51,13 +51,13 @@ export function arrange(world: World) {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-  const deliver = createDeliver({
+  const deliver = createDeliveryQueue({
     queue: guarded(new Deliveries(db)),
     webhooks: () => webhooks,
     now: () => at,
     random: world.random ?? (() => 0),
     report: (each) => told.push(each),
-    later: (run, ms) => {
+    schedule: (run, ms) => {
       const timer = { due: at + ms, run };
       timers.push(timer);
       return () => {

@@ -1,8 +1,12 @@
 /** What is kept of a call, and who waits for it, at the moments at which something else happens as well. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type Ask, type Claim, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
-import { Keeping } from "../../server/idempotency/idempotent-request.ts";
+import {
+  type Claim,
+  type ClaimOptions,
+  IdempotencyStore,
+} from "../../server/idempotency/idempotency-store.ts";
+import { IdempotentRequest } from "../../server/idempotency/idempotent-request.ts";
 import type { Incoming } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
@@ -23,18 +27,18 @@ const unexpected = (error: unknown): void => {
   throw error;
 };
 const { signal } = new AbortController();
-const askOf = (idempotencyKey: string): Ask => ({
+const askOf = (idempotencyKey: string): ClaimOptions => ({
   owner: "someone",
   requestId: `req_${idempotencyKey}`,
   idempotencyKey,
   fingerprint: async () => "the same",
   signal,
 });
-const unnamed = (name: string, fingerprint: Ask["fingerprint"]): Ask => {
+const unnamed = (name: string, fingerprint: ClaimOptions["fingerprint"]): ClaimOptions => {
   const { idempotencyKey: _, ...ask } = askOf(name);
   return { ...ask, fingerprint };
 };
-async function begun(kept: KeptAnswers, ask: Ask) {
+async function begun(kept: IdempotencyStore, ask: ClaimOptions) {
   const claimed = await kept.claim(ask);
   if (claimed.kind !== "go") throw new Error("nobody asked before");
   return claimed.claim;
@@ -42,7 +46,7 @@ async function begun(kept: KeptAnswers, ask: Ask) {
 
 describe("those who wait", () => {
   test("for a call that cost nothing try anew one at a time, and have the answer of the one that is served", async () => {
-    const kept = new KeptAnswers(shelf(), unexpected);
+    const kept = new IdempotencyStore(shelf(), unexpected);
     const first = await begun(kept, askOf("twins"));
     const claims: Claim[] = [];
     const waiting = Array.from({ length: 4 }, (_, at) =>
@@ -57,19 +61,19 @@ describe("those who wait", () => {
     const [second] = claims;
     if (second?.kind !== "go") throw new Error("one of them makes the call");
     second.claim.append("{}");
-    await second.claim.keep({});
+    await second.claim.store({});
     await Promise.all(waiting);
     expect(claims.map(({ kind }) => kind)).toEqual(["go", "replay", "replay", "replay"]);
   });
 
   test("for an answer that there was no room for are told so, and do not pay for it again", async () => {
     const reports: unknown[] = [];
-    const kept = new KeptAnswers(shelf(100), (error) => reports.push(error));
+    const kept = new IdempotencyStore(shelf(100), (error) => reports.push(error));
     const first = await begun(kept, askOf("large"));
     const waiting = [1, 2, 3].map(() => kept.claim(askOf("large")));
     await Bun.sleep(20);
     first.append("x".repeat(200));
-    await first.keep({});
+    await first.store({});
     for (const claim of await Promise.all(waiting)) {
       expect(claim).toMatchObject({ kind: "failed", error: { kind: "storage_unavailable" } });
     }
@@ -78,37 +82,37 @@ describe("those who wait", () => {
   });
 
   test("and leave at the moment at which the call ends do not hold up their id for ever", async () => {
-    const kept = new KeptAnswers(shelf(), unexpected);
+    const kept = new IdempotencyStore(shelf(), unexpected);
     const first = await begun(kept, askOf("ends"));
     const leaver = new AbortController();
     const ask = { ...askOf("ends"), requestId: "req_leaver", signal: leaver.signal };
     const waiting = kept.claim(ask).catch(() => "left");
     await Bun.sleep(20);
     leaver.abort();
-    first.end();
+    first.settle();
     expect(await waiting).toBe("left");
-    expect(await kept.byId("someone", "req_leaver")).toBeUndefined();
+    expect(await kept.findById("someone", "req_leaver")).toBeUndefined();
   });
 });
 
 describe("a caller who leaves", () => {
   test("while the call fails holds up nobody who asks the same", async () => {
-    const kept = new KeptAnswers(shelf(), unexpected);
+    const kept = new IdempotencyStore(shelf(), unexpected);
     const reading = Promise.withResolvers<string>();
     const claim = await begun(
       kept,
       unnamed("fails", () => reading.promise),
     );
-    const leaving = claim.abandon();
+    const leaving = claim.detach();
     await claim.release();
     reading.resolve("the same");
     await leaving;
-    expect(await kept.byId("someone", "req_fails")).toBeUndefined();
+    expect(await kept.findById("someone", "req_fails")).toBeUndefined();
     expect((await kept.claim(unnamed("again", async () => "the same"))).kind).toBe("go");
   });
 
   test("with the last piece of a stream finds it all, although uploads are cleared away by then", async () => {
-    const kept = new KeptAnswers(shelf(), unexpected);
+    const kept = new IdempotencyStore(shelf(), unexpected);
     let areGone = false;
     const file = {
       field: "image",
@@ -120,28 +124,32 @@ describe("a caller who leaves", () => {
     };
     const requestId = "req_last";
     const incoming = { requestId, headers: new Headers(), signal } as unknown as Incoming;
-    const keeping = new Keeping({
-      kept,
+    const keeping = new IdempotentRequest({
+      store: kept,
       incoming,
       record: new RequestRecord(requestId, "edits", 0),
       operation: "edits",
       query: { model: "m", prompt: "p", images: [{ kind: "file", file }], files: [] },
-      finishes: true,
+      finishOnDisconnect: true,
       retryPaid: false,
     });
     await keeping.claim();
     async function* body(): AsyncGenerator<string> {
       yield "first ";
-      await keeping.streamEnds(undefined, 1);
+      await keeping.onStreamEnd(undefined, 1);
       areGone = true;
       yield "last";
     }
-    const pieces = keeping.stream(body(), {})[Symbol.asyncIterator]();
+    const pieces = keeping.recordStream(body(), {})[Symbol.asyncIterator]();
     await pieces.next();
     await pieces.next();
     await pieces.return?.();
-    let found = await kept.byId("", requestId);
-    for (; found === undefined || found === "under way"; found = await kept.byId("", requestId)) {
+    let found = await kept.findById("", requestId);
+    for (
+      ;
+      found === undefined || found === "under way";
+      found = await kept.findById("", requestId)
+    ) {
       await Bun.sleep(5);
     }
     expect(Buffer.concat(await Array.fromAsync(found.open())).toString()).toBe("first last");
@@ -149,51 +157,51 @@ describe("a caller who leaves", () => {
 
   test("and whose upload cannot be read again loses the keeping of the answer, and nothing else", async () => {
     const reports: unknown[] = [];
-    const kept = new KeptAnswers(shelf(), (error) => reports.push(error));
+    const kept = new IdempotencyStore(shelf(), (error) => reports.push(error));
     const gone = () => Promise.reject(new Error("the file is gone"));
     const claim = await begun(kept, unnamed("gone", gone));
-    await claim.abandon();
+    await claim.detach();
     claim.append("{}");
-    await claim.keep({});
-    expect(claim.isOver).toBe(true);
-    expect(await kept.byId("someone", "req_gone")).toBeUndefined();
+    await claim.store({});
+    expect(claim.isSettled).toBe(true);
+    expect(await kept.findById("someone", "req_gone")).toBeUndefined();
     expect(reports.length).toBeGreaterThan(0);
   });
 });
 
 describe("an answer", () => {
   test("with a key is known to be under way by its id", async () => {
-    const kept = new KeptAnswers(shelf(), unexpected);
+    const kept = new IdempotencyStore(shelf(), unexpected);
     const claim = await begun(kept, askOf("drawn"));
-    expect(await kept.byId("someone", "req_drawn")).toBe("under way");
+    expect(await kept.findById("someone", "req_drawn")).toBe("under way");
     claim.append("{}");
-    await claim.keep({});
-    expect(await kept.byId("someone", "req_drawn")).toMatchObject({ requestId: "req_drawn" });
+    await claim.store({});
+    expect(await kept.findById("someone", "req_drawn")).toMatchObject({ requestId: "req_drawn" });
   });
 
   test("is found by as much of a long id as counts", async () => {
-    const kept = new KeptAnswers(shelf(), unexpected);
+    const kept = new IdempotencyStore(shelf(), unexpected);
     const clientId = "i".repeat(600);
-    const claim = await begun(kept, { ...askOf("long"), clientId });
+    const claim = await begun(kept, { ...askOf("long"), clientRequestId: clientId });
     claim.append("{}");
-    await claim.keep({});
-    expect(await kept.byId("someone", clientId)).toMatchObject({ requestId: "req_long" });
-    expect(await kept.byId("someone", clientId.slice(0, 512))).toBeDefined();
-    expect(await kept.byId("someone", clientId.slice(0, 511))).toBeUndefined();
+    await claim.store({});
+    expect(await kept.findById("someone", clientId)).toMatchObject({ requestId: "req_long" });
+    expect(await kept.findById("someone", clientId.slice(0, 512))).toBeDefined();
+    expect(await kept.findById("someone", clientId.slice(0, 511))).toBeUndefined();
   });
 
   test("that was found at the last moment can still be read", async () => {
     let now = Date.now();
     const answers = shelf(10_000, () => now);
-    const kept = new KeptAnswers(answers, unexpected);
+    const kept = new IdempotencyStore(answers, unexpected);
     const claim = await begun(kept, askOf("late"));
     claim.append("{}");
-    await claim.keep({});
-    const found = await kept.byId("someone", "req_late");
+    await claim.store({});
+    const found = await kept.findById("someone", "req_late");
     if (found === undefined || found === "under way") throw new Error("it was kept");
     now += 61_000;
     await answers.sweep();
     expect(Buffer.concat(await Array.fromAsync(found.open())).toString()).toBe("{}");
-    expect(await kept.byId("someone", "req_late")).toBeUndefined();
+    expect(await kept.findById("someone", "req_late")).toBeUndefined();
   });
 });

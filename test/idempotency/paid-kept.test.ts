@@ -1,9 +1,9 @@
 /** Each answer that was paid for and did not arrive can be had, by the id of its own call and by asking again. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { lasting } from "../../server/idempotency/detached-stream.ts";
-import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
-import { LostAnswers } from "../../server/idempotency/orphaned-responses.ts";
+import { detachableStream } from "../../server/idempotency/detached-stream.ts";
+import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import { OrphanedResponses } from "../../server/idempotency/orphaned-responses.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
 import { arrange, until } from "../conformance/arrange.ts";
 import { roomyDisk, temporaryFolder, testKey } from "../harness.ts";
@@ -157,29 +157,29 @@ describe("on the shelf", () => {
 
   test("an answer that there was no room for is not kept in part", async () => {
     const reports: unknown[] = [];
-    const kept = new KeptAnswers(shelf(1000), (error) => reports.push(error));
+    const kept = new IdempotencyStore(shelf(1000), (error) => reports.push(error));
     const claimed = await kept.claim(askOf("a"));
     if (claimed.kind !== "go") throw new Error("nobody asked before");
     for (const length of [600, 600, 10]) claimed.claim.append("x".repeat(length));
-    await claimed.claim.keep({});
+    await claimed.claim.store({});
     expect(reports).toHaveLength(1);
     expect((await kept.claim(askOf("a"))).kind).toBe("go");
   });
 
   test("small answers cannot take more room than there is by their number", async () => {
     const reports: unknown[] = [];
-    const kept = new KeptAnswers(shelf(10_000), (error) => reports.push(error));
+    const kept = new IdempotencyStore(shelf(10_000), (error) => reports.push(error));
     for (let at = 0; at < 100; at++) {
       const claimed = await kept.claim(askOf(`small ${at}`));
       if (claimed.kind !== "go") throw new Error("nobody asked before");
       claimed.claim.append("{}");
-      await claimed.claim.keep({});
+      await claimed.claim.store({});
     }
     expect(reports.length).toBeGreaterThan(50);
   });
 
   test("whoever asks the same while an answer that did not arrive is being kept waits for it, and holds up nobody", async () => {
-    const kept = new KeptAnswers(shelf(10_000), (error) => expect(error).toBeUndefined());
+    const kept = new IdempotencyStore(shelf(10_000), (error) => expect(error).toBeUndefined());
     const ask = (requestId: string) => {
       const { idempotencyKey: _, ...rest } = askOf(requestId);
       return { ...rest, requestId };
@@ -187,12 +187,12 @@ describe("on the shelf", () => {
     const first = await kept.claim(ask("req_1"));
     if (first.kind !== "go") throw new Error("nobody asked before");
     // It was made and was on its way; then its caller left.
-    first.claim.end();
-    await first.claim.abandon();
+    first.claim.settle();
+    await first.claim.detach();
     const second = kept.claim(ask("req_2"));
     await Bun.sleep(10);
     first.claim.append("{}");
-    await first.claim.keep({});
+    await first.claim.store({});
     expect(await second).toMatchObject({ kind: "replay", answer: { requestId: "req_1" } });
   });
 
@@ -202,11 +202,11 @@ describe("on the shelf", () => {
       throw new Error("broken");
     }
     let over = 0;
-    const { pieces } = lasting(breaking(), {
-      finishes: true,
-      onLeft: () => undefined,
-      onPiece: () => undefined,
-      onOver: async () => {
+    const { chunks: pieces } = detachableStream(breaking(), {
+      continueDetached: true,
+      onDetach: () => undefined,
+      onChunk: () => undefined,
+      onEnd: async () => {
         over++;
       },
     });
@@ -219,7 +219,7 @@ describe("on the shelf", () => {
   });
 
   test("what was lost is remembered up to a number, and a caller who lost nothing is not looked up", () => {
-    const lost = new LostAnswers(2);
+    const lost = new OrphanedResponses(2);
     for (const call of ["a", "b", "c"]) lost.add(call, { owner: call, question: "q" });
     expect(lost.has("a")).toBe(false);
     expect(lost.first("q")).toBe("b");

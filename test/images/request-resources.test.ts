@@ -1,8 +1,8 @@
 /** However an image request ends, every resource that it holds is released, and its row is written. */
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
-import { type Ask, KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
-import { never } from "../../server/idempotency/idempotent-request.ts";
+import { type ClaimOptions, IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
 import { keepAlive } from "../../server/images/keep-alive.ts";
 import type { ResponseStore } from "../../server/lib/response-store.ts";
 import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
@@ -317,19 +317,19 @@ test("a file that cannot be removed leaves no concurrent duplicate waiting", asy
     find: async () => undefined,
   };
   const failures: unknown[] = [];
-  const store = new KeptAnswers(shelf, (failure) => failures.push(failure));
-  const ask = (requestId: string): Ask => ({
+  const store = new IdempotencyStore(shelf, (failure) => failures.push(failure));
+  const ask = (requestId: string): ClaimOptions => ({
     owner: "key",
     requestId,
     idempotencyKey: "once",
     fingerprint: async () => "the same question",
-    signal: never,
+    signal: neverAborted,
   });
   const first = await store.claim(ask("first"));
   if (first.kind !== "go") throw new Error("The first request has nothing to wait for.");
   const second = store.claim(ask("second"));
   first.claim.append("a response");
-  await first.claim.keep({});
+  await first.claim.store({});
   expect(await second).toMatchObject({ kind: "failed", requestId: "first" });
   expect(failures).toHaveLength(2);
 });

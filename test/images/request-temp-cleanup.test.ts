@@ -1,7 +1,7 @@
 /** A failed cleanup of request temp storage fails neither the response nor its ledger row. */
 import { expect, test } from "bun:test";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
-import { KeptAnswers } from "../../server/idempotency/idempotency-store.ts";
+import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { createLinkStore } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -81,7 +81,7 @@ test.each(outcomes)(
       onDisconnect: "cancel",
       keepAliveMs: 0,
       createTemp: () => noRequestTemp,
-      kept: new KeptAnswers(noShelf, (error) => defects.push(error)),
+      kept: new IdempotencyStore(noShelf, (error) => defects.push(error)),
       streamTimes: { patienceMs: 1, heartbeatMs: 1 },
       clock: () => 0,
       now: () => 0,

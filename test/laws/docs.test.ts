@@ -1079,14 +1079,14 @@ const fixedValues: readonly (readonly [string, string, string, string, string])[
     "Timeout of a webhook delivery",
     "10 s",
     "server/events/delivery-queue.ts",
-    "usualTimeout = 10 ",
+    "defaultTimeoutMs = 10 ",
   ],
   [
     "docs/observability.md",
     "Jitter of webhook retries",
     "up to 20 % later",
     "server/events/delivery-queue.ts",
-    "spread = 0.2",
+    "jitter = 0.2",
   ],
   [
     "docs/security.md",
