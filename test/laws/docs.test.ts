@@ -613,6 +613,21 @@ describe("every document", () => {
     expect(broken).toEqual([]);
   });
 
+  test("names the page that a link leads to, if its text is a file name", () => {
+    const wrong = documents.flatMap((path) =>
+      [...proseOf(path).matchAll(/\[([\w./-]+\.md)\]\(([^)#\s]*)[^)]*\)/g)]
+        .filter(([, text = "", target = ""]) => posix.basename(text) !== posix.basename(target))
+        .map(([link]) => `${path}: ${link}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("is in the index, if it is a page of docs/", () => {
+    const pages = filesBelow("docs").filter((path) => /^docs\/[\w-]+\.md$/.test(path));
+    const linked = linksOf("docs/README.md").map((link) => `docs/${link}`);
+    expect(pages.filter((page) => page !== "docs/README.md" && !linked.includes(page))).toEqual([]);
+  });
+
   test("has configurations that load", () => {
     using folder = temporaryFolder();
     const file = join(folder.path, "vexel.yaml");
