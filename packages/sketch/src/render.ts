@@ -9,11 +9,11 @@ import {
   type FilterContext,
   forEachBand,
   type Raster,
-  rasterize,
   type Sharp,
   toSharp,
 } from "./raster/raster.ts";
-import { buildScene, type Scene, sceneToSvg } from "./scene/scene.ts";
+import { rasterizeScene } from "./scene/rasterize-scene.ts";
+import { buildScene, type Scene } from "./scene/scene.ts";
 import type { Layer } from "./scene/stage.ts";
 import { stackSheets } from "./styles/papercut.ts";
 import { styleFilters } from "./styles/style.ts";
@@ -84,7 +84,7 @@ async function renderStyled(
     styles.splice(styles.indexOf("papercut"), 1);
     raster = await stackSheets(context, paperSheets(context, scene, width, height));
   } else {
-    raster = await rasterize(context.sharp, sceneToSvg(scene, width, height), width, height);
+    raster = await rasterizeScene(context.sharp, scene, width, height);
     await context.checkpoint();
   }
   if (isolated && styles.length > 0) return filterKeepingAlpha(context, raster, styles);
@@ -130,7 +130,7 @@ async function* paperSheets(
     } else sheets.push([layer]);
   }
   for (const layers of sheets) {
-    yield rasterize(context.sharp, sceneToSvg(scene, width, height, layers), width, height);
+    yield rasterizeScene(context.sharp, scene, width, height, layers);
     await context.checkpoint();
   }
 }
@@ -154,7 +154,7 @@ export async function preview(
   const { width, height } = spec;
   const rough = sceneFor(spec, 0, Math.min(spec.options.detail, 0.6));
   if (stage === "unfinished") {
-    return rasterize(context.sharp, sceneToSvg(rough, width, height), width, height);
+    return rasterizeScene(context.sharp, rough, width, height);
   }
   const { layerShare, reduction } = roughStages[stage];
   const layers = rough.layers.slice(0, Math.max(1, Math.ceil(rough.layers.length * layerShare)));
@@ -162,7 +162,7 @@ export async function preview(
     Math.max(4, Math.round(width / reduction)),
     Math.max(4, Math.round(height / reduction)),
   ];
-  const small = await rasterize(context.sharp, sceneToSvg(rough, w, h, layers), w, h);
+  const small = await rasterizeScene(context.sharp, rough, w, h, layers);
   const pixels = await toSharp(context.sharp, small)
     .resize(width, height, { fit: "fill", kernel: "cubic" })
     .raw()

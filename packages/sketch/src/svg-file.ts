@@ -76,7 +76,7 @@ export function svgFile(spec: ImageSpec): string {
     filter === "" ? "" : filterDefinition(filter),
     hasPaper ? el("rect", { width: "100%", height: "100%" }) : "",
   ].join("");
-  const svg = sceneToSvg(scene, width, height, [{ name: "all", svg: body }], head);
+  const svg = sceneToSvg(scene, width, height, { layers: [{ name: "all", svg: body }], head });
   return `<?xml version="1.0" encoding="UTF-8"?>\n${svg}\n`;
 }
 

@@ -64,6 +64,16 @@ describe("the image is what the options ask for", () => {
     }
   });
 
+  test("an opaque image is reported as opaque and has no alpha channel at any aspect ratio", async () => {
+    for (const size of ["512x384", "640x480", "800x600", "480x640", "960x540", "301x97"]) {
+      for (const prompt of ["a boat", "a forest, paper cut", "qwfp"]) {
+        const reply = await generate(prompt, { size, quality: "low" });
+        expect(`${size} ${prompt}: ${reply.facts.background}`).toBe(`${size} ${prompt}: opaque`);
+        expect((await sharp(bytesOf(reply)).metadata()).hasAlpha).toBeFalse();
+      }
+    }
+  });
+
   test("the reported quality is never auto, and a higher quality draws more shapes", async () => {
     const reported = async (quality: string): Promise<string | undefined> =>
       (await generate("a forest", { quality, size: "64x64" })).facts.quality;

@@ -5,9 +5,10 @@ import { type Brief, isAbstract } from "../prompt/brief.ts";
 import { seeded } from "../random.ts";
 import { compositeOver } from "../raster/composite.ts";
 import { finish } from "../raster/finish.ts";
-import { type FilterContext, type Raster, rasterize, toSharp } from "../raster/raster.ts";
+import { type FilterContext, type Raster, toSharp } from "../raster/raster.ts";
 import { render } from "../render.ts";
-import { overlayScene, paletteOf, type SceneOptions, sceneToSvg } from "../scene/scene.ts";
+import { rasterizeScene } from "../scene/rasterize-scene.ts";
+import { overlayScene, paletteOf, type SceneOptions } from "../scene/scene.ts";
 import { styleFilters } from "../styles/style.ts";
 import { collage } from "./collage.ts";
 import type { EditInputs } from "./edit-inputs.ts";
@@ -182,8 +183,7 @@ async function* restyle(
   const overlay = overlayScene(scene);
   if (overlay.layers.length > 0 && !isAbstract(brief)) {
     yield raster;
-    const svg = sceneToSvg(overlay, width, height);
-    const drawn = await rasterize(context.sharp, svg, width, height);
+    const drawn = await rasterizeScene(context.sharp, overlay, width, height);
     raster = await compositeOver(context, raster, drawn);
   }
   if (brief.styles.length > 0) yield raster;

@@ -5,7 +5,7 @@ import { type Brief, isAbstract } from "../prompt/brief.ts";
 import type { PlaceName } from "../prompt/scene-words.ts";
 import type { Random } from "../random.ts";
 import { subjectOf } from "../subjects/catalog.ts";
-import { blob, createDefs, el, group, num, path } from "../svg.ts";
+import { type Attributes, blob, createDefs, el, group, num, path } from "../svg.ts";
 import { foreground } from "./foreground.ts";
 import { floorOf, fullFramePlace, type Ground, groundOf } from "./ground.ts";
 import { type Palette, paletteFor } from "./palette.ts";
@@ -183,13 +183,21 @@ export function overlayScene(options: SceneOptions): Scene {
 /** The palette of a brief, to grade uploaded images with. */
 export const paletteOf = (options: SceneOptions): Palette => prepareScene(options).stage.palette;
 
+interface SceneSvgOptions {
+  /** Absent: all layers of the scene. */
+  readonly layers?: readonly Layer[];
+  /** SVG elements before the layers. */
+  readonly head?: string;
+  /** Further attributes of the `svg` element. */
+  readonly attributes?: Attributes;
+}
+
 /** The SVG text of the whole scene, or of some layers. */
 export function sceneToSvg(
-  drawing: Scene,
+  scene: Scene,
   width: number,
   height: number,
-  layers = drawing.layers,
-  more = "",
+  { layers = scene.layers, head = "", attributes = {} }: SceneSvgOptions = {},
 ): string {
   return el(
     "svg",
@@ -197,10 +205,11 @@ export function sceneToSvg(
       xmlns: "http://www.w3.org/2000/svg",
       width,
       height,
-      viewBox: `0 0 ${num(drawing.width)} ${num(drawing.height)}`,
+      viewBox: `0 0 ${num(scene.width)} ${num(scene.height)}`,
+      ...attributes,
     },
-    el("defs", {}, drawing.defs(), ""),
-    more,
+    el("defs", {}, scene.defs(), ""),
+    head,
     ...layers.map((layer) => layer.svg),
   );
 }
