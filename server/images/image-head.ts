@@ -78,14 +78,27 @@ export async function readBytes(image: Held): Promise<Uint8Array> {
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
-/** Base64 for a JSON response: a string when the image is in memory, streamed when it is spilled to disk. */
+/**
+ * Base64 for a JSON response: a string when the image is in memory, streamed when it is spilled to disk. Always padded: some
+ * upstreams leave the padding out, and many clients' decoders refuse base64 without it.
+ */
 export function toJsonBase64(image: Held): string | StreamedString {
-  if (image.kind === "base64") return image.base64;
+  if (image.kind === "base64") return withPadding(image.base64);
   if (image.kind === "bytes") return Buffer.from(image.bytes).toString("base64");
   const { spilled } = image;
   return spilled.encoding === "base64"
     ? new StreamedString(spilled.length, () => spilled.stream(), {
         chunksInMemory: () => spilled.chunksInMemory?.(),
+        suffix: paddingFor(spilled.length),
       })
     : new StreamedString(base64Length(spilled.length), () => encodeBase64Stream(spilled.stream()));
 }
+
+function withPadding(base64: string): string {
+  if (base64.length % 4 === 0) return base64;
+  // Line breaks do not count towards the groups of four characters.
+  const characters = base64.replace(/\s+/g, "");
+  return characters + paddingFor(characters.length);
+}
+
+const paddingFor = (characters: number): string => "=".repeat((4 - (characters % 4)) % 4);

@@ -16,18 +16,22 @@ export class StreamedString implements StreamedJson {
   readonly chunksInMemory: () => readonly Uint8Array[] | undefined;
   /** Before it, within the same text: such as `data:image/png;base64,`. */
   readonly prefix: string;
+  /** After it, within the same text: such as the padding of base64. */
+  readonly suffix: string;
 
   constructor(
     length: number,
     open: () => AsyncIterable<Uint8Array>,
     {
       prefix = "",
+      suffix = "",
       chunksInMemory = notInMemory,
-    }: Partial<Pick<StreamedString, "prefix" | "chunksInMemory">> = {},
+    }: Partial<Pick<StreamedString, "prefix" | "suffix" | "chunksInMemory">> = {},
   ) {
     this.length = length;
     this.open = open;
     this.prefix = prefix;
+    this.suffix = suffix;
     this.chunksInMemory = chunksInMemory;
   }
 }
@@ -41,7 +45,7 @@ export function stringifyStreamed(value: unknown): string | StreamedJson {
   const json = JSON.stringify(value, (_, entry: unknown) => {
     if (!(entry instanceof StreamedString)) return entry;
     texts.push(entry);
-    return entry.prefix + mark;
+    return entry.prefix + mark + entry.suffix;
   });
   if (texts.length === 0) return json;
   const pieces = json.split(mark).map((piece) => Buffer.from(piece));
