@@ -82,9 +82,9 @@ const unknownSettingWarnings = (path: string): string[] =>
 
 async function probeAll(snapshot: Snapshot): Promise<boolean> {
   const { send, close } = createSend({
-    maxAnswerBytes: 16 * 1024 * 1024,
+    maxResponseBytes: 16 * 1024 * 1024,
     clock: () => performance.now(),
-    byFetch: needsFetch(process.env),
+    fetchOnly: needsFetch(process.env),
   });
   const outcomes = await Promise.all(
     [...snapshot.upstreams.values()].map((upstream) =>

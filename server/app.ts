@@ -86,11 +86,11 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
   });
 
   const sender = createSend({
-    maxAnswerBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
+    maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
     clock,
-    byFetch: needsFetch(process.env),
-    onUnsolicited: ({ place, inDoubt }) => {
-      log.error("unsolicited-response", { address: place, cacheCleared: inDoubt });
+    fetchOnly: needsFetch(process.env),
+    onUnsolicited: ({ address, inDoubt }) => {
+      log.error("unsolicited-response", { address, cacheCleared: inDoubt });
       // Which of the cached vectors came in the wrong response, nobody can tell.
       if (inDoubt) vectors.clearCache();
     },
@@ -102,7 +102,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     embeddedModels: engines,
     send: sender.send,
     now: Date.now,
-    onSpent,
+    onRateLimitExhausted: onSpent,
   });
   const limits = createAdmissionPath({ settings, snapshot, clock });
   const vectors = createEmbeddingPath({

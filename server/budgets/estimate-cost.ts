@@ -5,7 +5,7 @@ import { costOf, type Delivered, highestListedCost } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
 import { loadOf, type RequestLoad } from "../request/request-load.ts";
-import { estimateImageTokens, unheardOf } from "../upstream/catalog/images/image-tokens.ts";
+import { estimateImageTokens, unknownModelTokens } from "../upstream/catalog/images/image-tokens.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type {
@@ -169,13 +169,13 @@ function tokensOf(
   ];
   const listed = told?.out(large, fine);
   // A model, or a size of it, that nobody has told the tokens of: the most that any other has.
-  const drawn = listed ?? unheardOf.out(large, fine);
+  const drawn = listed ?? unknownModelTokens.out(large, fine);
   // Where words have no price, whoever wrote it down expects none.
   const {
     words: said = 0,
     preview = 0,
     ...given
-  } = told ?? (textOut === undefined ? { ...unheardOf, words: 0 } : unheardOf);
+  } = told ?? (textOut === undefined ? { ...unknownModelTokens, words: 0 } : unknownModelTokens);
   const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
   const perShown = fidelity === "high" ? (given.inClosely ?? given.in) : given.in;
   return {

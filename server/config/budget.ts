@@ -22,8 +22,8 @@ type Given = z.output<typeof budget> | undefined;
 export function budgetOf(given: Given): { readonly budget?: Budget } {
   if (!given) return {};
   const { unknownPrice, ...limits } = given;
-  const told = Object.entries(limits).filter(([, limit]) => limit !== undefined);
-  return { budget: { ...Object.fromEntries(told), unknownPrice } };
+  const entries = Object.entries(limits).filter(([, limit]) => limit !== undefined);
+  return { budget: { ...Object.fromEntries(entries), unknownPrice } };
 }
 
 /** Its own, its project's. Absent where there is none, so that most calls need not look further. */

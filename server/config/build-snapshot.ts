@@ -10,7 +10,7 @@ import { budgetOf, keyBudgets } from "./budget.ts";
 import { embeddingWarnings } from "./embedding-warnings.ts";
 import { endsOn, endWarnings } from "./end-dates.ts";
 import { keyLimits, limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
-import type { Provided } from "./provision.ts";
+import type { ProvisionedUpstream } from "./provision.ts";
 import type { Config } from "./read-yaml.ts";
 import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { orderOf } from "./target-order.ts";
@@ -19,8 +19,8 @@ import { buildWebhooks } from "./webhooks.ts";
 export interface SnapshotSources {
   readonly version: number;
   readonly config: Config;
-  readonly environment: readonly Provided[];
-  readonly embedded: readonly Provided[];
+  readonly environment: readonly ProvisionedUpstream[];
+  readonly embedded: readonly ProvisionedUpstream[];
   readonly storedKeys: readonly Key[];
   /** Unix milliseconds, to compare end dates with. Absent: no warning is given of them. */
   readonly now?: number;
@@ -31,7 +31,7 @@ export interface BuildResult {
   readonly warnings: readonly string[];
 }
 
-const mostImages = 10;
+const defaultMaxImages = 10;
 
 export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const { version, config, environment, embedded, storedKeys, now } = parts;
@@ -50,10 +50,10 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       if (!models.has(model.id)) models.set(model.id, model);
 
   const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
-    const told = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
+    const identity = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
     const { project, limits, budget, expires, defaults } = more;
     return {
-      ...told,
+      ...identity,
       ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
       ...(parameters && { parameters }),
       ...(defaults && { defaults }),
@@ -72,7 +72,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const tables = {
     upstreams: new FrozenMap(freezeAll(upstreams)),
     models: new FrozenMap(freezeAll(models)),
-    keys: keyring(fileKeys, storedKeys, projects),
+    keys: keysByHash(fileKeys, storedKeys, projects),
     projects: new FrozenMap(freezeAll(projects)),
   };
   const snapshot = {
@@ -85,8 +85,8 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   return {
     snapshot: Object.freeze(snapshot),
     warnings: [
-      ...idleGlobs(snapshot),
-      ...astray(snapshot),
+      ...unusedGlobWarnings(snapshot),
+      ...unknownProjectWarnings(snapshot),
       ...embeddingWarnings(snapshot),
       ...(now === undefined ? [] : endWarnings(snapshot, now)),
     ],
@@ -95,7 +95,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
 
 /** The same snapshot with other keys from the store. The file need not be read for it, and may be bad or gone. */
 export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): Snapshot => {
-  const keys = keyring(
+  const keys = keysByHash(
     [...current.keys.values()].filter(({ source }) => source !== "store"),
     storedKeys,
     current.projects,
@@ -105,7 +105,7 @@ export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): S
 };
 
 /** By hash. What the file says of a key wins. */
-function keyring(
+function keysByHash(
   fileKeys: readonly Key[],
   stored: readonly Key[],
   projects: Snapshot["projects"],
@@ -119,16 +119,16 @@ function keyring(
   );
 }
 
-const providedModels = ({ upstream, models }: Provided, source: Source): Model[] =>
+const providedModels = ({ upstream, models }: ProvisionedUpstream, source: Source): Model[] =>
   models.map(({ name, ...row }) => {
     const targets = [{ upstream, model: name }];
     return {
-      maxImages: mostImages,
-      ...(row.kind === "embedding" && vectorsOf(row.id, targets)),
-      ...(row.kind === "embedding" && contextOf(targets)),
+      maxImages: defaultMaxImages,
+      ...(row.kind === "embedding" && vectorFacts(row.id, targets)),
+      ...(row.kind === "embedding" && contextualFlag(targets)),
       ...row,
       targets,
-      ...endOfModel(targets),
+      ...endDate(targets),
       source,
       ownedBy: source === "embedded" ? "vexel" : upstream.kind,
     };
@@ -160,20 +160,20 @@ function fileModel(
     id: row.id,
     kind: row.kind,
     targets: resolved,
-    ...endOfModel(resolved),
+    ...endDate(resolved),
     source: "file",
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
     ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
     ...modelLimits(row.id, row.limits),
-    ...(row.kind === "embedding" && vectorsOf(row.id, resolved)),
+    ...(row.kind === "embedding" && vectorFacts(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),
-    ...(row.kind === "embedding" && contextOf(resolved, row.contextual)),
+    ...(row.kind === "embedding" && contextualFlag(resolved, row.contextual)),
     ...(row.kind === "embedding" && !row.cache && { uncached: true }),
     ...(row.kind === "embedding" && !row.batch && { unbatched: true }),
     ...(row.kind === "embedding" &&
       row.tokenArrays !== "decode" && { tokenArrays: row.tokenArrays }),
-    maxImages: row.kind === "image" ? row.maxImages : mostImages,
+    maxImages: row.kind === "image" ? row.maxImages : defaultMaxImages,
     ...(row.kind === "image" && row.parameters && { parameters: row.parameters }),
     ...(row.policy && { policy: row.policy }),
     ...(row.kind === "image" && row.retryPaid && { retryPaid: true }),
@@ -192,18 +192,18 @@ function fileModel(
 }
 
 /** By the names of its targets, unless the configuration says it: a deployment may have any name. */
-const contextOf = (
+const contextualFlag = (
   targets: readonly Target[],
-  said = targets.some(({ model }) => isContextualModel(model)),
-): Pick<Model, "contextual"> => (said ? { contextual: true } : {});
+  configured = targets.some(({ model }) => isContextualModel(model)),
+): Pick<Model, "contextual"> => (configured ? { contextual: true } : {});
 
-const endOfModel = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
+const endDate = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
   const on = endsOn(targets);
   return on === undefined ? {} : { endsOn: on };
 };
 
 /** What the names of an embedding model's targets say of its vectors. What the configuration says itself comes after. */
-function vectorsOf(id: string, targets: readonly Target[]) {
+function vectorFacts(id: string, targets: readonly Target[]) {
   const spaces = new Set(targets.map(({ upstream, model }) => vectorSpaceOf(model, upstream.kind)));
   const known = targets.map(({ upstream, model }) => knownEmbedding(model, upstream.kind));
   const [first] = known;
@@ -222,7 +222,7 @@ const freezeAll = <V>(map: ReadonlyMap<string, V>): [string, V][] =>
   [...map].map(([id, value]) => [id, deepFreeze(value)]);
 
 /** A glob that lets a key use nothing is more often a slip than a plan. */
-function idleGlobs({ keys, models }: Snapshot): string[] {
+function unusedGlobWarnings({ keys, models }: Snapshot): string[] {
   const ids = [...models.keys()];
   const idle = (glob: string) => !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
   return [...keys.values()]
@@ -237,7 +237,10 @@ function idleGlobs({ keys, models }: Snapshot): string[] {
 }
 
 /** A key made on the command line whose project is not in the file: what the project may spend, it does not share. */
-export const astray = ({ keys, projects }: Pick<Snapshot, "keys" | "projects">): string[] =>
+export const unknownProjectWarnings = ({
+  keys,
+  projects,
+}: Pick<Snapshot, "keys" | "projects">): string[] =>
   [...keys.values()]
     .filter(({ project }) => project !== undefined && !projects?.has(project))
     .map(

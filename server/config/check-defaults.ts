@@ -3,7 +3,7 @@ import { z } from "zod";
 import { matchesGlob } from "../lib/glob.ts";
 import { didYouMean } from "./error-messages.ts";
 import type { Note, Path } from "./problem.ts";
-import type { Provided } from "./provision.ts";
+import type { ProvisionedUpstream } from "./provision.ts";
 
 const kinds = ["embedding", "image"] as const;
 
@@ -35,7 +35,11 @@ const view = z
 type Show = (text: string) => string;
 
 /** Reports defaults that are no model, are of the other kind, or that their key may not use. */
-export function checkDefaults(raw: unknown, provided: readonly Provided[], show: Show): Note[] {
+export function checkDefaults(
+  raw: unknown,
+  provided: readonly ProvisionedUpstream[],
+  show: Show,
+): Note[] {
   const file = view.parse(raw);
   const named = new Set(file.upstreams?.map((upstream) => upstream.id));
   const kindOf = new Map<string, string | undefined>();

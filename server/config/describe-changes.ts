@@ -24,7 +24,7 @@ function entriesOf(snapshot: Snapshot, part: keyof typeof parts): ReadonlyMap<st
 
 /** Such as `2 models added, 1 key removed`; empty when nothing is different. */
 export function describeChanges(before: Snapshot, after: Snapshot): string {
-  const told = (Object.keys(parts) as (keyof typeof parts)[]).flatMap((part) => {
+  const changes = (Object.keys(parts) as (keyof typeof parts)[]).flatMap((part) => {
     const old = entriesOf(before, part);
     const now = entriesOf(after, part);
     const counts = {
@@ -38,5 +38,5 @@ export function describeChanges(before: Snapshot, after: Snapshot): string {
       .filter(([, count]) => count > 0)
       .map(([what, count]) => `${count} ${parts[part]}${count === 1 ? "" : "s"} ${what}`);
   });
-  return told.join(", ");
+  return changes.join(", ");
 }

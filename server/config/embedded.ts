@@ -1,12 +1,16 @@
 /** The embedded models, which need no account. */
-import type { Provided, ProvidedModel } from "./provision.ts";
+import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 
-const provided = (id: string, kind: string, model: Omit<ProvidedModel, "name">): Provided => ({
+const provided = (
+  id: string,
+  kind: string,
+  model: Omit<ProvisionedModel, "name">,
+): ProvisionedUpstream => ({
   upstream: { id, kind, headers: {}, options: {} },
   models: [{ ...model, name: model.id }],
 });
 
-export const embedded = (has: { readonly migan: boolean }): readonly Provided[] => [
+export const embedded = (has: { readonly migan: boolean }): readonly ProvisionedUpstream[] => [
   provided("vexel-minilm", "minilm", {
     id: "all-minilm-l6-v2",
     kind: "embedding",

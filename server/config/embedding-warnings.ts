@@ -12,7 +12,7 @@ import { kinds } from "../upstream/kinds.ts";
 import type { Model, Snapshot } from "./snapshot.ts";
 
 /** Vendors that serve their own models and no others, at their own address. */
-const owners: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
+const vendorModels: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
   ["openai", openai],
   ["cohere", cohere],
   ["voyage", voyage],
@@ -25,24 +25,24 @@ const owners: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
 export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
   [...models.values()]
     .filter(({ kind, source }) => kind === "embedding" && source === "file")
-    .flatMap((model) => [...wrongLength(model), ...wrongHouse(model)]);
+    .flatMap((model) => [...dimensionsWarning(model), ...wrongVendorWarning(model)]);
 
 /** `dimensions` of a model says how long its vectors are, and is often meant to say how long they shall be. */
-function wrongLength({ id, dimensions, known, targets }: Model): string[] {
+function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] {
   if (!known || dimensions === undefined || dimensions === known.dimensions) return [];
   // A server of one's own may shorten them without being asked.
-  if (canBeCutTo(known, dimensions) && !targets.some(isVendors)) return [];
+  if (canBeCutTo(known, dimensions) && !targets.some(isAtVendorAddress)) return [];
   return [
     `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} gives ${known.dimensions} to whoever asks for none: those answers will be refused; leave it out, and let callers send dimensions where the model allows`,
   ];
 }
 
-function wrongHouse({ id, targets }: Model): string[] {
+function wrongVendorWarning({ id, targets }: Model): string[] {
   return targets.flatMap((target) => {
     const { upstream, model } = target;
     const known = knownEmbedding(model, upstream.kind);
-    const own = owners.get(upstream.kind);
-    if (!known || !own || own.includes(known) || !isVendors(target)) return [];
+    const own = vendorModels.get(upstream.kind);
+    if (!known || !own || own.includes(known) || !isAtVendorAddress(target)) return [];
     return [
       `the model ${JSON.stringify(id)} has the target ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)}, which is of kind ${upstream.kind} and serves no such model`,
     ];
@@ -50,5 +50,5 @@ function wrongHouse({ id, targets }: Model): string[] {
 }
 
 /** At the vendor's own address. */
-const isVendors = ({ upstream: { kind, baseUrl } }: Target): boolean =>
+const isAtVendorAddress = ({ upstream: { kind, baseUrl } }: Target): boolean =>
   Boolean(baseUrl?.startsWith("https:")) && baseUrl === kinds.get(kind)?.baseUrl;

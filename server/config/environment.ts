@@ -5,11 +5,11 @@ import { type CatalogModel, catalogModels } from "./catalog-models.ts";
 import { ollamaUrl } from "./ollama-url.ts";
 import type { Environment } from "./parse-yaml.ts";
 import { type Provider, providers, variablesOf } from "./providers.ts";
-import type { Provided, ProvidedModel } from "./provision.ts";
+import type { ProvisionedModel, ProvisionedUpstream } from "./provision.ts";
 import { baseUrl as baseUrlSchema, id as idSchema, secret } from "./schema.ts";
 
 export interface FromEnvironment {
-  readonly provided: readonly Provided[];
+  readonly upstreams: readonly ProvisionedUpstream[];
   /** Variables that do not amount to an upstream, by the provider's id. */
   readonly warnings: readonly { readonly id: string; readonly message: string }[];
 }
@@ -19,21 +19,25 @@ export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironm
   const warnings: { id: string; message: string }[] = [];
   const taken = new Set<string>();
   const provided = providers.flatMap((provider) => {
-    const found = provide(provider, env, now);
+    const found = provision(provider, env, now);
     if (typeof found === "string") warnings.push({ id: provider.id, message: found });
     if (found === undefined || typeof found === "string") return [];
-    const models = found.models.map((model): ProvidedModel => {
+    const models = found.models.map((model): ProvisionedModel => {
       const id = taken.has(model.id) ? `${provider.id}/${model.id}` : model.id;
       taken.add(id);
       return { ...model, id };
     });
     return [{ ...found, models }];
   });
-  return { provided, warnings };
+  return { upstreams: provided, warnings };
 }
 
 /** What the provider's variables amount to; in words, when they do not amount to anything. */
-function provide(provider: Provider, env: Environment, now: number): Provided | string | undefined {
+function provision(
+  provider: Provider,
+  env: Environment,
+  now: number,
+): ProvisionedUpstream | string | undefined {
   const set = variablesOf(provider).filter(
     (name) => read(env, name) !== undefined && !provider.shared?.includes(name),
   );
@@ -48,23 +52,23 @@ function provide(provider: Provider, env: Environment, now: number): Provided | 
   if (apiKey !== undefined && !secret.safeParse(apiKey).success)
     return `${keyVariable} holds a space or other character that no header can carry: ${skipped}`;
 
-  const written = provider.baseUrl && read(env, provider.baseUrl);
-  if (written === undefined && needs.includes("baseUrl"))
+  const address = provider.baseUrl && read(env, provider.baseUrl);
+  if (address === undefined && needs.includes("baseUrl"))
     return `${set.join(", ")} is set, but ${provider.baseUrl} is not: ${skipped}`;
-  const url = written && (provider.kind === "ollama" ? ollamaUrl(written) : written);
+  const url = address && (provider.kind === "ollama" ? ollamaUrl(address) : address);
   const baseUrl = url ? baseUrlSchema.safeParse(url) : undefined;
-  if ((written && !url) || baseUrl?.success === false)
+  if ((address && !url) || baseUrl?.success === false)
     return `${provider.baseUrl} is not a URL that can be used: ${skipped}`;
-  const place = baseUrl?.data ?? kinds.get(provider.kind)?.baseUrl;
+  const baseUrlOrDefault = baseUrl?.data ?? kinds.get(provider.kind)?.baseUrl;
 
   const models = modelsOf(provider, env, now);
   if (models.some(({ id }) => !idSchema.safeParse(id).success))
     return `${Object.values(provider.deployments ?? {}).join(" or ")} lists what cannot be a deployment: ${skipped}`;
 
-  const lacking = Object.entries(provider.options ?? {}).find(
+  const missing = Object.entries(provider.options ?? {}).find(
     ([option, name]) => needs.includes(option) && read(env, name) === undefined,
   );
-  if (lacking) return `${set.join(", ")} is set, but ${lacking[1]} is not: ${skipped}`;
+  if (missing) return `${set.join(", ")} is set, but ${missing[1]} is not: ${skipped}`;
   const options = Object.entries(provider.options ?? {}).flatMap(([option, name]) => {
     const value = read(env, name);
     return value === undefined ? [] : [[option, value] as const];
@@ -73,7 +77,7 @@ function provide(provider: Provider, env: Environment, now: number): Provided | 
     upstream: {
       id: provider.id,
       kind: provider.kind,
-      ...(place !== undefined && { baseUrl: place }),
+      ...(baseUrlOrDefault !== undefined && { baseUrl: baseUrlOrDefault }),
       ...(apiKey !== undefined && { apiKey }),
       headers: {},
       options: Object.fromEntries(options),
@@ -89,7 +93,7 @@ function modelsOf(
 ): readonly CatalogModel[] {
   const known = catalogModels[kind] ?? [];
   const named = (["embedding", "image"] as const).flatMap((of) =>
-    listed(deployments && read(env, deployments[of])).map(
+    splitList(deployments && read(env, deployments[of])).map(
       (id): CatalogModel =>
         known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
     ),
@@ -102,7 +106,7 @@ function modelsOf(
   });
 }
 
-const listed = (text: string | undefined): readonly string[] =>
+const splitList = (text: string | undefined): readonly string[] =>
   [...new Set(text?.split(",").map((entry) => entry.trim()))].filter((entry) => entry !== "");
 
 /** Set to nothing is not set: compose files do that to variables they only pass on. */

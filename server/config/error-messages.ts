@@ -5,7 +5,7 @@ import { kinds } from "../upstream/kinds.ts";
 import { retiredKinds } from "../upstream/retired-kinds.ts";
 import { renamedPriceKeys } from "./price.ts";
 import type { Note, Path } from "./problem.ts";
-import { kindless, knownKeys } from "./schema.ts";
+import { entriesWithoutKind, knownKeys } from "./schema.ts";
 
 type Show = (text: string) => string;
 
@@ -22,7 +22,7 @@ export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show):
   if (issue.code === "invalid_union") {
     const list = path[0] === "upstreams" ? "upstreams" : "models";
     const entry = path.slice(0, -1);
-    const others = kindless[list].safeParse(valueAt(raw, entry)).error?.issues ?? [];
+    const others = entriesWithoutKind[list].safeParse(valueAt(raw, entry)).error?.issues ?? [];
     return [
       { path, message: () => wrongKind(value, list, show) },
       ...others.flatMap((other) =>
@@ -32,7 +32,7 @@ export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show):
   }
   if (issue.code === "invalid_key")
     return [{ path, on: "key", message: issue.issues[0]?.message ?? issue.message }];
-  return [{ path, message: plainWords(issue, value) }];
+  return [{ path, message: describeIssue(issue, value) }];
 }
 
 export const didYouMean = (word: string, candidates: Iterable<string>, show: Show): string => {
@@ -66,11 +66,11 @@ function wrongKind(value: unknown, list: "upstreams" | "models", show: Show): st
   return `${show(value)} is no ${what}${didYouMean(value, known, show)}; known: ${known.join(", ")}`;
 }
 
-function plainWords(issue: z.core.$ZodIssue, value: unknown): string {
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   switch (issue.code) {
     case "invalid_type":
       if (value === undefined) return "is missing";
-      return `must be ${typeWords[issue.expected] ?? issue.expected}, not ${wordsOf(value)}${
+      return `must be ${typeNames[issue.expected] ?? issue.expected}, not ${typeName(value)}${
         issue.expected === "string" && typeof value !== "object" ? ": put it in quotes" : ""
       }`;
     case "too_small":
@@ -86,7 +86,7 @@ function plainWords(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
-const typeWords: Readonly<Record<string, string>> = {
+const typeNames: Readonly<Record<string, string>> = {
   array: "a list",
   boolean: "true or false",
   int: "a whole number",
@@ -98,7 +98,7 @@ const typeWords: Readonly<Record<string, string>> = {
 const measure: Readonly<Record<string, string>> = { string: "have" };
 const unitOf = (origin: string): string => (origin === "string" ? " characters" : "");
 
-function wordsOf(value: unknown): string {
+function typeName(value: unknown): string {
   if (value === null) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "a map";

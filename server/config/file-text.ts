@@ -5,34 +5,34 @@ import { errorCode } from "../lib/error-code.ts";
 
 export interface FileText {
   readonly text?: string;
-  readonly fault?: string;
+  readonly error?: string;
 }
 
-const most = 1024 * 1024;
-const tooLarge = { fault: "is larger than 1 MiB" };
+const maxBytes = 1024 * 1024;
+const tooLarge = { error: "is larger than 1 MiB" };
 
 export function fileText(path: string): FileText {
   let bytes: Uint8Array;
   try {
     const about = statSync(path);
     // A pipe would be waited for.
-    if (!about.isFile()) return { fault: "is not a regular file" };
-    if (about.size > most) return tooLarge;
+    if (!about.isFile()) return { error: "is not a regular file" };
+    if (about.size > maxBytes) return tooLarge;
     bytes = readFileSync(path);
   } catch (error) {
     const code = errorCode(error) || "unknown error";
     if (code === "ENOENT") return {};
-    return { fault: faults[code] ?? `cannot be read (${code})` };
+    return { error: errorMessages[code] ?? `cannot be read (${code})` };
   }
-  if (bytes.length > most) return tooLarge;
+  if (bytes.length > maxBytes) return tooLarge;
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
   } catch {
-    return { fault: "is not UTF-8 text" };
+    return { error: "is not UTF-8 text" };
   }
 }
 
-const faults: Readonly<Record<string, string>> = {
+const errorMessages: Readonly<Record<string, string>> = {
   EACCES: "may not be read: permission denied",
   ENOTDIR: "does not exist: a part of its path is not a directory",
 };

@@ -28,8 +28,8 @@ interface Counted extends Limited {
 
 /** Empty is absent, and absent members are: zod leaves `undefined` behind. */
 export function limitsOf(given: Given): Limited {
-  const told = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
-  return told.length === 0 ? {} : { limits: Object.fromEntries(told) };
+  const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return entries.length === 0 ? {} : { limits: Object.fromEntries(entries) };
 }
 
 /** Ids stay the same over reloads, so counts do. */

@@ -33,18 +33,18 @@ export type Loaded =
 
 export function loadSnapshot(options: LoadOptions): Loaded {
   const { path: file, env, storedKeys = [], migan = false, version = 1, now } = options;
-  const { text, fault } = fileText(file);
-  if (fault !== undefined) return { ok: false, problems: [aboutFile(file, fault)] };
+  const { text, error } = fileText(file);
+  if (error !== undefined) return { ok: false, problems: [aboutFile(file, error)] };
   if (text === undefined && options.required)
     return { ok: false, problems: [aboutFile(file, "does not exist")] };
   const environment = fromEnvironment(env, now);
-  const inside = embedded({ migan });
-  const elsewhere = { environment: environment.provided, embedded: inside };
+  const embeddedModels = embedded({ migan });
+  const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
   const read = readConfig({
     text: text ?? "",
     file,
     env,
-    elsewhere,
+    provisioned,
     ...(options.inspectFolder && { inspectFolder: options.inspectFolder }),
   });
   if (!read.ok) return read;
@@ -52,14 +52,16 @@ export function loadSnapshot(options: LoadOptions): Loaded {
   const built = buildSnapshot({
     version,
     config,
-    environment: environment.provided,
-    embedded: inside,
+    environment: environment.upstreams,
+    embedded: embeddedModels,
     storedKeys,
     ...(now !== undefined && { now }),
   });
   // What the file settles needs no warning.
-  const settled = (id: string) => config.upstreams.some((upstream) => upstream.id === id);
-  const halfSet = config.environment ? environment.warnings.filter(({ id }) => !settled(id)) : [];
-  const warnings = [...halfSet.map(({ message }) => message), ...built.warnings];
+  const isInFile = (id: string) => config.upstreams.some((upstream) => upstream.id === id);
+  const environmentWarnings = config.environment
+    ? environment.warnings.filter(({ id }) => !isInFile(id))
+    : [];
+  const warnings = [...environmentWarnings.map(({ message }) => message), ...built.warnings];
   return { ok: true, snapshot: built.snapshot, warnings };
 }

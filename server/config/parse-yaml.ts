@@ -3,7 +3,7 @@ import { type Document, parseDocument, visit } from "yaml";
 import { type LinePosition, positionsIn } from "./lines.ts";
 import type { Note, Path } from "./problem.ts";
 import { type Masked, mask, type Reference } from "./references.ts";
-import { badAliases, brokenSyntax, duplicateKeys, mostAliases } from "./syntax.ts";
+import { badAliases, brokenSyntax, duplicateKeys, maxAliases } from "./syntax.ts";
 import { offsetOf, pathOf } from "./yaml-location.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -12,52 +12,52 @@ export interface ParsedYaml {
   /** `undefined` when the text is not YAML at all; the notes say why. */
   readonly raw: unknown;
   readonly notes: readonly Note[];
-  place(note: Note): LinePosition;
+  locate(note: Note): LinePosition;
   /** Quotes a value of the file in a message, unless it came out of the environment: those may be secrets. */
   show(text: string): string;
 }
 
 export function parseYaml(source: string, env: Environment): ParsedYaml {
-  const placeOf = positionsIn(source);
+  const positionOf = positionsIn(source);
   let document: Document.Parsed | undefined;
   const secrets = new Set<string>();
-  const give = (raw: unknown, notes: readonly Note[]): ParsedYaml => ({
+  const result = (raw: unknown, notes: readonly Note[]): ParsedYaml => ({
     raw,
     notes,
-    place: (note) => placeOf(note.offset ?? (document ? offsetOf(document, note) : 0)),
+    locate: (note) => positionOf(note.offset ?? (document ? offsetOf(document, note) : 0)),
     show: (text) => quote(text, secrets),
   });
 
   const masked = mask(source);
-  if (!masked) return give(undefined, [{ path: [], message: "holds too many variables" }]);
+  if (!masked) return result(undefined, [{ path: [], message: "holds too many variables" }]);
   try {
     // `prettyErrors` would quote the file, and with it the secrets there.
     const options = { prettyErrors: false, stringKeys: true, uniqueKeys: false } as const;
     document = parseDocument(masked.text, options);
-    const broken = brokenSyntax(document, placeOf);
-    if (broken.length > 0) return give(undefined, broken);
-    const loose = badAliases(document);
-    if (loose.length > 0) return give(undefined, loose);
-    const notes = [...duplicateKeys(document), ...fillIn(document, masked, env, secrets)];
+    const broken = brokenSyntax(document, positionOf);
+    if (broken.length > 0) return result(undefined, broken);
+    const aliases = badAliases(document);
+    if (aliases.length > 0) return result(undefined, aliases);
+    const notes = [...duplicateKeys(document), ...expandVariables(document, masked, env, secrets)];
     // An empty file says nothing, which is allowed.
-    return give(document.toJS({ maxAliasCount: mostAliases }) ?? {}, notes);
+    return result(document.toJS({ maxAliasCount: maxAliases }) ?? {}, notes);
   } catch {
     // The library throws on what it finds excessive: depth, or aliases of aliases.
-    return give(undefined, [
+    return result(undefined, [
       { path: [], message: "nests too deeply, or repeats itself too often" },
     ]);
   }
 }
 
 /** Puts what each `${...}` means in its place, and what was put there in `secrets`. */
-function fillIn(
+function expandVariables(
   document: Document.Parsed,
   masked: Masked,
   env: Environment,
   secrets: Set<string>,
 ): Note[] {
   const notes: Note[] = [];
-  const meaning = ({ means, offset }: Reference, path: Path): string => {
+  const expand = ({ expansion: means, offset }: Reference, path: Path): string => {
     if (means.kind === "text") return means.text;
     if (means.kind === "variable") {
       const { name, fallback } = means;
@@ -78,9 +78,9 @@ function fillIn(
     Scalar(role, node, ancestors) {
       const { value } = node;
       if (typeof value !== "string") return;
-      node.value = masked.fill(value, (reference) => {
+      node.value = masked.expand(value, (reference) => {
         const path = pathOf(ancestors, node);
-        if (role !== "key") return meaning(reference, path);
+        if (role !== "key") return expand(reference, path);
         const { offset } = reference;
         notes.push({ path: path.slice(0, -1), offset, message: "a key cannot hold a variable" });
         return "";
@@ -90,11 +90,11 @@ function fillIn(
   return notes;
 }
 
-const longest = 80;
+const maxQuoted = 80;
 
 function quote(text: string, secrets: ReadonlySet<string>): string {
   // Of a shorter one nothing can be told, and it would be found everywhere.
   for (const secret of secrets)
     if (secret.length >= 4 && text.includes(secret)) return "(a hidden value)";
-  return JSON.stringify(text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
+  return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted - 1)}…` : text);
 }

@@ -1,12 +1,12 @@
 /** An upstream that is provisioned without the file, and its models. */
 import type { Upstream } from "../upstream/contract.ts";
 
-export interface Provided {
+export interface ProvisionedUpstream {
   readonly upstream: Upstream;
-  readonly models: readonly ProvidedModel[];
+  readonly models: readonly ProvisionedModel[];
 }
 
-export interface ProvidedModel {
+export interface ProvisionedModel {
   readonly id: string;
   readonly kind: "embedding" | "image";
   /** What the upstream calls it. */

@@ -6,7 +6,7 @@ import { explainIssue, valueAt } from "./error-messages.ts";
 import { limitsOf } from "./limits.ts";
 import { type Environment, type ParsedYaml, parseYaml } from "./parse-yaml.ts";
 import { keyOf, type Note, type Problem } from "./problem.ts";
-import type { Provided } from "./provision.ts";
+import type { ProvisionedUpstream } from "./provision.ts";
 import { type ConfigFile, fileSchema } from "./schema.ts";
 import { type InspectFolder, validateReferences } from "./validate-references.ts";
 
@@ -14,13 +14,15 @@ export interface Config extends Omit<ConfigFile, "upstreams"> {
   readonly upstreams: readonly Upstream[];
 }
 
-export interface Reading {
+export interface ReadOptions {
   readonly text: string;
   /** As problems name it. */
   readonly file: string;
   readonly env: Environment;
   /** Upstreams and models that are there without the file, unless it sets the switch of that name to false. */
-  readonly elsewhere?: Readonly<Record<"environment" | "embedded", readonly Provided[]>>;
+  readonly provisioned?: Readonly<
+    Record<"environment" | "embedded", readonly ProvisionedUpstream[]>
+  >;
   /** Looks into the folders of local models, for those who want to know before the first call. */
   readonly inspectFolder?: InspectFolder;
 }
@@ -29,30 +31,30 @@ export type ReadConfig =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-const mostProblems = 100;
+const maxProblems = 100;
 
 export function readConfig({
   text,
   file,
   env,
-  elsewhere,
+  provisioned,
   inspectFolder = () => [],
-}: Reading): ReadConfig {
+}: ReadOptions): ReadConfig {
   const parsed = parseYaml(text, env);
   if (parsed.raw === undefined) return refuse(parsed.notes, file, parsed);
   const raw = withoutNulls(parsed.raw, 6);
   const shaped = fileSchema.safeParse(raw);
-  const there = (["environment", "embedded"] as const).flatMap((source) =>
-    valueAt(raw, [source]) === false ? [] : (elsewhere?.[source] ?? []),
+  const available = (["environment", "embedded"] as const).flatMap((source) =>
+    valueAt(raw, [source]) === false ? [] : (provisioned?.[source] ?? []),
   );
-  const upstreams = there.map(({ upstream }) => upstream);
-  const unfilled = new Set(parsed.notes.map(({ path }) => keyOf(path)));
+  const upstreams = available.map(({ upstream }) => upstream);
+  const unset = new Set(parsed.notes.map(({ path }) => keyOf(path)));
   const notes = [
     ...(shaped.error?.issues.flatMap((issue) => explainIssue(issue, raw, parsed.show)) ?? []),
     ...validateReferences(raw, upstreams, parsed.show, inspectFolder),
-    ...checkDefaults(raw, there, parsed.show),
+    ...checkDefaults(raw, available, parsed.show),
     // A variable that is not set leaves an empty text behind; that it is empty is no second problem.
-  ].filter(({ path }) => !unfilled.has(keyOf(path)));
+  ].filter(({ path }) => !unset.has(keyOf(path)));
   if (!shaped.success || notes.length + parsed.notes.length > 0)
     return refuse([...parsed.notes, ...notes], file, parsed);
   return {
@@ -62,9 +64,9 @@ export function readConfig({
 }
 
 function refuse(notes: readonly Note[], file: string, parsed: ParsedYaml): ReadConfig {
-  const problems: Problem[] = notes.slice(0, mostProblems).map((note) => ({
+  const problems: Problem[] = notes.slice(0, maxProblems).map((note) => ({
     file,
-    ...parsed.place(note),
+    ...parsed.locate(note),
     key: keyOf(note.path),
     message: typeof note.message === "string" ? note.message : note.message(),
   }));

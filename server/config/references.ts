@@ -8,7 +8,7 @@ export interface Reference {
   /** In the file. */
   readonly offset: number;
   readonly length: number;
-  readonly means:
+  readonly expansion:
     | { readonly kind: "text"; readonly text: string }
     | { readonly kind: "variable"; readonly name: string; readonly fallback?: string }
     | { readonly kind: "mistake"; readonly message: string };
@@ -17,10 +17,10 @@ export interface Reference {
 export interface Masked {
   readonly text: string;
   /** Replaces the stand-ins in a parsed value by what each reference means. */
-  fill(value: string, meaning: (reference: Reference) => string): string;
+  expand(value: string, expandReference: (reference: Reference) => string): string;
 }
 
-const most = 10_000;
+const maxReferences = 10_000;
 
 // In this order: escaped, well formed, closed but misnamed, never closed. The last takes only what surely belongs to it,
 // so that a forgotten brace is reported as such and does not swallow the rest of a flow map.
@@ -35,36 +35,44 @@ export function mask(source: string): Masked | undefined {
   const text = source.replace(shape, (found: string, name?: string, ...rest: unknown[]) => {
     // The groups are followed by the offset and the whole text.
     const [fallback, offset] = rest as [string | undefined, number];
-    references.push({ offset, length: found.length, means: meaningOf(found, name, fallback) });
-    return standIn(first + references.length - 1, found.length);
+    references.push({
+      offset,
+      length: found.length,
+      expansion: expansionOf(found, name, fallback),
+    });
+    return placeholder(first + references.length - 1, found.length);
   });
-  if (references.length > most) return undefined;
-  return { text, fill: (value, meaning) => fill(value, first, references, meaning) };
-}
-
-function meaningOf(found: string, name?: string, fallback?: string): Reference["means"] {
-  if (found.startsWith("$$")) return { kind: "text", text: found.slice(1) };
-  if (name !== undefined)
-    return { kind: "variable", name, ...(fallback !== undefined && { fallback }) };
-  const fault = found.endsWith("}") ? "does not name a variable" : "is not closed";
+  if (references.length > maxReferences) return undefined;
   return {
-    kind: "mistake",
-    message: `${found} ${fault}: write \${NAME} or \${NAME:-default}, or $\${ for a plain \${`,
+    text,
+    expand: (value, expandReference) =>
+      expandPlaceholders(value, first, references, expandReference),
   };
 }
 
-function fill(
+function expansionOf(found: string, name?: string, fallback?: string): Reference["expansion"] {
+  if (found.startsWith("$$")) return { kind: "text", text: found.slice(1) };
+  if (name !== undefined)
+    return { kind: "variable", name, ...(fallback !== undefined && { fallback }) };
+  const mistake = found.endsWith("}") ? "does not name a variable" : "is not closed";
+  return {
+    kind: "mistake",
+    message: `${found} ${mistake}: write \${NAME} or \${NAME:-default}, or $\${ for a plain \${`,
+  };
+}
+
+function expandPlaceholders(
   value: string,
   first: number,
   references: readonly Reference[],
-  meaning: (reference: Reference) => string,
+  expandReference: (reference: Reference) => string,
 ): string {
   let filled = "";
   let at = 0;
   for (const { 0: character, index } of value.matchAll(privateUse)) {
     const reference = references[(character.codePointAt(0) ?? 0) - first];
     if (reference === undefined || index < at) continue;
-    filled += value.slice(at, index) + meaning(reference);
+    filled += value.slice(at, index) + expandReference(reference);
     at = index + reference.length;
   }
   return filled + value.slice(at);
@@ -75,14 +83,15 @@ const privateUse = /[\u{F0000}-\u{10FFFD}]/gu;
 const start = 0xf0000;
 const blocks = 13;
 
-const standIn = (codePoint: number, length: number): string =>
+const placeholder = (codePoint: number, length: number): string =>
   String.fromCodePoint(Math.min(codePoint, 0x10fffd)).padEnd(length, "\uE000");
 
 /** Icon fonts use these characters too: stand-ins come from a block the file does not touch. */
 function unusedBlock(source: string): number | undefined {
   const used = new Set<number>();
   for (const { 0: character } of source.matchAll(privateUse))
-    used.add(Math.floor(((character.codePointAt(0) ?? 0) - start) / most));
-  for (let block = 0; block < blocks; block++) if (!used.has(block)) return start + block * most;
+    used.add(Math.floor(((character.codePointAt(0) ?? 0) - start) / maxReferences));
+  for (let block = 0; block < blocks; block++)
+    if (!used.has(block)) return start + block * maxReferences;
   return undefined;
 }

@@ -42,12 +42,12 @@ export const baseUrl = z
   .string()
   .max(2000)
   .transform((text, context) => {
-    const fault = faultOf(text);
-    if (fault) context.addIssue({ code: "custom", message: fault });
+    const problem = urlProblem(text);
+    if (problem) context.addIssue({ code: "custom", message: problem });
     return text.replace(/\/+$/, "");
   });
 
-function faultOf(text: string): string | undefined {
+function urlProblem(text: string): string | undefined {
   if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
@@ -182,7 +182,7 @@ export const fileSchema = z.strictObject({
 });
 
 /** What can be said of an entry whose `kind` is not known. */
-export const kindless = {
+export const entriesWithoutKind = {
   upstreams: z.looseObject(upstream),
   models: z.looseObject(model),
 };

@@ -20,9 +20,9 @@ export class SnapshotHolder {
     if (now === before) return before;
     this.#current = now;
     const thrown: unknown[] = [];
-    for (const tell of [...this.#subscribers]) {
+    for (const notify of [...this.#subscribers]) {
       try {
-        tell(now, before);
+        notify(now, before);
       } catch (error) {
         // The others are told all the same.
         thrown.push(error);

@@ -4,24 +4,28 @@ import type { LinePosition } from "./lines.ts";
 import type { Note } from "./problem.ts";
 import { pathOf } from "./yaml-location.ts";
 
-export const mostAliases = 100;
+export const maxAliases = 100;
 
 /** One per line: after a first error the parser finds many more that are none. */
 export function brokenSyntax(
   document: Document.Parsed,
-  placeOf: (offset: number) => LinePosition,
+  positionOf: (offset: number) => LinePosition,
 ): Note[] {
   const byLine = new Map<number, Note>();
   for (const { code, pos } of [...document.errors, ...document.warnings]) {
-    const { line } = placeOf(pos[0]);
+    const { line } = positionOf(pos[0]);
     if (!byLine.has(line))
-      byLine.set(line, { path: [], offset: pos[0], message: words[code] ?? "is not valid YAML" });
+      byLine.set(line, {
+        path: [],
+        offset: pos[0],
+        message: messages[code] ?? "is not valid YAML",
+      });
   }
   return [...byLine.values()];
 }
 
 // Not the library's own words: some quote the file, and with it the secrets there.
-const words: Partial<Record<ErrorCode, string>> = {
+const messages: Partial<Record<ErrorCode, string>> = {
   BAD_DQ_ESCAPE: "an unknown escape in double-quoted text",
   BAD_INDENT: "wrong indentation, or a bracket that is not closed",
   BAD_SCALAR_START: "text cannot start with this character: put it in quotes",
@@ -45,8 +49,8 @@ export function badAliases(document: Document.Parsed): Note[] {
       const offset = node.range?.[0] ?? 0;
       count += 1;
       // Counted first: resolving one reads the whole file.
-      if (count > mostAliases) {
-        notes.push({ path: [], offset, message: `more than ${mostAliases} aliases` });
+      if (count > maxAliases) {
+        notes.push({ path: [], offset, message: `more than ${maxAliases} aliases` });
         return visit.BREAK;
       }
       if (!node.resolve(document))

@@ -28,7 +28,7 @@ export function orderOf(
 ): readonly { readonly tier?: number; readonly weight?: number }[] {
   const isChain = kind === "image" && targets.every(({ tier }) => tier === undefined);
   return targets.map(({ tier = 0, weight = 1 }, at) => {
-    const place = isChain ? at : tier;
-    return { ...(place !== 0 && { tier: place }), ...(weight !== 1 && { weight }) };
+    const effectiveTier = isChain ? at : tier;
+    return { ...(effectiveTier !== 0 && { tier: effectiveTier }), ...(weight !== 1 && { weight }) };
   });
 }

@@ -46,27 +46,27 @@ export type InspectFolder = (path: string) => readonly string[];
 
 export function validateReferences(
   raw: unknown,
-  elsewhere: readonly Upstream[],
+  provisioned: readonly Upstream[],
   show: Show,
   inspect: InspectFolder,
 ): Note[] {
-  const seen = view.parse(raw);
-  const kindOf = new Map<string, string>(elsewhere.map(({ id, kind }) => [id, kind]));
-  for (const { id, kind = "" } of seen.upstreams) if (id !== undefined) kindOf.set(id, kind);
+  const file = view.parse(raw);
+  const kindOf = new Map<string, string>(provisioned.map(({ id, kind }) => [id, kind]));
+  for (const { id, kind = "" } of file.upstreams) if (id !== undefined) kindOf.set(id, kind);
   return [
-    ...repeats("upstreams", "id", seen.upstreams, show),
-    ...repeats("models", "id", seen.models, show),
-    ...repeats("keys", "name", seen.keys, show),
-    ...repeats("projects", "name", seen.projects, show),
-    ...unknownProjects(seen, show),
-    ...repeats("keys", "key", seen.keys, () => "it"),
-    ...repeats("webhooks", "url", seen.webhooks, () => "it"),
-    ...wrongFolders(seen, inspect),
-    ...missingNeeds(seen, raw),
-    ...missingChoices(seen, raw),
-    ...wrongTargets(seen, kindOf, show),
-    ...wrongChains(seen, kindOf, show),
-    ...mixedSpaces(seen, kindOf, show),
+    ...duplicates("upstreams", "id", file.upstreams, show),
+    ...duplicates("models", "id", file.models, show),
+    ...duplicates("keys", "name", file.keys, show),
+    ...duplicates("projects", "name", file.projects, show),
+    ...unknownProjects(file, show),
+    ...duplicates("keys", "key", file.keys, () => "it"),
+    ...duplicates("webhooks", "url", file.webhooks, () => "it"),
+    ...wrongFolders(file, inspect),
+    ...missingNeeds(file, raw),
+    ...missingChoices(file, raw),
+    ...wrongTargets(file, kindOf, show),
+    ...wrongImageSteps(file, kindOf, show),
+    ...mixedSpaces(file, kindOf, show),
   ];
 }
 
@@ -81,7 +81,7 @@ const unknownProjects = ({ keys, projects }: View, show: Show): Note[] => {
   });
 };
 
-function repeats<K extends string>(
+function duplicates<K extends string>(
   list: string,
   key: K,
   rows: readonly { readonly [key in K]?: string | undefined }[],
@@ -111,8 +111,8 @@ const missingNeeds = ({ upstreams }: View, raw: unknown): Note[] =>
 const missingChoices = ({ upstreams }: View, raw: unknown): Note[] =>
   upstreams.flatMap(({ kind = "" }, i): Note[] => {
     const sets = kinds.get(kind)?.needsOneOf;
-    const isThere = (name: string) => valueAt(raw, ["upstreams", i, name]) !== undefined;
-    if (!sets || sets.some((set) => set.every(isThere))) return [];
+    const isSet = (name: string) => valueAt(raw, ["upstreams", i, name]) !== undefined;
+    if (!sets || sets.some((set) => set.every(isSet))) return [];
     const choice = sets.map((set) => set.join(" and ")).join(", or ");
     return [{ path: ["upstreams", i], message: `an upstream of kind ${kind} needs ${choice}` }];
   });
@@ -143,16 +143,20 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
 }
 
 /** The image tool is OpenAI's and Azure's; a moderation must be there, and be one. */
-function wrongChains({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
+function wrongImageSteps(
+  { models }: View,
+  kindOf: ReadonlyMap<string, string>,
+  show: Show,
+): Note[] {
   return models.flatMap(({ targets = [], moderation }, i) => {
     const tools = targets.flatMap(({ upstream = "", surface }, j): Note[] => {
       const kind = kindOf.get(upstream);
-      if (surface !== "responses" || kind === undefined || toolKinds.has(kind)) return [];
+      if (surface !== "responses" || kind === undefined || responsesKinds.has(kind)) return [];
       const path = ["models", i, "targets", j, "surface"];
       return [
         {
           path,
-          message: `only ${[...toolKinds].join(" and ")} have it, and ${show(upstream)} is of kind ${kind}`,
+          message: `only ${[...responsesKinds].join(" and ")} have it, and ${show(upstream)} is of kind ${kind}`,
         },
       ];
     });
@@ -171,25 +175,25 @@ function wrongChains({ models }: View, kindOf: ReadonlyMap<string, string>, show
   });
 }
 
-const toolKinds: ReadonlySet<string> = new Set(["openai", "azure"]);
+const responsesKinds: ReadonlySet<string> = new Set(["openai", "azure"]);
 
 function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
-  const tell = ({ upstream = "", model, space }: Placed): string => {
+  const describe = ({ upstream = "", model, space }: TargetSpace): string => {
     const name = show(model);
     // A space is made from the name, so what must not be shown of the one must not be of the other.
     return `${name} at ${show(upstream)} (vector space ${name.startsWith('"') ? show(space) : name})`;
   };
   return models.flatMap(({ kind, targets = [], sameSpace }, i) => {
     if (kind !== "embedding" || sameSpace === true) return [];
-    const placed = targets.flatMap(({ upstream, model }, j): Placed[] => {
+    const spaces = targets.flatMap(({ upstream, model }, j): TargetSpace[] => {
       if (model === undefined) return [];
       return [{ upstream, model, space: vectorSpaceOf(model, kindOf.get(upstream ?? "")), j }];
     });
-    return placed.flatMap((target): Note[] => {
-      const [first = target] = placed;
+    return spaces.flatMap((target): Note[] => {
+      const [first = target] = spaces;
       if (target.space === first.space) return [];
       const message =
-        `${tell(first)} and ${tell(target)} are different models, and their vectors cannot be compared; ` +
+        `${describe(first)} and ${describe(target)} are different models, and their vectors cannot be compared; ` +
         "set sameSpace: true on the model if they are one under two names";
       return [{ path: ["models", i, "targets", target.j, "model"], message }];
     });
@@ -197,7 +201,7 @@ function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show
 }
 
 /** A target, its place in the list, and the space its vectors live in. */
-interface Placed {
+interface TargetSpace {
   readonly upstream?: string | undefined;
   readonly model: string;
   readonly space: string;

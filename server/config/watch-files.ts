@@ -18,44 +18,44 @@ export interface WatchOptions {
   /** The file is bad, or gone: the old snapshot stays. */
   report(problems: readonly Problem[]): void;
   /** A new snapshot is in force; `what` is such as `2 models added`. */
-  reloaded(what: string, warnings: readonly string[]): void;
-  readonly everyMs?: number;
+  reloaded(changes: string, warnings: readonly string[]): void;
+  readonly pollMs?: number;
   /** How long a change must have rested before it is read. */
-  readonly restMs?: number;
+  readonly settleMs?: number;
 }
 
 // A file that never rests is read all the same, within a second.
-const mostRests = 4;
+const maxDelays = 4;
 
 export function watchConfig(options: WatchOptions): { close(): void } {
-  const { path, everyMs = 300, restMs = 100 } = options;
+  const { path, pollMs = 300, settleMs = 100 } = options;
   let timer: ReturnType<typeof setTimeout>;
   let closed = false;
-  let done: Look | undefined;
-  let seen: Look | undefined;
-  let rests = 0;
-  let bad = false;
+  let applied: FileState | undefined;
+  let seen: FileState | undefined;
+  let delays = 0;
+  let hasFailed = false;
 
-  const look = async () => {
-    const now = await lookAt(path);
+  const poll = async () => {
+    const now = await readFileState(path);
     if (closed) return;
-    const rested = seen?.mark === now.mark || rests >= mostRests;
+    const isStable = seen?.fingerprint === now.fingerprint || delays >= maxDelays;
     seen = now;
-    if (now.mark === done?.mark) rests = 0;
-    else if (!rested) rests += 1;
+    if (now.fingerprint === applied?.fingerprint) delays = 0;
+    else if (!isStable) delays += 1;
     else {
-      rests = 0;
-      bad = !settle(now, { look: done, bad }, options);
-      done = now;
+      delays = 0;
+      hasFailed = !applyChange(now, { look: applied, bad: hasFailed }, options);
+      applied = now;
     }
-    wait(rests > 0 ? restMs : everyMs);
+    schedule(delays > 0 ? settleMs : pollMs);
   };
-  const wait = (ms: number) => {
-    timer = setTimeout(look, ms);
+  const schedule = (ms: number) => {
+    timer = setTimeout(poll, ms);
     timer.unref();
   };
   // The first look reads once more what was read at the start: it may have changed in between.
-  wait(restMs);
+  schedule(settleMs);
   return {
     close() {
       closed = true;
@@ -65,9 +65,9 @@ export function watchConfig(options: WatchOptions): { close(): void } {
 }
 
 /** Whether all is well afterwards. */
-function settle(
-  now: Look,
-  before: { readonly look: Look | undefined; readonly bad: boolean },
+function applyChange(
+  now: FileState,
+  before: { readonly look: FileState | undefined; readonly bad: boolean },
   { path, holder, load, report, reloaded }: WatchOptions,
 ): boolean {
   const refuse = (...problems: readonly Problem[]) => {
@@ -85,9 +85,9 @@ function settle(
   try {
     const loaded = load(holder.current().version + 1);
     if (!loaded.ok) return refuse(...loaded.problems);
-    const what = describeChanges(holder.current(), loaded.snapshot);
-    if (what !== "") holder.replace(() => loaded.snapshot);
-    if (what !== "" || before.bad) reloaded(what || "nothing changed", loaded.warnings);
+    const changes = describeChanges(holder.current(), loaded.snapshot);
+    if (changes !== "") holder.replace(() => loaded.snapshot);
+    if (changes !== "" || before.bad) reloaded(changes || "nothing changed", loaded.warnings);
     return true;
   } catch (error) {
     // A defect of ours, not of the file; it must not take a running gateway down.
@@ -95,19 +95,19 @@ function settle(
   }
 }
 
-interface Look {
+interface FileState {
   readonly state: "present" | "empty" | "absent";
   /** Different whenever the file may be. */
-  readonly mark: string;
+  readonly fingerprint: string;
 }
 
-async function lookAt(path: string): Promise<Look> {
+async function readFileState(path: string): Promise<FileState> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    const mark = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
-    return { state: size === 0n ? "empty" : "present", mark };
+    const fingerprint = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+    return { state: size === 0n ? "empty" : "present", fingerprint };
   } catch (error) {
     const code = errorCode(error);
-    return { state: code === "ENOENT" ? "absent" : "present", mark: code };
+    return { state: code === "ENOENT" ? "absent" : "present", fingerprint: code };
   }
 }

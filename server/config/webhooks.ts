@@ -6,18 +6,18 @@ import { matchesGlob } from "../lib/glob.ts";
 import { keyHash } from "../lib/key-hash.ts";
 import type { Webhook } from "./snapshot.ts";
 
-const most = 20;
+const maxWebhooks = 20;
 
 /** Unlike an upstream's address it may have a query: many receivers are told apart by it. */
 const url = z
   .string()
   .max(2000)
   .superRefine((text, context) => {
-    const fault = faultOf(text);
-    if (fault) context.addIssue({ code: "custom", message: fault });
+    const problem = urlProblem(text);
+    if (problem) context.addIssue({ code: "custom", message: problem });
   });
 
-function faultOf(text: string): string | undefined {
+function urlProblem(text: string): string | undefined {
   if (/[\s\p{C}]/u.test(text) || !URL.canParse(text)) return "is not a URL";
   const { protocol, username, password } = new URL(text);
   if (protocol !== "http:" && protocol !== "https:") return "must start with http:// or https://";
@@ -27,13 +27,13 @@ function faultOf(text: string): string | undefined {
 }
 
 // Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, behind `whsec_`.
-const [leastBytes, mostBytes] = [24, 64];
+const [minSecretBytes, maxSecretBytes] = [24, 64];
 const base64 = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const secret = z.string().refine((text) => {
   const { length } = Buffer.from(text.slice("whsec_".length), "base64");
-  return base64.test(text) && length >= leastBytes && length <= mostBytes;
-}, `must be whsec_ and ${leastBytes} to ${mostBytes} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"`);
+  return base64.test(text) && length >= minSecretBytes && length <= maxSecretBytes;
+}, `must be whsec_ and ${minSecretBytes} to ${maxSecretBytes} random bytes in base64, such as: echo "whsec_$(openssl rand -base64 32)"`);
 
 const types = Object.keys(eventTypes);
 
@@ -56,7 +56,7 @@ const webhook = z.strictObject({
   events: z.array(glob).min(1).max(100).default(["*"]),
 });
 
-export const webhooksSchema = z.array(webhook).max(most).default([]);
+export const webhooksSchema = z.array(webhook).max(maxWebhooks).default([]);
 export const webhookKeys = Object.keys(webhook.shape);
 
 /** Known by its address, so that what is on its way to it finds it after a reload and a restart. */

@@ -6,7 +6,7 @@
 import { isEmptyObject } from "../lib/is-empty-object.ts";
 import { isLargeJson } from "../lib/is-large-json.ts";
 import type { Route } from "../request/caller.ts";
-import { asksForContext, asksForContextAnywhere } from "../upstream/contextual.ts";
+import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 
 export type Unit = "inputs depend on each other" | "large extra fields";
@@ -18,7 +18,7 @@ export function unitOf(
 ): Unit | undefined {
   if (contextual === true) return "inputs depend on each other";
   if (isEmptyObject(rest)) return undefined;
-  if (asksForContext(rest)) return "inputs depend on each other";
+  if (hasContextOption(rest)) return "inputs depend on each other";
   if (isLargeJson(rest)) return "large extra fields";
-  return asksForContextAnywhere(rest) ? "inputs depend on each other" : undefined;
+  return hasNestedContextOption(rest) ? "inputs depend on each other" : undefined;
 }

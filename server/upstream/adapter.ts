@@ -42,7 +42,7 @@ export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Pick<Headers, "get" | "has">;
   /** False: its headers report no exhausted rate limit. Absent: not checked yet. */
-  readonly seemsSpent?: boolean;
+  readonly mayReportExhaustedLimit?: boolean;
   /** The whole body, bounded. Throws GatewayError. */
   json(): Promise<unknown>;
   /** `text` and `bytes` leave out a leading byte order mark, which some servers send. */
@@ -68,7 +68,7 @@ export interface ImageAdapter<Q extends GenerationQuery> {
   /** Reads the response to the request, and the responses to polls of its job. */
   fromUpstream(
     reply: UpstreamResponse,
-    asked: ImageRequestContext<Q>,
+    imageRequest: ImageRequestContext<Q>,
   ): Promise<ImageResponse | PendingJob> | ImageResponse | PendingJob;
   /** A progress request during a request without a response yet; its response has a preview in base64. */
   readonly watch?: {

@@ -64,11 +64,11 @@ const embeddedModelCapabilities: EmbeddingCapabilities = {
   normalized: true,
 };
 
-const { mayIgnoreN: _, ...heedful } = unrestrictedImages;
+const { mayIgnoreN: _, ...withKnownN } = unrestrictedImages;
 
 /** Of the extra fields, the sketch model supports one. */
 const embeddedImageCapabilities: ImageCapabilities = {
-  ...heedful,
+  ...withKnownN,
   compresses: ["jpeg", "webp"],
   streams: true,
   extras: ["seed"],
@@ -81,18 +81,18 @@ export interface UpstreamClientOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Called for a target that responded and whose rate limit is now exhausted. */
-  readonly onSpent?: OnRateLimitExhausted;
+  readonly onRateLimitExhausted?: OnRateLimitExhausted;
 }
 
 export function createUpstreamClient({
   adapters,
-  embeddedModels: engines,
+  embeddedModels: embedded,
   send,
   now,
-  onSpent,
+  onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
   const tokens = createTokenCache({ send, now });
-  const watch = onSpent && createRateLimitObserver(onSpent);
+  const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
   /** Rejects and never throws. No async function and few steps, because this is the hot path of every request. */
   const sendAndRead = <A>(
@@ -100,25 +100,25 @@ export function createUpstreamClient({
     request: UpstreamRequest,
     context: ErrorContext,
     signal: AbortSignalLike,
-    take: (reply: UpstreamResponse) => A | Promise<A>,
+    read: (reply: UpstreamResponse) => A | Promise<A>,
   ): Promise<A> => {
     const { upstream } = context.target;
-    const ask = (proven: UpstreamRequest): Promise<A> =>
-      send(proven, signal).then((reply) => {
+    const sendAuthenticated = (authenticated: UpstreamRequest): Promise<A> =>
+      send(authenticated, signal).then((reply) => {
         // Some servers respond to a POST with 201.
         if (reply.status >= 200 && reply.status <= 299) {
-          watch?.(reply, context.target);
-          return take(reply);
+          observeRateLimit?.(reply, context.target);
+          return read(reply);
         }
-        if (reply.status === 401 && adapter.token) tokens.forget(upstream, proven);
-        return adapter.readError(reply, context).then((fault) => {
-          throw fault;
+        if (reply.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
+        return adapter.readError(reply, context).then((error) => {
+          throw error;
         });
       });
     // Most requests carry a static API key: no token or signature to wait for.
     return adapter.token || adapter.sign
-      ? tokens.prove(request, adapter, upstream, signal).then(ask)
-      : ask(request);
+      ? tokens.authenticate(request, adapter, upstream, signal).then(sendAuthenticated)
+      : sendAuthenticated(request);
   };
 
   const generateOverHttp = <Q extends GenerationQuery>(
@@ -130,19 +130,27 @@ export function createUpstreamClient({
   ): Promise<ImageResponse> => {
     const adapter = adapters.get(target.upstream.kind);
     // `operation` decides the type of the query.
-    const question = adapter?.[operation] as ImageAdapter<Q> | undefined;
-    if (!question || !adapter) return Promise.reject(unsupported(query.model));
+    const endpoint = adapter?.[operation] as ImageAdapter<Q> | undefined;
+    if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
     const context = { target, model: query.model };
-    const ask: SendAuthenticated = (request, until) =>
+    const sendAuthenticated: SendAuthenticated = (request, until) =>
       sendAndRead(adapter, request, context, until, (reply) => reply);
     const read: ReadFirst = async (reply) => {
       try {
-        return await question.fromUpstream(reply, { query, target, temp });
+        return await endpoint.fromUpstream(reply, { query, target, temp });
       } catch (error) {
         return throwErrorInside(error, reply, adapter, context);
       }
     };
-    return runImageJob({ question, query, target, signal, temp, ask, read });
+    return runImageJob({
+      adapter: endpoint,
+      query,
+      target,
+      signal,
+      temp,
+      send: sendAuthenticated,
+      read,
+    });
   };
 
   return {
@@ -150,17 +158,17 @@ export function createUpstreamClient({
       adapters.get(target.upstream.kind)?.embeddings?.capabilities(target) ??
       embeddedModelCapabilities,
     embeddings: (query: EmbeddingsQuery, target, signal): Promise<EmbeddingsResponse> => {
-      const engine = engines.get(target.upstream.kind);
-      if (engine?.embeddings) return engine.embeddings(query, target, signal);
+      const embeddedModel = embedded.get(target.upstream.kind);
+      if (embeddedModel?.embeddings) return embeddedModel.embeddings(query, target, signal);
       const adapter = adapters.get(target.upstream.kind);
-      const question = adapter?.embeddings;
-      if (!question || !adapter) return Promise.reject(unsupported(query.model));
+      const endpoint = adapter?.embeddings;
+      if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
       try {
-        const request = question.toUpstream(query, target);
+        const request = endpoint.toUpstream(query, target);
         const context = { target, model: query.model };
         return sendAndRead(adapter, request, context, signal, (reply) => {
           try {
-            const read = question.fromUpstream(reply, query, target);
+            const read = endpoint.fromUpstream(reply, query, target);
             if (!(read instanceof Promise)) return read;
             return read.catch((error) => throwErrorInside(error, reply, adapter, context));
           } catch (error) {
@@ -172,17 +180,17 @@ export function createUpstreamClient({
       }
     },
     generations: async (query: GenerationQuery, target, signal, temp) =>
-      engines.get(target.upstream.kind)?.generations?.(query, target, signal) ??
+      embedded.get(target.upstream.kind)?.generations?.(query, target, signal) ??
       generateOverHttp("generations", query, target, signal, temp),
     edits: async (query: EditQuery, target, signal, temp) =>
-      engines.get(target.upstream.kind)?.edits?.(query, target, signal) ??
+      embedded.get(target.upstream.kind)?.edits?.(query, target, signal) ??
       generateOverHttp("edits", query, target, signal, temp),
     moderation: (prompt, model, target, signal) => {
       const adapter = adapters.get(target.upstream.kind);
-      const question = adapter?.moderations;
-      if (!question || !adapter) return Promise.reject(unsupported(model));
-      const request = question.toUpstream(prompt, target);
-      return sendAndRead(adapter, request, { target, model }, signal, question.fromUpstream);
+      const endpoint = adapter?.moderations;
+      if (!endpoint || !adapter) return Promise.reject(unsupported(model));
+      const request = endpoint.toUpstream(prompt, target);
+      return sendAndRead(adapter, request, { target, model }, signal, endpoint.fromUpstream);
     },
     imageCapabilities: (target, operation) =>
       adapters.get(target.upstream.kind)?.imageCapabilities?.(target, operation) ??

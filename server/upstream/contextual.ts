@@ -11,17 +11,19 @@ import type { ExtraFields } from "./contract.ts";
 export const contextOptions = ["late_chunking"] as const;
 
 /** Any value but `false` may switch such a field on: the upstream decides what `"yes"` or `1` means. */
-export const asksForContext = (rest: ExtraFields): boolean =>
+export const hasContextOption = (rest: ExtraFields): boolean =>
   contextOptions.some((name) => rest[name] !== undefined && rest[name] !== false);
 
 /**
  * The same, in the fields or in a value inside them: a client may nest vendor options, as in `extra_body`, and a gateway
  * behind this one unpacks them. Walks the whole value, so the caller bounds its size.
  */
-export const asksForContextAnywhere = (value: unknown): boolean => {
+export const hasNestedContextOption = (value: unknown): boolean => {
   if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(asksForContextAnywhere);
-  return asksForContext(value as ExtraFields) || Object.values(value).some(asksForContextAnywhere);
+  if (Array.isArray(value)) return value.some(hasNestedContextOption);
+  return (
+    hasContextOption(value as ExtraFields) || Object.values(value).some(hasNestedContextOption)
+  );
 };
 
 /** voyageai 0.5.0, `contextualized_embed`; perplexityai 0.46.1, `contextualized_embeddings`. */

@@ -14,7 +14,7 @@ const maxTokenized = 16 * 1024;
 const maxWordBytes = 128;
 
 /** How cl100k_base splits a text into words (openai/tiktoken, tiktoken_ext/openai_public.py). Tokens never span two. */
-const words =
+const message =
   /'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu;
 
 /** By the token's bytes, as a latin1 string. */
@@ -55,7 +55,7 @@ export async function countTokens(texts: readonly string[]): Promise<number> {
     if (tokenized >= maxTokenized) continue;
     const part = text.slice(0, maxTokenized - tokenized);
     tokenized += part.length;
-    for (const [word] of part.matchAll(words)) tokens += countInWord(word, ranks);
+    for (const [word] of part.matchAll(message)) tokens += countInWord(word, ranks);
   }
   const estimate = tokenized < total ? Math.ceil((tokens * total) / tokenized) : tokens;
   return Math.max(estimate, texts.length);

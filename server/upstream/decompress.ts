@@ -57,7 +57,7 @@ export async function decompress(
   const pieces: Buffer[] = [];
   let length = 0;
   try {
-    for await (const piece of decompressing(listed(body), coding)) {
+    for await (const piece of decompressing(chunksOf(body), coding)) {
       length += piece.length;
       if (length > max) throw tooLarge(max);
       if (coding !== "zstd") pieces.push(piece as Buffer);
@@ -74,6 +74,6 @@ export async function decompress(
   }
 }
 
-async function* listed({ list }: ChunkedBytes): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ list }: ChunkedBytes): AsyncGenerator<Uint8Array> {
   yield* list;
 }

@@ -25,7 +25,7 @@ export interface ImageCapabilities {
   /** Maximum length of the prompt, in characters. Absent: not known. */
   readonly maxPrompt?: number;
   /** Length limits of `user` or `safety_identifier`, in characters. Absent: no limit. */
-  readonly userLength?: { readonly least: number; readonly most: number };
+  readonly userLength?: { readonly min: number; readonly max: number };
   /** Supports streamed responses. */
   readonly streams?: boolean;
   /** The client's fields are passed through unchanged. */

@@ -54,12 +54,12 @@ export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
     Math.sqrt(maxPixels / (width * height)),
   );
   const grow = Math.max(1, minEdge / (Math.min(width, height) * shrink));
-  const least = Math.ceil(minEdge / multipleOf) * multipleOf;
-  const most = Math.floor(maxEdge / multipleOf) * multipleOf;
+  const minLength = Math.ceil(minEdge / multipleOf) * multipleOf;
+  const maxLength = Math.floor(maxEdge / multipleOf) * multipleOf;
   const edge = (length: number): number => {
     // Rounded down, because rounding up could exceed the maximum pixels.
     const steps = Math.floor((length * shrink * grow) / multipleOf + 1e-9);
-    return Math.min(most, Math.max(least, steps * multipleOf));
+    return Math.min(maxLength, Math.max(minLength, steps * multipleOf));
   };
   return { width: edge(width), height: edge(height) };
 }

@@ -18,12 +18,12 @@ export type SendAuthenticated = (
 export type ReadFirst = (response: UpstreamResponse) => Promise<ImageResponse | PendingJob>;
 
 export interface ImageJob<Q extends GenerationQuery> {
-  readonly question: ImageAdapter<Q>;
+  readonly adapter: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;
   readonly signal: AbortSignalLike;
   readonly temp: RequestTemp;
-  readonly ask: SendAuthenticated;
+  readonly send: SendAuthenticated;
   readonly read: ReadFirst;
 }
 
@@ -34,17 +34,17 @@ const maxPollMs = 3000;
 const maxFailedPolls = 8;
 
 export async function runImageJob<Q extends GenerationQuery>(
-  drawing: ImageJob<Q>,
+  job: ImageJob<Q>,
 ): Promise<ImageResponse> {
-  const { question, query, target, signal, ask, read } = drawing;
-  const asking = ask(question.toUpstream(query, target), signal).then(read);
-  if (query.stream && question.watch) {
-    return { kind: "stream", events: streamPreviews(drawing, question.watch, asking) };
+  const { adapter, query, target, signal, send, read } = job;
+  const firstResponse = send(adapter.toUpstream(query, target), signal).then(read);
+  if (query.stream && adapter.watch) {
+    return { kind: "stream", events: streamPreviews(job, adapter.watch, firstResponse) };
   }
-  const first = await asking;
+  const first = await firstResponse;
   if (first.kind !== "pending") return first;
-  if (query.stream) return { kind: "stream", events: pollUntilDone(drawing, first) };
-  for await (const event of pollUntilDone(drawing, first)) {
+  if (query.stream) return { kind: "stream", events: pollUntilDone(job, first) };
+  for await (const event of pollUntilDone(job, first)) {
     if (event.type === "whole") return event.reply;
   }
   throw new GatewayError("internal", "The wait for a picture ended without one.");
@@ -52,10 +52,10 @@ export async function runImageJob<Q extends GenerationQuery>(
 
 /** Yields previews as they arrive, then the image. An aborted request cancels the upstream's job. */
 async function* pollUntilDone<Q extends GenerationQuery>(
-  drawing: ImageJob<Q>,
+  job: ImageJob<Q>,
   first: PendingJob,
 ): AsyncGenerator<ImageEvent> {
-  const { question, query, target, signal, temp, ask } = drawing;
+  const { adapter, query, target, signal, temp, send } = job;
   let pending = first;
   let waitMs = firstPollMs;
   let failures = 0;
@@ -74,14 +74,14 @@ async function* pollUntilDone<Q extends GenerationQuery>(
       if (!pending.poll) throw new GatewayError("internal", "Nobody said how to ask again.");
       let reply: UpstreamResponse;
       try {
-        reply = await ask(pending.poll, signal);
+        reply = await send(pending.poll, signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted || !isTransient(error) || ++failures > maxFailedPolls)
           throw markMayBeBilled(error);
         continue;
       }
-      const next = await question.fromUpstream(reply, { query, target, temp });
+      const next = await adapter.fromUpstream(reply, { query, target, temp });
       if (next.kind === "whole") {
         const { cost } = pending;
         yield { type: "whole", reply: cost === undefined ? next : { cost, ...next } };
@@ -92,16 +92,16 @@ async function* pollUntilDone<Q extends GenerationQuery>(
     }
   } catch (error) {
     // If the client is gone, the upstream need not finish the job.
-    if (signal.aborted) cancelJob(drawing, pending);
+    if (signal.aborted) cancelJob(job, pending);
     throw error;
   }
 }
 
-function cancelJob<Q extends GenerationQuery>({ ask }: ImageJob<Q>, { cancel }: PendingJob): void {
+function cancelJob<Q extends GenerationQuery>({ send }: ImageJob<Q>, { cancel }: PendingJob): void {
   if (!cancel) return;
   const { signal } = new AbortController();
   // Best effort: the result of the cancel request does not matter.
-  ignoreRejection(ask(cancel, signal));
+  ignoreRejection(send(cancel, signal));
 }
 
 /** Transient errors. They include 404: some upstreams find a job only a moment after they accepted it. */
@@ -123,15 +123,18 @@ const maxPreviews = ({ options }: GenerationQuery): number => options.partial_im
 
 /** Requests previews while the upstream works on its response. */
 async function* streamPreviews<Q extends GenerationQuery>(
-  { query, target, signal, ask }: ImageJob<Q>,
+  { query, target, signal, send }: ImageJob<Q>,
   watch: NonNullable<ImageAdapter<Q>["watch"]>,
-  asking: Promise<ImageResponse | PendingJob>,
+  firstResponse: Promise<ImageResponse | PendingJob>,
 ): AsyncGenerator<ImageEvent> {
   let shown = "";
   for (let previews = 0; previews < maxPreviews(query); ) {
-    const done = await Promise.race([asking, sleep(firstPollMs * 2, signal).then(() => undefined)]);
+    const done = await Promise.race([
+      firstResponse,
+      sleep(firstPollMs * 2, signal).then(() => undefined),
+    ]);
     if (done) break;
-    const preview = await ask(watch.toUpstream(query, target), signal)
+    const preview = await send(watch.toUpstream(query, target), signal)
       .then((reply) => watch.fromUpstream(reply))
       // Previews are optional: a failed one does not fail the request.
       .catch(() => undefined);
@@ -139,7 +142,7 @@ async function* streamPreviews<Q extends GenerationQuery>(
     shown = preview;
     yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
   }
-  const reply = await asking;
+  const reply = await firstResponse;
   if (reply.kind !== "whole")
     throw new GatewayError("internal", "A watched call was not answered.");
   yield { type: "whole", reply };

@@ -34,19 +34,24 @@ export async function probe(
   const adapter = adapters.get(kind);
   if (!adapter) return { upstream: id, ok: true, detail: "inside this machine" };
   const request = adapter.probe?.(upstream) ?? listOfModels(upstream);
-  const place = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
+  const address = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const proven = await createTokenCache({ send, now }).prove(request, adapter, upstream, signal);
-    const { status } = await send(proven, signal);
-    return { upstream: id, status, ...judge(status) };
+    const authenticated = await createTokenCache({ send, now }).authenticate(
+      request,
+      adapter,
+      upstream,
+      signal,
+    );
+    const { status } = await send(authenticated, signal);
+    return { upstream: id, status, ...describeStatus(status) };
   } catch (error) {
     if (signal.aborted) {
-      const detail = `no answer within ${timeoutMs / 1000} s from ${place}`;
+      const detail = `no answer within ${timeoutMs / 1000} s from ${address}`;
       return { upstream: id, ok: false, detail };
     }
     if (error instanceof GatewayError) {
-      return { upstream: id, ok: false, detail: `${error.message} (${place})` };
+      return { upstream: id, ok: false, detail: `${error.message} (${address})` };
     }
     throw error;
   }
@@ -61,7 +66,7 @@ function listOfModels(upstream: Upstream): UpstreamRequest {
   return { url: `${baseUrl}/models`, headers: bearer(upstream) };
 }
 
-function judge(status: number): Pick<Probe, "ok" | "detail"> {
+function describeStatus(status: number): Pick<Probe, "ok" | "detail"> {
   if (status === 401 || status === 403) {
     return { ok: false, detail: `it refuses the apiKey (it answered ${status})` };
   }

@@ -11,9 +11,9 @@ import type { Target } from "./contract.ts";
 export type OnRateLimitExhausted = (target: Target, waitMs: number) => void;
 
 export const createRateLimitObserver =
-  (onSpent: OnRateLimitExhausted) =>
+  (onRateLimitExhausted: OnRateLimitExhausted) =>
   (reply: UpstreamResponse, target: Target): void => {
-    if (reply.seemsSpent === false) return;
+    if (reply.mayReportExhaustedLimit === false) return;
     const waitMs = rateLimitExhaustedMs(reply.headers);
-    if (waitMs !== undefined) onSpent(target, waitMs);
+    if (waitMs !== undefined) onRateLimitExhausted(target, waitMs);
   };

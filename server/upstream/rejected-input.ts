@@ -16,26 +16,26 @@ const inputReference =
 const aboutLength = /\b(tokens?|length|too long|context)\b/i;
 
 /** The index of the rejected input. Undefined if the message names none or several. */
-export function rejectedInputIndex(words: string): number | undefined {
-  if (!aboutLength.test(words)) return undefined;
-  const places = new Set([...words.matchAll(inputReference)].map(([, , place]) => Number(place)));
-  return places.size === 1 ? [...places][0] : undefined;
+export function rejectedInputIndex(text: string): number | undefined {
+  if (!aboutLength.test(text)) return undefined;
+  const indexes = new Set([...text.matchAll(inputReference)].map(([, , index]) => Number(index)));
+  return indexes.size === 1 ? [...indexes][0] : undefined;
 }
 
 /** Remaps the error of a sub-batch to the client's request. `places`: the client's index of each input of the sub-batch. */
-export function remapInputIndex(error: unknown, places: readonly number[]): unknown {
+export function remapInputIndex(error: unknown, indexes: readonly number[]): unknown {
   if (!(error instanceof GatewayError) || !isRefusal(error)) return error;
-  const moved = (words: string): string =>
-    words.replace(inputReference, (all, before: string, place: string) =>
-      places[Number(place)] === undefined ? all : `${before}${places[Number(place)]}`,
+  const moved = (text: string): string =>
+    text.replace(inputReference, (all, before: string, index: string) =>
+      indexes[Number(index)] === undefined ? all : `${before}${indexes[Number(index)]}`,
     );
   const { param } = error.details;
   // A sub-batch with one input: that input is the one that is too long.
   const alone =
-    places.length === 1 &&
+    indexes.length === 1 &&
     (param === undefined || param === "input") &&
     aboutLength.test(error.message);
-  const whole = alone ? `input[${places[0]}]` : param && moved(param);
+  const whole = alone ? `input[${indexes[0]}]` : param && moved(param);
   const message = moved(error.message);
   if (message === error.message && whole === param) return error;
   return new GatewayError(error.kind, message, {
@@ -44,5 +44,5 @@ export function remapInputIndex(error: unknown, places: readonly number[]): unkn
   });
 }
 
-const isRefusal = ({ definition: row, kind: fault }: GatewayError): boolean =>
-  row.retry === "never" && row.causedBy !== "gateway" && fault !== "model_not_found";
+const isRefusal = ({ definition: row, kind: errorKind }: GatewayError): boolean =>
+  row.retry === "never" && row.causedBy !== "gateway" && errorKind !== "model_not_found";

@@ -63,10 +63,7 @@ export function parseTaskType(field: TaskType["field"], given: string): TaskType
 }
 
 /** The vendor's value, or undefined if it has none. One of the vendor's own values is passed through. */
-export function vendorTaskType(
-  purpose: TaskType,
-  { values: words }: TaskTypeTable,
-): string | undefined {
-  const own = Object.values(words).find((word) => word === purpose.given);
-  return own ?? (purpose.meaning && words[purpose.meaning]);
+export function vendorTaskType(taskType: TaskType, { values }: TaskTypeTable): string | undefined {
+  const own = Object.values(values).find((word) => word === taskType.given);
+  return own ?? (taskType.meaning && values[taskType.meaning]);
 }

@@ -17,7 +17,7 @@ import { openEventFile } from "../storage/event-file.ts";
 import { EventStore } from "../storage/events.ts";
 import type { StoredKey } from "../storage/keys.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
-import { toUpstreamResponse } from "../upstream/transport/fetch-response.ts";
+import { sendByFetch } from "../upstream/transport/fetch-response.ts";
 
 export interface EventPathOptions {
   readonly settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_ADMIN_KEY">;
@@ -113,7 +113,7 @@ async function post(
   signal.addEventListener("abort", stop, { once: true });
   const headers = { ...request.headers, "user-agent": `vexel/${version}` };
   try {
-    const reply = await toUpstreamResponse({ ...request, headers, method: "POST" }, enough, 0);
+    const reply = await sendByFetch({ ...request, headers, method: "POST" }, enough, 0);
     const retryAfterMs = retryAfterOf(reply);
     return { status: reply.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {

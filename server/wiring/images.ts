@@ -13,7 +13,7 @@ import type { Settings } from "../settings.ts";
 import { ResponseFiles, type ResponseFilesOptions, StoreFull } from "../storage/response-files.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
-import { holdsCredentials, isInsideHost } from "../upstream/download/address-ranges.ts";
+import { hasCredentials, isPrivateHost } from "../upstream/download/address-ranges.ts";
 import { createDownload } from "../upstream/download/download.ts";
 import { trustedHost } from "../upstream/download/ssrf-guard.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
@@ -89,9 +89,9 @@ function createTools(settings: Settings, reach: UpstreamClient, darkroom: ImageW
   return {
     traits: reach.imageCapabilities,
     download: (url, target, signal, temp) =>
-      download(url, { signal, temp, blame: "upstream", trusted: ownHosts(target), svg: true }),
+      download(url, { signal, temp, origin: "upstream", trusted: ownHosts(target), svg: true }),
     fetchSource: async (url, param, { signal, temp, key }) => {
-      const picture = await download(url, { signal, temp, blame: { param } });
+      const picture = await download(url, { signal, temp, origin: { param } });
       const seen = await checkImage(picture, param, { imageWorker: darkroom, key }, signal);
       if (param.startsWith("mask")) checkMask(seen, undefined, param);
       const file = toFilePart(picture, { field: param, filename: "image" }, seen.type);
@@ -129,7 +129,7 @@ function fetchSoon(settings: Settings): LinkTools["download"] {
     trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
   });
   return (url, target, signal, temp) =>
-    download(url, { signal, temp, blame: "upstream", trusted: ownHosts(target), svg: true });
+    download(url, { signal, temp, origin: "upstream", trusted: ownHosts(target), svg: true });
 }
 
 const hostsIn = (list: string): string[] =>
@@ -141,7 +141,7 @@ const hostsIn = (list: string): string[] =>
 /** By what the link itself says: whoever follows it would look its name up for themselves. */
 function isPrivate(link: string): boolean {
   const url = URL.parse(link);
-  return url !== null && (holdsCredentials(url) || isInsideHost(url.hostname));
+  return url !== null && (hasCredentials(url) || isPrivateHost(url.hostname));
 }
 
 /** An upstream in one's own network gives links to itself. */

@@ -1,6 +1,6 @@
 /** Keeps the snapshot true: reads file, environment and keys at the start, then follows the file and the keys. */
 
-import { astray, withStoredKeys } from "../config/build-snapshot.ts";
+import { unknownProjectWarnings, withStoredKeys } from "../config/build-snapshot.ts";
 import { type Loaded, loadSnapshot } from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
@@ -82,10 +82,10 @@ export function followConfiguration(options: FollowOptions): Followed {
     try {
       const now = keys.version();
       if (now !== seen) {
-        const before = new Set(astray(holder.current()));
+        const before = new Set(unknownProjectWarnings(holder.current()));
         const taken = takeKeys();
         log.info("keys-changed", { keys: taken.keys.size });
-        for (const warning of astray(taken)) {
+        for (const warning of unknownProjectWarnings(taken)) {
           if (!before.has(warning)) log.warn("config-warning", { warning });
         }
         events()?.keys(keys.list());

@@ -8,7 +8,7 @@ import { providers, variablesOf } from "../../server/config/providers.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 const modelIds = (env: Record<string, string>) =>
-  fromEnvironment(env).provided.flatMap(({ models }) => models.map(({ id }) => id));
+  fromEnvironment(env).upstreams.flatMap(({ models }) => models.map(({ id }) => id));
 const warnings = (env: Record<string, string>) =>
   fromEnvironment(env).warnings.map(({ message }) => message);
 const azure = { AZURE_OPENAI_API_KEY: "k", AZURE_OPENAI_ENDPOINT: "https://z.openai.azure.com/" };
@@ -34,7 +34,7 @@ test("each provider's variables make its upstream, at its own place, with its mo
         .filter((name) => [provider.apiKey?.[0], provider.baseUrl, ...needed].includes(name))
         .map((name) => [name, name === provider.baseUrl ? "http://there:1" : "secret"]),
     );
-    const { provided, warnings: none } = fromEnvironment(env);
+    const { upstreams: provided, warnings: none } = fromEnvironment(env);
     expect(none).toEqual([]);
     expect(provided).toHaveLength(1);
     expect(provided[0]?.upstream).toMatchObject({ id: provider.id, kind: provider.kind });
@@ -47,14 +47,14 @@ test("each provider's variables make its upstream, at its own place, with its mo
 
 test("each of Google's names for the key works, and the first that is set wins", () => {
   for (const name of ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"])
-    expect(fromEnvironment({ [name]: "k" }).provided[0]?.upstream.apiKey).toBe("k");
+    expect(fromEnvironment({ [name]: "k" }).upstreams[0]?.upstream.apiKey).toBe("k");
   const both = fromEnvironment({ GOOGLE_API_KEY: "b", GEMINI_API_KEY: "a" });
-  expect(both.provided[0]?.upstream.apiKey).toBe("a");
+  expect(both.upstreams[0]?.upstream.apiKey).toBe("a");
 });
 
 test("OPENAI_BASE_URL moves OpenAI elsewhere", () => {
   const there = fromEnvironment({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://proxy/v1/" });
-  expect(there.provided[0]?.upstream.baseUrl).toBe("http://proxy/v1");
+  expect(there.upstreams[0]?.upstream.baseUrl).toBe("http://proxy/v1");
 });
 
 test("retired models are not offered", () => {
@@ -64,7 +64,7 @@ test("retired models are not offered", () => {
 
 describe("a model that has ended", () => {
   const idsAt = (now: string, env: Record<string, string>) =>
-    fromEnvironment(env, Date.parse(now)).provided.flatMap(({ models }) =>
+    fromEnvironment(env, Date.parse(now)).upstreams.flatMap(({ models }) =>
       models.map(({ id }) => id),
     );
 
@@ -116,10 +116,10 @@ describe("Azure", () => {
     expect(warnings({ AZURE_OPENAI_ENDPOINT: "https://z" })).toEqual([
       "AZURE_OPENAI_ENDPOINT is set, but AZURE_OPENAI_API_KEY is not: no upstream azure is made",
     ]);
-    expect(fromEnvironment({ AZURE_OPENAI_API_KEY: "k" }).provided).toEqual([]);
+    expect(fromEnvironment({ AZURE_OPENAI_API_KEY: "k" }).upstreams).toEqual([]);
   });
   test("serves the deployments that are named, and knows the size of those named after a model", () => {
-    const { provided } = fromEnvironment({
+    const { upstreams: provided } = fromEnvironment({
       ...azure,
       AZURE_OPENAI_API_VERSION: "2025-04-01-preview",
       AZURE_OPENAI_EMBEDDING_DEPLOYMENT: "our-vectors, text-embedding-3-large,,",
@@ -142,13 +142,13 @@ test("Cloudflare needs the account beside the token", () => {
   expect(warnings(token)).toEqual([
     "CLOUDFLARE_API_TOKEN is set, but CLOUDFLARE_ACCOUNT_ID is not: no upstream cloudflare is made",
   ]);
-  const { provided } = fromEnvironment({ ...token, CLOUDFLARE_ACCOUNT_ID: "a1" });
+  const { upstreams: provided } = fromEnvironment({ ...token, CLOUDFLARE_ACCOUNT_ID: "a1" });
   expect(provided[0]?.upstream.options).toEqual({ accountId: "a1" });
 });
 
 test("a variable set to nothing is not set, and one that cannot work is a warning without its value", () => {
   expect(fromEnvironment({ OPENAI_API_KEY: "  ", OLLAMA_HOST: "" })).toEqual({
-    provided: [],
+    upstreams: [],
     warnings: [],
   });
   for (const env of [
@@ -159,11 +159,11 @@ test("a variable set to nothing is not set, and one that cannot work is a warnin
     { OLLAMA_HOST: "http://" },
     { ...azure, AZURE_OPENAI_IMAGE_DEPLOYMENT: "hunter 2" },
   ]) {
-    expect(fromEnvironment(env).provided).toEqual([]);
+    expect(fromEnvironment(env).upstreams).toEqual([]);
     expect(warnings(env)).toHaveLength(1);
     expect(warnings(env).join()).not.toContain("hunter");
   }
-  expect(fromEnvironment({ OPENAI_API_KEY: " k\n" }).provided[0]?.upstream.apiKey).toBe("k");
+  expect(fromEnvironment({ OPENAI_API_KEY: " k\n" }).upstreams[0]?.upstream.apiKey).toBe("k");
 });
 
 test("OLLAMA_HOST is read the way Ollama reads it, and an address to listen on means this machine", () => {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { fromEnvironment } from "../../server/config/environment.ts";
 
-const nothing = { provided: [], warnings: [] };
+const nothing = { upstreams: [], warnings: [] };
 
 test("AWS's own variables provision nothing and cause no warning", () => {
   expect(fromEnvironment({ AWS_REGION: "eu-central-1" })).toEqual(nothing);
@@ -12,7 +12,7 @@ test("AWS's own variables provision nothing and cause no warning", () => {
 
 test("a Bedrock key and a region bring Bedrock", () => {
   const env = { AWS_BEARER_TOKEN_BEDROCK: "key-of-bedrock", AWS_REGION: "eu-central-1" };
-  const { provided, warnings } = fromEnvironment(env);
+  const { upstreams: provided, warnings } = fromEnvironment(env);
   expect(warnings).toEqual([]);
   expect(provided.map(({ upstream }) => upstream)).toEqual([
     {
@@ -26,7 +26,9 @@ test("a Bedrock key and a region bring Bedrock", () => {
 });
 
 test("a Bedrock key without a region is told", () => {
-  const { provided, warnings } = fromEnvironment({ AWS_BEARER_TOKEN_BEDROCK: "key-of-bedrock" });
+  const { upstreams: provided, warnings } = fromEnvironment({
+    AWS_BEARER_TOKEN_BEDROCK: "key-of-bedrock",
+  });
   expect(provided).toEqual([]);
   expect(warnings.map(({ message }) => message)).toEqual([
     "AWS_BEARER_TOKEN_BEDROCK is set, but AWS_REGION is not: no upstream bedrock is made",

@@ -172,7 +172,7 @@ test("hiding the variables moves nothing and touches nothing else", () => {
       expect(breaks(masked.text)).toEqual(breaks(text));
       // And what was hidden comes back where it was.
       expect(
-        masked.fill(masked.text, ({ offset, length }) => text.slice(offset, offset + length)),
+        masked.expand(masked.text, ({ offset, length }) => text.slice(offset, offset + length)),
       ).toBe(text);
     }),
     { numRuns: 2000 },

@@ -113,7 +113,7 @@ test("an answer that came piece by piece can be read again, within the bounds of
   const reply = new BoundedResponse({
     status: 200,
     headers: new Headers(),
-    pieces: () => stream,
+    chunks: () => stream,
     signal: new AbortSource(),
     maxBytes: 100,
   });

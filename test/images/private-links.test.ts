@@ -5,7 +5,7 @@ import { planImage } from "../../server/images/plan/plan.ts";
 import { type PostProcessTools, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
-import { isInsideHost } from "../../server/upstream/download/address-ranges.ts";
+import { isPrivateHost } from "../../server/upstream/download/address-ranges.ts";
 import { drawn } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -96,7 +96,7 @@ describe("an upstream's link", () => {
 
   test.each(["cdn.example.com", "8.8.8.8", "homes.example", "xlan", "a.lane"])(
     "is judged by its host alone: %s",
-    (name) => expect(isInsideHost(name)).toBe(name === "xlan"),
+    (name) => expect(isPrivateHost(name)).toBe(name === "xlan"),
   );
 });
 

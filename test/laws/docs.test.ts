@@ -1052,14 +1052,14 @@ const fixedValues: readonly (readonly [string, string, string, string, string])[
     "Idle connections kept per upstream address",
     "256",
     "server/upstream/transport/connection-pool.ts",
-    "mostIdle = 256",
+    "maxIdle = 256",
   ],
   [
     "docs/routing-and-failover.md",
     "Time an idle upstream connection is kept",
     "30 s",
     "server/upstream/transport/connection-pool.ts",
-    "keepMs = 30_000",
+    "idleTimeoutMs = 30_000",
   ],
   [
     "docs/observability.md",

@@ -79,10 +79,13 @@ describe("an answer that says that the limit is used up", () => {
     const heard: number[] = [];
     const watch = createRateLimitObserver((_, waitMs) => heard.push(waitMs));
     let reads = 0;
-    const reply = (headers: Record<string, string>, seemsSpent?: boolean): UpstreamResponse =>
+    const reply = (
+      headers: Record<string, string>,
+      mayReportExhaustedLimit?: boolean,
+    ): UpstreamResponse =>
       ({
         status: 200,
-        ...(seemsSpent !== undefined && { seemsSpent }),
+        ...(mayReportExhaustedLimit !== undefined && { mayReportExhaustedLimit }),
         get headers() {
           reads++;
           return new Headers(headers);
@@ -112,7 +115,7 @@ describe("an answer that says that the limit is used up", () => {
     for (const lines of [`${line}\r\nserver: x`, `server: x\r\n${line}`]) {
       const answer = new ResponseParser(1000);
       answer.push(Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 0\r\n${lines}\r\n\r\n`));
-      expect(answer.seemsSpent).toBe(seen);
+      expect(answer.mayReportExhaustedLimit).toBe(seen);
     }
   });
 });

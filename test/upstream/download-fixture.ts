@@ -5,7 +5,7 @@ import { type AbortSignalLike, AbortSource } from "../../server/lib/abort-signal
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
-import { createDownload, type DownloadCall } from "../../server/upstream/download/download.ts";
+import { createDownload, type DownloadRequest } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Asked, type RawServer, rawServer } from "./http-client-fixture.ts";
 
@@ -50,7 +50,7 @@ export interface World {
   /** Every address that was connected to, and every name that was looked up, in order. */
   readonly connected: string[];
   readonly lookedUp: string[];
-  get(url: string, call?: Partial<DownloadCall>): Promise<CollectedImage>;
+  get(url: string, call?: Partial<DownloadRequest>): Promise<CollectedImage>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export function world(options: WorldOptions): World {
       download(url, {
         signal: new AbortSource() as AbortSignalLike,
         temp,
-        blame: "upstream",
+        origin: "upstream",
         ...call,
       }),
     [Symbol.asyncDispose]: async () => {
@@ -131,4 +131,4 @@ export async function expectFault(
 }
 
 /** From a caller, in this field. */
-export const fromCaller = { blame: { param: "images[0].image_url" } } as const;
+export const fromCaller = { origin: { param: "images[0].image_url" } } as const;

@@ -5,7 +5,7 @@ import { expectFault, png, world } from "./download-fixture.ts";
 
 const param = "mask.image_url";
 const read = async (url: string, more: Partial<DataUrlOptions> = {}): Promise<Uint8Array> =>
-  readDataUrl(url, { maxBytes: 1000, blame: { param }, ...more }).bytes;
+  readDataUrl(url, { maxBytes: 1000, origin: { param }, ...more }).bytes;
 const base64 = png.toString("base64");
 const percents = [...png].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 
@@ -60,6 +60,6 @@ describe("refused, with the name of the field", () => {
   });
 
   test("from an upstream: its answer is not true", async () => {
-    await expectFault(read("data:,x", { blame: "upstream" }), "upstream_invalid", /not a picture/);
+    await expectFault(read("data:,x", { origin: "upstream" }), "upstream_invalid", /not a picture/);
   });
 });

@@ -69,7 +69,7 @@ function host(certificate: string): Host {
         resolve: async () => [publicAddress],
         connect: (options) =>
           Bun.connect({ ...options, hostname: "127.0.0.1", port: server.port ?? 0 }),
-      })(url, { signal: new AbortSource(), temp, blame: "upstream", ...call }),
+      })(url, { signal: new AbortSource(), temp, origin: "upstream", ...call }),
     [Symbol.asyncDispose]: async () => {
       await server.stop(true);
       await temp.clear();

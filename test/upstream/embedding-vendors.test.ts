@@ -160,7 +160,7 @@ test("a Voyage key of MongoDB Atlas is sent to MongoDB, and to no other host", (
   const { upstream } = targetAt("voyage", "voyage-4", "al-0123");
   const probe = adapters.get("voyage")?.probe?.(upstream);
   expect(probe?.url).toStartWith("https://ai.mongodb.com/");
-  const { provided } = fromEnvironment({ VOYAGE_API_KEY: "al-0123" });
+  const { upstreams: provided } = fromEnvironment({ VOYAGE_API_KEY: "al-0123" });
   const fromKey = provided.map((row) => sent({ upstream: row.upstream, model: "voyage-4" }).url);
   expect(fromKey).toEqual(["https://ai.mongodb.com/v1/embeddings"]);
   const own = { ...upstream, baseUrl: "https://proxy.example/v1" };

@@ -123,7 +123,7 @@ export const askPlainly = (
   request: UpstreamRequest,
   signal: AbortSignalLike,
 ): Promise<ResponseParser> =>
-  client.ask(
+  client.send(
     request,
     signal,
     (answer) => answer,
@@ -132,11 +132,11 @@ export const askPlainly = (
 
 /** `trust`: which servers are trusted to send one response for one request. */
 export function testClient(
-  maxAnswerBytes = 1_000_000,
+  maxResponseBytes = 1_000_000,
   trust = new KeepAliveTrust({ clock: () => performance.now() }),
 ): TestClient {
   const clock = () => performance.now();
-  const client = new HttpClient({ maxAnswerBytes, clock, trust });
+  const client = new HttpClient({ maxResponseBytes, clock, trust });
   return {
     client,
     ask: async (url, body, more = {}, signal = new AbortSource()) => {
@@ -148,11 +148,11 @@ export function testClient(
 }
 
 /** The same client, with its failures as the gateway understands them. */
-export function testSender(maxAnswerBytes = 1_000_000): Sender & Disposable {
+export function testSender(maxResponseBytes = 1_000_000): Sender & Disposable {
   const sender = createSend({
-    maxAnswerBytes,
+    maxResponseBytes,
     clock: () => performance.now(),
-    byFetch: { http: false, https: false },
+    fetchOnly: { http: false, https: false },
   });
   return { ...sender, [Symbol.dispose]: () => sender.close() };
 }

@@ -116,18 +116,18 @@ describe("idle connections", () => {
     try {
       const open = () => Connection.open(address, () => undefined);
       const [old, young] = [await open(), await open()];
-      pool.keep("here", old);
+      pool.release("here", old);
       now = 20_000;
-      pool.keep("here", young);
+      pool.release("here", young);
       expect(sweeps).toHaveLength(1);
       now = 31_000;
       sweeps[0]!();
       expect([old.closed, young.closed]).toEqual([true, false]);
       // The one that was used last is taken first, and those that are closed are never given out.
-      expect(pool.idle("there")).toBeUndefined();
-      expect(pool.idle("here")).toBe(young);
-      expect(pool.idle("here")).toBeUndefined();
-      pool.keep("here", young);
+      expect(pool.takeIdle("there")).toBeUndefined();
+      expect(pool.takeIdle("here")).toBe(young);
+      expect(pool.takeIdle("here")).toBeUndefined();
+      pool.release("here", young);
       now = 70_000;
       sweeps[0]!();
       expect(young.closed).toBe(true);
@@ -163,7 +163,7 @@ describe("idle connections", () => {
     const script = `
       import { createSend } from "./server/upstream/transport/send.ts";
       import { Cancel } from "./server/lib/abort-signal.ts";
-      const sender = createSend({ maxAnswerBytes: 1000, clock: () => performance.now(), byFetch: { http: false, https: false } });
+      const sender = createSend({ maxResponseBytes: 1000, clock: () => performance.now(), fetchOnly: { http: false, https: false } });
       const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new Cancel());
       const replies = await Promise.all([call(), call()]);
       console.log(await replies[1].text());

@@ -27,7 +27,7 @@ describe("a provisioned image model", () => {
       XAI_API_KEY: "k",
     };
     const at = (day: string) =>
-      fromEnvironment(env, Date.parse(day)).provided.flatMap(({ models }) =>
+      fromEnvironment(env, Date.parse(day)).upstreams.flatMap(({ models }) =>
         models.map(({ name }) => name),
       );
     const before = at("2026-11-16");

@@ -42,7 +42,12 @@ function startSource() {
 const call = (port: number) =>
   streamingCall(
     { address: "127.0.0.1", port, request: "GET / HTTP/1.1\r\nhost: x\r\n\r\n" },
-    { maxBytes: 64 * 1024 * 1024, signal: new AbortController().signal, connectMs: 5000, kept },
+    {
+      maxBytes: 64 * 1024 * 1024,
+      signal: new AbortController().signal,
+      connectMs: 5000,
+      sockets: kept,
+    },
   );
 
 async function read(port: number): Promise<Buffer> {

@@ -19,9 +19,9 @@ const certificate = selfSigned(folder.path, "IP:127.0.0.1");
 function testSend(ca = certificate.cert) {
   const reported: Unsolicited[] = [];
   const sender = createSend({
-    maxAnswerBytes: 100_000_000,
+    maxResponseBytes: 100_000_000,
     clock: () => performance.now(),
-    byFetch: { http: false, https: false },
+    fetchOnly: { http: false, https: false },
     tls: { ca },
     onUnsolicited: (one) => reported.push(one),
   });
@@ -104,9 +104,9 @@ test("every request that fetch sends over TLS has a connection of its own", asyn
     import { Cancel } from "./server/lib/abort-signal.ts";
     import { createSend } from "./server/upstream/transport/send.ts";
     const sender = createSend({
-      maxAnswerBytes: 1000,
+      maxResponseBytes: 1000,
       clock: () => performance.now(),
-      byFetch: { http: true, https: true },
+      fetchOnly: { http: true, https: true },
     });
     const url = ${JSON.stringify(server.url)};
     for (const streams of [false, true, true]) {

@@ -16,9 +16,9 @@ const ways = { "taken whole": false, "taken as they come": true } as const;
 function testWay(streams: boolean) {
   const told: Unsolicited[] = [];
   const sender = createSend({
-    maxAnswerBytes: 1_000_000,
+    maxResponseBytes: 1_000_000,
     clock: () => performance.now(),
-    byFetch: { http: false, https: false },
+    fetchOnly: { http: false, https: false },
     onUnsolicited: (one) => told.push(one),
   });
   const ask = async (url: string, body: string): Promise<string> => {

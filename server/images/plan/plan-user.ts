@@ -19,13 +19,13 @@ export function planUser(
     delete options.user;
     dropped.push("user");
   }
-  const { length } = options[name] ?? { length: userLength.least };
-  if (length >= userLength.least && length <= userLength.most) return;
+  const { length } = options[name] ?? { length: userLength.min };
+  if (length >= userLength.min && length <= userLength.max) return;
   if (policy !== "strict") adapted.push(name);
   else {
     throw new GatewayError(
       "invalid_value",
-      `Invalid '${name}': expected ${userLength.least} to ${userLength.most} characters for this model, but got ${length}.`,
+      `Invalid '${name}': expected ${userLength.min} to ${userLength.max} characters for this model, but got ${length}.`,
       { param: name },
     );
   }

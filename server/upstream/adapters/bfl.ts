@@ -25,7 +25,7 @@ import { asBase64 } from "./wire/edit-sources.ts";
 import { headersOf } from "./wire/headers.ts";
 import { imageContentIn } from "./wire/image-content.ts";
 import { revised } from "./wire/image-list.ts";
-import { about, jobLink, stillPending } from "./wire/jobs.ts";
+import { jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";
 import { modelPath } from "./wire/model-path.ts";
 import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
@@ -34,9 +34,9 @@ const baseUrl = "https://api.bfl.ai/v1";
 // docs.bfl.ml/api_integration: a job is asked for at its `polling_url`, which names a region such as api.eu2.bfl.ai.
 const domains = ["bfl.ai", "bfl.ml"];
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
-const proofOf = (upstream: Upstream) => headersOf(upstream, (key) => ({ "x-key": key }));
+const authHeaders = (upstream: Upstream) => headersOf(upstream, (key) => ({ "x-key": key }));
 
 interface Family {
   readonly sizes: Sizes;
@@ -56,7 +56,7 @@ const flux2: Family = {
   sources: 10,
 };
 // docs.bfl.ml, FLUX 1.1 [pro] ultra and Kontext: any shape from 21:9 to 9:21; these are those that callers ask for.
-const shapes: Sizes = {
+const aspectRatios: Sizes = {
   ratios: ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16", "9:21"],
 };
 
@@ -64,11 +64,11 @@ const shapes: Sizes = {
 const families: readonly (readonly [RegExp, Family])[] = [
   [/^flux-2-klein/, { ...flux2, sources: 4 }],
   [/^flux-2/, flux2],
-  [/kontext/, { sizes: shapes, source: "input_image", sources: 4 }],
+  [/kontext/, { sizes: aspectRatios, source: "input_image", sources: 4 }],
   // As large as the picture that is filled: white is where.
   [/-fill/, { sizes: { list: [] }, source: "image", sources: 1, mask: "white" }],
   [/-expand/, { sizes: { list: [] }, source: "image", sources: 1 }],
-  [/-ultra/, { sizes: shapes }],
+  [/-ultra/, { sizes: aspectRatios }],
   [/^flux-(pro|dev)/, { sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 1440 } } }],
 ];
 
@@ -76,7 +76,7 @@ const families: readonly (readonly [RegExp, Family])[] = [
 const familyOf = (model: string): Family =>
   families.find(([name]) => name.test(model))?.[1] ?? flux2;
 
-function pictures({ model }: Target): ImageCapabilities {
+function imageCapabilities({ model }: Target): ImageCapabilities {
   const { sizes, source, sources = 1, mask } = familyOf(model);
   return {
     maxImages: 1,
@@ -106,33 +106,33 @@ function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields 
   return { ...Object.fromEntries(fields), ...(mask && { mask: asBase64(mask) }) };
 }
 
-const ask = ({ upstream, model }: Target, fields: ExtraFields): UpstreamRequest =>
-  imageJsonRequest(`${rootOf(upstream)}/${modelPath(model)}`, proofOf(upstream), fields);
+const buildRequest = ({ upstream, model }: Target, fields: ExtraFields): UpstreamRequest =>
+  imageJsonRequest(`${baseUrlOf(upstream)}/${modelPath(model)}`, authHeaders(upstream), fields);
 
 async function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const answer = await reply.json();
-  const status = memberOf(answer, "status");
-  if (status === undefined) return taken(answer, asked.target);
-  if (status === "Ready") return ready(memberOf(answer, "result"), asked);
+  const response = await reply.json();
+  const status = memberOf(response, "status");
+  if (status === undefined) return taken(response, context.target);
+  if (status === "Ready") return ready(memberOf(response, "result"), context);
   if (status === "Request Moderated" || status === "Content Moderated") {
-    throw toMappedError("moderated", reasonsIn(answer, status), asked);
+    throw toMappedError("moderated", reasonsIn(response, status), context);
   }
   if (status === "Task not found")
-    throw toMappedError(undefined, "it does not know the task", asked);
-  if (status === "Error" || status === "Failed") throw failed(answer, asked);
+    throw toMappedError(undefined, "it does not know the task", context);
+  if (status === "Error" || status === "Failed") throw failed(response, context);
   return stillPending;
 }
 
-function taken(answer: unknown, { upstream }: Target): PendingJob {
-  const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(answer, name));
+function taken(response: unknown, { upstream }: Target): PendingJob {
+  const [id, link, cost] = ["id", "polling_url", "cost"].map((name) => memberOf(response, name));
   if (typeof id !== "string") throw invalidResponse("it has no `id`");
-  const url = link ?? `${rootOf(upstream)}/get_result?id=${encodeURIComponent(id)}`;
+  const url = link ?? `${baseUrlOf(upstream)}/get_result?id=${encodeURIComponent(id)}`;
   return {
     kind: "pending",
-    poll: about(jobLink(url, rootOf(upstream), domains), proofOf(upstream)),
+    poll: jobRequest(jobLink(url, baseUrlOf(upstream), domains), authHeaders(upstream)),
     // In credits of one cent each: github.com/black-forest-labs/skills, bfl-api.
     ...(typeof cost === "number" && { cost: cost / 100 }),
   };
@@ -140,46 +140,47 @@ function taken(answer: unknown, { upstream }: Target): PendingJob {
 
 function ready(
   result: unknown,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
   const image = imageContentIn(memberOf(result, "sample"));
   if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
   const told = {
-    ...revised(memberOf(result, "prompt"), asked),
+    ...revised(memberOf(result, "prompt"), context),
     ...extraFieldsOf(result, ["seed"]),
   };
   return { kind: "whole", results: [{ image, ...told }], metadata: {} };
 }
 
 /** docs.bfl.ml/api_integration/errors: `{details: {"Moderation Reasons": ["…"]}}`. */
-function reasonsIn(answer: unknown, status: string): string {
-  const reasons = listOf(memberOf(memberOf(answer, "details"), "Moderation Reasons"));
+function reasonsIn(response: unknown, status: string): string {
+  const reasons = listOf(memberOf(memberOf(response, "details"), "Moderation Reasons"));
   const told = reasons.length > 0 ? `: ${reasons.join(", ")}` : "";
   return `The upstream's safety system refused the request (${status}${told}).`;
 }
 
-function failed(answer: unknown, asked: ImageRequestContext<GenerationQuery>) {
-  const details = memberOf(answer, "details");
-  const words =
-    textIn(answer, "message") ??
+function failed(response: unknown, context: ImageRequestContext<GenerationQuery>) {
+  const details = memberOf(response, "details");
+  const message =
+    textIn(response, "message") ??
     textIn(details, "error") ??
     textIn(details, "message") ??
-    textIn(answer, "details");
-  const code = String(memberOf(answer, "error"));
+    textIn(response, "details");
+  const code = String(memberOf(response, "error"));
   return toMappedError(
     /content_policy|moderat/i.test(code) ? "moderated" : undefined,
-    words,
-    asked,
+    message,
+    context,
   );
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(target, body(query)),
+  toUpstream: (query, target) => buildRequest(target, body(query)),
   fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
-  toUpstream: (query, target) => ask(target, { ...body(query), ...sourcesOf(query, target) }),
+  toUpstream: (query, target) =>
+    buildRequest(target, { ...body(query), ...sourcesOf(query, target) }),
   fromUpstream,
 };
 
@@ -189,16 +190,19 @@ export const bfl: Vendor = {
     name: "bfl",
     generations,
     edits,
-    imageCapabilities: pictures,
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: proofOf(upstream) }),
+    imageCapabilities,
+    probe: (upstream) => ({
+      url: `${baseUrlOf(upstream)}/credits`,
+      headers: authHeaders(upstream),
+    }),
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
+      classify: ({ status, message }) => {
         // gelasdev/ComfyUI-FLUX-BFL-API#16: 403 {"detail":"Not authenticated - Invalid Authentication"}.
-        if (status === 403 && /authenticat/i.test(words)) return "wrong key";
+        if (status === 403 && /authenticat/i.test(message)) return "wrong key";
         // A model is an address, and what is not there has no other name than that.
         return status === 404 && "no such model";
       },
-      waits: waitInBody,
+      retryAfterMs: waitInBody,
     }),
   },
 };

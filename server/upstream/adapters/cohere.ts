@@ -14,10 +14,10 @@ import { vectorRows } from "./wire/vector-rows.ts";
 const baseUrl = "https://api.cohere.com";
 
 /** Some have the version in their configuration, as Cohere's other clients do. */
-const rootOf = (upstream: Upstream): string =>
+const baseUrlOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/v[12]$/, "");
 
-const purposes: TaskTypeTable = {
+const taskTypes: TaskTypeTable = {
   field: "input_type",
   values: cohereTaskTypes,
   // Most vectors are made to be searched in; who searches says so.
@@ -32,37 +32,37 @@ export function cohereLengths(model: string): readonly number[] | undefined {
 }
 
 // docs.cohere.com/reference/embed: 96 texts a request.
-function traits({ model }: Target): EmbeddingCapabilities {
+function capabilities({ model }: Target): EmbeddingCapabilities {
   const dimensions = cohereLengths(model);
   return {
     maxItems: 96,
     base64: true,
     tokens: false,
-    taskTypes: purposes,
+    taskTypes,
     ...(dimensions && { dimensions }),
   };
 }
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { cut, rest } = truncation(query);
-    return bearerJsonRequest(`${rootOf(target.upstream)}/v2/embed`, target.upstream, {
+    return bearerJsonRequest(`${baseUrlOf(target.upstream)}/v2/embed`, target.upstream, {
       // Unasked, Cohere would cut off the end.
       truncate: cut ? "END" : "NONE",
       ...rest,
       model: target.model,
       texts: textsOf(query),
-      input_type: taskTypeOf(query, traits(target)) ?? purposes.defaultValue,
+      input_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue,
       embedding_types: ["base64"],
       output_dimension: query.dimensions,
     });
   },
   fromUpstream: async (reply) => {
-    const answer = await reply.json();
-    const billed = memberOf(memberOf(answer, "meta"), "billed_units");
+    const response = await reply.json();
+    const billed = memberOf(memberOf(response, "meta"), "billed_units");
     return {
-      vectors: vectorsIn(memberOf(answer, "embeddings")),
+      vectors: vectorsIn(memberOf(response, "embeddings")),
       ...usageOf(memberOf(billed, "input_tokens")),
     };
   },
@@ -81,13 +81,13 @@ export const cohere: Vendor = {
     name: "cohere",
     embeddings,
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/v1/models?page_size=1`,
+      url: `${baseUrlOf(upstream)}/v1/models?page_size=1`,
       headers: bearer(upstream),
     }),
     readError: nativeErrorReader({
       // 404 is the answer to an address that is not there, too.
-      recognise: ({ status, words }) =>
-        status === 404 && /\bmodel\b.*\bnot found\b/.test(words) && "no such model",
+      classify: ({ status, message }) =>
+        status === 404 && /\bmodel\b.*\bnot found\b/.test(message) && "no such model",
     }),
   },
 };

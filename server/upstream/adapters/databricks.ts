@@ -9,20 +9,21 @@ import { bearer, ownHeaders, type WireHeaders } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
-import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
+import { clientCredentialsRequest, readOauthToken } from "./wire/oauth-token.ts";
 
-const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/serving-endpoints$/, "");
+const baseUrlOf = ({ baseUrl = "" }: Upstream): string =>
+  baseUrl.replace(/\/serving-endpoints$/, "");
 
 const clientOf = ({ options }: Upstream): string | undefined =>
   typeof options.clientId === "string" ? options.clientId : undefined;
 
 /** A personal token is sent as it is; a service principal's secret goes to the token service only. */
-const proofOf = (upstream: Upstream): WireHeaders =>
+const authHeaders = (upstream: Upstream): WireHeaders =>
   clientOf(upstream) === undefined ? bearer(upstream) : ownHeaders(upstream);
 
 // "Input embeddings size is too large, exceeding 150 limit", says the API. docs.databricks.com, Foundation model REST API:
 // an embedding request has `input` and an `instruction`, which rides along.
-const traits: EmbeddingCapabilities = {
+const capabilities: EmbeddingCapabilities = {
   maxItems: 150,
   base64: false,
   tokens: false,
@@ -30,11 +31,11 @@ const traits: EmbeddingCapabilities = {
 };
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: () => traits,
+  capabilities: () => capabilities,
   toUpstream: (query, { upstream, model }) =>
     jsonRequest(
-      `${rootOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
-      proofOf(upstream),
+      `${baseUrlOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
+      authHeaders(upstream),
       { ...query.rest, input: textsOf(query) },
     ),
   fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
@@ -43,8 +44,8 @@ const embeddings: EmbeddingsAdapter = {
 /** https://docs.databricks.com/aws/en/dev-tools/auth/oauth-m2m */
 const exchange = (clientId: string): TokenExchange => ({
   toUpstream: (upstream) =>
-    askWithSecret(
-      `${rootOf(upstream)}/oidc/v1/token`,
+    clientCredentialsRequest(
+      `${baseUrlOf(upstream)}/oidc/v1/token`,
       { clientId, secret: upstream.apiKey ?? "" },
       { scope: "all-apis" },
     ),
@@ -71,16 +72,16 @@ export const databricks: Vendor = {
       return clientId === undefined ? undefined : exchange(clientId);
     },
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/api/2.0/serving-endpoints`,
-      headers: proofOf(upstream),
+      url: `${baseUrlOf(upstream)}/api/2.0/serving-endpoints`,
+      headers: authHeaders(upstream),
     }),
     readError: nativeErrorReader({
       names: (upstream) => [clientOf(upstream)],
-      recognise: ({ status, words, body }) => {
+      classify: ({ status, message, body }) => {
         const code = String(memberOf(body, "error_code"));
         if (/^(RESOURCE_DOES_NOT_EXIST|ENDPOINT_NOT_FOUND)$/.test(code)) return "no such model";
-        if (/^Input embeddings size is too large\b/.test(words)) return "too many inputs";
-        return status === 403 && /\b(invalid|expired) access token\b/i.test(words) && "wrong key";
+        if (/^Input embeddings size is too large\b/.test(message)) return "too many inputs";
+        return status === 403 && /\b(invalid|expired) access token\b/i.test(message) && "wrong key";
       },
     }),
   },

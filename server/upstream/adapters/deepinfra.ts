@@ -9,13 +9,13 @@ import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/n
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
 const baseUrl = "https://api.deepinfra.com/v1/openai";
-const place = openaiEndpoints(baseUrl);
+const resolveEndpoint = openaiEndpoints(baseUrl);
 
 /**
  * api.deepinfra.com/openapi.json: OpenAIImagesGenerationsIn and OpenAIImagesEditsIn. Four pictures a call; "Available sizes
  * depend on the model", so that it says itself which.
  */
-const pictures = (_: Target, operation: "generations" | "edits"): ImageCapabilities => ({
+const imageCapabilities = (_: Target, operation: "generations" | "edits"): ImageCapabilities => ({
   maxImages: 4,
   takes: {
     user: "any",
@@ -27,13 +27,13 @@ const pictures = (_: Target, operation: "generations" | "edits"): ImageCapabilit
 });
 
 /** `{detail: {error: "…"}}` where OpenAI has `{error: {message: "…"}}`: @ai-sdk/deepinfra, deepInfraErrorSchema. */
-function recognise({ status, words }: VendorError): ErrorMeaning | undefined {
-  if (/\b(nsfw|content (policy|moderation|filter)|safety (system|checker))\b/i.test(words)) {
+function classify({ status, message }: VendorError): ErrorMeaning | undefined {
+  if (/\b(nsfw|content (policy|moderation|filter)|safety (system|checker))\b/i.test(message)) {
     return "moderated";
   }
-  if (status === 402 || /\b(payment method|inference prohibited)\b/i.test(words))
+  if (status === 402 || /\b(payment method|inference prohibited)\b/i.test(message))
     return "no credit";
-  return status === 404 && /\bmodel\b/i.test(words) ? "no such model" : undefined;
+  return status === 404 && /\bmodel\b/i.test(message) ? "no such model" : undefined;
 }
 
 export const deepinfra: Vendor = fromDialect(
@@ -44,9 +44,9 @@ export const deepinfra: Vendor = fromDialect(
     embeddings: { ...openServerCapabilities, maxItems: 1024, tokens: false },
   },
   {
-    generations: unstreamed(openaiGenerations(place)),
-    edits: unstreamed(openaiEdits(place)),
-    imageCapabilities: pictures,
-    readError: nativeErrorReader({ recognise, otherwise: readOpenaiError }),
+    generations: unstreamed(openaiGenerations(resolveEndpoint)),
+    edits: unstreamed(openaiEdits(resolveEndpoint)),
+    imageCapabilities,
+    readError: nativeErrorReader({ classify, fallback: readOpenaiError }),
   },
 );

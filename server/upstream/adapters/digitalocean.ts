@@ -14,7 +14,7 @@ const baseUrl = "https://inference.do-ai.run/v1";
  * digitalocean/openapi, specification/resources/inference/models/create_image_request.yml (2026-08-07). Its list of sizes is
  * that of gpt-image-1 and lacks even 1024x1024, so a size goes to the vendor, which decides.
  */
-const traits: ImageCapabilities = {
+const capabilities: ImageCapabilities = {
   maxImages: 10,
   takes: {
     quality: ["auto", "high", "medium", "low"],
@@ -27,7 +27,7 @@ const traits: ImageCapabilities = {
   },
   sizes: unrestrictedImages.sizes,
   maxPrompt: 32_000,
-  userLength: { least: 1, most: 256 },
+  userLength: { min: 1, max: 256 },
   streams: true,
   verbatim: true,
 };
@@ -50,5 +50,5 @@ const generations: ImageAdapter<GenerationQuery> = {
 export const digitalocean: Vendor = fromDialect(
   // The same repository, resources/inference/models/embeddings_request.yml: extra fields are rejected.
   { name: "digitalocean", baseUrl, embeddings: { ...textOnlyCapabilities, base64: true } },
-  { generations, imageCapabilities: () => traits, readError: readOpenaiError },
+  { generations, imageCapabilities: () => capabilities, readError: readOpenaiError },
 );

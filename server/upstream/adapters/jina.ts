@@ -34,21 +34,21 @@ function tasks(model: string): TaskTypeTable["values"] {
 // The same document: 512 inputs a call, any length up to the model's own, vectors of length 1 unless told otherwise.
 const limits = { maxItems: 512, base64: true, tokens: false, normalized: true } as const;
 
-function traits({ model }: Target): EmbeddingCapabilities {
+function capabilities({ model }: Target): EmbeddingCapabilities {
   // The second generation knows neither tasks nor shorter vectors.
   if (model.includes("embeddings-v2")) return { ...limits, taskTypes: "indifferent" };
   return { ...limits, dimensions: "any", taskTypes: { field: "task", values: tasks(model) } };
 }
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
       ...query.rest,
       model,
       input: textsOf(query),
-      task: taskTypeOf(query, traits(target)),
+      task: taskTypeOf(query, capabilities(target)),
       dimensions: query.dimensions,
       embedding_type: "base64",
     });
@@ -62,7 +62,7 @@ export const jina: Vendor = {
     name: "jina",
     embeddings,
     readError: nativeErrorReader({
-      recognise: ({ body }) => {
+      classify: ({ body }) => {
         // Beside the sentence, wherever that is.
         const code = memberOf(body, "code") ?? memberOf(memberOf(body, "detail"), "code");
         if (code === "INPUT_MODEL_NOT_FOUND") return "no such model";

@@ -51,16 +51,16 @@ const later: ImageCapabilities = {
   edits: { maxImages: 16 },
 };
 
-function pictures({ model }: Target): ImageCapabilities {
+function imageCapabilities({ model }: Target): ImageCapabilities {
   if (!isFirst(model)) return later;
   return model === "image-01" ? first : live;
 }
 
-const place = openaiEndpoints(baseUrl);
+const resolveEndpoint = openaiEndpoints(baseUrl);
 /** Its streams are not OpenAI's, and bring links instead of pictures. */
 const openai = {
-  generations: unstreamed(openaiGenerations(place)),
-  edits: unstreamed(openaiEdits(place)),
+  generations: unstreamed(openaiGenerations(resolveEndpoint)),
+  edits: unstreamed(openaiEdits(resolveEndpoint)),
 };
 
 const generations: ImageAdapter<GenerationQuery> = {
@@ -79,10 +79,10 @@ const generations: ImageAdapter<GenerationQuery> = {
       response_format: options.response_format === "url" ? "url" : "base64",
     });
   },
-  fromUpstream: (reply, asked) =>
-    isFirst(asked.target.model)
-      ? read(reply, asked)
-      : openai.generations.fromUpstream(reply, asked),
+  fromUpstream: (reply, context) =>
+    isFirst(context.target.model)
+      ? read(reply, context)
+      : openai.generations.fromUpstream(reply, context),
 };
 
 /** platform.minimax.io/docs/api-reference/errorcode. What is not here is a failure of its own. */
@@ -100,22 +100,22 @@ const meanings: Readonly<Record<number, ErrorMeaning>> = {
   2056: "no credit",
 };
 
-const codeIn = (answer: unknown): number =>
-  Number(memberOf(memberOf(answer, "base_resp"), "status_code") ?? 0);
+const codeIn = (response: unknown): number =>
+  Number(memberOf(memberOf(response, "base_resp"), "status_code") ?? 0);
 
 /** Every answer has the status 200, and says in `base_resp` whether it is one. */
 async function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const answer = await readDocument(reply, asked.temp);
-  const code = codeIn(answer);
+  const response = await readDocument(reply, context.temp);
+  const code = codeIn(response);
   if (code !== 0) {
-    const words = textIn(memberOf(answer, "base_resp"), "status_msg");
-    const meant = modelUnknown(words ?? "") ? "no such model" : meanings[code];
-    throw toMappedError(meant, words, asked, reply.headers);
+    const message = textIn(memberOf(response, "base_resp"), "status_msg");
+    const meaning = modelUnknown(message ?? "") ? "no such model" : meanings[code];
+    throw toMappedError(meaning, message, context, reply.headers);
   }
-  const data = memberOf(answer, "data");
+  const data = memberOf(response, "data");
   const results = ["image_base64", "image_urls"]
     .flatMap((name) => memberOf(data, name) ?? [])
     .flatMap((value) => {
@@ -125,22 +125,22 @@ async function read(
   if (results.length > 0) return { kind: "whole", results, metadata: {} };
   // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. What it counts no page that was read says; that
   // these were held back for what they show is the likeliest, as all other failures have codes.
-  const failed = Number(memberOf(memberOf(answer, "metadata"), "failed_count"));
-  if (failed > 0) throw toMappedError("moderated", undefined, asked);
+  const failed = Number(memberOf(memberOf(response, "metadata"), "failed_count"));
+  if (failed > 0) throw toMappedError("moderated", undefined, context);
   throw invalidResponse("there is no picture in it");
 }
 
-const modelUnknown = (words: string): boolean =>
-  /\b(unknown|unsupported|invalid) model\b|\bmodel\b.*\bnot (exist|found|support)/i.test(words);
+const modelUnknown = (message: string): boolean =>
+  /\b(unknown|unsupported|invalid) model\b|\bmodel\b.*\bnot (exist|found|support)/i.test(message);
 
-const fault = nativeErrorReader({
-  recognise: ({ status, words, body }) => {
+const readError = nativeErrorReader({
+  classify: ({ status, message, body }) => {
     const code = codeIn(body);
     if (code !== 0) return meanings[code];
-    if (modelUnknown(words)) return "no such model";
-    return (status === 400 || status === 422) && /\bsensitive\b/i.test(words) && "moderated";
+    if (modelUnknown(message)) return "no such model";
+    return (status === 400 || status === 422) && /\bsensitive\b/i.test(message) && "moderated";
   },
-  otherwise: readOpenaiError,
+  fallback: readOpenaiError,
 });
 
 export const minimax: Vendor = {
@@ -149,7 +149,7 @@ export const minimax: Vendor = {
     name: "minimax",
     generations,
     edits: openai.edits,
-    imageCapabilities: pictures,
-    readError: fault,
+    imageCapabilities,
+    readError,
   },
 };

@@ -16,7 +16,7 @@ const takesBase64 = ({ upstream }: Target): boolean => upstream.options.base64 =
 
 // "Too many tokens in batch. Max is 16384" (aurelio-labs/semantic-router#297). 256 texts pass and 257 do not, and only
 // codestral-embed has other lengths (rig-core, providers/mistral/embedding.rs). Neither is in Mistral's own pages.
-const traits = (target: Target): EmbeddingCapabilities => ({
+const capabilities = (target: Target): EmbeddingCapabilities => ({
   maxItems: 256,
   maxTokens: 16_384,
   base64: takesBase64(target),
@@ -26,7 +26,7 @@ const traits = (target: Target): EmbeddingCapabilities => ({
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
@@ -52,8 +52,8 @@ export const mistral: Vendor = {
     name: "mistral",
     embeddings,
     readError: nativeErrorReader({
-      recognise: ({ words, body }) => {
-        if (/^Too many (tokens|inputs)\b/.test(words)) return "too much at once";
+      classify: ({ message, body }) => {
+        if (/^Too many (tokens|inputs)\b/.test(message)) return "too much at once";
         return memberOf(body, "type") === "invalid_model" && "no such model";
       },
     }),

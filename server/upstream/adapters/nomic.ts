@@ -13,7 +13,7 @@ import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "https://api-atlas.nomic.ai/v1";
 
-const purposes: TaskTypeTable = {
+const taskTypes: TaskTypeTable = {
   field: "task_type",
   values: cohereTaskTypes,
   // What it would take by itself, said aloud.
@@ -22,16 +22,16 @@ const purposes: TaskTypeTable = {
 
 // No limit is documented; Nomic's own client sends 10 texts a call, and several calls at once (nomic/embed.py).
 // docs.nomic.ai/atlas/models/text-embedding: nomic-embed-text-v1.5 makes vectors of other lengths.
-const traits = ({ model }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 10,
   base64: false,
   tokens: false,
-  taskTypes: purposes,
+  taskTypes,
   ...(model.startsWith("nomic-embed-text-v1.5") && { dimensions: "any" }),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
@@ -41,15 +41,15 @@ const embeddings: EmbeddingsAdapter = {
       ...rest,
       model,
       texts: textsOf(query),
-      task_type: taskTypeOf(query, traits(target)) ?? purposes.defaultValue,
+      task_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue,
       dimensionality: query.dimensions,
     });
   },
   fromUpstream: async (reply) => {
-    const answer = await reply.json();
+    const response = await reply.json();
     return {
-      vectors: vectorRows(memberOf(answer, "embeddings")),
-      ...usageOf(memberOf(memberOf(answer, "usage"), "prompt_tokens")),
+      vectors: vectorRows(memberOf(response, "embeddings")),
+      ...usageOf(memberOf(memberOf(response, "usage"), "prompt_tokens")),
     };
   },
 };

@@ -15,7 +15,8 @@ import { vectorRows } from "./wire/vector-rows.ts";
 const baseUrl = "http://127.0.0.1:11434";
 
 /** Many have the address of its OpenAI-compatible surface in their configuration. */
-const rootOf = (upstream: Upstream): string => (upstream.baseUrl ?? baseUrl).replace(/\/v1$/, "");
+const baseUrlOf = (upstream: Upstream): string =>
+  (upstream.baseUrl ?? baseUrl).replace(/\/v1$/, "");
 
 // ollama/ollama, server/routes.go (EmbedHandler): no limit to the number of texts, so OpenAI's; every vector is brought
 // to length 1, a shortened one again. Prompts for queries and documents are left to whoever calls.
@@ -34,7 +35,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities: ({ model }) => (knownEmbedding(model, "ollama") ? known : unknown),
   toUpstream: (query, { upstream, model }) => {
     const { cut, rest } = truncation(query);
-    return bearerJsonRequest(`${rootOf(upstream)}/api/embed`, upstream, {
+    return bearerJsonRequest(`${baseUrlOf(upstream)}/api/embed`, upstream, {
       ...rest,
       model,
       input: textsOf(query),
@@ -43,23 +44,23 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (reply) => {
-    const answer = await reply.json();
+    const response = await reply.json();
     return {
-      vectors: vectorRows(memberOf(answer, "embeddings")),
-      ...usageOf(memberOf(answer, "prompt_eval_count")),
+      vectors: vectorRows(memberOf(response, "embeddings")),
+      ...usageOf(memberOf(response, "prompt_eval_count")),
     };
   },
 };
 
 const readRefusal = nativeErrorReader({
-  recognise: ({ status, words }) => {
-    if (status === 404) return /\bmodel\b.*\bnot found\b/.test(words) && "no such model";
+  classify: ({ status, message }) => {
+    if (status === 404) return /\bmodel\b.*\bnot found\b/.test(message) && "no such model";
     // Older ones say it with 500.
-    return /\bexceeds (the|maximum) context length\b/.test(words) && "rejected";
+    return /\bexceeds (the|maximum) context length\b/.test(message) && "rejected";
   },
 });
 
-const fault: Adapter["readError"] = async (reply, context) => {
+const readError: Adapter["readError"] = async (reply, context) => {
   const read = await readRefusal(reply, context);
   if (read.kind !== "model_not_found") return read;
   return new GatewayError(
@@ -74,7 +75,7 @@ export const ollama: Vendor = {
   adapter: {
     name: "ollama",
     embeddings,
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/api/tags`, headers: bearer(upstream) }),
-    readError: fault,
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/api/tags`, headers: bearer(upstream) }),
+    readError,
   },
 };

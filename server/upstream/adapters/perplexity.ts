@@ -15,7 +15,7 @@ const baseUrl = "https://api.perplexity.ai/v1";
 
 // perplexityai 0.46.1, embedding_create_params: 512 texts and 120,000 tokens a request, of contextual models 16,000
 // chunks. docs.perplexity.ai/docs/embeddings: no words before a text, and vectors of any length, compared by their angle.
-const traits = ({ model }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: isContextualModel(model) ? 16_000 : 512,
   maxTokens: 120_000,
   base64: true,
@@ -26,7 +26,7 @@ const traits = ({ model }: Target): EmbeddingCapabilities => ({
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, { upstream, model }) => {
     const contextual = isContextualModel(model);
     const path = contextual ? "contextualizedembeddings" : "embeddings";

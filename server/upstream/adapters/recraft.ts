@@ -20,7 +20,7 @@ import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/n
 
 const baseUrl = "https://external.api.recraft.ai/v1";
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 // recraft.ai/docs/api-reference/appendix: every model knows these; the pixels that each makes of them differ.
 const ratios = [
@@ -32,7 +32,10 @@ const ratios = [
 const isVector = (model: string): boolean => /_vector$/.test(model);
 
 // recraft.ai/docs/api-reference/usage: six pictures a call; 10,000 characters since V4, 1,000 before; sources of 10 MB.
-function pictures({ model }: Target, operation: "generations" | "edits"): ImageCapabilities {
+function imageCapabilities(
+  { model }: Target,
+  operation: "generations" | "edits",
+): ImageCapabilities {
   return {
     maxImages: 6,
     takes: {
@@ -71,7 +74,7 @@ function fieldsOf(
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     imageJsonRequest(
-      `${rootOf(target.upstream)}/images/generations`,
+      `${baseUrlOf(target.upstream)}/images/generations`,
       bearer(target.upstream),
       fieldsOf(query, target),
     ),
@@ -92,7 +95,7 @@ const edits: ImageAdapter<EditQuery> = {
     ];
     const path = mask ? "inpaint" : "imageToImage";
     const { upstream } = target;
-    return imageFormRequest(`${rootOf(upstream)}/images/${path}`, bearer(upstream), parts);
+    return imageFormRequest(`${baseUrlOf(upstream)}/images/${path}`, bearer(upstream), parts);
   },
   fromUpstream,
 };
@@ -102,17 +105,17 @@ const unitsOfDollar = 1000;
 
 function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, asked, {
-    told: (entry) => ({
-      ...revised(memberOf(entry, "revised_prompt"), asked),
+  return readImageList(reply, context, {
+    entryFields: (entry) => ({
+      ...revised(memberOf(entry, "revised_prompt"), context),
       ...extraFieldsOf(entry, ["image_id"]),
     }),
-    about: (answer) => {
-      const credits = memberOf(answer, "credits");
+    responseFields: (response) => {
+      const credits = memberOf(response, "credits");
       return {
-        ...createdIn(answer),
+        ...createdIn(response),
         ...(isCount(credits) && { cost: credits / unitsOfDollar }),
       };
     },
@@ -120,14 +123,14 @@ function fromUpstream(
 }
 
 /** `{code, message}`. Its documentation has no list of codes: these are those that its users have met with. */
-function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
+function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   const code = String(memberOf(body, "code"));
-  if (code === "prompt_is_improper" || /content filter/i.test(words)) return "moderated";
-  if (status === 402 || /not[_ ]enough[_ ](credits|units)/i.test(`${code} ${words}`)) {
+  if (code === "prompt_is_improper" || /content filter/i.test(message)) return "moderated";
+  if (status === 402 || /not[_ ]enough[_ ](credits|units)/i.test(`${code} ${message}`)) {
     return "no credit";
   }
   return /\bmodel\b.*\b(unknown|invalid|not (found|supported))|\b(unknown|invalid)\b.*\bmodel\b/i.test(
-    words,
+    message,
   )
     ? "no such model"
     : undefined;
@@ -139,9 +142,9 @@ export const recraft: Vendor = {
     name: "recraft",
     generations,
     edits,
-    imageCapabilities: pictures,
+    imageCapabilities,
     // Its own description, /v1/users/me: the account and what is left in it.
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/users/me`, headers: bearer(upstream) }),
-    readError: nativeErrorReader({ recognise }),
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/users/me`, headers: bearer(upstream) }),
+    readError: nativeErrorReader({ classify }),
   },
 };

@@ -10,7 +10,7 @@ import { ownHeaders, type WireHeaders } from "./wire/headers.ts";
 import { memberOf } from "./wire/members.ts";
 import { taskTypeOf, textsOf } from "./wire/native-embeddings.ts";
 import { nativeErrorReader } from "./wire/native-errors.ts";
-import { askWithSecret, readOauthToken } from "./wire/oauth-token.ts";
+import { clientCredentialsRequest, readOauthToken } from "./wire/oauth-token.ts";
 
 interface SapOptions {
   readonly authUrl?: string;
@@ -27,7 +27,7 @@ const groupHeaders = (upstream: Upstream): WireHeaders => ({
 });
 
 // @sap-ai-sdk/orchestration, EmbeddingsInput.type; `text` and `image` say what an input is, and not what for.
-const purposes: TaskTypeTable = {
+const taskTypes: TaskTypeTable = {
   field: "type",
   values: {
     query: "query",
@@ -38,22 +38,22 @@ const purposes: TaskTypeTable = {
 };
 
 // help.sap.com/docs/sap-ai-core, orchestration: which length a model can make is the model's affair.
-const traits = ({ model }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 2048,
   base64: false,
   tokens: false,
-  taskTypes: purposes,
+  taskTypes,
   ...(/text-embedding-3/.test(model) && { dimensions: "any", normalized: true }),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const params = { ...query.rest, dimensions: query.dimensions };
     return jsonRequest(`${upstream.baseUrl}/v2/embeddings`, groupHeaders(upstream), {
       config: { modules: { embeddings: { model: { name: model, params } } } },
-      input: { text: textsOf(query), type: taskTypeOf(query, traits(target)) },
+      input: { text: textsOf(query), type: taskTypeOf(query, capabilities(target)) },
     });
   },
   fromUpstream: async (reply, query) =>
@@ -64,7 +64,10 @@ const xsuaa: TokenExchange = {
   toUpstream: (upstream) => {
     const { authUrl = "", clientId = "" } = optionsOf(upstream);
     const root = authUrl.replace(/\/+$/, "").replace(/\/oauth\/token$/, "");
-    return askWithSecret(`${root}/oauth/token`, { clientId, secret: upstream.apiKey ?? "" });
+    return clientCredentialsRequest(`${root}/oauth/token`, {
+      clientId,
+      secret: upstream.apiKey ?? "",
+    });
   },
   fromUpstream: readOauthToken,
 };
@@ -94,8 +97,8 @@ export const sap: Vendor = {
         const { authUrl, clientId, resourceGroup } = optionsOf(upstream);
         return [authUrl, clientId, resourceGroup];
       },
-      recognise: ({ status, words }) =>
-        status === 400 && /\bmodel\b.*\bnot (supported|found)\b/i.test(words) && "no such model",
+      classify: ({ status, message }) =>
+        status === 400 && /\bmodel\b.*\bnot (supported|found)\b/i.test(message) && "no such model",
     }),
   },
 };

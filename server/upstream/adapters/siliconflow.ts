@@ -26,8 +26,8 @@ import { readOpenaiError } from "./wire/openai-errors.ts";
 const baseUrl = "https://api.siliconflow.com/v1";
 
 /** docs.siliconflow.com/en/api-reference/embeddings/create-embeddings: up to each model's own length. */
-const lengths = (most: number): { readonly dimensions: readonly number[] } => ({
-  dimensions: [64, 128, 256, 512, 768, 1024, 2048, 4096].filter((length) => length <= most),
+const lengths = (max: number): { readonly dimensions: readonly number[] } => ({
+  dimensions: [64, 128, 256, 512, 768, 1024, 2048, 4096].filter((length) => length <= max),
 });
 
 interface Family {
@@ -49,7 +49,7 @@ function familyOf(model: string): Family {
   return { size: "1024x1024", maxImages: 1, reads: 1 };
 }
 
-function pictures({ model }: Target): ImageCapabilities {
+function imageCapabilities({ model }: Target): ImageCapabilities {
   const { size, maxImages, reads } = familyOf(model);
   return {
     maxImages,
@@ -60,14 +60,14 @@ function pictures({ model }: Target): ImageCapabilities {
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(query, target, {}),
+  toUpstream: (query, target) => buildRequest(query, target, {}),
   fromUpstream: read,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   // image, image2, image3.
   toUpstream: (query, target) =>
-    ask(
+    buildRequest(
       query,
       target,
       Object.fromEntries(
@@ -80,19 +80,19 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream: read,
 };
 
-function ask(
+function buildRequest(
   { rest, options, prompt }: GenerationQuery,
   { upstream, model }: Target,
   images: ExtraFields,
 ): UpstreamRequest {
   const { size, batch } = familyOf(model);
-  const asked = options.size === "auto" ? undefined : options.size;
+  const requestedSize = options.size === "auto" ? undefined : options.size;
   return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
     ...(size !== undefined && { image_size: size }),
     ...rest,
     model,
     prompt,
-    ...(asked !== undefined && { image_size: asked }),
+    ...(requestedSize !== undefined && { image_size: requestedSize }),
     ...(batch && options.n !== undefined && { batch_size: options.n }),
     ...images,
   });
@@ -101,25 +101,25 @@ function ask(
 /** `{images: [{url}], timings: {inference}, seed}`, and the same list once more as `data`. */
 function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, asked, {
+  return readImageList(reply, context, {
     list: "images",
-    about: (answer) => extraFieldsOf(answer, ["timings", "seed"]),
+    responseFields: (response) => extraFieldsOf(response, ["timings", "seed"]),
   });
 }
 
-const fault = nativeErrorReader({
+const readError = nativeErrorReader({
   // Codes as recorded by users: 20012 with 400, 30001 and 30011 with 403. No page lists them.
-  recognise: ({ status, words, body }) => {
+  classify: ({ status, message, body }) => {
     const code = memberOf(body, "code");
     if (code === 20012) return "no such model";
     if (code === 30001 || code === 30011) return "no credit";
     const refused =
-      status === 451 || (status === 400 && /\b(sensitive|nsfw|inappropriate)\b/i.test(words));
+      status === 451 || (status === 400 && /\b(sensitive|nsfw|inappropriate)\b/i.test(message));
     return refused && "moderated";
   },
-  otherwise: readOpenaiError,
+  fallback: readOpenaiError,
 });
 
 export const siliconflow: Vendor = fromDialect(
@@ -134,5 +134,5 @@ export const siliconflow: Vendor = fromDialect(
       [/Qwen3-Embedding-0\.6B/i, lengths(1024)],
     ],
   },
-  { generations, edits, imageCapabilities: pictures, readError: fault },
+  { generations, edits, imageCapabilities, readError },
 );

@@ -13,10 +13,11 @@ import { nativeErrorReader } from "./wire/native-errors.ts";
 /** https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication */
 const tokenTypes = ["PROGRAMMATIC_ACCESS_TOKEN", "KEYPAIR_JWT", "OAUTH"] as const;
 
-const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/api\/v2(\/cortex)?$/, "");
+const baseUrlOf = ({ baseUrl = "" }: Upstream): string =>
+  baseUrl.replace(/\/api\/v2(\/cortex)?$/, "");
 
 /** A programmatic access token, if nothing is said: the others last an hour, too short to stand in a configuration. */
-const proofOf = (upstream: Upstream): WireHeaders => ({
+const authHeaders = (upstream: Upstream): WireHeaders => ({
   accept: "application/json",
   ...headersOf(upstream, (key) => ({
     authorization: `Bearer ${key}`,
@@ -25,7 +26,7 @@ const proofOf = (upstream: Upstream): WireHeaders => ({
 });
 
 // How many texts a call may have is documented nowhere, so they are few.
-const traits: EmbeddingCapabilities = {
+const capabilities: EmbeddingCapabilities = {
   maxItems: 100,
   base64: false,
   tokens: false,
@@ -33,22 +34,22 @@ const traits: EmbeddingCapabilities = {
 };
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: () => traits,
+  capabilities: () => capabilities,
   toUpstream: (query, { upstream, model }) =>
-    jsonRequest(`${rootOf(upstream)}/api/v2/cortex/inference:embed`, proofOf(upstream), {
+    jsonRequest(`${baseUrlOf(upstream)}/api/v2/cortex/inference:embed`, authHeaders(upstream), {
       ...query.rest,
       model,
       text: textsOf(query),
     }),
   fromUpstream: async (reply, query) => {
-    const answer = await reply.json();
-    const entries = listIn(answer, "data").map((entry) => ({
+    const response = await reply.json();
+    const entries = listIn(response, "data").map((entry) => ({
       index: memberOf(entry, "index"),
       embedding: onlyOne(memberOf(entry, "embedding")),
     }));
     return {
       vectors: inOrder(entries, query),
-      ...usageOf(memberOf(memberOf(answer, "usage"), "total_tokens")),
+      ...usageOf(memberOf(memberOf(response, "usage"), "total_tokens")),
     };
   },
 };
@@ -72,12 +73,13 @@ export const snowflake: Vendor = {
     name: "snowflake",
     embeddings,
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/api/v2/databases?showLimit=1`,
-      headers: proofOf(upstream),
+      url: `${baseUrlOf(upstream)}/api/v2/databases?showLimit=1`,
+      headers: authHeaders(upstream),
     }),
     readError: nativeErrorReader({
-      recognise: ({ status, words }) =>
-        status === 400 && /\b(unknown|unsupported) model\b|\bmodel\b.*\bunavailable\b/i.test(words)
+      classify: ({ status, message }) =>
+        status === 400 &&
+        /\b(unknown|unsupported) model\b|\bmodel\b.*\bunavailable\b/i.test(message)
           ? "no such model"
           : undefined,
     }),

@@ -42,7 +42,7 @@ const editsOf = (model: string): EditCapabilities | undefined => {
 const readsOne = (model: string): boolean => editsOf(model)?.maxImages === 1;
 
 // The same, references/api-reference.md: four pictures a call; `output_format` is FLUX.2's. Each model has sizes of its own.
-function pictures({ model }: Target): ImageCapabilities {
+function imageCapabilities({ model }: Target): ImageCapabilities {
   const edits = editsOf(model);
   return {
     maxImages: 4,
@@ -55,7 +55,7 @@ function pictures({ model }: Target): ImageCapabilities {
   };
 }
 
-const ask = (query: GenerationQuery, target: Target, sources: ExtraFields = {}) => {
+const buildRequest = (query: GenerationQuery, target: Target, sources: ExtraFields = {}) => {
   const { rest, prompt, options } = query;
   const { upstream } = target;
   const url = `${upstream.baseUrl ?? baseUrl}/images/generations`;
@@ -73,14 +73,14 @@ const ask = (query: GenerationQuery, target: Target, sources: ExtraFields = {}) 
 };
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(query, target),
+  toUpstream: (query, target) => buildRequest(query, target),
   fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const sources = query.images.map(asDataUrl);
-    return ask(
+    return buildRequest(
       query,
       target,
       readsOne(target.model) ? { image_url: sources[0] } : { reference_images: sources },
@@ -91,16 +91,18 @@ const edits: ImageAdapter<EditQuery> = {
 
 function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, asked, { told: (entry) => extraFieldsOf(entry, ["timings"]) });
+  return readImageList(reply, context, {
+    entryFields: (entry) => extraFieldsOf(entry, ["timings"]),
+  });
 }
 
 /** What its users have met with, where OpenAI would say it in another way: "Unable to access model …", NSFW, 402. */
-function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
+function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(memberOf(body, "error"), "code");
-  if (/\bnsfw\b|\bcontent (policy|moderation)\b/i.test(words)) return "moderated";
-  if (code === "model_not_available" || /^unable to access model\b/i.test(words)) {
+  if (/\bnsfw\b|\bcontent (policy|moderation)\b/i.test(message)) return "moderated";
+  if (code === "model_not_available" || /^unable to access model\b/i.test(message)) {
     return "no such model";
   }
   return status === 402 || code === "credit_limit_exceeded" ? "no credit" : undefined;
@@ -112,7 +114,7 @@ export const together: Vendor = fromDialect(
   {
     generations,
     edits,
-    imageCapabilities: pictures,
-    readError: nativeErrorReader({ recognise, otherwise: readOpenaiError }),
+    imageCapabilities,
+    readError: nativeErrorReader({ classify, fallback: readOpenaiError }),
   },
 );

@@ -19,7 +19,7 @@ interface TritonOptions {
 const optionsOf = (upstream: Upstream): TritonOptions => upstream.options;
 
 /** 32: what a model takes at once stands in its own configuration, which nobody shows us. */
-const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
   tokens: false,
@@ -27,7 +27,7 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, { upstream, model }) => {
     const { input = "input_text", output, column } = optionsOf(upstream);
     const data = textsOf(query);
@@ -83,9 +83,9 @@ export const triton: Vendor = {
       headers: bearer(upstream),
     }),
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
-        if (/\bunknown model\b/i.test(words)) return "no such model";
-        return status === 400 && /\bbatch-size must be <= \d/.test(words) && "too many inputs";
+      classify: ({ status, message }) => {
+        if (/\bunknown model\b/i.test(message)) return "no such model";
+        return status === 400 && /\bbatch-size must be <= \d/.test(message) && "too many inputs";
       },
     }),
   },

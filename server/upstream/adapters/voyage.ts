@@ -23,11 +23,11 @@ const baseUrl = "https://api.voyageai.com/v1";
 /** voyageai 0.5.0, `get_default_base_url`: keys made in MongoDB Atlas begin with `al-` and are valid there only. */
 const atlasUrl = "https://ai.mongodb.com/v1";
 
-function rootOf({ baseUrl: configured = baseUrl, apiKey }: Upstream): string {
+function baseUrlOf({ baseUrl: configured = baseUrl, apiKey }: Upstream): string {
   return configured === baseUrl && apiKey?.startsWith("al-") ? atlasUrl : configured;
 }
 
-const purposes: TaskTypeTable = {
+const taskTypes: TaskTypeTable = {
   field: "input_type",
   values: { query: "query", document: "document" },
 };
@@ -44,26 +44,26 @@ function maxTokens(model: string): number {
 const flexible = /^voyage-(4|3\.5|3-large|code-[3-9]|context-|multimodal-3\.5)/;
 
 // docs.voyageai.com/reference: 1000 texts; of contextual models 16,000 chunks, and 32,000 tokens where the client chunks.
-const traits = ({ model }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   ...(isContextualModel(model)
     ? { maxItems: 16_000, maxTokens: 32_000 }
     : { maxItems: 1000, maxTokens: maxTokens(model) }),
   base64: true,
   tokens: false,
-  taskTypes: purposes,
+  taskTypes,
   ...(flexible.test(model) && { dimensions: [256, 512, 1024, 2048] }),
 });
 
-const ask = (
+const buildRequest = (
   path: string,
   query: EmbeddingsQuery,
   target: Target,
   body: ExtraFields,
 ): UpstreamRequest =>
-  bearerJsonRequest(`${rootOf(target.upstream)}/${path}`, target.upstream, {
+  bearerJsonRequest(`${baseUrlOf(target.upstream)}/${path}`, target.upstream, {
     ...body,
     model: target.model,
-    input_type: taskTypeOf(query, traits(target)),
+    input_type: taskTypeOf(query, capabilities(target)),
     output_dimension: query.dimensions,
     encoding_format: "base64",
   });
@@ -75,19 +75,22 @@ function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
     refuseAutoChunking(rest);
     // It has no `truncation`, and refuses what is too long.
     const inputs = isForQueries(query) ? texts.map((text) => [text]) : [texts];
-    return ask("contextualizedembeddings", query, target, { ...rest, inputs });
+    return buildRequest("contextualizedembeddings", query, target, { ...rest, inputs });
   }
   // Unless told otherwise, Voyage cuts off the end of a text that is too long.
   if (isMultimodal(target.model)) {
     const inputs = texts.map((text) => ({ content: [{ type: "text", text }] }));
-    return ask("multimodalembeddings", query, target, { ...rest, inputs, truncation: cut });
+    return buildRequest("multimodalembeddings", query, target, {
+      ...rest,
+      inputs,
+      truncation: cut,
+    });
   }
-  return ask("embeddings", query, target, { ...rest, input: texts, truncation: cut });
+  return buildRequest("embeddings", query, target, { ...rest, input: texts, truncation: cut });
 }
 
 /** "If input_type is query, each inner list holds one query": several queries are no document. */
-const isForQueries = ({ taskType: purpose }: EmbeddingsQuery): boolean =>
-  purpose?.meaning === "query";
+const isForQueries = ({ taskType }: EmbeddingsQuery): boolean => taskType?.meaning === "query";
 
 /** Its chunks would be more vectors than there are inputs. */
 function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): void {
@@ -100,12 +103,12 @@ function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): vo
 }
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream,
   fromUpstream: async (reply, query, { model }) => {
     if (!isContextualModel(model)) return readEmbeddings(await reply.bytes(), query);
-    const answer = await reply.json();
-    return isForQueries(query) ? readDocuments(answer, query) : readChunks(answer, query);
+    const response = await reply.json();
+    return isForQueries(query) ? readDocuments(response, query) : readChunks(response, query);
   },
 };
 
@@ -114,12 +117,12 @@ export const voyage: Vendor = {
   adapter: {
     name: "voyage",
     embeddings,
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: bearer(upstream) }),
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/models`, headers: bearer(upstream) }),
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
+      classify: ({ status, message }) => {
         if (status !== 400) return undefined;
-        if (/\btokens per submitted batch\b/.test(words)) return "too much at once";
-        return /^Model \S+ is not supported/i.test(words) && "no such model";
+        if (/\btokens per submitted batch\b/.test(message)) return "too much at once";
+        return /^Model \S+ is not supported/i.test(message) && "no such model";
       },
     }),
   },

@@ -20,7 +20,7 @@ interface WatsonxOptions {
 
 const optionsOf = (upstream: Upstream): WatsonxOptions => upstream.options;
 
-function place(upstream: Upstream, path: string): string {
+function endpointOf(upstream: Upstream, path: string): string {
   // The date of the behaviour that is wanted, not of today: https://cloud.ibm.com/apidocs/watsonx-ai#active-version-dates
   const { version = "2024-05-31" } = optionsOf(upstream);
   const root = (upstream.baseUrl ?? "").replace(/\/ml\/v1$/, "");
@@ -28,7 +28,7 @@ function place(upstream: Upstream, path: string): string {
 }
 
 // 1000: langchain4j-watsonx and IBM's own SDKs send no more at once.
-const traits: EmbeddingCapabilities = {
+const capabilities: EmbeddingCapabilities = {
   maxItems: 1000,
   base64: false,
   tokens: false,
@@ -36,13 +36,13 @@ const traits: EmbeddingCapabilities = {
 };
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: () => traits,
+  capabilities: () => capabilities,
   toUpstream: (query, { upstream, model }) => {
     const { projectId, spaceId } = optionsOf(upstream);
     // A text that is too long is refused unless the caller names a length in `truncate_input_tokens`, which rides along.
     // `truncate: true` names none, and one beyond the model's own is refused as well.
     const { rest } = truncation(query);
-    return jsonRequest(place(upstream, "text/embeddings"), ownHeaders(upstream), {
+    return jsonRequest(endpointOf(upstream, "text/embeddings"), ownHeaders(upstream), {
       model_id: model,
       inputs: textsOf(query),
       project_id: projectId,
@@ -51,10 +51,10 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (reply) => {
-    const answer = await reply.json();
+    const response = await reply.json();
     return {
-      vectors: listIn(answer, "results").map((entry) => vectorIn(entry, "embedding")),
-      ...usageOf(memberOf(answer, "input_token_count")),
+      vectors: listIn(response, "results").map((entry) => vectorIn(entry, "embedding")),
+      ...usageOf(memberOf(response, "input_token_count")),
     };
   },
 };
@@ -99,12 +99,12 @@ export const watsonx: Vendor = {
     // On premises there is no IAM: who has another proof puts it into `headers`.
     token: (upstream) => (ownHeaders(upstream).authorization === undefined ? iam : undefined),
     probe: (upstream) => ({
-      url: `${place(upstream, "foundation_model_specs")}&limit=1`,
+      url: `${endpointOf(upstream, "foundation_model_specs")}&limit=1`,
       headers: ownHeaders(upstream),
     }),
     readError: nativeErrorReader({
       names: (upstream) => [optionsOf(upstream).projectId, optionsOf(upstream).spaceId],
-      recognise: ({ body }) => {
+      classify: ({ body }) => {
         const [first] = listOf(memberOf(body, "errors"));
         const code = memberOf(first, "code");
         if (code === "model_not_supported") return "no such model";

@@ -20,7 +20,7 @@ import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/n
 
 const baseUrl = "https://api.x.ai/v1";
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 // xai-sdk 1.21.0, ImageAspectRatio; docs.comfy.org's copy of xAI's schema has the same thirteen.
 const ratios = [
@@ -45,7 +45,7 @@ const qualityOf = (model: string): Pick<ImageCapabilities["takes"], "quality"> =
 };
 
 // docs.x.ai/developers/model-capabilities/images: ten pictures a call, three sources; xai-proto, image.proto: 10 MiB each.
-const pictures = ({ model }: Target): ImageCapabilities => ({
+const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
   maxImages: 10,
   takes: { ...qualityOf(model), response_format: ["url", "b64_json"], user: "any" },
   // Of grok-2-image the vendor's guide said of `size`: "Not supported", as quoted in open-webui's discussion 12116. Of
@@ -77,7 +77,7 @@ function fieldsOf(query: GenerationQuery, { model }: Target): ExtraFields {
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     imageJsonRequest(
-      `${rootOf(target.upstream)}/images/generations`,
+      `${baseUrlOf(target.upstream)}/images/generations`,
       bearer(target.upstream),
       fieldsOf(query, target),
     ),
@@ -89,7 +89,7 @@ const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const sources = query.images.map((source) => ({ type: "image_url", url: asDataUrl(source) }));
     const { upstream } = target;
-    return imageJsonRequest(`${rootOf(upstream)}/images/edits`, bearer(upstream), {
+    return imageJsonRequest(`${baseUrlOf(upstream)}/images/edits`, bearer(upstream), {
       ...fieldsOf(query, target),
       ...(sources.length === 1 ? { image: sources[0] } : { images: sources }),
     });
@@ -102,14 +102,14 @@ const ticks = 10_000_000_000;
 
 function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, asked, {
+  return readImageList(reply, context, {
     // @ai-sdk/xai, XaiImageModel: such an entry holds no picture, or one that stands for it.
-    withheld: (entry) => memberOf(entry, "respect_moderation") === false,
-    told: (entry) => revised(memberOf(entry, "revised_prompt"), asked),
-    about: (answer) => {
-      const spent = memberOf(memberOf(answer, "usage"), "cost_in_usd_ticks");
+    isWithheld: (entry) => memberOf(entry, "respect_moderation") === false,
+    entryFields: (entry) => revised(memberOf(entry, "revised_prompt"), context),
+    responseFields: (response) => {
+      const spent = memberOf(memberOf(response, "usage"), "cost_in_usd_ticks");
       return typeof spent === "number" && spent >= 0 ? { cost: spent / ticks } : {};
     },
   });
@@ -119,12 +119,14 @@ function fromUpstream(
  * `{code, error}`. A wrong key is 400: github.com/openai/codex/issues/1352. No credit is 403 or 429, and names the team:
  * as both were recorded by several of its users.
  */
-function recognise({ words, body }: VendorError): ErrorMeaning | undefined {
+function classify({ message, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(body, "code");
-  if (code === "imagine:content-moderated" || /content moderation/i.test(words)) return "moderated";
-  if (/incorrect api key/i.test(words)) return "wrong key";
-  if (/available credits|spending limit|doesn't have any credits/i.test(words)) return "no credit";
-  return /\bmodel\b.*\b(does not exist|not found)\b/i.test(words) ? "no such model" : undefined;
+  if (code === "imagine:content-moderated" || /content moderation/i.test(message))
+    return "moderated";
+  if (/incorrect api key/i.test(message)) return "wrong key";
+  if (/available credits|spending limit|doesn't have any credits/i.test(message))
+    return "no credit";
+  return /\bmodel\b.*\b(does not exist|not found)\b/i.test(message) ? "no such model" : undefined;
 }
 
 export const xai: Vendor = {
@@ -133,8 +135,8 @@ export const xai: Vendor = {
     name: "xai",
     generations,
     edits,
-    imageCapabilities: pictures,
+    imageCapabilities,
     // Its code is a sentence and no code, and its sentences about accounts name them: those are not for callers.
-    readError: nativeErrorReader({ recognise }),
+    readError: nativeErrorReader({ classify }),
   },
 };

@@ -14,7 +14,7 @@ import { readOpenaiError } from "./wire/openai-errors.ts";
 const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
 
 /** docs.bigmodel.cn/api-reference/模型-api/图像生成: what goes for CogView goes for whatever is not GLM-Image. */
-function pictures({ model }: Target): ImageCapabilities {
+function imageCapabilities({ model }: Target): ImageCapabilities {
   const asking = { user: "any", safety_identifier: "any" } as const;
   return /^glm-image/i.test(model)
     ? {
@@ -46,19 +46,20 @@ const generations: ImageAdapter<GenerationQuery> = {
 };
 
 /** The same page. OpenAI's callers may send any number. */
-const userLength = { least: 6, most: 128 } as const;
+const userLength = { min: 6, max: 128 } as const;
 
 const userId = (user: string | undefined): ExtraFields =>
-  user === undefined
-    ? {}
-    : { user_id: user.padEnd(userLength.least, "-").slice(0, userLength.most) };
+  user === undefined ? {} : { user_id: user.padEnd(userLength.min, "-").slice(0, userLength.max) };
 
 function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, asked, {
-    about: (answer) => ({ ...createdIn(answer), ...extraFieldsOf(answer, ["content_filter"]) }),
+  return readImageList(reply, context, {
+    responseFields: (response) => ({
+      ...createdIn(response),
+      ...extraFieldsOf(response, ["content_filter"]),
+    }),
   });
 }
 
@@ -84,10 +85,10 @@ export const zhipu: Vendor = fromDialect(
   },
   {
     generations,
-    imageCapabilities: pictures,
+    imageCapabilities,
     readError: nativeErrorReader({
-      recognise: ({ body }) => meanings[String(memberOf(memberOf(body, "error"), "code"))],
-      otherwise: readOpenaiError,
+      classify: ({ body }) => meanings[String(memberOf(memberOf(body, "error"), "code"))],
+      fallback: readOpenaiError,
     }),
   },
 );

@@ -72,8 +72,10 @@ export function knownEmbedding(model: string, kind?: string): KnownEmbedding | u
   // That upstream has one model, whatever it is called in the configuration.
   if (kind === "minilm") return named.get("all-minilm-l6-v2");
   const name = normalizeModelName(model);
-  const place = model.includes("@cf/") ? "cloudflare" : kind;
-  return namedAt.get(`${place} ${name}`) ?? named.get(name) ?? named.get(name.replace(precise, ""));
+  const vendorKind = model.includes("@cf/") ? "cloudflare" : kind;
+  return (
+    namedAt.get(`${vendorKind} ${name}`) ?? named.get(name) ?? named.get(name.replace(precise, ""))
+  );
 }
 
 /** Where a target names a deployment, which its owner may have called anything. */

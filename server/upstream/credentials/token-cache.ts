@@ -18,24 +18,24 @@ export interface TokenCacheOptions {
 
 export interface TokenCache {
   /** Adds the token or signature. Not needed for adapters that write a static API key themselves. */
-  prove(
+  authenticate(
     request: UpstreamRequest,
     adapter: Adapter,
     upstream: Upstream,
     signal: AbortSignalLike,
   ): Promise<UpstreamRequest>;
   /** Evicts a token that the upstream rejected: the next request fetches another. */
-  forget(upstream: Upstream, request: UpstreamRequest): void;
+  evict(upstream: Upstream, request: UpstreamRequest): void;
 }
 
 /** A token is renewed this long before it expires, or after nine tenths of its lifetime. */
-const earlyMs = 300_000;
+const renewBeforeMs = 300_000;
 /** Retry interval after a failed renewal, while the old token is still valid. */
-const pauseMs = 10_000;
+const renewRetryMs = 10_000;
 /** The exchange serves many requests, so it has its own timeout. */
-const patienceMs = 20_000;
+const exchangeTimeoutMs = 20_000;
 
-interface Kept {
+interface CachedToken {
   token?: string;
   renewAt: number;
   endsAt: number;
@@ -44,67 +44,71 @@ interface Kept {
 
 export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
   // Weak: when a reload removes an upstream, its token is collected.
-  const known = new WeakMap<Upstream, Kept>();
+  const cache = new WeakMap<Upstream, CachedToken>();
 
-  const fetchToken = async (kept: Kept, exchange: TokenExchange, upstream: Upstream) => {
-    const asked = now();
-    const { token, lastsMs } = await ask(exchange, upstream, asked, send);
-    kept.token = token;
-    kept.endsAt = asked + lastsMs;
-    kept.renewAt = kept.endsAt - Math.min(earlyMs, lastsMs / 10);
+  const fetchToken = async (cached: CachedToken, exchange: TokenExchange, upstream: Upstream) => {
+    const requestedAt = now();
+    const { token, lastsMs } = await requestToken(exchange, upstream, requestedAt, send);
+    cached.token = token;
+    cached.endsAt = requestedAt + lastsMs;
+    cached.renewAt = cached.endsAt - Math.min(renewBeforeMs, lastsMs / 10);
     return token;
   };
 
-  const renew = (kept: Kept, exchange: TokenExchange, upstream: Upstream): Promise<string> => {
-    if (kept.pending) return kept.pending;
-    const pending = fetchToken(kept, exchange, upstream).finally(() => {
-      kept.pending = undefined;
+  const renew = (
+    cached: CachedToken,
+    exchange: TokenExchange,
+    upstream: Upstream,
+  ): Promise<string> => {
+    if (cached.pending) return cached.pending;
+    const pending = fetchToken(cached, exchange, upstream).finally(() => {
+      cached.pending = undefined;
     });
     pending.catch(() => {
-      kept.renewAt = now() + pauseMs;
+      cached.renewAt = now() + renewRetryMs;
     });
-    kept.pending = pending;
+    cached.pending = pending;
     return pending;
   };
 
   const tokenFor = (exchange: TokenExchange, upstream: Upstream, signal: AbortSignalLike) => {
-    let kept = known.get(upstream);
-    if (!kept) {
-      kept = { renewAt: 0, endsAt: 0 };
-      known.set(upstream, kept);
+    let cached = cache.get(upstream);
+    if (!cached) {
+      cached = { renewAt: 0, endsAt: 0 };
+      cache.set(upstream, cached);
     }
-    const { token, renewAt, endsAt } = kept;
+    const { token, renewAt, endsAt } = cached;
     const time = now();
     if (token === undefined || time >= endsAt)
-      return abortable(renew(kept, exchange, upstream), signal);
-    if (time >= renewAt) void renew(kept, exchange, upstream);
+      return abortable(renew(cached, exchange, upstream), signal);
+    if (time >= renewAt) void renew(cached, exchange, upstream);
     return token;
   };
 
   return {
-    prove: async (request, adapter, upstream, signal) => {
+    authenticate: async (request, adapter, upstream, signal) => {
       const exchange = adapter.token?.(upstream);
       const token = exchange && (await tokenFor(exchange, upstream, signal));
-      const bearing =
+      const withToken =
         token === undefined
           ? request
           : { ...request, headers: { authorization: `Bearer ${token}`, ...request.headers } };
-      const streamed = typeof bearing.body === "object" ? adapter.signStreamed : undefined;
-      return (streamed ?? adapter.sign)?.(bearing, upstream, now()) ?? bearing;
+      const streamed = typeof withToken.body === "object" ? adapter.signStreamed : undefined;
+      return (streamed ?? adapter.sign)?.(withToken, upstream, now()) ?? withToken;
     },
-    forget: (upstream, { headers }) => {
-      const kept = known.get(upstream);
+    evict: (upstream, { headers }) => {
+      const cached = cache.get(upstream);
       // Keep a newer token that was fetched in the meantime.
-      if (kept && headers.authorization === `Bearer ${kept.token}`) delete kept.token;
+      if (cached && headers.authorization === `Bearer ${cached.token}`) delete cached.token;
     },
   };
 }
 
-async function ask(exchange: TokenExchange, upstream: Upstream, now: number, send: Send) {
-  const patience = new AbortSource();
-  const timer = setTimeout(() => patience.abort(late()), patienceMs);
+async function requestToken(exchange: TokenExchange, upstream: Upstream, now: number, send: Send) {
+  const timeout = new AbortSource();
+  const timer = setTimeout(() => timeout.abort(late()), exchangeTimeoutMs);
   try {
-    const reply = await send(exchange.toUpstream(upstream, now), patience);
+    const reply = await send(exchange.toUpstream(upstream, now), timeout);
     if (reply.status < 200 || reply.status > 299) throw refused(reply.status);
     return await exchange.fromUpstream(reply);
   } catch (error) {
@@ -115,10 +119,10 @@ async function ask(exchange: TokenExchange, upstream: Upstream, now: number, sen
 }
 
 /** No request has reached the model yet, so nothing can be billed. */
-const unsent = ({ kind: fault, message, details }: GatewayError): GatewayError =>
-  fault === "upstream_invalid"
+const unsent = ({ kind: errorKind, message, details }: GatewayError): GatewayError =>
+  errorKind === "upstream_invalid"
     ? new GatewayError("upstream_unreachable", noToken, { ...details, notSent: true })
-    : new GatewayError(fault, message, { ...details, notSent: true });
+    : new GatewayError(errorKind, message, { ...details, notSent: true });
 
 const noToken = "The upstream's token service gives no tokens at the moment.";
 
@@ -129,7 +133,7 @@ const refused = (status: number): GatewayError => {
   const logged = `token service: ${status}`;
   if (status === 429 || status >= 500)
     return new GatewayError("upstream_unreachable", noToken, { logDetail: logged });
-  const words =
+  const message =
     "The upstream refused the gateway's credentials. Ask the operator of this gateway to check them.";
-  return new GatewayError("upstream_credentials", words, { logDetail: logged });
+  return new GatewayError("upstream_credentials", message, { logDetail: logged });
 };

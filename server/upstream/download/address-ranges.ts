@@ -4,7 +4,7 @@
  */
 
 /** Networks that are not public, by IANA's registry of special addresses (RFC 6890 and its updates). */
-const closedV4: readonly Network[] = [
+const privateV4: readonly Network[] = [
   ...["0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
   // Shared by providers among their customers; the metadata of Alibaba's machines is in it too.
   "100.64.0.0/10",
@@ -21,8 +21,8 @@ const closedV4: readonly Network[] = [
 ].map(networkOf);
 
 /** Of IPv6 only this part is given out for the public Internet: all else is local, multicast, mapped or reserved. */
-const openV6 = networkOf("2000::/3");
-const closedV6: readonly Network[] = [
+const publicV6 = networkOf("2000::/3");
+const privateV6: readonly Network[] = [
   // Protocols, among them Teredo, which holds an IPv4 address that nobody here would look at.
   "2001::/23",
   // 6to4, for the same reason.
@@ -42,14 +42,14 @@ interface Network {
 /** Whether an IP address belongs to the public Internet. What is no address at all does not. */
 export function isPublic(address: string): boolean {
   const bytes = addressBytes(address);
-  return bytes !== undefined && isOpen(bytes);
+  return bytes !== undefined && isPublicAddress(bytes);
 }
 
-function isOpen(bytes: Uint8Array): boolean {
+function isPublicAddress(bytes: Uint8Array): boolean {
   const within = (network: Network): boolean => isWithin(bytes, network);
-  if (bytes.length === 4) return !closedV4.some(within);
-  if (within(translated)) return isOpen(bytes.subarray(12));
-  return within(openV6) && !closedV6.some(within);
+  if (bytes.length === 4) return !privateV4.some(within);
+  if (within(translated)) return isPublicAddress(bytes.subarray(12));
+  return within(publicV6) && !privateV6.some(within);
 }
 
 function isWithin(bytes: Uint8Array, { bytes: prefix, bits }: Network): boolean {
@@ -108,18 +108,18 @@ function groupBytes(groups: readonly string[]): number[] | undefined {
  * and ICANN's `internal`), those that ICANN does not give out because networks use them (`corp`, `home`), those that
  * routers, companies and Kubernetes give by themselves, and names of one word: on the public Internet there are none.
  */
-export const isInsideName = (host: string): boolean =>
+export const isPrivateName = (host: string): boolean =>
   /^[^.:]+$/.test(host) ||
   /(?:^|\.)(?:localhost|local|internal|home\.arpa|test|corp|home|lan|localdomain|intranet|private|svc)$/i.test(
     host,
   );
 
 /** By the host of a URL alone: a name or an address that nobody outside can do anything with. */
-export function isInsideHost(hostname: string): boolean {
+export function isPrivateHost(hostname: string): boolean {
   // A dot at the end says that a name is whole.
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
-  return isInsideName(host) || (addressBytes(host) !== undefined && !isPublic(host));
+  return isPrivateName(host) || (addressBytes(host) !== undefined && !isPublic(host));
 }
 
-export const holdsCredentials = ({ username, password }: URL): boolean =>
+export const hasCredentials = ({ username, password }: URL): boolean =>
   username !== "" || password !== "";

@@ -8,24 +8,24 @@ import { ConnectionLost, NotConnected } from "../transport/connection.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "../transport/parse-response.ts";
 
 /** Who gave the link: an upstream in its response, or a client in this field. */
-export type Blame = "upstream" | { readonly param: string };
+export type LinkOrigin = "upstream" | { readonly param: string };
 
 /** `link`: it, or what is behind it, is no good. `road`: another try might do. `time`: it took too long. */
-type Kind = "link" | "road" | "time";
+type FailureKind = "link" | "road" | "time";
 
 export class DownloadError extends Error {
   override readonly name = "NotFetched";
-  readonly kind: Kind;
+  readonly kind: FailureKind;
   /** For the log only. */
   readonly logged: string;
   /** A detailed message for recipients who cannot choose the link. */
-  readonly frank: string;
+  readonly detail: string;
 
-  constructor(kind: Kind, why: string, logged: string, frank = why) {
-    super(why);
+  constructor(kind: FailureKind, reason: string, logged: string, detail = reason) {
+    super(reason);
     this.kind = kind;
     this.logged = logged;
-    this.frank = frank;
+    this.detail = detail;
   }
 }
 
@@ -47,7 +47,7 @@ export function toDownloadError(error: unknown, maxBytes: number): unknown {
   return error;
 }
 
-const names = {
+const errorKinds = {
   link: "upstream_invalid",
   road: "upstream_unreachable",
   time: "upstream_timeout",
@@ -55,20 +55,20 @@ const names = {
 
 /** Messages never contain the link: it may be a secret. */
 export function toGatewayError(
-  { kind, message, logged, frank }: DownloadError,
-  blame: Blame,
+  { kind, message, logged, detail }: DownloadError,
+  origin: LinkOrigin,
   host: string,
 ): GatewayError {
   const details = { logDetail: host === "" ? logged : `${host}: ${logged}` };
-  return blame === "upstream"
+  return origin === "upstream"
     ? new GatewayError(
-        names[kind],
-        `The picture behind the upstream's link cannot be used: ${frank}.`,
+        errorKinds[kind],
+        `The picture behind the upstream's link cannot be used: ${detail}.`,
         { ...details, mayBeBilled: true },
       )
     : new GatewayError(
         "invalid_value",
-        `The picture behind the link in '${blame.param}' cannot be used: ${message}.`,
-        { ...details, param: blame.param },
+        `The picture behind the link in '${origin.param}' cannot be used: ${message}.`,
+        { ...details, param: origin.param },
       );
 }

@@ -12,12 +12,17 @@ import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";
 import { NotConnected } from "../transport/connection.ts";
 import {
-  type StreamingAddress,
   type StreamingCallOptions,
+  type StreamingEndpoint,
   type StreamingResponse,
   streamingCall,
 } from "../transport/streaming-call.ts";
-import { type Blame, DownloadError, toDownloadError, toGatewayError } from "./download-error.ts";
+import {
+  DownloadError,
+  type LinkOrigin,
+  toDownloadError,
+  toGatewayError,
+} from "./download-error.ts";
 import { isDataUrl, readDataUrl } from "./inline-url.ts";
 import { type Resolve, resolvePublicAddresses, systemResolve } from "./ssrf-guard.ts";
 
@@ -33,54 +38,59 @@ export interface DownloadOptions {
   readonly ca?: string;
 }
 
-export interface DownloadCall {
+export interface DownloadRequest {
   readonly signal: AbortSignalLike;
   readonly temp: RequestTemp;
-  readonly blame: Blame;
+  readonly origin: LinkOrigin;
   /** Private hosts that are allowed for this download: an upstream in a private network gives links to itself. */
   readonly trusted?: readonly string[];
   /** Whether an SVG is accepted. */
   readonly svg?: boolean;
 }
 
-export type Download = (url: string, call: DownloadCall) => Promise<CollectedImage>;
+export type Download = (url: string, request: DownloadRequest) => Promise<CollectedImage>;
 
-const mostRedirects = 3;
+const maxRedirects = 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Connect timeout per address, so that the other addresses of a host get their turn. */
 const connectMs = 5000;
 /** An upstream's generated image is billed, so its download is retried. */
-const waitsMs = [300, 1000];
+const retryDelaysMs = [300, 1000];
 
 export function createDownload(options: DownloadOptions): Download {
   const { maxBytes, timeoutMs, resolve = systemResolve } = options;
-  const always = options.trusted?.map((host) => host.toLowerCase()) ?? [];
+  const alwaysTrusted = options.trusted?.map((host) => host.toLowerCase()) ?? [];
 
-  return async (link, call) => {
-    const { blame, temp, signal } = call;
-    if (isDataUrl(link)) return readDataUrl(link, { maxBytes, blame, svg: call.svg === true });
-    const trusted = [...always, ...(call.trusted ?? [])];
-    using limit = limited(signal, timeoutMs);
+  return async (link, request) => {
+    const { origin, temp, signal } = request;
+    if (isDataUrl(link)) return readDataUrl(link, { maxBytes, origin, svg: request.svg === true });
+    const trusted = [...alwaysTrusted, ...(request.trusted ?? [])];
+    using limit = withTimeout(signal, timeoutMs);
     let at: URL | undefined;
 
     const once = async (): Promise<CollectedImage> => {
       at = urlOf(link);
       for (let hops = 0; ; hops++) {
         // Credentials in a client's link are not used. Credentials in an upstream's link are part of the link.
-        const asking = resolvePublicAddresses(at, trusted, resolve, blame === "upstream");
-        const places = await abortable(asking, limit.signal);
-        const answer = await reach(places, { ...options, signal: limit.signal, connectMs });
-        const onward = locationOf(answer);
-        if (onward === undefined) return collectImage(bodyOf(answer, call.svg === true), temp);
-        answer.close();
-        if (hops === mostRedirects) {
+        const resolving = resolvePublicAddresses(at, trusted, resolve, origin === "upstream");
+        const endpoints = await abortable(resolving, limit.signal);
+        const response = await connectToFirst(endpoints, {
+          ...options,
+          signal: limit.signal,
+          connectMs,
+        });
+        const location = locationOf(response);
+        if (location === undefined)
+          return collectImage(bodyOf(response, request.svg === true), temp);
+        response.close();
+        if (hops === maxRedirects) {
           throw new DownloadError("link", "it leads on to other links too often", "redirects");
         }
-        at = urlOf(onward, at);
+        at = urlOf(location, at);
       }
     };
 
-    for (let tries = 0; ; tries++) {
+    for (let attempt = 0; ; attempt++) {
       try {
         return await once();
       } catch (thrown) {
@@ -90,8 +100,9 @@ export function createDownload(options: DownloadOptions): Download {
           maxBytes,
         );
         if (!(error instanceof DownloadError)) throw error;
-        const waitMs = blame === "upstream" && error.kind === "road" ? waitsMs[tries] : undefined;
-        if (waitMs === undefined) throw toGatewayError(error, blame, at?.hostname ?? "");
+        const waitMs =
+          origin === "upstream" && error.kind === "road" ? retryDelaysMs[attempt] : undefined;
+        if (waitMs === undefined) throw toGatewayError(error, origin, at?.hostname ?? "");
         // Ends early at the timeout; the next attempt then reports it.
         await sleep(waitMs, limit.signal).catch(() => limit.signal.reason);
       }
@@ -107,15 +118,15 @@ function urlOf(link: string, from?: URL): URL {
 }
 
 /** The first address that accepts a connection. The SSRF guard has checked all of them. */
-async function reach(
-  places: readonly StreamingAddress[],
+async function connectToFirst(
+  endpoints: readonly StreamingEndpoint[],
   options: StreamingCallOptions,
 ): Promise<StreamingResponse> {
-  for (const [at, place] of places.entries()) {
+  for (const [at, address] of endpoints.entries()) {
     try {
-      return await streamingCall(place, options);
+      return await streamingCall(address, options);
     } catch (error) {
-      const last = at === places.length - 1 || options.signal.aborted;
+      const last = at === endpoints.length - 1 || options.signal.aborted;
       if (last || !(error instanceof NotConnected)) throw error;
     }
   }
@@ -127,39 +138,39 @@ function locationOf({ status, headers }: StreamingResponse): string | undefined 
 }
 
 /** The body of an acceptable response; throws the reason for any other. */
-function bodyOf(answer: StreamingResponse, svg: boolean): AsyncIterable<Uint8Array> {
-  const { status, headers } = answer;
+function bodyOf(response: StreamingResponse, svg: boolean): AsyncIterable<Uint8Array> {
+  const { status, headers } = response;
   const coding = headers.get("content-encoding")?.toLowerCase() ?? "identity";
-  if (status === 200 && coding === "identity") return imageChunks(answer.chunks(), svg);
-  answer.close();
+  if (status === 200 && coding === "identity") return imageChunks(response.chunks(), svg);
+  response.close();
   // Decompression could take any amount of memory, and images are compressed already.
   if (status === 200) throw new DownloadError("link", "it is compressed, unasked", coding);
-  const passing = status === 429 || status >= 500;
+  const isTransient = status === 429 || status >= 500;
   throw new DownloadError(
-    passing ? "road" : "link",
+    isTransient ? "road" : "link",
     `it was answered with status ${status}`,
     `${status}`,
   );
 }
 
 /** Aborts with the request, or at the timeout. */
-function limited(
+function withTimeout(
   signal: AbortSignalLike,
   ms: number,
 ): { readonly signal: AbortSource; [Symbol.dispose](): void } {
   const cancel = new AbortSource();
-  const leave = (): void => cancel.abort(signal.reason);
-  if (signal.aborted) leave();
+  const forwardAbort = (): void => cancel.abort(signal.reason);
+  if (signal.aborted) forwardAbort();
   const seconds = ms / 1000;
   const timer = setTimeout(() => {
     cancel.abort(new DownloadError("time", `it took longer than ${seconds} seconds`, "time is up"));
   }, ms);
-  signal.addEventListener("abort", leave, { once: true });
+  signal.addEventListener("abort", forwardAbort, { once: true });
   return {
     signal: cancel,
     [Symbol.dispose]: () => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", forwardAbort);
     },
   };
 }

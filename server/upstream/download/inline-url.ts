@@ -2,11 +2,11 @@
 
 import type { CollectedImage } from "../collect-image.ts";
 import { checkMagicBytes } from "../detect-image.ts";
-import { type Blame, DownloadError, toGatewayError } from "./download-error.ts";
+import { DownloadError, type LinkOrigin, toGatewayError } from "./download-error.ts";
 
 export interface DataUrlOptions {
   readonly maxBytes: number;
-  readonly blame: Blame;
+  readonly origin: LinkOrigin;
   /** Whether an SVG is accepted. */
   readonly svg?: boolean;
 }
@@ -16,13 +16,13 @@ type Bytes = Extract<CollectedImage, { kind: "bytes" }>;
 export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 /** The declared media type is ignored: the magic bytes decide. Throws GatewayError. */
-export function readDataUrl(url: string, { maxBytes, blame, svg = false }: DataUrlOptions): Bytes {
+export function readDataUrl(url: string, { maxBytes, origin, svg = false }: DataUrlOptions): Bytes {
   try {
     const bytes = decoded(url, maxBytes);
     checkMagicBytes(bytes, svg);
     return { kind: "bytes", bytes };
   } catch (error) {
-    throw error instanceof DownloadError ? toGatewayError(error, blame, "data URL") : error;
+    throw error instanceof DownloadError ? toGatewayError(error, origin, "data URL") : error;
   }
 }
 
@@ -66,4 +66,4 @@ function fromPercents(content: string): Uint8Array {
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
-const broken = (why: string): DownloadError => new DownloadError("link", why, why);
+const broken = (reason: string): DownloadError => new DownloadError("link", reason, reason);

@@ -4,8 +4,8 @@
  */
 import { lookup } from "node:dns/promises";
 import { errorCode } from "../../lib/error-code.ts";
-import type { StreamingAddress } from "../transport/streaming-call.ts";
-import { addressBytes, holdsCredentials, isInsideName, isPublic } from "./address-ranges.ts";
+import type { StreamingEndpoint } from "../transport/streaming-call.ts";
+import { addressBytes, hasCredentials, isPrivateName, isPublic } from "./address-ranges.ts";
 import { DownloadError } from "./download-error.ts";
 
 /** Resolves a host name to its IP addresses. */
@@ -15,9 +15,9 @@ export const systemResolve: Resolve = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
 /** Maximum length of a link. */
-const mostLinkLength = 8192;
+const maxLinkLength = 8192;
 /** Lower ports belong to other services, and some accept an HTTP request as one of their own protocol. */
-const firstFreePort = 1024;
+const firstUnreservedPort = 1024;
 
 /**
  * `trusted`: private hosts that are allowed, as `host:port`, or as `host` for all of its ports. `mayProve`: a name and a password
@@ -28,32 +28,35 @@ export async function resolvePublicAddresses(
   url: URL,
   trusted: readonly string[],
   resolve: Resolve,
-  mayProve = false,
-): Promise<readonly StreamingAddress[]> {
+  mayUseCredentials = false,
+): Promise<readonly StreamingEndpoint[]> {
   const encrypted = url.protocol === "https:";
   if (!encrypted && url.protocol !== "http:") {
     throw new DownloadError("link", "the link is not an http or https address", url.protocol);
   }
-  if (!mayProve && holdsCredentials(url)) {
+  if (!mayUseCredentials && hasCredentials(url)) {
     throw new DownloadError("link", "the link holds a user name or a password", "credentials");
   }
-  if (url.href.length > mostLinkLength) {
+  if (url.href.length > maxLinkLength) {
     throw new DownloadError("link", "the link is too long", `${url.href.length} characters`);
   }
   // A trailing dot marks a fully qualified name. Certificates are for names without it.
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   const port = portOf(url);
-  const known = [host, bracketed(host)].some(
+  const isTrusted = [host, bracketed(host)].some(
     (name) => trusted.includes(name) || trusted.includes(`${name}:${port}`),
   );
-  if (!known && (isInsideName(host) || (port < firstFreePort && port !== 80 && port !== 443))) {
-    throw inside(`port ${port} or name is inside`);
+  if (
+    !isTrusted &&
+    (isPrivateName(host) || (port < firstUnreservedPort && port !== 80 && port !== 443))
+  ) {
+    throw privateAddress(`port ${port} or name is inside`);
   }
   const named = addressBytes(host) === undefined;
   const addresses = named ? await addressesOf(host, resolve) : [host];
-  const hidden = known ? undefined : addresses.find((address) => !isPublic(address));
+  const privateOne = isTrusted ? undefined : addresses.find((address) => !isPublic(address));
   // A private address among public ones is an attack or a mistake.
-  if (hidden !== undefined) throw inside(`${hidden} is not public`);
+  if (privateOne !== undefined) throw privateAddress(`${privateOne} is not public`);
   return [...new Set(addresses)].map((address) => ({
     address,
     port,
@@ -67,7 +70,7 @@ const requestFor = (url: URL, host: string): string =>
   [
     `GET ${url.pathname}${url.search} HTTP/1.1`,
     `host: ${host}`,
-    ...(holdsCredentials(url) ? [`authorization: Basic ${proofIn(url)}`] : []),
+    ...(hasCredentials(url) ? [`authorization: Basic ${basicCredentials(url)}`] : []),
     "user-agent: vexel",
     "accept: image/*",
     "accept-encoding: identity",
@@ -76,11 +79,11 @@ const requestFor = (url: URL, host: string): string =>
   ].join("\r\n");
 
 /** In base64, so that no character of it can end the header line. */
-const proofIn = ({ username, password }: URL): string =>
-  Buffer.from(`${plainly(username)}:${plainly(password)}`).toString("base64");
+const basicCredentials = ({ username, password }: URL): string =>
+  Buffer.from(`${percentDecode(username)}:${percentDecode(password)}`).toString("base64");
 
 /** Percent-decodes; an invalid escape stays as it is. */
-function plainly(text: string): string {
+function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -90,18 +93,19 @@ function plainly(text: string): string {
 
 async function addressesOf(host: string, resolve: Resolve): Promise<readonly string[]> {
   const found = await resolve(host).catch((error: unknown) => {
-    throw absent(`not found, ${errorCode(error)}`);
+    throw unknownHost(`not found, ${errorCode(error)}`);
   });
-  if (found.length === 0) throw absent("not found");
+  if (found.length === 0) throw unknownHost("not found");
   return found;
 }
 
-const closed = "the link does not lead to a public address";
+const notPublic = "the link does not lead to a public address";
 
-const inside = (logged: string): DownloadError => new DownloadError("link", closed, logged);
+const privateAddress = (logged: string): DownloadError =>
+  new DownloadError("link", notPublic, logged);
 
-const absent = (logged: string): DownloadError =>
-  new DownloadError("road", closed, logged, "its host cannot be found");
+const unknownHost = (logged: string): DownloadError =>
+  new DownloadError("road", notPublic, logged, "its host cannot be found");
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 

@@ -5,26 +5,26 @@ import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseUpstreamJson } from "../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../adapter.ts";
-import { tooLarge, unreachable } from "./transport-error.ts";
+import { tooLarge, toTransportError } from "./transport-error.ts";
 
 export interface BoundedOptions {
   readonly status: number;
   readonly headers: UpstreamResponse["headers"];
   /** The decompressed body, in chunks as they arrive. */
-  readonly pieces: () => AsyncIterable<Uint8Array>;
+  readonly chunks: () => AsyncIterable<Uint8Array>;
   /** Reads the whole body at once, if its length is known to be within the bound. */
-  readonly atOnce?: (maxBytes: number) => Promise<Uint8Array> | undefined;
+  readonly readWhole?: (maxBytes: number) => Promise<Uint8Array> | undefined;
   readonly signal: AbortSignalLike;
   readonly maxBytes: number;
 }
 
-const mostKept = 64 * 1024;
+const maxKeptBytes = 64 * 1024;
 
 export class BoundedResponse implements UpstreamResponse {
   readonly #options: BoundedOptions;
   /** The body, once it was read, if it is short: a body that is no result may be an error, which is then read again. */
   #kept: Uint8Array | undefined;
-  #isBegun = false;
+  #isStarted = false;
 
   constructor(options: BoundedOptions) {
     this.#options = options;
@@ -56,29 +56,29 @@ export class BoundedResponse implements UpstreamResponse {
     for await (const piece of this.#bounded(this.#options.maxBytes)) {
       length += piece.length;
       // A copy, because the reader may release the memory of the chunk.
-      if (length <= mostKept) copies.push(new Uint8Array(piece));
+      if (length <= maxKeptBytes) copies.push(new Uint8Array(piece));
       else copies.length = 0;
       yield piece;
     }
-    if (length <= mostKept) this.#kept = Buffer.concat(copies);
+    if (length <= maxKeptBytes) this.#kept = Buffer.concat(copies);
   }
 
   async #whole(maxBytes: number): Promise<Uint8Array> {
-    const whole = this.#kept ?? (await this.#taken(maxBytes));
+    const whole = this.#kept ?? (await this.#read(maxBytes));
     if (whole.length > maxBytes) throw tooLarge(maxBytes);
-    if (whole.length <= mostKept) this.#kept = whole;
+    if (whole.length <= maxKeptBytes) this.#kept = whole;
     return whole;
   }
 
-  async #taken(maxBytes: number): Promise<Uint8Array> {
-    if (this.#isBegun) {
+  async #read(maxBytes: number): Promise<Uint8Array> {
+    if (this.#isStarted) {
       throw new GatewayError("upstream_invalid", "The upstream's answer was read already.");
     }
     try {
-      const whole = this.#options.atOnce?.(maxBytes);
+      const whole = this.#options.readWhole?.(maxBytes);
       if (whole) return await whole;
     } catch (error) {
-      throw unreachable(error, this.#options.signal);
+      throw toTransportError(error, this.#options.signal);
     }
     const pieces: Uint8Array[] = [];
     for await (const piece of this.#bounded(maxBytes)) pieces.push(piece);
@@ -86,17 +86,17 @@ export class BoundedResponse implements UpstreamResponse {
   }
 
   async *#bounded(max: number): AsyncGenerator<Uint8Array> {
-    const { pieces, signal } = this.#options;
-    this.#isBegun = true;
-    let seen = 0;
+    const { chunks: pieces, signal } = this.#options;
+    this.#isStarted = true;
+    let length = 0;
     try {
       for await (const piece of pieces()) {
-        seen += piece.length;
-        if (seen > max) throw tooLarge(max);
+        length += piece.length;
+        if (length > max) throw tooLarge(max);
         yield piece;
       }
     } catch (error) {
-      throw error instanceof GatewayError ? error : unreachable(error, signal, max);
+      throw error instanceof GatewayError ? error : toTransportError(error, signal, max);
     }
   }
 }

@@ -11,25 +11,25 @@ const decoder = new TextDecoder();
 
 export class BufferedResponse implements UpstreamResponse {
   readonly status: number;
-  readonly #answer: ResponseParser;
+  readonly #response: ResponseParser;
   readonly #max: number;
 
-  constructor(answer: ResponseParser, max: number) {
-    this.status = answer.status;
-    this.#answer = answer;
+  constructor(response: ResponseParser, max: number) {
+    this.status = response.status;
+    this.#response = response;
     this.#max = max;
   }
 
   get headers(): UpstreamResponse["headers"] {
-    const { headers } = this.#answer;
+    const { headers } = this.#response;
     return {
       get: (name) => headers.get(name.toLowerCase()) ?? null,
       has: (name) => headers.has(name.toLowerCase()),
     };
   }
 
-  get seemsSpent(): boolean {
-    return this.#answer.seemsSpent;
+  get mayReportExhaustedLimit(): boolean {
+    return this.#response.mayReportExhaustedLimit;
   }
 
   async json(): Promise<unknown> {
@@ -53,7 +53,7 @@ export class BufferedResponse implements UpstreamResponse {
   }
 
   #bytes(max: number): ChunkedBytes | Promise<ChunkedBytes> {
-    const { body, coding } = this.#answer;
+    const { body, coding } = this.#response;
     if (isCompressed(coding)) return decompress(body, coding, max);
     if (body.length > max) throw tooLarge(max);
     return body;

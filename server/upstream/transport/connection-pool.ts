@@ -3,9 +3,9 @@ import type { Connection } from "./connection.ts";
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 
 /** Longer than callers pause, shorter than most servers keep a silent connection. */
-const keepMs = 30_000;
+const idleTimeoutMs = 30_000;
 /** Maximum idle connections per address; others are closed when their request ends. */
-const mostIdle = 256;
+const maxIdle = 256;
 
 export class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
@@ -21,35 +21,35 @@ export class ConnectionPool {
   }
 
   /** The connection that was used last (LIFO): it is the most likely to be open still. */
-  idle(place: string): Connection | undefined {
-    const waiting = this.#idle.get(place);
-    if (!waiting) return undefined;
-    let connection = waiting.pop();
-    while (connection && !connection.isReady()) connection = waiting.pop();
+  takeIdle(address: string): Connection | undefined {
+    const idle = this.#idle.get(address);
+    if (!idle) return undefined;
+    let connection = idle.pop();
+    while (connection && !connection.isReady()) connection = idle.pop();
     return connection;
   }
 
   /** Bytes came on a connection to this place that no request asked for: those to the same place carry no more. */
-  unsolicited(place: string, answered: number): void {
-    for (const connection of this.#idle.get(place)?.splice(0) ?? []) connection.close();
-    this.#trust.lose(place, answered);
+  onUnsolicited(address: string, responses: number): void {
+    for (const connection of this.#idle.get(address)?.splice(0) ?? []) connection.close();
+    this.#trust.distrust(address, responses);
   }
 
   /** Returns a connection whose request has ended to the pool. */
-  keep(place: string, connection: Connection): void {
+  release(address: string, connection: Connection): void {
     if (connection.closed) return;
-    let waiting = this.#idle.get(place);
-    if (!waiting) {
-      waiting = [];
-      this.#idle.set(place, waiting);
+    let idle = this.#idle.get(address);
+    if (!idle) {
+      idle = [];
+      this.#idle.set(address, idle);
     }
     // A request may end after the HTTP client was closed.
-    if (this.#closed || waiting.length >= mostIdle || !this.#trust.has(place)) {
+    if (this.#closed || idle.length >= maxIdle || !this.#trust.isTrusted(address)) {
       connection.close();
       return;
     }
     connection.idleSince = this.#clock();
-    waiting.push(connection);
+    idle.push(connection);
     this.#sweep();
   }
 
@@ -57,25 +57,25 @@ export class ConnectionPool {
     this.#closed = true;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
-    for (const waiting of this.#idle.values()) for (const one of waiting) one.close();
+    for (const idle of this.#idle.values()) for (const connection of idle) connection.close();
     this.#idle.clear();
   }
 
   /** Runs while there are idle connections. */
   #sweep(): void {
     this.#sweeping ??= setInterval(() => {
-      const before = this.#clock() - keepMs;
-      for (const [place, waiting] of this.#idle) {
-        const kept = waiting.filter((one) => {
-          if (one.idleSince < before) one.close();
-          return !one.closed;
+      const before = this.#clock() - idleTimeoutMs;
+      for (const [address, idle] of this.#idle) {
+        const kept = idle.filter((connection) => {
+          if (connection.idleSince < before) connection.close();
+          return !connection.closed;
         });
-        if (kept.length > 0) this.#idle.set(place, kept);
-        else this.#idle.delete(place);
+        if (kept.length > 0) this.#idle.set(address, kept);
+        else this.#idle.delete(address);
       }
       if (this.#idle.size > 0) return;
       clearInterval(this.#sweeping);
       this.#sweeping = undefined;
-    }, keepMs / 4).unref();
+    }, idleTimeoutMs / 4).unref();
   }
 }

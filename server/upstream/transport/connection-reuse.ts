@@ -6,24 +6,24 @@ import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
 /** Less than the keep-alive timeout of any common server; gunicorn's two seconds are the shortest. */
-const keepMs = 1000;
+const idleTimeoutMs = 1000;
 const open = 1;
 /** Maximum idle sockets per address. A socket that carried much data reads larger chunks, so few of a hundred are kept. */
-const mostKept = 8;
+const maxIdle = 8;
 
 /** The current owner of a socket, which gets its events. */
 export interface SocketOwner {
-  take(bytes: Buffer): void;
-  ended(cause?: unknown): void;
-  opened(socket: ReusableSocket): void;
-  drained(socket: ReusableSocket): void;
-  fail(error: unknown): void;
+  onData(bytes: Buffer): void;
+  onEnd(cause?: unknown): void;
+  onOpen(socket: ReusableSocket): void;
+  onDrain(socket: ReusableSocket): void;
+  onError(error: unknown): void;
 }
 
 export type ReusableSocket = Bun.Socket<SocketOwner>;
 
 /** Owns a socket between two requests: bytes that arrive belong to neither. */
-class Rest implements SocketOwner {
+class IdleSocketOwner implements SocketOwner {
   readonly #drop: () => void;
   readonly #onUnsolicited: () => void;
 
@@ -32,25 +32,25 @@ class Rest implements SocketOwner {
     this.#onUnsolicited = onUnsolicited;
   }
 
-  take(bytes: Buffer): void {
+  onData(bytes: Buffer): void {
     this.#drop();
     if (isResponse(bytes)) this.#onUnsolicited();
   }
 
-  ended(): void {
+  onEnd(): void {
     this.#drop();
   }
 
-  fail(): void {
+  onError(): void {
     this.#drop();
   }
 
-  opened(): void {}
-  drained(): void {}
+  onOpen(): void {}
+  onDrain(): void {}
 }
 
 export class ReusableSockets {
-  readonly #resting = new Map<string, Map<ReusableSocket, ReturnType<typeof setTimeout>>>();
+  readonly #idle = new Map<string, Map<ReusableSocket, ReturnType<typeof setTimeout>>>();
   readonly #trust: KeepAliveTrust;
 
   constructor(trust: KeepAliveTrust) {
@@ -58,60 +58,60 @@ export class ReusableSockets {
   }
 
   /** The socket that was used last (LIFO). */
-  take(place: string, holder: SocketOwner): ReusableSocket | undefined {
-    for (const socket of [...(this.#resting.get(place)?.keys() ?? [])].reverse()) {
-      this.#forget(place, socket);
+  take(address: string, owner: SocketOwner): ReusableSocket | undefined {
+    for (const socket of [...(this.#idle.get(address)?.keys() ?? [])].reverse()) {
+      this.#remove(address, socket);
       if (socket.readyState !== open) continue;
-      const waiting = unsolicitedBytes(socket);
-      if (waiting === "none") {
-        socket.data = holder;
+      const unread = unsolicitedBytes(socket);
+      if (unread === "none") {
+        socket.data = owner;
         return socket;
       }
       socket.terminate();
-      if (waiting === "unsolicited") this.unsolicited(place);
+      if (unread === "unsolicited") this.onUnsolicited(address);
     }
     return undefined;
   }
 
   /** Bytes came on a connection to this place that no request asked for: those to the same place carry no more. */
-  unsolicited(place: string): void {
-    for (const socket of [...(this.#resting.get(place)?.keys() ?? [])]) {
-      this.#forget(place, socket);
+  onUnsolicited(address: string): void {
+    for (const socket of [...(this.#idle.get(address)?.keys() ?? [])]) {
+      this.#remove(address, socket);
       socket.terminate();
     }
     // Nothing that came on these connections is cached.
-    this.#trust.lose(place, 0);
+    this.#trust.distrust(address, 0);
   }
 
-  put(place: string, socket: ReusableSocket): void {
-    const resting = this.#resting.get(place) ?? new Map();
-    this.#resting.set(place, resting);
+  release(address: string, socket: ReusableSocket): void {
+    const idle = this.#idle.get(address) ?? new Map();
+    this.#idle.set(address, idle);
     const drop = (): void => {
-      this.#forget(place, socket);
+      this.#remove(address, socket);
       socket.terminate();
     };
-    if (resting.size >= mostKept || !this.#trust.has(place)) {
+    if (idle.size >= maxIdle || !this.#trust.isTrusted(address)) {
       drop();
       return;
     }
-    socket.data = new Rest(drop, () => this.unsolicited(place));
-    resting.set(socket, setTimeout(drop, keepMs).unref());
+    socket.data = new IdleSocketOwner(drop, () => this.onUnsolicited(address));
+    idle.set(socket, setTimeout(drop, idleTimeoutMs).unref());
   }
 
   close(): void {
-    for (const resting of this.#resting.values()) {
-      for (const [socket, timer] of resting) {
+    for (const idle of this.#idle.values()) {
+      for (const [socket, timer] of idle) {
         clearTimeout(timer);
         socket.terminate();
       }
     }
-    this.#resting.clear();
+    this.#idle.clear();
   }
 
-  #forget(place: string, socket: ReusableSocket): void {
-    const resting = this.#resting.get(place);
-    clearTimeout(resting?.get(socket));
-    resting?.delete(socket);
-    if (resting?.size === 0) this.#resting.delete(place);
+  #remove(address: string, socket: ReusableSocket): void {
+    const idle = this.#idle.get(address);
+    clearTimeout(idle?.get(socket));
+    idle?.delete(socket);
+    if (idle?.size === 0) this.#idle.delete(address);
   }
 }

@@ -19,9 +19,9 @@ export interface TlsTrust {
 
 /** Receives the outcome of a request: exactly one of the two is called, once. */
 export interface ResponseHandler {
-  answered(answer: ResponseParser): void;
+  onResponse(response: ResponseParser): void;
   /** With ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the argument of `fail`. */
-  failed(error: unknown): void;
+  onError(error: unknown): void;
 }
 
 /** No connection was made, so nothing was sent. */
@@ -50,7 +50,7 @@ export class ConnectionLost extends Error {
 type Socket = Bun.Socket<Connection>;
 
 /** More characters than a socket's buffer takes at once. */
-const longRequest = 256 * 1024;
+const largeRequestLength = 256 * 1024;
 
 /** How long a TLS handshake may take; a request's own deadline is usually shorter. */
 const handshakeMs = 30_000;
@@ -65,17 +65,17 @@ export class Connection {
   /** When it last became idle, in milliseconds. */
   idleSince = 0;
   #socket: Socket | undefined;
-  #asker: ResponseHandler | undefined;
-  #answer: ResponseParser | undefined;
+  #handler: ResponseHandler | undefined;
+  #response: ResponseParser | undefined;
   /** Bytes that the socket has not accepted yet (backpressure). */
   #unsent: Buffer | undefined;
   /** Number of requests with a response on this connection. */
-  #answered = 0;
+  #responses = 0;
   /** The response began before the request was written to its end. */
   #isEarly = false;
-  readonly #onUnsolicited: (answered: number) => void;
+  readonly #onUnsolicited: (responses: number) => void;
 
-  constructor(secure: boolean, onUnsolicited: (answered: number) => void) {
+  constructor(secure: boolean, onUnsolicited: (responses: number) => void) {
     this.#secure = secure;
     // Nothing waits for the handshake of a connection that could not be opened.
     ignoreRejection(this.#handshake.promise);
@@ -85,7 +85,7 @@ export class Connection {
   /** `onUnsolicited`: told once, when bytes come that no request asked for, with how many requests were answered before. */
   static async open(
     { hostname, port, tls }: Address,
-    onUnsolicited: (answered: number) => void,
+    onUnsolicited: (responses: number) => void,
   ): Promise<Connection> {
     const connection = new Connection(tls !== undefined, onUnsolicited);
     try {
@@ -97,7 +97,7 @@ export class Connection {
         ...(tls && { tls: tlsOptions(hostname, tls) }),
       });
       connection.#socket.setNoDelay(true);
-      if (tls) await connection.#handshaken();
+      if (tls) await connection.#waitForHandshake();
       return connection;
     } catch (cause) {
       connection.close();
@@ -105,13 +105,13 @@ export class Connection {
     }
   }
 
-  handshaken(error?: unknown): void {
+  onHandshake(error?: unknown): void {
     if (error === undefined) this.#handshake.resolve();
     else this.#handshake.reject(error);
   }
 
-  async #handshaken(): Promise<void> {
-    const timer = setTimeout(() => this.handshaken({ code: "ETIMEDOUT" }), handshakeMs);
+  async #waitForHandshake(): Promise<void> {
+    const timer = setTimeout(() => this.onHandshake({ code: "ETIMEDOUT" }), handshakeMs);
     try {
       await this.#handshake.promise;
     } finally {
@@ -130,16 +130,16 @@ export class Connection {
       return false;
     }
     this.close();
-    if (waiting === "unsolicited") this.#onUnsolicited(this.#answered);
+    if (waiting === "unsolicited") this.#onUnsolicited(this.#responses);
     return false;
   }
 
-  ask(request: string, maxBytes: number, asker: ResponseHandler): void {
-    this.#asker = asker;
-    this.#answer = new ResponseParser(maxBytes);
+  send(request: string, maxBytes: number, handler: ResponseHandler): void {
+    this.#handler = handler;
+    this.#response = new ResponseParser(maxBytes);
     this.#isEarly = false;
     // The socket takes a part of a long request at once: it is encoded here, or the rest would be encoded again.
-    const bytes = request.length < longRequest ? undefined : Buffer.from(request);
+    const bytes = request.length < largeRequestLength ? undefined : Buffer.from(request);
     const written = this.closed ? -1 : (this.#socket as Socket).write(bytes ?? request);
     if (written < 0) this.fail(new ConnectionLost(true));
     else if (bytes) this.#unsent = written < bytes.length ? bytes.subarray(written) : undefined;
@@ -151,10 +151,10 @@ export class Connection {
 
   /** Aborts the request and closes the connection: later bytes would belong to no request. */
   fail(error: unknown): void {
-    const asker = this.#asker;
-    this.#asker = undefined;
+    const handler = this.#handler;
+    this.#handler = undefined;
     this.close();
-    asker?.failed(error);
+    handler?.onError(error);
   }
 
   close(): void {
@@ -163,38 +163,38 @@ export class Connection {
     this.#socket?.terminate();
   }
 
-  take(piece: Buffer): void {
-    const asker = this.#asker;
-    const answer = this.#answer as ResponseParser;
-    if (!asker) {
+  receive(piece: Buffer): void {
+    const handler = this.#handler;
+    const response = this.#response as ResponseParser;
+    if (!handler) {
       this.#refuseUnsolicited(piece);
       return;
     }
-    if (this.#unsent && !answer.begun) this.#isEarly = true;
+    if (this.#unsent && !response.hasBegun) this.#isEarly = true;
     try {
-      answer.push(piece);
+      response.push(piece);
     } catch (error) {
       this.fail(error);
       return;
     }
-    if (answer.done) this.#finish(asker, answer);
+    if (response.done) this.#finish(handler, response);
   }
 
-  drained(): void {
+  onDrain(): void {
     const rest = this.#unsent;
     if (!rest || !this.#socket) return;
     const written = this.#socket.write(rest);
     this.#unsent = written < rest.length ? rest.subarray(Math.max(0, written)) : undefined;
   }
 
-  ended(cause?: unknown): void {
-    const asker = this.#asker;
-    const answer = this.#answer;
-    if (this.#secure) this.handshaken(cause ?? { code: "ECONNRESET" });
-    if (asker && answer) {
-      answer.close();
-      if (answer.done && cause === undefined) this.#finish(asker, answer);
-      else this.fail(new ConnectionLost(!answer.begun, cause));
+  onEnd(cause?: unknown): void {
+    const handler = this.#handler;
+    const response = this.#response;
+    if (this.#secure) this.onHandshake(cause ?? { code: "ECONNRESET" });
+    if (handler && response) {
+      response.close();
+      if (response.done && cause === undefined) this.#finish(handler, response);
+      else this.fail(new ConnectionLost(!response.hasBegun, cause));
     }
     this.close();
   }
@@ -202,47 +202,47 @@ export class Connection {
   #refuseUnsolicited(piece: Buffer): void {
     if (this.closed) return;
     this.close();
-    if (isResponse(piece)) this.#onUnsolicited(this.#answered);
+    if (isResponse(piece)) this.#onUnsolicited(this.#responses);
   }
 
   /**
    * Two responses for one request: on a connection that carried requests before, the first of them may belong to one of
    * those. And no server can have done a request that it has not read to its end, though it may refuse one.
    */
-  #isDoubtful({ surplus, status }: ResponseParser): boolean {
-    return (surplus && this.#answered > 0) || (this.#isEarly && status >= 200 && status <= 299);
+  #isAmbiguous({ surplus, status }: ResponseParser): boolean {
+    return (surplus && this.#responses > 0) || (this.#isEarly && status >= 200 && status <= 299);
   }
 
-  #finish(asker: ResponseHandler, answer: ResponseParser): void {
-    if (this.#isDoubtful(answer)) {
-      const isFirst = this.#answered === 0;
-      const words = "it answered before it had read the request";
-      this.fail(isFirst ? new InvalidHttpResponse(words) : new ConnectionLost(true));
-      this.#onUnsolicited(this.#answered);
+  #finish(handler: ResponseHandler, response: ResponseParser): void {
+    if (this.#isAmbiguous(response)) {
+      const isFirst = this.#responses === 0;
+      const message = "it answered before it had read the request";
+      this.fail(isFirst ? new InvalidHttpResponse(message) : new ConnectionLost(true));
+      this.#onUnsolicited(this.#responses);
       return;
     }
-    this.#answered += 1;
-    this.#asker = undefined;
-    this.#answer = undefined;
-    if (answer.surplus) this.#onUnsolicited(this.#answered);
+    this.#responses += 1;
+    this.#handler = undefined;
+    this.#response = undefined;
+    if (response.surplus) this.#onUnsolicited(this.#responses);
     // A response before the request was sent completely: the upstream would read the remaining bytes as the next request.
-    if (!answer.reusable || this.#unsent) this.close();
-    asker.answered(answer);
+    if (!response.reusable || this.#unsent) this.close();
+    handler.onResponse(response);
   }
 }
 
 const handlers: Bun.SocketHandler<Connection> = {
-  data: ({ data }, piece) => data.take(piece),
-  drain: ({ data }) => data.drained(),
-  end: ({ data }) => data.ended(),
-  close: ({ data }, error) => data.ended(error),
-  error: ({ data }, error) => data.ended(error),
+  data: ({ data }, piece) => data.receive(piece),
+  drain: ({ data }) => data.onDrain(),
+  end: ({ data }) => data.onEnd(),
+  close: ({ data }, error) => data.onEnd(error),
+  error: ({ data }, error) => data.onEnd(error),
 };
 
 const secureHandlers: Bun.SocketHandler<Connection> = {
   ...handlers,
   handshake: ({ data, authorized }, completed, error) =>
-    data.handshaken(completed && authorized ? undefined : (error ?? { code: "ECONNRESET" })),
+    data.onHandshake(completed && authorized ? undefined : (error ?? { code: "ECONNRESET" })),
 };
 
 const tlsOptions = (hostname: string, { ca }: TlsTrust): Bun.TLSOptions => ({

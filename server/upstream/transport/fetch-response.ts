@@ -2,12 +2,12 @@
 import { type AbortSignalLike, toAbortSignal } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BoundedResponse } from "./bounded-response.ts";
-import { unreachable } from "./transport-error.ts";
+import { toTransportError } from "./transport-error.ts";
 
-export async function toUpstreamResponse(
+export async function sendByFetch(
   { url, headers, body, method }: UpstreamRequest,
   signal: AbortSignalLike,
-  maxAnswerBytes: number,
+  maxResponseBytes: number,
 ): Promise<UpstreamResponse> {
   const streamed = typeof body === "object" ? body : undefined;
   let response: Response;
@@ -28,20 +28,21 @@ export async function toUpstreamResponse(
       timeout: false,
     });
   } catch (error) {
-    throw unreachable(error, signal);
+    throw toTransportError(error, signal);
   }
-  const { status, headers: told } = response;
+  const { status, headers: responseHeaders } = response;
   return new BoundedResponse({
     status,
-    headers: told,
-    pieces: () => response.body ?? nothing(),
+    headers: responseHeaders,
+    chunks: () => response.body ?? nothing(),
     // A length in the header is the length on the wire: only without compression does it bound the body.
-    atOnce: (maxBytes) =>
-      Number(told.get("content-length") ?? Number.NaN) <= maxBytes && !told.has("content-encoding")
+    readWhole: (maxBytes) =>
+      Number(responseHeaders.get("content-length") ?? Number.NaN) <= maxBytes &&
+      !responseHeaders.has("content-encoding")
         ? response.bytes()
         : undefined,
     signal,
-    maxBytes: maxAnswerBytes,
+    maxBytes: maxResponseBytes,
   });
 }
 

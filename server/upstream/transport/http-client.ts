@@ -18,7 +18,7 @@ import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 import type { ResponseParser } from "./parse-response.ts";
 
 export interface HttpClientOptions {
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly trust: KeepAliveTrust;
@@ -26,7 +26,7 @@ export interface HttpClientOptions {
   readonly tls?: TlsTrust;
 }
 
-interface Place extends Address {
+interface Endpoint extends Address {
   /** The key of its connections in the pool. */
   readonly key: string;
   readonly host: string;
@@ -42,11 +42,11 @@ export class HttpClient {
   readonly #pool: ConnectionPool;
   readonly #max: number;
   readonly #tls: TlsTrust;
-  readonly #places = new Map<string, Place>();
+  readonly #endpoints = new Map<string, Endpoint>();
 
-  constructor({ maxAnswerBytes, clock, trust, tls = {} }: HttpClientOptions) {
+  constructor({ maxResponseBytes, clock, trust, tls = {} }: HttpClientOptions) {
     this.#pool = new ConnectionPool(clock, trust);
-    this.#max = maxAnswerBytes;
+    this.#max = maxResponseBytes;
     this.#tls = tls;
   }
 
@@ -60,18 +60,18 @@ export class HttpClient {
    * InvalidHttpResponse, ResponseTooLarge or CallAborted. Both run synchronously within one promise: a promise for each
    * step would cost as much as the steps.
    */
-  ask<T>(
+  send<T>(
     request: UpstreamRequest,
     signal: AbortSignalLike,
-    take: (answer: ResponseParser) => T,
-    tell: (error: unknown) => unknown,
+    take: (response: ResponseParser) => T,
+    toError: (error: unknown) => unknown,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
-      const place = this.#placeOf(request.url);
-      const done = (answer: ResponseParser): void => resolve(take(answer));
-      const fail = (error: unknown): void => reject(tell(error));
+      const endpoint = this.#endpointOf(request.url);
+      const done = (response: ResponseParser): void => resolve(take(response));
+      const fail = (error: unknown): void => reject(toError(error));
       try {
-        new Exchange(this.#pool, this.#max, place, request, signal, done, fail).begin();
+        new Exchange(this.#pool, this.#max, endpoint, request, signal, done, fail).begin();
       } catch (error) {
         fail(error);
       }
@@ -83,12 +83,12 @@ export class HttpClient {
   }
 
   /** Addresses come from the configuration, so there are few; the map is bounded nevertheless. */
-  #placeOf(url: string): Place {
-    const known = this.#places.get(url);
-    if (known) return known;
+  #endpointOf(url: string): Endpoint {
+    const cached = this.#endpoints.get(url);
+    if (cached) return cached;
     const { protocol, hostname, port, host, pathname, search } = new URL(url);
     const secure = protocol === "https:";
-    const place: Place = {
+    const endpoint: Endpoint = {
       hostname: hostname.replace(/^\[|\]$/g, ""),
       port: port === "" ? (secure ? 443 : 80) : Number(port),
       ...(secure && { tls: this.#tls }),
@@ -96,9 +96,9 @@ export class HttpClient {
       host,
       path: pathname + search,
     };
-    if (this.#places.size >= 1000) this.#places.clear();
-    this.#places.set(url, place);
-    return place;
+    if (this.#endpoints.size >= 1000) this.#endpoints.clear();
+    this.#endpoints.set(url, endpoint);
+    return endpoint;
   }
 }
 
@@ -106,33 +106,33 @@ export class HttpClient {
 class Exchange implements ResponseHandler {
   readonly pool: ConnectionPool;
   readonly max: number;
-  readonly place: Place;
+  readonly endpoint: Endpoint;
   readonly request: UpstreamRequest;
   readonly signal: AbortSignalLike;
-  readonly resolve: (answer: ResponseParser) => void;
+  readonly resolve: (response: ResponseParser) => void;
   readonly reject: (error: unknown) => void;
-  readonly #text: string;
+  readonly #serialized: string;
   #connection: Connection | undefined;
   /** On a reused connection, which the upstream may have closed just before. */
-  #onKept = false;
+  #isReused = false;
 
   constructor(
     pool: ConnectionPool,
     max: number,
-    place: Place,
+    endpoint: Endpoint,
     request: UpstreamRequest,
     signal: AbortSignalLike,
-    resolve: (answer: ResponseParser) => void,
+    resolve: (response: ResponseParser) => void,
     reject: (error: unknown) => void,
   ) {
     this.pool = pool;
     this.max = max;
-    this.place = place;
+    this.endpoint = endpoint;
     this.request = request;
     this.signal = signal;
     this.resolve = resolve;
     this.reject = reject;
-    this.#text = written(request, place);
+    this.#serialized = serializeRequest(request, endpoint);
   }
 
   begin(): void {
@@ -141,73 +141,73 @@ class Exchange implements ResponseHandler {
       this.reject(new CallAborted());
       return;
     }
-    signal.addEventListener("abort", this.giveUp);
+    signal.addEventListener("abort", this.abort);
     // A request that is not idempotent needs a new connection.
-    const kept = this.request.once ? undefined : this.pool.idle(this.place.key);
-    if (!kept) {
+    const idle = this.request.once ? undefined : this.pool.takeIdle(this.endpoint.key);
+    if (!idle) {
       this.#open();
       return;
     }
-    this.#onKept = true;
-    this.#ask(kept);
+    this.#isReused = true;
+    this.#send(idle);
   }
 
-  answered(answer: ResponseParser): void {
-    this.#leave();
-    this.pool.keep(this.place.key, this.#connection as Connection);
-    this.resolve(answer);
+  onResponse(response: ResponseParser): void {
+    this.#unsubscribe();
+    this.pool.release(this.endpoint.key, this.#connection as Connection);
+    this.resolve(response);
   }
 
-  failed(error: unknown): void {
-    const again = this.#onKept && error instanceof ConnectionLost && error.silent;
-    if (again && !this.signal.aborted) {
-      this.#onKept = false;
+  onError(error: unknown): void {
+    const mayRetry = this.#isReused && error instanceof ConnectionLost && error.silent;
+    if (mayRetry && !this.signal.aborted) {
+      this.#isReused = false;
       this.#connection = undefined;
       this.#open();
       return;
     }
-    this.#leave();
+    this.#unsubscribe();
     this.reject(error);
   }
 
-  readonly giveUp = (): void => {
+  readonly abort = (): void => {
     if (this.#connection) this.#connection.fail(new CallAborted());
-    else this.failed(new CallAborted());
+    else this.onError(new CallAborted());
   };
 
-  #ask(connection: Connection): void {
+  #send(connection: Connection): void {
     this.#connection = connection;
-    connection.ask(this.#text, this.max, this);
+    connection.send(this.#serialized, this.max, this);
   }
 
   #open(): void {
-    const { pool, place } = this;
-    Connection.open(place, (answered) => pool.unsolicited(place.key, answered)).then(
+    const { pool, endpoint } = this;
+    Connection.open(endpoint, (answered) => pool.onUnsolicited(endpoint.key, answered)).then(
       (connection) => {
         // The request was aborted meanwhile: the connection goes to the pool.
-        if (this.signal.aborted) pool.keep(place.key, connection);
-        else this.#ask(connection);
+        if (this.signal.aborted) pool.release(endpoint.key, connection);
+        else this.#send(connection);
       },
       (error) => {
-        if (!this.signal.aborted) this.failed(error);
+        if (!this.signal.aborted) this.onError(error);
       },
     );
   }
 
-  #leave(): void {
-    this.signal.removeEventListener("abort", this.giveUp);
+  #unsubscribe(): void {
+    this.signal.removeEventListener("abort", this.abort);
   }
 }
 
 /** Only this client sets the headers for the body's length and the connection. */
-const ours = new Set(["content-length", "transfer-encoding", "connection"]);
+const ownHeaders = new Set(["content-length", "transfer-encoding", "connection"]);
 
 const lineBreak = /[\r\n\0]/;
 
-function written({ headers, body }: UpstreamRequest, { host, path }: Place): string {
+function serializeRequest({ headers, body }: UpstreamRequest, { host, path }: Endpoint): string {
   let head = `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1\r\n`;
   for (const name in headers) {
-    if (ours.has(name)) continue;
+    if (ownHeaders.has(name)) continue;
     const value = headers[name] as string;
     // Configured ones hold none; one that was fetched, such as a token, might.
     if (lineBreak.test(value)) throw new NotConnected(new Error(`${name} holds a line break`));

@@ -6,7 +6,7 @@
 
 export interface Unsolicited {
   /** Host and port of the upstream. */
-  readonly place: string;
+  readonly address: string;
   /** Responses that were delivered before on the same connection may have belonged to other requests. */
   readonly inDoubt: boolean;
 }
@@ -14,12 +14,12 @@ export interface Unsolicited {
 export interface KeepAliveTrustOptions {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  readonly onUnsolicited?: (told: Unsolicited) => void;
+  readonly onUnsolicited?: (event: Unsolicited) => void;
 }
 
 const distrustMs = 10 * 60_000;
 /** Upstreams come from the configuration, so there are few. */
-const mostPlaces = 1000;
+const maxAddresses = 1000;
 
 export class KeepAliveTrust {
   readonly #options: KeepAliveTrustOptions;
@@ -31,12 +31,12 @@ export class KeepAliveTrust {
   }
 
   /** A connection to this place may carry another request. */
-  has(place: string): boolean {
+  isTrusted(address: string): boolean {
     if (this.#until.size === 0) return true;
-    const until = this.#until.get(place);
+    const until = this.#until.get(address);
     if (until === undefined) return true;
     if (until > this.#options.clock()) return false;
-    this.#until.delete(place);
+    this.#until.delete(address);
     return true;
   }
 
@@ -44,9 +44,9 @@ export class KeepAliveTrust {
    * Bytes came that no request asked for. `answered`: how many requests the connection had carried. The response to its
    * first request is certain: the connection was new.
    */
-  lose(place: string, answered: number): void {
-    if (this.#until.size >= mostPlaces) this.#until.clear();
-    this.#until.set(place, this.#options.clock() + distrustMs);
-    this.#options.onUnsolicited?.({ place, inDoubt: answered > 1 });
+  distrust(address: string, responses: number): void {
+    if (this.#until.size >= maxAddresses) this.#until.clear();
+    this.#until.set(address, this.#options.clock() + distrustMs);
+    this.#options.onUnsolicited?.({ address, inDoubt: responses > 1 });
   }
 }

@@ -21,18 +21,18 @@ export class ResponseTooLarge extends Error {
 }
 
 /** Maximum size of the response head. */
-const mostHeadBytes = 64 * 1024;
+const maxHeadBytes = 64 * 1024;
 
 /** HTTP/1.1 200 OK */
 const statusLine = /^HTTP\/1\.[01] [1-9]\d\d(?: |\r|$)/;
 /** Other header lines are ambiguous: folded, ended by a bare line feed, or with a space before the colon. */
-const clearLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
+const unambiguousLines = /^[^\r\n]*(?:\r\n[!-9;-~]+:[^\r\n]*)*$/;
 
 /** For a head in lower case. */
-const nothingLeft = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[ \t]*(?:\r|$))/;
+const exhaustedLimit = /\r\nx-ratelimit-remaining[a-z-]*:[ \t]*(?:-|0+(?:\.0*)?[ \t]*(?:\r|$))/;
 
 /** Smaller chunks are combined into blocks of this size. */
-const [crumbBytes, heapBytes] = [16 * 1024, 64 * 1024];
+const [smallChunkBytes, blockBytes] = [16 * 1024, 64 * 1024];
 
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
@@ -44,13 +44,13 @@ export class ResponseParser {
   /** The content-encoding, in lower case. */
   coding: string | undefined;
   /** Whether any byte arrived. */
-  begun = false;
+  hasBegun = false;
   /** The body was cut off by the parser: bytes that follow belong to it. */
   isCut = false;
   /** More came than belongs to this response, and it could be another one. */
   surplus = false;
   /** The headers may report an exhausted rate limit. False: they need not be read for that. */
-  seemsSpent = false;
+  mayReportExhaustedLimit = false;
   readonly #maxBytes: number;
   readonly #take: ((piece: Buffer) => void) | undefined;
   /** The response head; its headers are parsed on demand. */
@@ -61,8 +61,8 @@ export class ResponseParser {
   #pending: Buffer = nothing;
   #pieces: Buffer[] = [];
   /** The block in which small chunks are combined, and its fill level. */
-  #heap: Buffer | undefined;
-  #heaped = 0;
+  #block: Buffer | undefined;
+  #blockLength = 0;
   #length = 0;
   #left = 0;
   #chunked: ChunkedDecoder | undefined;
@@ -83,13 +83,13 @@ export class ResponseParser {
   }
 
   get body(): ChunkedBytes {
-    this.#endHeap();
+    this.#endBlock();
     return new ChunkedBytes(this.#pieces);
   }
 
   /** Parses a chunk. Throws for an invalid response or one that is too large. */
   push(piece: Buffer): void {
-    this.begun = true;
+    this.hasBegun = true;
     let rest = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : piece;
     this.#pending = nothing;
     while (this.#state === "head" && rest.length > 0) rest = this.#takeHead(rest);
@@ -111,8 +111,8 @@ export class ResponseParser {
 
   #takeHead(bytes: Buffer): Buffer {
     const end = bytes.indexOf(headEnd);
-    if (end < 0 || end > mostHeadBytes) {
-      if (bytes.length > mostHeadBytes) throw new InvalidHttpResponse("its head is too long");
+    if (end < 0 || end > maxHeadBytes) {
+      if (bytes.length > maxHeadBytes) throw new InvalidHttpResponse("its head is too long");
       this.#pending = bytes;
       return nothing;
     }
@@ -128,11 +128,16 @@ export class ResponseParser {
     if (status < 200) return;
     this.status = status;
     this.#head = head;
-    const small = head.toLowerCase();
-    this.coding = single(small, "content-encoding");
-    this.seemsSpent = small.includes("\r\nx-ratelimit-remaining") && nothingLeft.test(small);
-    this.reusable = staysOpen(small) && clearLines.test(head);
-    this.#begin(status, single(small, "transfer-encoding"), single(small, "content-length"));
+    const lowerCaseHead = head.toLowerCase();
+    this.coding = single(lowerCaseHead, "content-encoding");
+    this.mayReportExhaustedLimit =
+      lowerCaseHead.includes("\r\nx-ratelimit-remaining") && exhaustedLimit.test(lowerCaseHead);
+    this.reusable = staysOpen(lowerCaseHead) && unambiguousLines.test(head);
+    this.#begin(
+      status,
+      single(lowerCaseHead, "transfer-encoding"),
+      single(lowerCaseHead, "content-length"),
+    );
   }
 
   #begin(status: number, coding: string | undefined, length: string | undefined): void {
@@ -155,7 +160,7 @@ export class ResponseParser {
         throw new InvalidHttpResponse("the length of its answer is not a number");
       }
       if (this.#left > this.#maxBytes) {
-        this.#refuseRest();
+        this.#refuseBody();
         return;
       }
       this.#state = this.#left === 0 ? "done" : "sized";
@@ -177,7 +182,7 @@ export class ResponseParser {
 
   #keep(bytes: Buffer): Buffer {
     this.#length += bytes.length;
-    if (this.#length > this.#maxBytes) this.#refuseRest();
+    if (this.#length > this.#maxBytes) this.#refuseBody();
     else if (this.#take) this.#take(bytes);
     else this.#add(bytes);
     return nothing;
@@ -186,35 +191,35 @@ export class ResponseParser {
   /** Small chunks are combined, because each has a fixed overhead. */
   #add(bytes: Buffer): void {
     // The first chunk is often the whole body.
-    const isCrumb = bytes.length < crumbBytes && (this.#heap || this.#pieces.length > 0);
-    if (!isCrumb) {
-      this.#endHeap();
+    const isSmall = bytes.length < smallChunkBytes && (this.#block || this.#pieces.length > 0);
+    if (!isSmall) {
+      this.#endBlock();
       this.#pieces.push(bytes);
       return;
     }
     let from = 0;
     while (from < bytes.length) {
-      const left = bytes.length - from + (this.#state === "sized" ? this.#left : heapBytes);
-      this.#heap ??= Buffer.allocUnsafeSlow(Math.min(left, heapBytes));
-      const copied = bytes.copy(this.#heap, this.#heaped, from);
+      const left = bytes.length - from + (this.#state === "sized" ? this.#left : blockBytes);
+      this.#block ??= Buffer.allocUnsafeSlow(Math.min(left, blockBytes));
+      const copied = bytes.copy(this.#block, this.#blockLength, from);
       from += copied;
-      this.#heaped += copied;
-      if (this.#heaped === this.#heap.length) this.#endHeap();
+      this.#blockLength += copied;
+      if (this.#blockLength === this.#block.length) this.#endBlock();
     }
   }
 
-  #endHeap(): void {
-    if (this.#heap) this.#pieces.push(this.#heap.subarray(0, this.#heaped));
-    this.#heap = undefined;
-    this.#heaped = 0;
+  #endBlock(): void {
+    if (this.#block) this.#pieces.push(this.#block.subarray(0, this.#blockLength));
+    this.#block = undefined;
+    this.#blockLength = 0;
   }
 
   /** For an error response the status is enough: a body over the limit is dropped instead of failing the request. */
-  #refuseRest(): void {
+  #refuseBody(): void {
     if (this.status >= 200 && this.status <= 299) throw new ResponseTooLarge();
     this.#pieces = [];
-    this.#heap = undefined;
-    this.#heaped = 0;
+    this.#block = undefined;
+    this.#blockLength = 0;
     this.#length = 0;
     this.reusable = false;
     this.isCut = true;
@@ -238,8 +243,8 @@ function staysOpen(head: string): boolean {
   const at = head.indexOf(connectionLine);
   if (at < 0) return head[7] === "1";
   if (head.includes(connectionLine, at + 1)) return false;
-  const said = valueAt(head, at + connectionLine.length);
-  return head[7] === "1" ? !said.includes("close") : said === "keep-alive";
+  const connection = valueAt(head, at + connectionLine.length);
+  return head[7] === "1" ? !connection.includes("close") : connection === "keep-alive";
 }
 
 const connectionLine = "\r\nconnection:";

@@ -4,30 +4,30 @@ import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BufferedResponse } from "./buffered-response.ts";
 import type { TlsTrust } from "./connection.ts";
 import { ReusableSockets } from "./connection-reuse.ts";
-import { toUpstreamResponse } from "./fetch-response.ts";
+import { sendByFetch } from "./fetch-response.ts";
 import { HttpClient } from "./http-client.ts";
 import { KeepAliveTrust, type Unsolicited } from "./keep-alive-trust.ts";
 import type { ResponseParser } from "./parse-response.ts";
-import { needsStreamingCall, sendStreaming } from "./streamed-response.ts";
-import { unreachable } from "./transport-error.ts";
+import { sendStreaming, usesStreamingCall } from "./streamed-response.ts";
+import { toTransportError } from "./transport-error.ts";
 
 export type Send = (request: UpstreamRequest, signal: AbortSignalLike) => Promise<UpstreamResponse>;
 
-export interface ByFetch {
+export interface FetchOnly {
   readonly http: boolean;
   readonly https: boolean;
 }
 
 export interface SendOptions {
   /** Maximum size of a response, after decompression. */
-  readonly maxAnswerBytes: number;
+  readonly maxResponseBytes: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Which requests only `fetch` can send. */
-  readonly byFetch: ByFetch;
+  readonly fetchOnly: FetchOnly;
   readonly tls?: TlsTrust;
   /** Told of an upstream that sent a response which no request asked for. */
-  readonly onUnsolicited?: (told: Unsolicited) => void;
+  readonly onUnsolicited?: (event: Unsolicited) => void;
 }
 
 export interface Sender {
@@ -37,37 +37,37 @@ export interface Sender {
 }
 
 export function createSend(options: SendOptions): Sender {
-  const { maxAnswerBytes, clock, byFetch, tls, onUnsolicited } = options;
+  const { maxResponseBytes, clock, fetchOnly, tls, onUnsolicited } = options;
   const trust = new KeepAliveTrust({ clock, ...(onUnsolicited && { onUnsolicited }) });
-  const client = new HttpClient({ maxAnswerBytes, clock, trust, ...(tls && { tls }) });
-  const kept = new ReusableSockets(trust);
+  const client = new HttpClient({ maxResponseBytes, clock, trust, ...(tls && { tls }) });
+  const sockets = new ReusableSockets(trust);
 
-  const take = (answer: ResponseParser): UpstreamResponse =>
-    new BufferedResponse(answer, maxAnswerBytes);
+  const take = (response: ResponseParser): UpstreamResponse =>
+    new BufferedResponse(response, maxResponseBytes);
   const send: Send = (request, signal) => {
-    if (request.url.startsWith("https://") ? byFetch.https : byFetch.http) {
-      return toUpstreamResponse(request, signal, maxAnswerBytes);
+    if (request.url.startsWith("https://") ? fetchOnly.https : fetchOnly.http) {
+      return sendByFetch(request, signal, maxResponseBytes);
     }
     if (HttpClient.carries(request)) {
-      return client.ask(request, signal, take, (error) =>
-        unreachable(error, signal, maxAnswerBytes),
+      return client.send(request, signal, take, (error) =>
+        toTransportError(error, signal, maxResponseBytes),
       );
     }
-    return needsStreamingCall(request)
-      ? sendStreaming(request, signal, maxAnswerBytes, kept)
-      : toUpstreamResponse(request, signal, maxAnswerBytes);
+    return usesStreamingCall(request)
+      ? sendStreaming(request, signal, maxResponseBytes, sockets)
+      : sendByFetch(request, signal, maxResponseBytes);
   };
   return {
     send,
     close: () => {
       client.close();
-      kept.close();
+      sockets.close();
     },
   };
 }
 
 /** Only `fetch` supports the environment's proxies and the setting that turns certificate verification off. */
-export const needsFetch = (env: Readonly<Record<string, string | undefined>>): ByFetch => ({
+export const needsFetch = (env: Readonly<Record<string, string | undefined>>): FetchOnly => ({
   http: Boolean(env.HTTP_PROXY || env.http_proxy),
   https: Boolean(env.HTTPS_PROXY || env.https_proxy) || env.NODE_TLS_REJECT_UNAUTHORIZED === "0",
 });

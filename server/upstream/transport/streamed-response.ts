@@ -8,45 +8,45 @@ import { decompressing, isCompressed } from "../decompress.ts";
 import { BoundedResponse } from "./bounded-response.ts";
 import type { ReusableSockets } from "./connection-reuse.ts";
 import { type StreamingResponse, streamingCall } from "./streaming-call.ts";
-import { unreachable } from "./transport-error.ts";
+import { toTransportError } from "./transport-error.ts";
 
 /** Connect timeout; the request's own timeout is longer. */
 const connectMs = 30_000;
 
 /** Whether a streaming call supports the request; `fetch` supports every request. */
-export const needsStreamingCall = ({ url, body, streams }: UpstreamRequest): boolean =>
+export const usesStreamingCall = ({ url, body, streams }: UpstreamRequest): boolean =>
   streams === true && url.startsWith("http://") && typeof body !== "object";
 
 export async function sendStreaming(
   request: UpstreamRequest,
   signal: AbortSignalLike,
   maxBytes: number,
-  kept: ReusableSockets,
+  sockets: ReusableSockets,
 ): Promise<UpstreamResponse> {
   const { hostname, port } = new URL(request.url);
-  const place = {
+  const endpoint = {
     address: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? 80 : Number(port),
-    request: written(request),
+    request: serializeRequest(request),
   };
-  const answer = await streamingCall(place, { maxBytes, signal, connectMs, kept }).catch(
+  const response = await streamingCall(endpoint, { maxBytes, signal, connectMs, sockets }).catch(
     (error) => {
-      throw unreachable(error, signal, maxBytes);
+      throw toTransportError(error, signal, maxBytes);
     },
   );
   return new BoundedResponse({
-    status: answer.status,
+    status: response.status,
     headers: {
-      get: (name) => answer.headers.get(name.toLowerCase()) ?? null,
-      has: (name) => answer.headers.has(name.toLowerCase()),
+      get: (name) => response.headers.get(name.toLowerCase()) ?? null,
+      has: (name) => response.headers.has(name.toLowerCase()),
     },
-    pieces: () => plain(answer),
+    chunks: () => plain(response),
     signal,
     maxBytes,
   });
 }
 
-function written({ url, headers, body, method }: UpstreamRequest): string {
+function serializeRequest({ url, headers, body, method }: UpstreamRequest): string {
   const { host, pathname, search } = new URL(url);
   const text = body as string | undefined;
   const lines = Object.entries({
@@ -58,12 +58,12 @@ function written({ url, headers, body, method }: UpstreamRequest): string {
     "accept-encoding": "identity",
     ...(text !== undefined && { "content-length": String(Buffer.byteLength(text)) }),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const asked = method ?? (text === undefined ? "GET" : "POST");
-  return `${asked} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n${text ?? ""}`;
+  const verb = method ?? (text === undefined ? "GET" : "POST");
+  return `${verb} ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n${text ?? ""}`;
 }
 
 /** Some upstreams compress every response, even unrequested. */
-function plain(answer: StreamingResponse): AsyncIterable<Uint8Array> {
-  const coding = answer.headers.get("content-encoding")?.toLowerCase();
-  return isCompressed(coding) ? decompressing(answer.chunks(), coding) : answer.chunks();
+function plain(response: StreamingResponse): AsyncIterable<Uint8Array> {
+  const coding = response.headers.get("content-encoding")?.toLowerCase();
+  return isCompressed(coding) ? decompressing(response.chunks(), coding) : response.chunks();
 }

@@ -9,7 +9,7 @@ import type { ReusableSocket, ReusableSockets, SocketOwner } from "./connection-
 import { type Head, InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
 import { isResponse } from "./unsolicited-bytes.ts";
 
-export interface StreamingAddress {
+export interface StreamingEndpoint {
   /** An IP address, or a name. */
   readonly address: string;
   readonly port: number;
@@ -28,7 +28,7 @@ export interface StreamingCallOptions {
   readonly ca?: string;
   readonly connect?: typeof Bun.connect;
   /** The sockets to reuse. Absent: each call opens and closes its own connection. */
-  readonly kept?: ReusableSockets;
+  readonly sockets?: ReusableSockets;
 }
 
 export interface StreamingResponse {
@@ -41,26 +41,26 @@ export interface StreamingResponse {
 
 /** Resolves at the end of the head. Rejects as `body` throws, or with NotConnected. */
 export const streamingCall = (
-  place: StreamingAddress,
+  endpoint: StreamingEndpoint,
   options: StreamingCallOptions,
-): Promise<StreamingResponse> => new LoneCall(place, options).begin(options);
+): Promise<StreamingResponse> => new StreamingCall(endpoint, options).begin(options);
 
 /** Backpressure: above this many buffered bytes the socket is paused until the reader catches up. */
-const mostHeld = 64 * 1024;
+const maxBufferedBytes = 64 * 1024;
 
-class LoneCall implements StreamingResponse, SocketOwner {
-  readonly #place: StreamingAddress;
-  readonly #kept: ReusableSockets | undefined;
+class StreamingCall implements StreamingResponse, SocketOwner {
+  readonly #endpoint: StreamingEndpoint;
+  readonly #sockets: ReusableSockets | undefined;
   readonly #signal: AbortSignalLike;
-  readonly #answer: ResponseParser;
+  readonly #response: ResponseParser;
   readonly #head = Promise.withResolvers<StreamingResponse>();
   #socket: ReusableSocket | undefined;
   #connecting: ReturnType<typeof setTimeout> | undefined;
   #unsent: Buffer | undefined;
-  #pieces: Uint8Array[] = [];
-  #held = 0;
+  #chunks: Uint8Array[] = [];
+  #bufferedBytes = 0;
   #paused = false;
-  #asked = false;
+  #isConnected = false;
   /** The response began before the request was written to its end. */
   #isEarly = false;
   /** The connection carried another request before. */
@@ -69,19 +69,19 @@ class LoneCall implements StreamingResponse, SocketOwner {
   /** Wakes the reader of the body. */
   #wake: (() => void) | undefined;
 
-  constructor(place: StreamingAddress, { maxBytes, signal, kept }: StreamingCallOptions) {
-    this.#place = place;
-    this.#kept = kept;
+  constructor(endpoint: StreamingEndpoint, { maxBytes, signal, sockets }: StreamingCallOptions) {
+    this.#endpoint = endpoint;
+    this.#sockets = sockets;
     this.#signal = signal;
-    this.#answer = new ResponseParser(maxBytes, (piece) => this.#hold(piece));
+    this.#response = new ResponseParser(maxBytes, (piece) => this.#buffer(piece));
   }
 
   get status(): number {
-    return this.#answer.status;
+    return this.#response.status;
   }
 
   get headers(): Head {
-    return this.#answer.headers;
+    return this.#response.headers;
   }
 
   begin({
@@ -89,17 +89,17 @@ class LoneCall implements StreamingResponse, SocketOwner {
     ca,
     connect = Bun.connect,
   }: StreamingCallOptions): Promise<StreamingResponse> {
-    const { address, port, tls } = this.#place;
+    const { address, port, tls } = this.#endpoint;
     if (this.#signal.aborted) return Promise.reject(this.#signal.reason);
-    this.#signal.addEventListener("abort", this.#giveUp);
-    const there = this.#kept?.take(this.#key, this);
-    if (there) {
+    this.#signal.addEventListener("abort", this.#abort);
+    const reused = this.#sockets?.take(this.#key, this);
+    if (reused) {
       this.#isReused = true;
-      this.opened(there);
+      this.onOpen(reused);
       return this.#head.promise;
     }
     this.#connecting = setTimeout(() => {
-      if (!this.#asked) this.fail(new NotConnected({ code: "ETIMEDOUT" }));
+      if (!this.#isConnected) this.onError(new NotConnected({ code: "ETIMEDOUT" }));
     }, connectMs);
     connect<SocketOwner>({
       hostname: address,
@@ -115,53 +115,53 @@ class LoneCall implements StreamingResponse, SocketOwner {
       }),
     }).then(
       (socket) => {
-        if (!this.#asked) this.#socket = socket;
+        if (!this.#isConnected) this.#socket = socket;
         // Aborted while connecting.
         if (this.#failure) socket.terminate();
       },
-      (error: unknown) => this.fail(new NotConnected(error)),
+      (error: unknown) => this.onError(new NotConnected(error)),
     );
     return this.#head.promise;
   }
 
   /** The key under which sockets are reused. TLS connections are never reused. */
   get #key(): string {
-    return `${this.#place.address} ${this.#place.port}`;
+    return `${this.#endpoint.address} ${this.#endpoint.port}`;
   }
 
-  opened(socket: ReusableSocket): void {
+  onOpen(socket: ReusableSocket): void {
     this.#socket = socket;
-    this.#asked = true;
+    this.#isConnected = true;
     clearTimeout(this.#connecting);
-    this.#unsent = Buffer.from(this.#place.request);
-    this.drained(socket);
+    this.#unsent = Buffer.from(this.#endpoint.request);
+    this.onDrain(socket);
   }
 
   /** Writes as much as the socket accepts; the remaining bytes follow on `drain`. */
-  drained(socket: ReusableSocket): void {
+  onDrain(socket: ReusableSocket): void {
     if (!this.#unsent) return;
     const taken = Math.max(0, socket.write(this.#unsent));
     this.#unsent = taken < this.#unsent.length ? this.#unsent.subarray(taken) : undefined;
   }
 
-  take(bytes: Buffer): void {
+  onData(bytes: Buffer): void {
     if (this.#failure) return;
-    const wasDone = this.#answer.done;
-    if (wasDone) this.#answer.reusable = false;
+    const wasDone = this.#response.done;
+    if (wasDone) this.#response.reusable = false;
     // A server may refuse a request that it has not read to its end; it cannot have done it.
-    if (this.#unsent && !this.#answer.begun) this.#isEarly = true;
+    if (this.#unsent && !this.#response.hasBegun) this.#isEarly = true;
     try {
-      if (!wasDone) this.#answer.push(bytes);
+      if (!wasDone) this.#response.push(bytes);
     } catch (error) {
-      this.fail(error);
+      this.onError(error);
       return;
     }
-    const { isCut, surplus } = this.#answer;
+    const { isCut, surplus } = this.#response;
     if (wasDone ? !isCut && isResponse(bytes) : surplus) this.#foundSurplus();
-    else if (this.#isEarly && this.#answer.status >= 200 && this.#answer.status <= 299) {
-      this.fail(new InvalidHttpResponse("it answered before it had read the request"));
+    else if (this.#isEarly && this.#response.status >= 200 && this.#response.status <= 299) {
+      this.onError(new InvalidHttpResponse("it answered before it had read the request"));
     }
-    if (!this.#failure && !wasDone) this.#tell();
+    if (!this.#failure && !wasDone) this.#notify();
   }
 
   /**
@@ -169,25 +169,25 @@ class LoneCall implements StreamingResponse, SocketOwner {
    * may belong to that one, so neither is delivered: it could be another client's image.
    */
   #foundSurplus(): void {
-    this.#kept?.unsolicited(this.#key);
+    this.#sockets?.onUnsolicited(this.#key);
     if (this.#isReused)
-      this.fail(new InvalidHttpResponse("it sent more than one response to a request"));
+      this.onError(new InvalidHttpResponse("it sent more than one response to a request"));
   }
 
-  ended(cause?: unknown): void {
+  onEnd(cause?: unknown): void {
     // The socket may have ended before its response was read: it must not be reused.
-    if (this.#answer.done) this.#answer.reusable = false;
-    if (this.#failure || this.#answer.done) return;
-    if (!this.#asked) {
-      this.fail(new NotConnected(cause));
+    if (this.#response.done) this.#response.reusable = false;
+    if (this.#failure || this.#response.done) return;
+    if (!this.#isConnected) {
+      this.onError(new NotConnected(cause));
       return;
     }
-    this.#answer.close();
-    if (this.#answer.done) this.#tell();
-    else this.fail(new ConnectionLost(!this.#answer.begun, cause));
+    this.#response.close();
+    if (this.#response.done) this.#notify();
+    else this.onError(new ConnectionLost(!this.#response.hasBegun, cause));
   }
 
-  fail(error: unknown): void {
+  onError(error: unknown): void {
     this.#failure ??= { error };
     this.#head.reject(error);
     this.#wake?.();
@@ -196,34 +196,34 @@ class LoneCall implements StreamingResponse, SocketOwner {
 
   close(): void {
     clearTimeout(this.#connecting);
-    this.#signal.removeEventListener("abort", this.#giveUp);
+    this.#signal.removeEventListener("abort", this.#abort);
     const socket = this.#socket;
     this.#socket = undefined;
     if (!socket) return;
-    const { done, reusable } = this.#answer;
+    const { done, reusable } = this.#response;
     // A paused socket has not yet reported whether the upstream closed it.
     const clean = done && reusable && !this.#failure && !this.#unsent && !this.#paused;
-    if (this.#kept && clean) this.#kept.put(this.#key, socket);
+    if (this.#sockets && clean) this.#sockets.release(this.#key, socket);
     else socket.terminate();
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
-        const piece = this.#pieces.shift();
+        const piece = this.#chunks.shift();
         if (piece) {
-          this.#held -= piece.length;
+          this.#bufferedBytes -= piece.length;
           yield piece;
         } else if (this.#failure) throw this.#failure.error;
-        else if (this.#answer.done) return;
-        else await this.#more();
+        else if (this.#response.done) return;
+        else await this.#waitForData();
       }
     } finally {
       this.close();
     }
   }
 
-  #more(): Promise<void> {
+  #waitForData(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.#paused) {
@@ -233,39 +233,39 @@ class LoneCall implements StreamingResponse, SocketOwner {
     return promise;
   }
 
-  #hold(piece: Buffer): void {
+  #buffer(piece: Buffer): void {
     // A reader that keeps up has consumed all earlier chunks: pausing for each chunk would cost more than reading it.
-    const isBehind = this.#held > 0;
-    this.#pieces.push(piece);
-    this.#held += piece.length;
-    if (!isBehind || this.#held < mostHeld || this.#paused) return;
+    const isBehind = this.#bufferedBytes > 0;
+    this.#chunks.push(piece);
+    this.#bufferedBytes += piece.length;
+    if (!isBehind || this.#bufferedBytes < maxBufferedBytes || this.#paused) return;
     this.#paused = true;
     this.#socket?.pause();
   }
 
-  #tell(): void {
-    if (this.#answer.status !== 0) this.#head.resolve(this);
+  #notify(): void {
+    if (this.#response.status !== 0) this.#head.resolve(this);
     this.#wake?.();
   }
 
-  readonly #giveUp = (): void => this.fail(this.#signal.reason);
+  readonly #abort = (): void => this.onError(this.#signal.reason);
 }
 
 const plain: Bun.SocketHandler<SocketOwner> = {
-  open: (socket) => socket.data.opened(socket),
-  drain: (socket) => socket.data.drained(socket),
-  data: ({ data }, piece) => data.take(piece),
-  end: ({ data }) => data.ended(),
-  close: ({ data }, error) => data.ended(error),
-  error: ({ data }, error) => data.ended(error),
+  open: (socket) => socket.data.onOpen(socket),
+  drain: (socket) => socket.data.onDrain(socket),
+  data: ({ data }, piece) => data.onData(piece),
+  end: ({ data }) => data.onEnd(),
+  close: ({ data }, error) => data.onEnd(error),
+  error: ({ data }, error) => data.onEnd(error),
 };
 
 const encrypted: Bun.SocketHandler<SocketOwner> = {
   ...plain,
   // Nothing is said before it is certain to whom.
   open: () => undefined,
-  handshake: (socket, believed, error) => {
-    if (believed && socket.authorized) socket.data.opened(socket);
-    else socket.data.fail(new NotConnected(error));
+  handshake: (socket, completed, error) => {
+    if (completed && socket.authorized) socket.data.onOpen(socket);
+    else socket.data.onError(new NotConnected(error));
   },
 };

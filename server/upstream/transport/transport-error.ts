@@ -8,7 +8,7 @@ import { NotConnected } from "./connection.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "./parse-response.ts";
 
 /** Codes of a connection that was never made, or not trusted: nothing was sent, nothing can be charged. */
-const neverMade = new Set([
+const neverConnectedCodes = new Set([
   ...["ConnectionRefused", "FailedToOpenSocket", "DNSResolveFailed", "ERR_INVALID_URL"],
   ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
   ...["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "CERT_HAS_EXPIRED"],
@@ -17,28 +17,32 @@ const neverMade = new Set([
 ]);
 
 /** Codes for a body that is not compressed in the way its headers say: Bun's, then Node's. */
-const undecodable =
+const decompressionErrors =
   /^(ZlibError|BrotliDecompressionError|ZstdDecompressionError|Z_\w+|ERR__ERROR_\w+|ERR_BROTLI_\w+|ZSTD_\w+)$/;
 
 export const tooLarge = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's answer is larger than ${max} bytes.`);
 
-export function unreachable(error: unknown, signal: AbortSignalLike, max?: number): GatewayError {
+export function toTransportError(
+  error: unknown,
+  signal: AbortSignalLike,
+  max?: number,
+): GatewayError {
   // The abort reason is a GatewayError: the deadline, or a client disconnect.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   if (error instanceof GatewayError) return error;
   if (error instanceof ResponseTooLarge && max !== undefined) return tooLarge(max);
   const code = errorCode(error);
-  if (undecodable.test(code)) {
+  if (decompressionErrors.test(code)) {
     return new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
       cause: error,
     });
   }
-  const unsent = error instanceof NotConnected || neverMade.has(code);
+  const unsent = error instanceof NotConnected || neverConnectedCodes.has(code);
   // Bun reports a socket that could not be created as ECONNREFUSED, so the code does not tell whose failure it is.
   const shortage = unsent ? descriptorShortage() : undefined;
   if (shortage) return outOfDescriptors(shortage, error);
-  return new GatewayError("upstream_unreachable", words(error, unsent), {
+  return new GatewayError("upstream_unreachable", messageOf(error, unsent), {
     cause: error,
     logDetail: error instanceof InvalidHttpResponse ? error.message : code || "broken off",
     ...(unsent && { notSent: true }),
@@ -58,7 +62,7 @@ const outOfDescriptors = (shortage: DescriptorShortage, cause: unknown): Gateway
     },
   );
 
-function words(error: unknown, unsent: boolean): string {
+function messageOf(error: unknown, unsent: boolean): string {
   if (unsent) return "The upstream cannot be reached.";
   return error instanceof InvalidHttpResponse
     ? "What came from the upstream is not an answer in HTTP. Ask the operator of this gateway to check its address."

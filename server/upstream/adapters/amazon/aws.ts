@@ -36,19 +36,19 @@ export function awsRoot({ baseUrl, options }: Upstream, host: string): string {
 export const signedFor =
   (service: string) =>
   (request: UpstreamRequest, upstream: Upstream, now: number): UpstreamRequest =>
-    typeof request.body === "object" ? request : proven(request, upstream, service, now);
+    typeof request.body === "object" ? request : signRequest(request, upstream, service, now);
 
 /** The signature holds a hash of the body, and nothing says that Bedrock takes one without: it is read twice, never held. */
 export const signedStreamFor =
   (service: string) =>
   async (request: UpstreamRequest, upstream: Upstream, now: number): Promise<UpstreamRequest> => {
-    if (typeof request.body !== "object") return proven(request, upstream, service, now);
+    if (typeof request.body !== "object") return signRequest(request, upstream, service, now);
     const hash = createHash("sha256");
     for await (const piece of request.body.open()) hash.update(piece);
-    return proven(request, upstream, service, now, hash.digest("hex"));
+    return signRequest(request, upstream, service, now, hash.digest("hex"));
   };
 
-function proven(
+function signRequest(
   request: UpstreamRequest,
   upstream: Upstream,
   service: string,
@@ -59,17 +59,17 @@ function proven(
   const { url, headers, body } = request;
   if (region === undefined || accessKeyId === undefined || secretAccessKey === undefined)
     return request;
-  const asked = body === undefined;
-  const proof = signatureHeaders(
+  const isGet = body === undefined;
+  const authHeaders = signatureHeaders(
     {
-      method: asked ? "GET" : "POST",
+      method: isGet ? "GET" : "POST",
       url,
-      headers: asked ? {} : { "content-type": headers["content-type"] ?? "" },
+      headers: isGet ? {} : { "content-type": headers["content-type"] ?? "" },
       body: typeof body === "string" ? body : "",
       ...(bodyHash !== undefined && { bodyHash }),
     },
     { accessKeyId, secretAccessKey, sessionToken, region, service },
     now,
   );
-  return { ...request, headers: { ...headers, ...proof } };
+  return { ...request, headers: { ...headers, ...authHeaders } };
 }

@@ -13,7 +13,7 @@ import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { edgesOf } from "../wire/edges.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, memberOf, objectOf, textIn } from "../wire/members.ts";
-import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-image-family.ts";
+import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 
 /** Two tiers, as the elder of OpenAI's two families of names has them. */
 const tiers: Readonly<Record<string, string>> = { standard: "standard", hd: "premium" };
@@ -65,11 +65,11 @@ const configNames: ReadonlySet<string> = new Set(["cfgScale", "seed", "width", "
 function bodyOf(
   query: GenerationQuery,
   taskType: string,
-  place: string,
+  paramsField: string,
   task: ExtraFields,
 ): ExtraFields {
   const { n, quality } = query.options;
-  const { imageGenerationConfig, [place]: given, ...flat } = query.rest;
+  const { imageGenerationConfig, [paramsField]: given, ...flat } = query.rest;
   const of = (wanted: boolean) =>
     Object.fromEntries(Object.entries(flat).filter(([name]) => configNames.has(name) === wanted));
   const config = {
@@ -83,7 +83,7 @@ function bodyOf(
   };
   return {
     taskType,
-    [place]: { ...of(false), ...objectOf(given), ...task },
+    [paramsField]: { ...of(false), ...objectOf(given), ...task },
     ...(Object.keys(config).length > 0 && { imageGenerationConfig: config }),
   };
 }
@@ -120,17 +120,17 @@ const oneAtATime = (): GatewayError =>
   );
 
 /** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: pictures held back are told of in `error`. */
-const read: ImageFamily["read"] = (answer, asked): BufferedImageResponse => {
-  const results = imagesIn(answer);
+const read: ImageFamily["read"] = (response, context): BufferedImageResponse => {
+  const results = imagesIn(response);
   if (results.length > 0) return { kind: "whole", results, metadata: {} };
-  const error = textIn(answer, "error");
+  const error = textIn(response, "error");
   if (error !== undefined) {
     const held = /\bblocked\b|\bfilter|Responsible AI/i.test(error);
-    throw unpainted(held ? "moderated" : undefined, error, asked);
+    throw noImageError(held ? "moderated" : undefined, error, context);
   }
   // vercel/ai, amazon-bedrock-image-model.ts, has seen this one.
-  if (memberOf(answer, "status") === "Request Moderated") {
-    throw unpainted("moderated", undefined, asked);
+  if (memberOf(response, "status") === "Request Moderated") {
+    throw noImageError("moderated", undefined, context);
   }
   throw invalidResponse("it has no picture");
 };
@@ -141,8 +141,9 @@ const inEdits: Pick<ImageCapabilities, "sizes" | "takes"> = {
   takes: { quality: Object.keys(tiers) },
 };
 
-const familyWith = (traits: ImageCapabilities): ImageFamily => ({
-  traits: (_, operation) => (operation === "edits" ? { ...traits, ...inEdits } : traits),
+const familyWith = (capabilities: ImageCapabilities): ImageFamily => ({
+  traits: (_, operation) =>
+    operation === "edits" ? { ...capabilities, ...inEdits } : capabilities,
   generation,
   edit,
   read,

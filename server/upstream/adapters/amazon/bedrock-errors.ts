@@ -10,21 +10,21 @@ import {
 
 export const bedrockErrorReader = (names: OwnNames): Adapter["readError"] =>
   nativeErrorReader({
-    recognise,
+    classify,
     names,
-    words: (body) => textIn(body, "message") ?? textIn(body, "Message"),
-    clean: withoutNumbers,
+    messageOf: (body) => textIn(body, "message") ?? textIn(body, "Message"),
+    redactMessage: withoutNumbers,
   });
 
 /** Names of resources have the account's number in them. */
-export const withoutNumbers = (words: string): string =>
-  words.replace(/\barn:aws[\w-]*:[^\s,)'"]+/g, "(resource)").replace(/\b\d{12}\b/g, "***");
+export const withoutNumbers = (message: string): string =>
+  message.replace(/\barn:aws[\w-]*:[^\s,)'"]+/g, "(resource)").replace(/\b\d{12}\b/g, "***");
 
 /** Of keys, tokens and signatures. docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html */
 const aboutCredentials =
   /^(UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|ExpiredToken|RequestExpired|MissingAuthenticationToken)/;
 
-function recognise({ words, body, headers }: VendorError): ErrorMeaning | undefined {
+function classify({ message, body, headers }: VendorError): ErrorMeaning | undefined {
   const type = String(headers.get("x-amzn-errortype") ?? memberOf(body, "__type"));
   // It may have more behind it: `ValidationException:http://internal.amazon.com/…`.
   const [name = ""] = type.replace(/^.*#/, "").split(":");
@@ -32,7 +32,7 @@ function recognise({ words, body, headers }: VendorError): ErrorMeaning | undefi
   switch (name) {
     case "AccessDeniedException":
       // What it says to a bearer key that is no key.
-      return /\bAPI Key\b/i.test(words) ? "wrong key" : "forbidden";
+      return /\bAPI Key\b/i.test(message) ? "wrong key" : "forbidden";
     case "ThrottlingException":
     case "ServiceQuotaExceededException":
       return "too fast";
@@ -42,10 +42,10 @@ function recognise({ words, body, headers }: VendorError): ErrorMeaning | undefi
       return "no such model";
     case "ValidationException":
       // docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html; Titan names the policy as well.
-      if (/\bblocked by our content filters\b|\bAWS Responsible AI Policy\b/.test(words)) {
+      if (/\bblocked by our content filters\b|\bAWS Responsible AI Policy\b/.test(message)) {
         return "moderated";
       }
-      return /model identifier/i.test(words) ? "no such model" : "rejected";
+      return /model identifier/i.test(message) ? "no such model" : "rejected";
     default:
       return undefined;
   }

@@ -14,7 +14,7 @@ import { vectorRows } from "../wire/vector-rows.ts";
 export interface Family {
   readonly traits: EmbeddingCapabilities;
   body(query: EmbeddingsQuery): ExtraFields;
-  vectors(answer: unknown): readonly Vector[];
+  vectors(response: unknown): readonly Vector[];
   /** Where the body tells how many tokens were read. */
   readonly tokens?: string;
 }
@@ -29,7 +29,7 @@ const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
     inputText: textsOf(query)[0],
     ...(query.dimensions !== undefined && { dimensions: query.dimensions }),
   }),
-  vectors: (answer) => [vectorIn(answer, "embedding")],
+  vectors: (response) => [vectorIn(response, "embedding")],
   tokens: "inputTextTokenCount",
 });
 
@@ -57,7 +57,7 @@ const titan2 = titanOf({ dimensions: [256, 512, 1024], normalized: true });
  * end that may be cut off.
  */
 function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
-  const traits: EmbeddingCapabilities = {
+  const capabilities: EmbeddingCapabilities = {
     ...textOnly,
     maxItems: 96,
     taskTypes: {
@@ -69,7 +69,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
     ...more,
   };
   return {
-    traits,
+    traits: capabilities,
     body: (query) => {
       const { cut, rest } = truncation(query);
       return {
@@ -77,14 +77,14 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
         truncate: cut ? end : "NONE",
         ...rest,
         texts: textsOf(query),
-        input_type: taskTypeOf(query, traits),
+        input_type: taskTypeOf(query, capabilities),
         embedding_types: ["float"],
         ...(query.dimensions !== undefined && { output_dimension: query.dimensions }),
       };
     },
     // By type, as was asked; models that know no types answer with a bare list.
-    vectors: (answer) => {
-      const embeddings = memberOf(answer, "embeddings");
+    vectors: (response) => {
+      const embeddings = memberOf(response, "embeddings");
       return vectorRows(memberOf(embeddings, "float") ?? embeddings);
     },
   };
@@ -127,7 +127,8 @@ const nova: Family = {
       },
     };
   },
-  vectors: (answer) => listIn(answer, "embeddings").map((entry) => vectorIn(entry, "embedding")),
+  vectors: (response) =>
+    listIn(response, "embeddings").map((entry) => vectorIn(entry, "embedding")),
   tokens: "inputTokenCount",
 };
 

@@ -20,7 +20,7 @@ export interface ImageFamily {
   traits(model: string, operation: "generations" | "edits"): ImageCapabilities;
   generation(query: GenerationQuery, model: string): ExtraFields;
   edit(query: EditQuery, model: string): ExtraFields;
-  read(answer: unknown, asked: ImageRequestContext<GenerationQuery>): BufferedImageResponse;
+  read(response: unknown, context: ImageRequestContext<GenerationQuery>): BufferedImageResponse;
 }
 
 export const sourcesOf = ({
@@ -32,15 +32,15 @@ export const sourcesOf = ({
 });
 
 /** `{images: ["…"]}`: a picture that was held back is missing. */
-export const imagesIn = (answer: unknown): readonly ImageResult[] =>
-  listOf(memberOf(answer, "images")).flatMap((entry): ImageResult[] => {
+export const imagesIn = (response: unknown): readonly ImageResult[] =>
+  listOf(memberOf(response, "images")).flatMap((entry): ImageResult[] => {
     const image = imageContentIn(entry);
     return image ? [{ image }] : [];
   });
 
 /** Why there is no picture, in an answer whose status says yes. */
-export const unpainted = (
-  meant: ErrorMeaning | undefined,
-  words: string | undefined,
-  asked: ImageRequestContext<GenerationQuery>,
-): GatewayError => toMappedError(meant, words && withoutNumbers(words), asked);
+export const noImageError = (
+  meaning: ErrorMeaning | undefined,
+  message: string | undefined,
+  context: ImageRequestContext<GenerationQuery>,
+): GatewayError => toMappedError(meaning, message && withoutNumbers(message), context);

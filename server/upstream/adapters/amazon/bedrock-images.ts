@@ -38,7 +38,7 @@ function nameOf(model: string): string | undefined {
 const familyOf = ({ upstream, model }: Target): ImageFamily | undefined =>
   families[String(upstream.options.family ?? nameOf(model))];
 
-function painterOf(target: Target, model: string): ImageFamily {
+function imageFamilyOf(target: Target, model: string): ImageFamily {
   const family = familyOf(target);
   if (family) return family;
   throw new GatewayError(
@@ -61,19 +61,19 @@ export function bedrockImages(
   readonly generations: ImageAdapter<GenerationQuery>;
   readonly edits: ImageAdapter<EditQuery>;
 } {
-  const ask = (target: Target, body: ExtraFields): UpstreamRequest => {
+  const buildRequest = (target: Target, body: ExtraFields): UpstreamRequest => {
     const { url, headers } = invoke(target);
     return imageJsonRequest(url, headers, body);
   };
   return {
     generations: {
       toUpstream: (query, target) =>
-        ask(target, painterOf(target, query.model).generation(query, target.model)),
+        buildRequest(target, imageFamilyOf(target, query.model).generation(query, target.model)),
       fromUpstream: read,
     },
     edits: {
       toUpstream: (query, target) =>
-        ask(target, painterOf(target, query.model).edit(query, target.model)),
+        buildRequest(target, imageFamilyOf(target, query.model).edit(query, target.model)),
       fromUpstream: read,
     },
   };
@@ -81,8 +81,8 @@ export function bedrockImages(
 
 async function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const family = painterOf(asked.target, asked.query.model);
-  return family.read(await readDocument(reply, asked.temp), asked);
+  const family = imageFamilyOf(context.target, context.query.model);
+  return family.read(await readDocument(reply, context.temp), context);
 }

@@ -9,10 +9,10 @@ import type {
 import type { ImageCapabilities } from "../../image-capabilities.ts";
 import { FileContent } from "../wire/json-with-files.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
-import { type ImageFamily, imagesIn, sourcesOf, unpainted } from "./bedrock-image-family.ts";
+import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html */
-const shapes = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];
+const aspectRatios = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];
 
 interface Service {
   /** What it calls the pictures that it is sent. */
@@ -20,11 +20,11 @@ interface Service {
   /** Reads the prompt. Those that do not refuse it. */
   readonly prompt: boolean;
   readonly mask?: true;
-  readonly shapes?: true;
+  readonly takesAspectRatio?: true;
   /** What it must be told beyond that. */
   readonly needs?: string;
   /** Unless the call says otherwise. */
-  readonly unsaid?: ExtraFields;
+  readonly defaultFields?: ExtraFields;
 }
 
 const plain: Service = { images: ["image"], prompt: true };
@@ -39,7 +39,7 @@ const services: Readonly<Record<string, Service>> = {
   "image-remove-background": { images: ["image"], prompt: false },
   "fast-upscale": { images: ["image"], prompt: false },
   "style-transfer": { images: ["init_image", "style_image"], prompt: true },
-  "image-style-guide": { ...plain, shapes: true },
+  "image-style-guide": { ...plain, takesAspectRatio: true },
   "image-search-replace": { ...plain, needs: "search_prompt" },
   "image-search-recolor": { ...plain, needs: "select_prompt" },
   "creative-upscale": plain,
@@ -50,9 +50,9 @@ const services: Readonly<Record<string, Service>> = {
 };
 
 /** The same page: image-to-image insists on a strength. 0 keeps the picture, 1 forgets it. */
-const redrawn: Service = { ...plain, unsaid: { strength: 0.7 } };
+const imageToImage: Service = { ...plain, defaultFields: { strength: 0.7 } };
 
-const painter = /\bsd3|stable-image-(ultra|core)|stable-diffusion/;
+const generationModels = /\bsd3|stable-image-(ultra|core)|stable-diffusion/;
 
 const serviceOf = (model: string): Service | undefined =>
   services[/stable-([a-z-]+?)-v\d/.exec(model)?.[1] ?? ""];
@@ -60,16 +60,19 @@ const serviceOf = (model: string): Service | undefined =>
 function editOf(model: string): Service | undefined {
   // It makes pictures and changes none.
   if (/stable-image-core/.test(model)) return undefined;
-  return serviceOf(model) ?? (painter.test(model) ? redrawn : plain);
+  return serviceOf(model) ?? (generationModels.test(model) ? imageToImage : plain);
 }
 
-function traits(model: string, operation: "generations" | "edits"): ImageCapabilities {
+function capabilities(model: string, operation: "generations" | "edits"): ImageCapabilities {
   const service = editOf(model);
   const isService = serviceOf(model) !== undefined;
   return {
     maxImages: 1,
     takes: { output_format: isService ? ["png", "jpeg", "webp"] : ["png", "jpeg"] },
-    sizes: operation === "generations" || service?.shapes ? { ratios: shapes } : { list: [] },
+    sizes:
+      operation === "generations" || service?.takesAspectRatio
+        ? { ratios: aspectRatios }
+        : { list: [] },
     maxPrompt: 10_000,
     ...(service && {
       edits: {
@@ -99,7 +102,7 @@ function edit(query: EditQuery, model: string): ExtraFields {
   if (images.length < service.images.length) throw oneMore(service.images.length);
   if (needs !== undefined && query.rest[needs] === undefined) throw missing(needs);
   return {
-    ...service.unsaid,
+    ...service.defaultFields,
     ...query.rest,
     ...(service.prompt && { prompt: query.prompt }),
     ...Object.fromEntries(
@@ -133,16 +136,16 @@ const missing = (param: string): GatewayError =>
   );
 
 /** The same pages: `finish_reasons` is null for a picture, or says why there is none. */
-const read: ImageFamily["read"] = (answer, asked): BufferedImageResponse => {
-  const reasons = listOf(memberOf(answer, "finish_reasons"));
+const read: ImageFamily["read"] = (response, context): BufferedImageResponse => {
+  const reasons = listOf(memberOf(response, "finish_reasons"));
   const reason = reasons.find((entry) => typeof entry === "string");
   if (typeof reason === "string") {
     const held = /^Filter reason/i.test(reason);
-    throw unpainted(held ? "moderated" : undefined, reason, asked);
+    throw noImageError(held ? "moderated" : undefined, reason, context);
   }
-  const results = imagesIn(answer);
+  const results = imagesIn(response);
   if (results.length === 0) throw invalidResponse("it has no picture");
-  return { kind: "whole", results, metadata: {}, ...extraFieldsOf(answer, ["seeds"]) };
+  return { kind: "whole", results, metadata: {}, ...extraFieldsOf(response, ["seeds"]) };
 };
 
-export const stability: ImageFamily = { traits, generation, edit, read };
+export const stability: ImageFamily = { traits: capabilities, generation, edit, read };

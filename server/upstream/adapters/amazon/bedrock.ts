@@ -13,7 +13,7 @@ import { bedrockErrorReader } from "./bedrock-errors.ts";
 import { type Family, familyNames, familyOf, isFamily, nameOf } from "./bedrock-families.ts";
 import { bedrockImageCapabilities, bedrockImages, imageFamilyNames } from "./bedrock-images.ts";
 
-const rootOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsRoot(upstream, host);
+const baseUrlOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsRoot(upstream, host);
 
 const family = ({ upstream, model }: Target): Family => familyOf(model, upstream.options.family);
 
@@ -29,7 +29,7 @@ const unknownFamily = (model: string): GatewayError =>
   );
 
 const invoke = ({ upstream, model }: Target): Pick<UpstreamRequest, "url" | "headers"> => ({
-  url: `${rootOf(upstream)}/model/${encodeURIComponent(model)}/invoke`,
+  url: `${baseUrlOf(upstream)}/model/${encodeURIComponent(model)}/invoke`,
   // A Bedrock API key is a bearer token; without one, `sign` proves who we are.
   headers: { ...bearer(upstream), accept: "application/json" },
 });
@@ -43,19 +43,19 @@ const embeddings: EmbeddingsAdapter = {
   },
   fromUpstream: async (reply, _query, target) => {
     const { vectors, tokens } = family(target);
-    const answer = await reply.json();
-    return { vectors: vectors(answer), ...usageOf(tokensIn(answer, tokens, reply)) };
+    const response = await reply.json();
+    return { vectors: vectors(response), ...usageOf(tokensIn(response, tokens, reply)) };
   },
 };
 
 /** In the body where the family has it there, else in a header, which is not always sent. */
 function tokensIn(
-  answer: unknown,
+  response: unknown,
   name: string | undefined,
   { headers }: UpstreamResponse,
 ): unknown {
-  const told = name === undefined ? undefined : memberOf(answer, name);
-  if (told !== undefined) return told;
+  const reported = name === undefined ? undefined : memberOf(response, name);
+  if (reported !== undefined) return reported;
   const counted = headers.get("x-amzn-bedrock-input-token-count") ?? "";
   return /^\d+$/.test(counted) ? Number(counted) : undefined;
 }
@@ -84,12 +84,12 @@ export const bedrock: Vendor = {
     signStreamed: async (request, upstream, now) =>
       upstream.apiKey === undefined ? signedStream(request, upstream, now) : request,
     probe: (upstream) => ({
-      url: `${rootOf(upstream, "bedrock")}/foundation-models`,
+      url: `${baseUrlOf(upstream, "bedrock")}/foundation-models`,
       headers: bearer(upstream),
     }),
     readError: bedrockErrorReader((upstream) => {
       const { accessKeyId }: AwsOptions = upstream.options;
-      return [accessKeyId, new URL(rootOf(upstream)).host];
+      return [accessKeyId, new URL(baseUrlOf(upstream)).host];
     }),
   },
 };

@@ -17,10 +17,10 @@ interface SagemakerOptions extends AwsOptions {
 
 const optionsOf = (upstream: Upstream): SagemakerOptions => upstream.options;
 
-const rootOf = (upstream: Upstream): string => awsRoot(upstream, "runtime.sagemaker");
+const baseUrlOf = (upstream: Upstream): string => awsRoot(upstream, "runtime.sagemaker");
 
 /** 32: what the container takes at once, unless MAX_CLIENT_BATCH_SIZE says otherwise. */
-const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
   tokens: false,
@@ -28,18 +28,18 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, { upstream, model }) =>
     jsonRequest(
-      `${rootOf(upstream)}/endpoints/${encodeURIComponent(model)}/invocations`,
+      `${baseUrlOf(upstream)}/endpoints/${encodeURIComponent(model)}/invocations`,
       { ...ownHeaders(upstream), accept: "application/json" },
       // The container refuses a text that is too long, unless `truncate` rides along.
       { ...query.rest, inputs: textsOf(query) },
     ),
   fromUpstream: async (reply) => {
-    const answer = await reply.json();
+    const response = await reply.json();
     // Older containers put the list into an object.
-    return { vectors: vectorRows(memberOf(answer, "embedding") ?? answer) };
+    return { vectors: vectorRows(memberOf(response, "embedding") ?? response) };
   },
 };
 
@@ -57,14 +57,14 @@ export const sagemaker: Vendor = {
     name: "sagemaker",
     embeddings,
     sign: signedFor("sagemaker"),
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/ping`, headers: {} }),
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/ping`, headers: {} }),
     readError: nativeErrorReader({
-      names: (upstream) => [optionsOf(upstream).accessKeyId, new URL(rootOf(upstream)).host],
-      recognise: ({ status, words }) => {
-        if (/^Endpoint \S+ of account \d+ not found/.test(words)) return "no such model";
-        if (/\b(security token|signature|access key)\b/i.test(words) && status === 403)
+      names: (upstream) => [optionsOf(upstream).accessKeyId, new URL(baseUrlOf(upstream)).host],
+      classify: ({ status, message }) => {
+        if (/^Endpoint \S+ of account \d+ not found/.test(message)) return "no such model";
+        if (/\b(security token|signature|access key)\b/i.test(message) && status === 403)
           return "wrong key";
-        return /\bbatch size \d+ > maximum allowed batch size\b/.test(words) && "too many inputs";
+        return /\bbatch size \d+ > maximum allowed batch size\b/.test(message) && "too many inputs";
       },
     }),
   },

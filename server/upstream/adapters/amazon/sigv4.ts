@@ -28,28 +28,28 @@ export function signatureHeaders(
 ): Readonly<Record<string, string>> {
   const { accessKeyId, sessionToken, region, service } = signer;
   const time = new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
-  const proof = {
+  const authFields = {
     "x-amz-date": time,
     ...(sessionToken !== undefined && { "x-amz-security-token": sessionToken }),
   };
-  const { text, signed } = canonicalRequest(request, proof);
+  const { text, signed } = canonicalRequest(request, authFields);
   const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
   const signature = hmac(
     signingKey(signer, time.slice(0, 8)),
     `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(text)}`,
   ).toString("hex");
   return {
-    ...proof,
+    ...authFields,
     authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`,
   };
 }
 
 function canonicalRequest(
   { method, url, headers, body, bodyHash }: Unsigned,
-  proof: Readonly<Record<string, string>>,
+  authFields: Readonly<Record<string, string>>,
 ): { readonly text: string; readonly signed: string } {
   const { host, pathname, search } = new URL(url);
-  const rows = Object.entries({ ...headers, ...proof, host })
+  const rows = Object.entries({ ...headers, ...authFields, host })
     .map(([name, value]) => [name.toLowerCase(), value.trim().replace(/ +/g, " ")] as const)
     .sort(byFirst);
   const signed = rows.map(([name]) => name).join(";");

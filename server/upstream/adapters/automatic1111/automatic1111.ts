@@ -13,7 +13,7 @@ import {
 
 // modules/ui.py: edges from 64 to 2048 in steps of 8, which is what a latent pixel is. create_binary_mask in
 // modules/processing.py: what is white may change.
-const pictures: ImageCapabilities = {
+const imageCapabilities: ImageCapabilities = {
   maxImages: 10,
   takes: { partial_images: "any" },
   sizes: { rule: { multipleOf: 8, minEdge: 64, maxEdge: 2048 } },
@@ -26,12 +26,12 @@ const pictures: ImageCapabilities = {
   },
 };
 
-const fault = nativeErrorReader({
+const readError = nativeErrorReader({
   /** modules/api/api.py, handle_exception: `{error: "HTTPException", detail: "Sampler not found", …}`. */
-  words: (body) => messageIn({ detail: memberOf(body, "detail") }),
+  messageOf: (body) => messageIn({ detail: memberOf(body, "detail") }),
   // decode_base64_to_image says it with 500.
-  recognise: ({ status, words }) =>
-    status === 500 && words === "Invalid encoded image" && "rejected",
+  classify: ({ status, message }) =>
+    status === 500 && message === "Invalid encoded image" && "rejected",
 });
 
 export const automatic1111: Vendor = {
@@ -46,8 +46,8 @@ export const automatic1111: Vendor = {
     name: "automatic1111",
     generations: automatic1111Generations,
     edits: automatic1111Edits,
-    imageCapabilities: () => pictures,
+    imageCapabilities: () => imageCapabilities,
     probe: (upstream) => automatic1111Place(upstream, "sdapi/v1/sd-models"),
-    readError: fault,
+    readError,
   },
 };

@@ -5,10 +5,10 @@ import { memberOf } from "../wire/members.ts";
  * modules/sd_models.py, CheckpointInfo.ids: a checkpoint may be called by its file with or without folder and ending, with
  * its hash behind it, or by the hash alone. `facts`: what the answer says of itself; where it says nothing, it is believed.
  */
-export function isCheckpoint(asked: string, facts: unknown): boolean {
+export function isCheckpoint(requested: string, facts: unknown): boolean {
   const used = memberOf(facts, "sd_model_name");
-  if (typeof used !== "string" || used === "" || /^[0-9a-f]{8,64}$/i.test(asked)) return true;
-  const file = asked
+  if (typeof used !== "string" || used === "" || /^[0-9a-f]{8,64}$/i.test(requested)) return true;
+  const file = requested
     .replace(/ \[[0-9a-f]+\]$/i, "")
     .replace(/\.(safetensors|ckpt|pth?|gguf)$/i, "");
   const name = file.split(/[\\/]/).at(-1) ?? file;

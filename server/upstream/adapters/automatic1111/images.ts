@@ -43,7 +43,7 @@ export const automatic1111Place = (upstream: Upstream, path: string): UpstreamRe
   })),
 });
 
-const ask = (upstream: Upstream, path: string, fields: ExtraFields): UpstreamRequest => {
+const buildRequest = (upstream: Upstream, path: string, fields: ExtraFields): UpstreamRequest => {
   const { url, headers } = automatic1111Place(upstream, path);
   return imageJsonRequest(url, headers, fields);
 };
@@ -83,8 +83,8 @@ function taskOf(query: GenerationQuery): string | undefined {
 const watch: ImageAdapter<GenerationQuery>["watch"] = {
   toUpstream: (query, { upstream }) => {
     const { url, headers } = automatic1111Place(upstream, "internal/progress");
-    const about = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
-    return jsonRequest(url, headers, about);
+    const progressFields = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
+    return jsonRequest(url, headers, progressFields);
   },
   fromUpstream: async (reply) => {
     const preview = textIn(await reply.json(), "live_preview");
@@ -93,7 +93,8 @@ const watch: ImageAdapter<GenerationQuery>["watch"] = {
 };
 
 export const automatic1111Generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
+  toUpstream: (query, target) =>
+    buildRequest(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
   fromUpstream: readAnswer,
   watch,
 };
@@ -101,7 +102,7 @@ export const automatic1111Generations: ImageAdapter<GenerationQuery> = {
 export const automatic1111Edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
-    return ask(target.upstream, "sdapi/v1/img2img", {
+    return buildRequest(target.upstream, "sdapi/v1/img2img", {
       ...howToFit(query),
       ...fieldsOf(query, target),
       init_images: [new FileContent(onlyFile(images))],
@@ -127,8 +128,8 @@ async function readAnswer(
   reply: UpstreamResponse,
   { query: { options }, target: { model }, temp }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const answer = await readDocument(reply, temp);
-  const facts = factsIn(memberOf(answer, "info"));
+  const response = await readDocument(reply, temp);
+  const facts = parseInfo(memberOf(response, "info"));
   if (!isCheckpoint(model, facts)) {
     throw new GatewayError(
       "model_not_found",
@@ -139,11 +140,11 @@ async function readAnswer(
   // Before the pictures there may be a grid of them all, behind them masks and the maps of extensions.
   const before = memberOf(facts, "index_of_first_image");
   const first = isCount(before) ? before : 0;
-  const pictures = listIn(answer, "images").slice(first, first + (options.n ?? 1));
+  const images = listIn(response, "images").slice(first, first + (options.n ?? 1));
   const seeds = listOf(memberOf(facts, "all_seeds"));
   return {
     kind: "whole",
-    results: pictures.map((value, at) => resultOf(value, seeds[at])),
+    results: images.map((value, at) => resultOf(value, seeds[at])),
     metadata: {},
   };
 }
@@ -155,7 +156,7 @@ function resultOf(value: unknown, seed: unknown): ImageResult {
 }
 
 /** JSON within JSON. Without it, a picture is a picture all the same. */
-function factsIn(info: unknown): unknown {
+function parseInfo(info: unknown): unknown {
   try {
     return typeof info === "string" ? JSON.parse(info) : undefined;
   } catch {

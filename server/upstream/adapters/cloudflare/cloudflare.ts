@@ -14,7 +14,7 @@ import { cloudflareErrorReader } from "./errors.ts";
 import { cloudflareEdits, cloudflareGenerations, cloudflareImageCapabilities } from "./images.ts";
 
 /** @cloudflare/workers-types: what a model wants to hear is the name of the field for the texts. */
-function purposes(model: string): EmbeddingCapabilities["taskTypes"] {
+function taskTypes(model: string): EmbeddingCapabilities["taskTypes"] {
   if (model.includes("qwen3-embedding")) {
     return { field: "input", values: { query: "queries", document: "documents" } };
   }
@@ -22,30 +22,30 @@ function purposes(model: string): EmbeddingCapabilities["taskTypes"] {
 }
 
 // cloudflare-docs, workers-ai-models/bge-base-en-v1.5.json: 100 texts a call. No model makes shorter vectors.
-const traits = ({ model }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 100,
   base64: false,
   tokens: false,
-  taskTypes: purposes(model),
+  taskTypes: taskTypes(model),
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
     return bearerJsonRequest(runOf(target), upstream, {
       ...rest,
-      [taskTypeOf(query, traits(target)) ?? "text"]: textsOf(query),
+      [taskTypeOf(query, capabilities(target)) ?? "text"]: textsOf(query),
       // The only model that has a word for it.
       ...(model.includes("bge-m3") && { truncate_inputs: cut }),
     });
   },
   fromUpstream: async (reply) => {
-    const answer = await reply.json();
-    if (memberOf(answer, "success") === false)
+    const response = await reply.json();
+    if (memberOf(response, "success") === false)
       throw invalidResponse("it says itself that it failed");
-    return { vectors: vectorRows(memberOf(memberOf(answer, "result"), "data")) };
+    return { vectors: vectorRows(memberOf(memberOf(response, "result"), "data")) };
   },
 };
 

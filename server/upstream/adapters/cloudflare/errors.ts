@@ -20,18 +20,18 @@ const meanings: Readonly<Record<string, ErrorMeaning>> = {
  * What the safety system said, without what stands around it: it may name the account. Its code, 3030, means other things,
  * too. As in public reports: "AiError: Input prompt contains NSFW content", "AiError: Your output has been flagged. …".
  */
-export function flaggedIn(words: string): string | undefined {
-  const [said] =
-    /\b(Input|Output) [\w ]*\bNSFW content\b|\bYour output has been flagged\b/i.exec(words) ?? [];
-  return said === undefined ? undefined : `${said}.`;
+export function flaggedIn(message: string): string | undefined {
+  const [flagMessage] =
+    /\b(Input|Output) [\w ]*\bNSFW content\b|\bYour output has been flagged\b/i.exec(message) ?? [];
+  return flagMessage === undefined ? undefined : `${flagMessage}.`;
 }
 
 export const cloudflareErrorReader = nativeErrorReader({
-  recognise: ({ words, body }) => {
-    if (flaggedIn(words)) return "moderated";
+  classify: ({ message, body }) => {
+    if (flaggedIn(message)) return "moderated";
     const [first] = listOf(memberOf(body, "errors"));
     return meanings[String(memberOf(first, "code"))];
   },
-  clean: (words) => flaggedIn(words) ?? words,
+  redactMessage: (message) => flaggedIn(message) ?? message,
   names: ({ options }) => [options.accountId as string | undefined],
 });

@@ -111,20 +111,20 @@ export const cloudflareEdits: ImageAdapter<EditQuery> = {
 /** Stable Diffusion and Phoenix send the bytes of the picture, the others base64 in an envelope. */
 function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readSingleImage(reply, asked, (answer) => {
-    if (memberOf(answer, "success") === false) throw failed(answer, asked);
-    const picture = imageContentIn(memberOf(memberOf(answer, "result"), "image"));
-    if (picture) return picture;
+  return readSingleImage(reply, context, (response) => {
+    if (memberOf(response, "success") === false) throw failed(response, context);
+    const image = imageContentIn(memberOf(memberOf(response, "result"), "image"));
+    if (image) return image;
     throw invalidResponse("there is no picture in it");
   });
 }
 
 /** Refusals of the safety system have been seen with status 200, too. */
-function failed(answer: unknown, asked: ImageRequestContext<GenerationQuery>): GatewayError {
-  const said = flaggedIn(messageIn(answer) ?? "");
-  return said === undefined
+function failed(response: unknown, context: ImageRequestContext<GenerationQuery>): GatewayError {
+  const flagged = flaggedIn(messageIn(response) ?? "");
+  return flagged === undefined
     ? invalidResponse("it says itself that it failed")
-    : toMappedError("moderated", said, asked);
+    : toMappedError("moderated", flagged, context);
 }

@@ -13,15 +13,15 @@ import { dashscopeErrorReader } from "./errors.ts";
 import { dashscopeFamily } from "./families.ts";
 import { dashscopeEdits, dashscopeGenerations } from "./images.ts";
 
-const purposes: TaskTypeTable = {
+const taskTypes: TaskTypeTable = {
   field: "text_type",
   values: { query: "query", document: "document" },
 };
 
-const limits = { base64: false, tokens: false, taskTypes: purposes } as const;
+const limits = { base64: false, tokens: false, taskTypes } as const;
 
 // alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api: inputs and lengths, model by model.
-function traits({ model }: Target): EmbeddingCapabilities {
+function capabilities({ model }: Target): EmbeddingCapabilities {
   if (/-v[12]$/.test(model)) return { ...limits, maxItems: 25 };
   if (/-v3$/.test(model)) return { ...limits, maxItems: 10, dimensions: [512, 768, 1024] };
   if (/-v4$/.test(model))
@@ -34,13 +34,13 @@ function traits({ model }: Target): EmbeddingCapabilities {
 }
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const parameters = {
       ...query.rest,
       dimension: query.dimensions,
-      text_type: taskTypeOf(query, traits(target)),
+      text_type: taskTypeOf(query, capabilities(target)),
     };
     const url = `${dashscopeRoot(upstream)}/services/embeddings/text-embedding/text-embedding`;
     return bearerJsonRequest(url, upstream, {
@@ -50,14 +50,14 @@ const embeddings: EmbeddingsAdapter = {
     });
   },
   fromUpstream: async (reply, query) => {
-    const answer = await reply.json();
-    const entries = listIn(memberOf(answer, "output"), "embeddings").map((entry) => ({
+    const response = await reply.json();
+    const entries = listIn(memberOf(response, "output"), "embeddings").map((entry) => ({
       index: memberOf(entry, "text_index"),
       embedding: vectorIn(entry, "embedding"),
     }));
     return {
       vectors: inOrder(entries, query),
-      ...usageOf(memberOf(memberOf(answer, "usage"), "total_tokens")),
+      ...usageOf(memberOf(memberOf(response, "usage"), "total_tokens")),
     };
   },
 };
@@ -69,7 +69,7 @@ export const dashscope: Vendor = {
     embeddings,
     generations: dashscopeGenerations,
     edits: dashscopeEdits,
-    imageCapabilities: ({ model }) => dashscopeFamily(model).traits,
+    imageCapabilities: ({ model }) => dashscopeFamily(model).capabilities,
     probe: (upstream) => ({
       url: `${dashscopeRoot(upstream).replace(/\/api\/v1$/, "/compatible-mode/v1")}/models`,
       headers: bearer(upstream),

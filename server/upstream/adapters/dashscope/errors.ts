@@ -13,11 +13,11 @@ function meaningOf(code: string): ErrorMeaning | undefined {
 }
 
 export const dashscopeErrorReader = nativeErrorReader({
-  recognise: ({ status, words, body }) => {
+  classify: ({ status, message, body }) => {
     const code = String(memberOf(body, "code"));
-    if (/^Model not exist\b/i.test(words)) return "no such model";
-    if (code === "Throttling.AllocationQuota" && /\bfree\b/i.test(words)) return "no credit";
-    if (status === 400 && /\bbatch size is invalid\b/.test(words)) return "too many inputs";
+    if (/^Model not exist\b/i.test(message)) return "no such model";
+    if (code === "Throttling.AllocationQuota" && /\bfree\b/i.test(message)) return "no credit";
+    if (status === 400 && /\bbatch size is invalid\b/.test(message)) return "too many inputs";
     return meaningOf(code);
   },
 });

@@ -11,10 +11,10 @@ export interface DashscopeFamily {
    * `messages`: asked as in a conversation, and answered at once. `messages-job`: the same as a job. `prompt-job`: a
    * prompt and a list of pictures, as a job. `masked-job`: the one of these that takes one picture and a mask.
    */
-  readonly door: "messages" | "messages-job" | "prompt-job" | "masked-job";
+  readonly endpoint: "messages" | "messages-job" | "prompt-job" | "masked-job";
   /** It makes nothing out of words alone. */
   readonly editsOnly?: true;
-  readonly traits: ImageCapabilities;
+  readonly capabilities: ImageCapabilities;
 }
 
 /** Free within so many pixels, where the longer edge is at most `maxRatio` times the shorter. */
@@ -41,7 +41,7 @@ const reading = (
   edits: { maxImages, links: true, maxBytes: 10 * 1024 * 1024, ...(mask && { mask }) },
 });
 
-const traits = (
+const capabilities = (
   maxImages: number,
   sizes: Sizes,
   more: Pick<ImageCapabilities, "maxPrompt" | "edits"> = {},
@@ -58,101 +58,110 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   [
     /^wanx[\d.]*-imageedit/,
     {
-      door: "masked-job",
+      endpoint: "masked-job",
       editsOnly: true,
-      traits: traits(4, { list: [] }, reading(1, "white")),
+      capabilities: capabilities(4, { list: [] }, reading(1, "white")),
     },
   ],
   // alibabacloud.com/help/en/model-studio/wan2-5-image-edit-api-reference.
   [
     /^wan2\.5-i2i/,
     {
-      door: "prompt-job",
+      endpoint: "prompt-job",
       editsOnly: true,
-      traits: traits(4, pixels(square(768), square(1280), 4), { maxPrompt: 2000, ...reading(3) }),
+      capabilities: capabilities(4, pixels(square(768), square(1280), 4), {
+        maxPrompt: 2000,
+        ...reading(3),
+      }),
     },
   ],
   // These four: docs.qwencloud.com/api-reference/image-generation/wan-text-to-image-v2/create-task. Older pages begin at 768*768.
   [
     /^wan2\.6-t2i/,
     {
-      door: "messages-job",
-      traits: traits(4, pixels(square(768), square(1440), 4), { maxPrompt: 2100 }),
+      endpoint: "messages-job",
+      capabilities: capabilities(4, pixels(square(768), square(1440), 4), { maxPrompt: 2100 }),
     },
   ],
   [
     /^wan2\.5-t2i/,
     {
-      door: "prompt-job",
-      traits: traits(4, pixels(square(768), square(1440), 4), { maxPrompt: 2000 }),
+      endpoint: "prompt-job",
+      capabilities: capabilities(4, pixels(square(768), square(1440), 4), { maxPrompt: 2000 }),
     },
   ],
   [
     /^wanx?2\.[1-4]-t2i/,
-    { door: "prompt-job", traits: traits(4, edges(512, 1440), { maxPrompt: 500 }) },
+    { endpoint: "prompt-job", capabilities: capabilities(4, edges(512, 1440), { maxPrompt: 500 }) },
   ],
   [
     /^wanx2\.0-t2i/,
-    { door: "prompt-job", traits: traits(4, edges(512, 1440), { maxPrompt: 800 }) },
+    { endpoint: "prompt-job", capabilities: capabilities(4, edges(512, 1440), { maxPrompt: 800 }) },
   ],
   // The first generation, by its own error message: "The size is not match the allowed size ['1024*1024', …".
   [
     /^wanx-v1/,
     {
-      door: "prompt-job",
-      traits: traits(4, { list: ["1024x1024", "720x1280", "1280x720"] }),
+      endpoint: "prompt-job",
+      capabilities: capabilities(4, { list: ["1024x1024", "720x1280", "1280x720"] }),
     },
   ],
   // alibabacloud.com/help/en/model-studio/wan-image-generation-api-reference. From words alone it writes texts with pictures in them.
   [
     /^wan2\.6-image/,
     {
-      door: "messages-job",
+      endpoint: "messages-job",
       editsOnly: true,
-      traits: traits(4, "any", { maxPrompt: 2000, ...reading(4) }),
+      capabilities: capabilities(4, "any", { maxPrompt: 2000, ...reading(4) }),
     },
   ],
   // docs.qwencloud.com/api-reference/image-generation/wan27-image-gen-edit.
   [
     /^wan2\.7/,
-    { door: "messages-job", traits: traits(4, "any", { maxPrompt: 5000, ...reading(9) }) },
+    {
+      endpoint: "messages-job",
+      capabilities: capabilities(4, "any", { maxPrompt: 5000, ...reading(9) }),
+    },
   ],
-  [/^wan/, { door: "messages-job", traits: traits(4, "any", reading(9)) }],
+  [/^wan/, { endpoint: "messages-job", capabilities: capabilities(4, "any", reading(9)) }],
   // These two: alibabacloud.com/help/en/model-studio/qwen-image-edit-api. The first of them takes no size.
   [
     /^qwen-image-edit(-\d{4}-.*)?$/,
     {
-      door: "messages",
+      endpoint: "messages",
       editsOnly: true,
-      traits: traits(1, { list: [] }, { maxPrompt: 800, ...reading(3) }),
+      capabilities: capabilities(1, { list: [] }, { maxPrompt: 800, ...reading(3) }),
     },
   ],
   [
     /^qwen-image-edit/,
     {
-      door: "messages",
+      endpoint: "messages",
       editsOnly: true,
-      traits: traits(6, edges(512, 2048), { maxPrompt: 800, ...reading(3) }),
+      capabilities: capabilities(6, edges(512, 2048), { maxPrompt: 800, ...reading(3) }),
     },
   ],
   // alibabacloud.com/help/en/model-studio/qwen-image-generation-and-editing-api-reference.
   [
     /^qwen-image-2\.1/,
     {
-      door: "messages",
-      traits: traits(6, pixels(square(512), square(2048), 8), reading(10)),
+      endpoint: "messages",
+      capabilities: capabilities(6, pixels(square(512), square(2048), 8), reading(10)),
     },
   ],
   [
     /^qwen-image-\d/,
-    { door: "messages", traits: traits(6, pixels(square(512), square(2048), 8), reading(3)) },
+    {
+      endpoint: "messages",
+      capabilities: capabilities(6, pixels(square(512), square(2048), 8), reading(3)),
+    },
   ],
   // alibabacloud.com/help/en/model-studio/qwen-image-api: one picture a call, in one of five sizes.
   [
     /^qwen-image/,
     {
-      door: "messages",
-      traits: traits(
+      endpoint: "messages",
+      capabilities: capabilities(
         1,
         { list: ["1664x928", "1472x1104", "1328x1328", "1104x1472", "928x1664"] },
         { maxPrompt: 800 },
@@ -160,11 +169,17 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     },
   ],
   // cinience/alicloud-skills, aliyun-zimage-turbo: reference. Of shapes it says nothing.
-  [/^z-image/, { door: "messages", traits: traits(1, pixels(square(512), square(2048), 16)) }],
+  [
+    /^z-image/,
+    { endpoint: "messages", capabilities: capabilities(1, pixels(square(512), square(2048), 16)) },
+  ],
 ];
 
 /** What is new is asked as in a conversation: all models of the last year are. */
-const unknown: DashscopeFamily = { door: "messages", traits: traits(1, "any", reading(3)) };
+const unknown: DashscopeFamily = {
+  endpoint: "messages",
+  capabilities: capabilities(1, "any", reading(3)),
+};
 
 export const dashscopeFamily = (model: string): DashscopeFamily =>
   families.find(([name]) => name.test(model))?.[1] ?? unknown;

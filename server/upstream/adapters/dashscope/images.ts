@@ -37,35 +37,35 @@ export const dashscopeGenerations: ImageAdapter<GenerationQuery> = {
         { param: "model" },
       );
     }
-    return ask(query, target, []);
+    return buildRequest(query, target, []);
   },
   fromUpstream: read,
 };
 
 export const dashscopeEdits: ImageAdapter<EditQuery> = {
-  toUpstream: (query, target) => ask(query, target, query.images.map(asDataUrl), query),
+  toUpstream: (query, target) => buildRequest(query, target, query.images.map(asDataUrl), query),
   fromUpstream: read,
 };
 
 /** Of a job that is asked for with a prompt, these options stand beside it; all others are parameters. */
 const besidePrompt = ["negative_prompt", "ref_img", "function"] as const;
 
-function ask(
+function buildRequest(
   query: GenerationQuery,
   { upstream, model }: Target,
   images: readonly unknown[],
   edit?: EditQuery,
 ): UpstreamRequest {
-  const { door } = dashscopeFamily(model);
+  const { endpoint } = dashscopeFamily(model);
   const { input, parameters, ...others } = query.rest;
-  const conversation = door === "messages" || door === "messages-job";
+  const conversation = endpoint === "messages" || endpoint === "messages-job";
   const beside = conversation ? [] : besidePrompt.filter((name) => others[name] !== undefined);
   const body = {
     model,
     input: {
       ...objectOf(input),
       ...Object.fromEntries(beside.map((name) => [name, others[name]])),
-      ...(conversation ? messages(query, model, images) : prompt(query, images, edit, door)),
+      ...(conversation ? messages(query, model, images) : prompt(query, images, edit, endpoint)),
     },
     parameters: {
       ...objectOf(parameters),
@@ -77,16 +77,16 @@ function ask(
       ...sizeOf(query),
     },
   };
-  const url = `${dashscopeRoot(upstream)}/services/aigc/${pathOf(door, images.length > 0)}`;
+  const url = `${dashscopeRoot(upstream)}/services/aigc/${pathOf(endpoint, images.length > 0)}`;
   const request = imageJsonRequest(url, bearer(upstream), body);
-  return door === "messages"
+  return endpoint === "messages"
     ? request
     : { ...request, headers: { ...request.headers, "x-dashscope-async": "enable" } };
 }
 
-function pathOf(door: ReturnType<typeof dashscopeFamily>["door"], edits: boolean): string {
-  if (door === "messages") return "multimodal-generation/generation";
-  if (door === "messages-job") return "image-generation/generation";
+function pathOf(endpoint: ReturnType<typeof dashscopeFamily>["endpoint"], edits: boolean): string {
+  if (endpoint === "messages") return "multimodal-generation/generation";
+  if (endpoint === "messages-job") return "image-generation/generation";
   return edits ? "image2image/image-synthesis" : "text2image/image-synthesis";
 }
 
@@ -105,10 +105,10 @@ function prompt(
   { prompt: text, rest }: GenerationQuery,
   images: readonly unknown[],
   edit: EditQuery | undefined,
-  door: string,
+  endpoint: string,
 ): ExtraFields {
   if (!edit) return { prompt: text };
-  if (door !== "masked-job") return { prompt: text, images };
+  if (endpoint !== "masked-job") return { prompt: text, images };
   const plain = edit.mask ? "description_edit_with_mask" : "description_edit";
   return {
     prompt: text,
@@ -128,24 +128,24 @@ const ended = new Set(["FAILED", "CANCELED", "UNKNOWN"]);
 
 async function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
-  const { target, temp } = asked;
-  const answer = await readDocument(reply, temp);
-  const output = memberOf(answer, "output");
+  const { target, temp } = context;
+  const response = await readDocument(reply, temp);
+  const output = memberOf(response, "output");
   const status = memberOf(output, "task_status");
   if (typeof status === "string" && status !== "SUCCEEDED" && !ended.has(status)) {
     return pending(memberOf(output, "task_id"), target);
   }
-  const results = [...inMessages(output, asked), ...inResults(output, asked)];
-  if (results.length > 0) return { kind: "whole", results, metadata: {}, ...usageIn(answer) };
+  const results = [...inMessages(output, context), ...inResults(output, context)];
+  if (results.length > 0) return { kind: "whole", results, metadata: {}, ...usageIn(response) };
   // Of a job: beside its status, or of each picture. Otherwise: beside the output.
-  const failure = [output, ...listOf(memberOf(output, "results")), answer].find(
-    (said) => textIn(said, "code") !== undefined,
+  const failure = [output, ...listOf(memberOf(output, "results")), response].find(
+    (entry) => textIn(entry, "code") !== undefined,
   );
   if (!failure && typeof status !== "string") throw invalidResponse("there is no picture in it");
-  const meant = meaningOfJob(textIn(failure, "code") ?? "");
-  throw toMappedError(meant, textIn(failure, "message"), asked, reply.headers);
+  const meaning = meaningOfJob(textIn(failure, "code") ?? "");
+  throw toMappedError(meaning, textIn(failure, "message"), context, reply.headers);
 }
 
 function pending(id: unknown, { upstream }: Target): PendingJob {
@@ -162,35 +162,35 @@ function pending(id: unknown, { upstream }: Target): PendingJob {
 }
 
 /** output.choices[].message.content[].image. z-image tells beside it how it has rewritten the prompt. */
-function inMessages(output: unknown, asked: ImageRequestContext<GenerationQuery>): ImageResult[] {
-  const rewrites = asked.target.model.startsWith("z-image");
+function inMessages(output: unknown, context: ImageRequestContext<GenerationQuery>): ImageResult[] {
+  const rewrites = context.target.model.startsWith("z-image");
   return listOf(memberOf(output, "choices")).flatMap((choice) => {
     const content = listOf(memberOf(memberOf(choice, "message"), "content"));
     const text = content.map((part) => textIn(part, "text")).find(Boolean);
     return content.flatMap((part) =>
-      toResult(memberOf(part, "image"), rewrites ? text : undefined, asked),
+      toResult(memberOf(part, "image"), rewrites ? text : undefined, context),
     );
   });
 }
 
 /** output.results[].url */
-const inResults = (output: unknown, asked: ImageRequestContext<GenerationQuery>): ImageResult[] =>
+const inResults = (output: unknown, context: ImageRequestContext<GenerationQuery>): ImageResult[] =>
   listOf(memberOf(output, "results")).flatMap((entry) =>
-    toResult(memberOf(entry, "url"), memberOf(entry, "actual_prompt"), asked),
+    toResult(memberOf(entry, "url"), memberOf(entry, "actual_prompt"), context),
   );
 
 function toResult(
   value: unknown,
   prompt: unknown,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): ImageResult[] {
   const image = imageContentIn(value);
-  return image ? [{ image, ...revised(prompt, asked) }] : [];
+  return image ? [{ image, ...revised(prompt, context) }] : [];
 }
 
 /** Models that are paid for by the picture tell zeros: nobody has counted. */
-function usageIn(answer: unknown): Pick<Extract<ImageResponse, { kind: "whole" }>, "usage"> {
-  const usage = memberOf(answer, "usage");
+function usageIn(response: unknown): Pick<Extract<ImageResponse, { kind: "whole" }>, "usage"> {
+  const usage = memberOf(response, "usage");
   if (!isUsage(usage) || usage.total_tokens === 0) return {};
   const { total_tokens, input_tokens, output_tokens } = usage;
   return { usage: { total_tokens, input_tokens, output_tokens } };

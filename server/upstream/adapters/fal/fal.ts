@@ -23,7 +23,7 @@ import { asDataUrl } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
 import { revised } from "../wire/image-list.ts";
-import { about, jobLink } from "../wire/jobs.ts";
+import { jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
@@ -34,9 +34,9 @@ import { falMaskOf, placeSources } from "./sources.ts";
 const baseUrl = "https://queue.fal.run";
 const domains = ["fal.run"];
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
-const proofOf = (upstream: Upstream) =>
+const authHeaders = (upstream: Upstream) =>
   headersOf(upstream, (key) => ({ authorization: `Key ${key}` }));
 
 function inputOf(query: GenerationQuery, endpoint: string): ExtraFields {
@@ -67,43 +67,50 @@ const sourcesOf = ({ images, mask }: EditQuery, endpoint: string): ExtraFields =
   ...(mask && { [falMaskOf(endpoint) ?? "mask_url"]: asDataUrl(mask) }),
 });
 
-const ask = ({ upstream }: Target, endpoint: string, input: ExtraFields): UpstreamRequest =>
-  imageJsonRequest(`${rootOf(upstream)}/${modelPath(endpoint)}`, proofOf(upstream), input);
+const buildRequest = (
+  { upstream }: Target,
+  endpoint: string,
+  input: ExtraFields,
+): UpstreamRequest =>
+  imageJsonRequest(`${baseUrlOf(upstream)}/${modelPath(endpoint)}`, authHeaders(upstream), input);
 
 async function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const answer = await readDocument(reply, asked.temp);
-  const status = memberOf(answer, "status");
-  if (typeof status !== "string" || memberOf(answer, "response_url") === undefined) {
-    return done(answer, asked);
+  const response = await readDocument(reply, context.temp);
+  const status = memberOf(response, "status");
+  if (typeof status !== "string" || memberOf(response, "response_url") === undefined) {
+    return done(response, context);
   }
-  const { upstream } = asked.target;
-  const headers = proofOf(upstream);
-  const link = (name: string) => jobLink(memberOf(answer, name), rootOf(upstream), domains);
+  const { upstream } = context.target;
+  const headers = authHeaders(upstream);
+  const link = (name: string) => jobLink(memberOf(response, name), baseUrlOf(upstream), domains);
   // A job that failed is completed, too: what became of it is told where its result would be.
   if (status === "COMPLETED") {
-    return { kind: "pending", poll: about(link("response_url"), headers), afterMs: 100 };
+    return { kind: "pending", poll: jobRequest(link("response_url"), headers), afterMs: 100 };
   }
   return {
     kind: "pending",
-    poll: about(link("status_url"), headers),
-    ...(memberOf(answer, "cancel_url") !== undefined && {
+    poll: jobRequest(link("status_url"), headers),
+    ...(memberOf(response, "cancel_url") !== undefined && {
       cancel: { url: link("cancel_url"), headers, method: "PUT" },
     }),
   };
 }
 
-function done(answer: unknown, asked: ImageRequestContext<GenerationQuery>): BufferedImageResponse {
-  const images = memberOf(answer, "images") ?? memberOf(answer, "image");
+function done(
+  response: unknown,
+  context: ImageRequestContext<GenerationQuery>,
+): BufferedImageResponse {
+  const images = memberOf(response, "images") ?? memberOf(response, "image");
   if (images === undefined) throw invalidResponse("it has neither `images` nor `image`");
   const list: readonly unknown[] = Array.isArray(images) ? images : [images];
-  const marked = listOf(memberOf(answer, "has_nsfw_concepts"));
+  const marked = listOf(memberOf(response, "has_nsfw_concepts"));
   // What the checker finds is painted black.
-  const checked = asked.query.rest.enable_safety_checker !== false;
+  const checked = context.query.rest.enable_safety_checker !== false;
   if (checked && marked.length > 0 && marked.every((flag) => flag === true)) {
-    throw toMappedError("moderated", undefined, asked);
+    throw toMappedError("moderated", undefined, context);
   }
   return {
     kind: "whole",
@@ -112,19 +119,19 @@ function done(answer: unknown, asked: ImageRequestContext<GenerationQuery>): Buf
       if (!image) throw invalidResponse("an entry of its pictures has no `url`");
       return {
         image,
-        ...revised(memberOf(answer, "revised_prompt"), asked),
+        ...revised(memberOf(response, "revised_prompt"), context),
         ...(marked[at] === true && { rest: { has_nsfw_concepts: true } }),
       };
     }),
     metadata: {},
-    ...extraFieldsOf(answer, ["seed", "timings", "description"]),
+    ...extraFieldsOf(response, ["seed", "timings", "description"]),
   };
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     const endpoint = falEndpoint(target.model, "generations");
-    return ask(target, endpoint, inputOf(query, endpoint));
+    return buildRequest(target, endpoint, inputOf(query, endpoint));
   },
   fromUpstream,
 };
@@ -132,7 +139,10 @@ const generations: ImageAdapter<GenerationQuery> = {
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const endpoint = falEndpoint(target.model, "edits", query.images.length);
-    return ask(target, endpoint, { ...inputOf(query, endpoint), ...sourcesOf(query, endpoint) });
+    return buildRequest(target, endpoint, {
+      ...inputOf(query, endpoint),
+      ...sourcesOf(query, endpoint),
+    });
   },
   fromUpstream,
 };
@@ -152,14 +162,14 @@ export const fal: Vendor = {
     imageCapabilities: ({ model }, operation) => falImageCapabilities(model, operation),
     // A job that never was: whoever has a key hears that, and who has none hears of the key.
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status`,
-      headers: proofOf(upstream),
+      url: `${baseUrlOf(upstream)}/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status`,
+      headers: authHeaders(upstream),
     }),
     readError: nativeErrorReader({
-      recognise: ({ status, words, body }) => {
+      classify: ({ status, message, body }) => {
         if (isForbidden(body)) return "moderated";
         // fal-ai/fal#1147: 403 {"detail":"User is locked. Reason: Exhausted balance. Top up …"}.
-        if (status === 403 && /exhausted balance|\btop.?up\b/i.test(words)) return "no credit";
+        if (status === 403 && /exhausted balance|\btop.?up\b/i.test(message)) return "no credit";
         return status === 404 && "no such model";
       },
     }),

@@ -11,14 +11,14 @@ type Rule<T> = readonly (readonly [RegExp, T])[];
 const first = <T>(rules: Rule<T>, model: string): T | undefined =>
   rules.find(([name]) => name.test(model))?.[1];
 
-const shapes = (...ratios: string[]): Sizes => ({ ratios });
+const aspectRatios = (...ratios: string[]): Sizes => ({ ratios });
 
-const fluxShapes = shapes("21:9", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16", "9:21");
+const fluxShapes = aspectRatios("21:9", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16", "9:21");
 const ideogramShapes = [
   ...["10:16", "16:10", "9:16", "16:9", "4:3", "3:4", "1:1", "1:3", "3:1", "3:2", "2:3"],
 ];
-const lumaShapes = shapes("1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21");
-const commonShapes = shapes("1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3");
+const lumaShapes = aspectRatios("1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21");
+const commonShapes = aspectRatios("1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3");
 const none: Sizes = { list: [] };
 
 const googleShapes = ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16"];
@@ -39,30 +39,30 @@ const sizeRules: Rule<Sizes> = [
   [/\/flux-pro\/(kontext|v1\.1-ultra)|\/emu-3\.5|\/image-editing\//, fluxShapes],
   [
     /nano-banana-(2|lite)|\/gemini-3\.1-.*image/,
-    shapes(...googleShapes, "4:1", "1:4", "8:1", "1:8"),
+    aspectRatios(...googleShapes, "4:1", "1:4", "8:1", "1:8"),
   ],
-  [/nano-banana|\/gemini-.*image/, shapes(...googleShapes)],
+  [/nano-banana|\/gemini-.*image/, aspectRatios(...googleShapes)],
   [/\/luma-photon/, lumaShapes],
   [/uni-1\/.*edit$/, none],
-  [/uni-1/, shapes("3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3")],
+  [/uni-1/, aspectRatios("3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3")],
   [/\/ideogram\/(v2a?\/.*edit$|v3\/(edit|replace-background)|character\/edit)/, none],
   [/\/ideogram\/v2|\/ideogram\/.*(custom-models|transparent)/, { ratios: ideogramShapes }],
   [
     /\/grok-imagine/,
-    shapes(
+    aspectRatios(
       ...["2:1", "20:9", "19.5:9", "16:9", "4:3", "3:2", "1:1", "2:3", "3:4", "9:16"],
       ...["9:19.5", "9:20", "1:2"],
     ),
   ],
   [/\bbria\/(genfill|background|reimagine|replace|extract)/, none],
-  [/\bbria\//, shapes("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9")],
+  [/\bbria\//, aspectRatios("1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9")],
   [
     /\/minimax\/image|\/kling-image/,
-    shapes("1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16", "21:9"),
+    aspectRatios("1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16", "21:9"),
   ],
-  [/^krea\/v2/, shapes("1:1", "4:3", "3:2", "16:9", "4:5", "2:3", "9:16")],
-  [/\/phota/, shapes("1:1", "16:9", "4:3", "3:4", "9:16")],
-  [/\/vidu\//, shapes("16:9", "9:16", "1:1")],
+  [/^krea\/v2/, aspectRatios("1:1", "4:3", "3:2", "16:9", "4:5", "2:3", "9:16")],
+  [/\/phota/, aspectRatios("1:1", "16:9", "4:3", "3:4", "9:16")],
+  [/\/vidu\//, aspectRatios("16:9", "9:16", "1:1")],
   [/^(reve|imagineart|microsoft)\/|\/imagen|\/nucleus-image|\/sensenova/, commonShapes],
   // Editors that make a picture as large as the one they are given.
   [/\/(flux(-1)?\/\w+\/image-to-image|flux-kontext(?!.*text-to-image)|flux-pro\/v1\/)/, none],
@@ -155,7 +155,7 @@ export function falImageCapabilities(
 ): ImageCapabilities {
   const endpoint = falEndpoint(model, operation);
   const formats = first(formatRules, endpoint);
-  const { most } = falSources(endpoint);
+  const { maxImages } = falSources(endpoint);
   return {
     maxImages: !single.test(endpoint) && several.test(endpoint) ? 4 : 1,
     takes: {
@@ -168,7 +168,7 @@ export function falImageCapabilities(
     ...(!isBlind(endpoint) && {
       edits: {
         // Its twin takes several: see falEndpoint.
-        maxImages: /\/flux-pro\/kontext(\/max)?$/.test(endpoint) ? 4 : most,
+        maxImages: /\/flux-pro\/kontext(\/max)?$/.test(endpoint) ? 4 : maxImages,
         // White is what changes, with OpenAI's models as well: docs.oxen.ai and docs.eden.art, which both serve fal's.
         ...(falMaskOf(endpoint) && { mask: "white" as const }),
       },

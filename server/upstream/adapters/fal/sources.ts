@@ -6,11 +6,11 @@ export interface SourceFields {
   /** The field of all other images. */
   readonly list?: string;
   /** The most images together. */
-  readonly most: number;
+  readonly maxImages: number;
 }
 
-const one = (...single: string[]): SourceFields => ({ single, most: single.length });
-const many = (list: string, most: number): SourceFields => ({ list, most });
+const one = (...single: string[]): SourceFields => ({ single, maxImages: single.length });
+const many = (list: string, maxImages: number): SourceFields => ({ list, maxImages });
 
 const rules: readonly (readonly [RegExp, SourceFields])[] = [
   [/\/flux-2-lora-gallery\//, many("image_urls", 4)],
@@ -23,7 +23,7 @@ const rules: readonly (readonly [RegExp, SourceFields])[] = [
   // The image that is changed, and the character that is put into it.
   [
     /\/ideogram\/character\/(edit|remix)/,
-    { single: ["image_url"], list: "reference_image_urls", most: 5 },
+    { single: ["image_url"], list: "reference_image_urls", maxImages: 5 },
   ],
   [/\/ideogram\/character$/, many("reference_image_urls", 4)],
   [/\/flux-kontext-lora\/inpaint/, one("image_url", "reference_image_url")],

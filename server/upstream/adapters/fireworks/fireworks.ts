@@ -12,13 +12,13 @@ import {
 } from "./images.ts";
 
 /** OpenAI's shape with codes of its own, such as NOT_FOUND; accounts that cannot pay are "suspended". */
-function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
+function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(memberOf(body, "error"), "code");
-  if (/\b(nsfw|content (filter|moderation|policy)|safety)\b/i.test(words)) return "moderated";
-  if (status === 404 && (code === "NOT_FOUND" || /^model not found/i.test(words))) {
+  if (/\b(nsfw|content (filter|moderation|policy)|safety)\b/i.test(message)) return "moderated";
+  if (status === 404 && (code === "NOT_FOUND" || /^model not found/i.test(message))) {
     return "no such model";
   }
-  return status === 402 || /\bsuspended\b.*\b(spending limit|past invoices)/i.test(words)
+  return status === 402 || /\bsuspended\b.*\b(spending limit|past invoices)/i.test(message)
     ? "no credit"
     : undefined;
 }
@@ -30,6 +30,6 @@ export const fireworks: Vendor = fromDialect(
     generations: fireworksGenerations,
     edits: fireworksEdits,
     imageCapabilities: fireworksImageCapabilities,
-    readError: nativeErrorReader({ recognise, otherwise: readOpenaiError }),
+    readError: nativeErrorReader({ classify, fallback: readOpenaiError }),
   },
 );

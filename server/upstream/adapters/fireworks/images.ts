@@ -30,7 +30,7 @@ import { toMappedError } from "../wire/native-errors.ts";
 
 export const baseUrl = "https://api.fireworks.ai/inference/v1";
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 type Surface = "flux" | "kontext" | "sdxl";
 type Operation = "generations" | "edits";
@@ -72,8 +72,8 @@ export function fireworksImageCapabilities(
 const pathOf = ({ model }: Target): string =>
   modelPath(/^accounts\//.test(model) ? model : `accounts/fireworks/models/${model}`);
 
-function placeOf(target: Target, surface: Surface): string {
-  const root = rootOf(target.upstream);
+function endpointOf(target: Target, surface: Surface): string {
+  const root = baseUrlOf(target.upstream);
   const path = pathOf(target);
   switch (surface) {
     case "sdxl":
@@ -85,7 +85,7 @@ function placeOf(target: Target, surface: Surface): string {
   }
 }
 
-function ask(
+function buildRequest(
   query: GenerationQuery,
   target: Target,
   surface: Surface,
@@ -93,7 +93,7 @@ function ask(
 ): UpstreamRequest {
   const { rest, prompt, aspectRatio: aspect, options } = query;
   const { output_format = "png" } = options;
-  const request = imageJsonRequest(placeOf(target, surface), bearer(target.upstream), {
+  const request = imageJsonRequest(endpointOf(target, surface), bearer(target.upstream), {
     ...rest,
     prompt,
     ...(aspect !== undefined && { aspect_ratio: aspect }),
@@ -107,7 +107,7 @@ function ask(
 }
 
 export const fireworksGenerations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(query, target, surfaceOf(target, "generations")),
+  toUpstream: (query, target) => buildRequest(query, target, surfaceOf(target, "generations")),
   fromUpstream,
 };
 
@@ -115,36 +115,38 @@ export const fireworksEdits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const [source] = query.images;
     const sources = source && { input_image: asDataUrl(source) };
-    return ask(query, target, surfaceOf(target, "edits"), sources);
+    return buildRequest(query, target, surfaceOf(target, "edits"), sources);
   },
   fromUpstream,
 };
 
 async function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
-  if (isImageResponse(reply)) return readBinaryImage(reply, asked);
-  const answer = await readDocument(reply, asked.temp);
-  const job = memberOf(answer, "request_id");
-  if (typeof job === "string") return { kind: "pending", poll: pollOf(job, asked.target) };
-  return memberOf(answer, "status") === undefined ? inJson(answer, asked) : ofJob(answer, asked);
+  if (isImageResponse(reply)) return readBinaryImage(reply, context);
+  const response = await readDocument(reply, context.temp);
+  const job = memberOf(response, "request_id");
+  if (typeof job === "string") return { kind: "pending", poll: pollOf(job, context.target) };
+  return memberOf(response, "status") === undefined
+    ? inJson(response, context)
+    : ofJob(response, context);
 }
 
 /** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: asked with POST, and free. */
 const pollOf = (id: string, target: Target): UpstreamRequest => ({
-  ...bearerJsonRequest(`${placeOf(target, "kontext")}/get_result`, target.upstream, { id }),
+  ...bearerJsonRequest(`${endpointOf(target, "kontext")}/get_result`, target.upstream, { id }),
   streams: true,
 });
 
 /** The same page: `{base64: ["…"], finishReason, seed}`; SDXL's is a list of such, with one text in each. */
 function inJson(
-  answer: unknown,
-  asked: ImageRequestContext<GenerationQuery>,
+  response: unknown,
+  context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
-  const results = (Array.isArray(answer) ? answer : [answer]).flatMap((entry: unknown) => {
+  const results = (Array.isArray(response) ? response : [response]).flatMap((entry: unknown) => {
     if (isFiltered(memberOf(entry, "finishReason")))
-      throw toMappedError("moderated", undefined, asked);
+      throw toMappedError("moderated", undefined, context);
     const texts = memberOf(entry, "base64");
     return (Array.isArray(texts) ? texts : [texts]).map((text: unknown) => {
       const image = imageContentIn(text);
@@ -160,16 +162,20 @@ function inJson(
  * taken only just now: it is asked for again, for as long as the caller waits.
  */
 function ofJob(
-  answer: unknown,
-  asked: ImageRequestContext<GenerationQuery>,
+  response: unknown,
+  context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse | PendingJob {
-  const status = String(memberOf(answer, "status"));
-  if (/moderated/i.test(status)) throw toMappedError("moderated", status, asked);
+  const status = String(memberOf(response, "status"));
+  if (/moderated/i.test(status)) throw toMappedError("moderated", status, context);
   if (/^(error|failed)$/i.test(status)) {
-    throw toMappedError(undefined, textIn(answer, "error") ?? textIn(answer, "details"), asked);
+    throw toMappedError(
+      undefined,
+      textIn(response, "error") ?? textIn(response, "details"),
+      context,
+    );
   }
   if (!/^ready$/i.test(status)) return stillPending;
-  const result = memberOf(answer, "result");
+  const result = memberOf(response, "result");
   const image = imageContentIn(memberOf(result, "sample"));
   if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
   return {

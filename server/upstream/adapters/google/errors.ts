@@ -10,26 +10,26 @@ import {
 
 export const googleErrorReader = (names: OwnNames): Adapter["readError"] =>
   nativeErrorReader({
-    recognise,
+    classify,
     names,
-    clean: (words) => words.replace(/\bprojects\/[\w.:-]+/g, "projects/***"),
-    waits: ({ body }) => delayIn(detailsIn(body)),
+    redactMessage: (message) => message.replace(/\bprojects\/[\w.:-]+/g, "projects/***"),
+    retryAfterMs: ({ body }) => delayIn(detailsIn(body)),
   });
 
 const errorIn = (body: unknown): unknown => memberOf(body, "error");
 
 const detailsIn = (body: unknown): readonly unknown[] => listOf(memberOf(errorIn(body), "details"));
 
-function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
+function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   // A key that is wrong, expired or reported as leaked is refused with 400 or 403, not with 401.
   const aboutKey = detailsIn(body).some((entry) =>
     String(memberOf(entry, "reason")).startsWith("API_KEY_"),
   );
-  if (aboutKey || ((status === 400 || status === 403) && /\bAPI key\b/i.test(words))) {
+  if (aboutKey || ((status === 400 || status === 403) && /\bAPI key\b/i.test(message))) {
     return "wrong key";
   }
   // Imagen's words for a prompt that it will not draw; the Gemini models say it within an answer.
-  if (status === 400 && /\bResponsible AI practices\b/.test(words)) return "moderated";
+  if (status === 400 && /\bResponsible AI practices\b/.test(message)) return "moderated";
   switch (memberOf(errorIn(body), "status")) {
     case "NOT_FOUND":
       return "no such model";
@@ -37,7 +37,7 @@ function recognise({ status, words, body }: VendorError): ErrorMeaning | undefin
     case "FAILED_PRECONDITION":
       return "forbidden";
     case "RESOURCE_EXHAUSTED":
-      return /\bcredits are depleted\b/.test(words) ? "no credit" : "too fast";
+      return /\bcredits are depleted\b/.test(message) ? "no credit" : "too fast";
     default:
       return undefined;
   }

@@ -139,10 +139,10 @@ export function geminiBody(
 
 export async function readGeminiImages(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const answer = await readDocument(reply, asked.temp);
-  const candidates = listOf(memberOf(answer, "candidates"));
+  const response = await readDocument(reply, context.temp);
+  const candidates = listOf(memberOf(response, "candidates"));
   const parts = candidates.flatMap((candidate) =>
     listOf(memberOf(memberOf(candidate, "content"), "parts")),
   );
@@ -153,12 +153,12 @@ export async function readGeminiImages(
       const image = imageContentIn(memberOf(memberOf(part, "inlineData"), "data"));
       return image ? [{ image }] : [];
     });
-  if (results.length === 0) throw noPicture(answer, candidates[0], parts, asked);
+  if (results.length === 0) throw noImageError(response, candidates[0], parts, context);
   return {
     kind: "whole",
     results,
     metadata: {},
-    ...geminiUsage(memberOf(answer, "usageMetadata")),
+    ...geminiUsage(memberOf(response, "usageMetadata")),
     // Google wants it shown to whoever sees a picture that a search went into.
     ...extraFieldsOf(candidates[0], ["groundingMetadata"]),
   };
@@ -170,39 +170,39 @@ const refusals: ReadonlySet<unknown> = new Set([
   ...["RECITATION", "IMAGE_RECITATION", "BLOCKLIST", "SPII"],
 ]);
 
-function noPicture(
-  answer: unknown,
+function noImageError(
+  response: unknown,
   candidate: unknown,
   parts: readonly unknown[],
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): GatewayError {
-  const feedback = memberOf(answer, "promptFeedback");
+  const feedback = memberOf(response, "promptFeedback");
   const blocked = memberOf(feedback, "blockReason");
   const reason = memberOf(candidate, "finishReason");
   // What it says in place of a picture is said to the caller.
-  const said = [
+  const messages = [
     textIn(feedback, "blockReasonMessage"),
     textIn(candidate, "finishMessage"),
     ...parts.map((part) => textIn(part, "text")),
-  ].find((words) => words?.trim());
-  const words = said && withoutProject(said.trim(), asked);
+  ].find((message) => message?.trim());
+  const message = messages && withoutProject(messages.trim(), context);
   if (blocked === undefined && !refusals.has(reason)) {
-    const why = [nameIn(reason), words].filter((part) => part !== undefined);
-    return toMappedError(undefined, why.join(": "), asked);
+    const why = [nameIn(reason), message].filter((part) => part !== undefined);
+    return toMappedError(undefined, why.join(": "), context);
   }
   const name = nameIn(blocked ?? reason) ?? "no reason";
   return toMappedError(
     "moderated",
-    words ?? `The upstream's safety system refused the request (${name}).`,
-    asked,
+    message ?? `The upstream's safety system refused the request (${name}).`,
+    context,
   );
 }
 
 /** Words of an answer: those of a refusal are cleaned in fault.ts. */
 export const withoutProject = (
-  words: string,
+  message: string,
   { target }: ImageRequestContext<GenerationQuery>,
-): string => without(words, [String(target.upstream.options.project ?? "")]);
+): string => without(message, [String(target.upstream.options.project ?? "")]);
 
 /** A name out of a list of Google's, never anything else. */
 const nameIn = (value: unknown): string | undefined =>

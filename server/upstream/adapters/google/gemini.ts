@@ -24,29 +24,30 @@ import { checkTruncated } from "./truncated.ts";
 const baseUrl = "https://generativelanguage.googleapis.com/v1beta";
 
 /** Some have the address of the OpenAI-compatible surface in their configuration. */
-const rootOf = (upstream: Upstream): string =>
+const baseUrlOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/openai$/, "");
 
-const proofOf = (upstream: Upstream) => headersOf(upstream, (key) => ({ "x-goog-api-key": key }));
+const authHeaders = (upstream: Upstream) =>
+  headersOf(upstream, (key) => ({ "x-goog-api-key": key }));
 
 /** `models/gemini-embedding-001` is what the API itself calls it. */
 const nameOf = ({ model }: Target): string => model.replace(/^models\//, "");
 
 const addressOf = (target: Target, method: string): string =>
-  `${rootOf(target.upstream)}/models/${encodeURIComponent(nameOf(target))}:${method}`;
+  `${baseUrlOf(target.upstream)}/models/${encodeURIComponent(nameOf(target))}:${method}`;
 
 /** "at most 100 requests can be in one batch", says the API; @ai-sdk/google has the same number. */
 const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" } as const;
 
-function traits({ model }: Target): EmbeddingCapabilities {
+function capabilities({ model }: Target): EmbeddingCapabilities {
   // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 brings shorter vectors to length 1 by itself,
   if (wantsPrefixes(model)) return { ...limits, taskTypes: taskPrefixes, normalized: true };
   // gemini-embedding-001 does so only for the full 3072.
-  return { ...limits, taskTypes: taskTypes, normalized: false };
+  return { ...limits, taskTypes, normalized: false };
 }
 
 function toUpstream(query: EmbeddingsQuery, target: Target) {
-  const word = taskTypeOf(query, traits(target));
+  const word = taskTypeOf(query, capabilities(target));
   const prefixes = wantsPrefixes(target.model);
   const name = nameOf(target);
   // It has no field for it (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and refuses others.
@@ -59,29 +60,29 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
     ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
   }));
   const [only, ...others] = requests;
-  const proof = proofOf(target.upstream);
+  const headers = authHeaders(target.upstream);
   return only && others.length === 0
-    ? jsonRequest(addressOf(target, "embedContent"), proof, only)
-    : jsonRequest(addressOf(target, "batchEmbedContents"), proof, { requests });
+    ? jsonRequest(addressOf(target, "embedContent"), headers, only)
+    : jsonRequest(addressOf(target, "batchEmbedContents"), headers, { requests });
 }
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream,
   fromUpstream: async (reply, query) => {
-    const answer = await reply.json();
+    const response = await reply.json();
     const single = textsOf(query).length === 1;
-    const entries = single ? [memberOf(answer, "embedding")] : listIn(answer, "embeddings");
+    const entries = single ? [memberOf(response, "embedding")] : listIn(response, "embeddings");
     return {
       vectors: entries.map((entry) => vectorIn(entry, "values")),
-      ...checkTruncated(query, [memberOf(answer, "truncated")]),
-      ...usageOf(memberOf(memberOf(answer, "usageMetadata"), "promptTokenCount")),
+      ...checkTruncated(query, [memberOf(response, "truncated")]),
+      ...usageOf(memberOf(memberOf(response, "usageMetadata"), "promptTokenCount")),
     };
   },
 };
 
 const draw = (target: Target, body: ExtraFields): UpstreamRequest =>
-  imageJsonRequest(addressOf(target, "generateContent"), proofOf(target.upstream), body);
+  imageJsonRequest(addressOf(target, "generateContent"), authHeaders(target.upstream), body);
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => draw(target, geminiBody(query, target, [])),
@@ -103,8 +104,8 @@ export const gemini: Vendor = {
     // The kind of file is the model's own choice here: Vertex alone has a word for it.
     imageCapabilities: (target) => geminiImageCapabilities(target, {}, {}),
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/models?pageSize=1`,
-      headers: proofOf(upstream),
+      url: `${baseUrlOf(upstream)}/models?pageSize=1`,
+      headers: authHeaders(upstream),
     }),
     readError: googleErrorReader(() => [new URL(baseUrl).host]),
   },

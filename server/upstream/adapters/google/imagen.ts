@@ -24,7 +24,7 @@ import { withoutProject } from "./gemini-images.ts";
 export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egeneration)\b/.test(model);
 
 // cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api: up to four pictures, of five shapes.
-const shapes = ["1:1", "3:4", "4:3", "9:16", "16:9"];
+const aspectRatios = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 
 export function imagenCapabilities(
   { model }: Target,
@@ -34,7 +34,7 @@ export function imagenCapabilities(
     maxImages: 4,
     takes: { output_format: ["png", "jpeg"] },
     // An edited picture keeps its size.
-    sizes: operation === "edits" ? { list: [] } : { ratios: shapes },
+    sizes: operation === "edits" ? { list: [] } : { ratios: aspectRatios },
     // googleapis/js-genai, MaskReferenceImage: "non-zero values indicate where to edit the base image".
     ...(/capability/.test(model) && {
       edits: { maxImages: 1, mask: "white", reads: ["image/png", "image/jpeg"] },
@@ -97,18 +97,18 @@ function bodyOf(
 
 export async function readImagen(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const predictions = listOf(memberOf(await readDocument(reply, asked.temp), "predictions"));
+  const predictions = listOf(memberOf(await readDocument(reply, context.temp), "predictions"));
   const results = predictions.flatMap((prediction): ImageResult[] => {
     const image = imageContentIn(memberOf(prediction, "bytesBase64Encoded"));
     // The prompt, where Google has put it into better words.
-    return image ? [{ image, ...revised(memberOf(prediction, "prompt"), asked) }] : [];
+    return image ? [{ image, ...revised(memberOf(prediction, "prompt"), context) }] : [];
   });
   if (results.length > 0) return { kind: "whole", results, metadata: {} };
   const reason = predictions
     .map((prediction) => textIn(prediction, "raiFilteredReason"))
-    .find((words) => words !== undefined);
+    .find((message) => message !== undefined);
   if (reason === undefined) throw invalidResponse("it has no picture");
-  throw toMappedError("moderated", withoutProject(reason, asked), asked);
+  throw toMappedError("moderated", withoutProject(reason, context), context);
 }

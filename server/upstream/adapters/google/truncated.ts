@@ -9,14 +9,14 @@ import { truncation } from "../wire/truncation.ts";
  */
 export function checkTruncated(
   query: EmbeddingsQuery,
-  told: readonly unknown[],
+  flags: readonly unknown[],
 ): Pick<EmbeddingsResponse, "truncated"> {
-  const at = told.indexOf(true);
+  const at = flags.indexOf(true);
   if (at < 0) return {};
   if (truncation(query).cut) return { truncated: true };
   throw new GatewayError(
     "context_length_exceeded",
     "This input has more tokens than the model reads, and its end would be cut off. Shorten it, split it, or send `truncate: true`.",
-    { param: told.length > 1 ? `input[${at}]` : "input" },
+    { param: flags.length > 1 ? `input[${at}]` : "input" },
   );
 }

@@ -3,12 +3,12 @@ import type { BufferedImageResponse, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 
 /** googleapis/js-genai, GenerateContentResponseUsageMetadata: the total is the sum of the four. */
-export function geminiUsage(told: unknown): Pick<BufferedImageResponse, "usage"> {
-  const prompt = memberOf(told, "promptTokenCount");
-  const total = memberOf(told, "totalTokenCount");
+export function geminiUsage(reported: unknown): Pick<BufferedImageResponse, "usage"> {
+  const prompt = memberOf(reported, "promptTokenCount");
+  const total = memberOf(reported, "totalTokenCount");
   if (!isCount(prompt) || !isCount(total)) return {};
   // What a tool brought in was read by the model; what is neither was written or drawn by it.
-  const tools = memberOf(told, "toolUsePromptTokenCount") ?? 0;
+  const tools = memberOf(reported, "toolUsePromptTokenCount") ?? 0;
   const input = prompt + (isCount(tools) ? tools : 0);
   const output = total - input;
   if (output < 0) return {};
@@ -17,8 +17,8 @@ export function geminiUsage(told: unknown): Pick<BufferedImageResponse, "usage">
       total_tokens: total,
       input_tokens: input,
       output_tokens: output,
-      ...details("input_tokens_details", memberOf(told, "promptTokensDetails"), input),
-      ...details("output_tokens_details", memberOf(told, "candidatesTokensDetails"), output),
+      ...details("input_tokens_details", memberOf(reported, "promptTokensDetails"), input),
+      ...details("output_tokens_details", memberOf(reported, "candidatesTokensDetails"), output),
     },
   };
 }
@@ -26,11 +26,11 @@ export function geminiUsage(told: unknown): Pick<BufferedImageResponse, "usage">
 /** What is not of pictures counts as text: thoughts, too, have the price of text. */
 function details<N extends keyof ImageUsage>(
   name: N,
-  told: unknown,
+  reported: unknown,
   of: number,
 ): { readonly [K in N]?: { readonly text_tokens: number; readonly image_tokens: number } } {
-  if (!Array.isArray(told) || told.length === 0) return {};
-  const images = told
+  if (!Array.isArray(reported) || reported.length === 0) return {};
+  const images = reported
     .filter((entry) => memberOf(entry, "modality") === "IMAGE")
     .map((entry) => memberOf(entry, "tokenCount"));
   if (!images.every(isCount)) return {};

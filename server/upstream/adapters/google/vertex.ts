@@ -39,7 +39,7 @@ interface VertexOptions {
 const optionsOf = (upstream: Upstream): VertexOptions => upstream.options;
 
 /** As Google's own clients have it: `global` and the two continents have hosts of another form. */
-function rootOf(upstream: Upstream): string {
+function baseUrlOf(upstream: Upstream): string {
   const { location = "global" } = optionsOf(upstream);
   if (upstream.baseUrl !== undefined) return upstream.baseUrl;
   if (location === "global") return "https://aiplatform.googleapis.com/v1";
@@ -60,11 +60,11 @@ function addressOf({ upstream, model }: Target, method: string): string {
   const { project = "", location = "global" } = optionsOf(upstream);
   const { publisher, name } = publishedAs(model);
   const path = ["projects", project, "locations", location, "publishers", publisher, "models"];
-  return `${rootOf(upstream)}/${path.join("/")}/${encodeURIComponent(name)}:${method}`;
+  return `${baseUrlOf(upstream)}/${path.join("/")}/${encodeURIComponent(name)}:${method}`;
 }
 
 /** `apiKey`, where there is one, is a token that somebody else has fetched. */
-const ask = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
+const buildRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   bearerJsonRequest(addressOf(target, method), target.upstream, body);
 
 const limits = { base64: false, tokens: false, dimensions: "any" } as const;
@@ -75,25 +75,25 @@ function usesEmbedContent(model: string): boolean {
   return (name.includes("gemini") && name !== "gemini-embedding-001") || name.includes("maas");
 }
 
-function traits({ model }: Target): EmbeddingCapabilities {
+function capabilities({ model }: Target): EmbeddingCapabilities {
   // :embedContent takes one content (googleapis/js-genai, Models.embedContent).
   if (wantsPrefixes(model))
     return { ...limits, maxItems: 1, taskTypes: taskPrefixes, normalized: true };
-  if (usesEmbedContent(model)) return { ...limits, maxItems: 1, taskTypes: taskTypes };
+  if (usesEmbedContent(model)) return { ...limits, maxItems: 1, taskTypes };
   // cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: gemini-embedding-001 takes one text,
   // and says so: "batchSize must be 1".
-  if (model.includes("gemini")) return { ...limits, maxItems: 1, taskTypes: taskTypes };
+  if (model.includes("gemini")) return { ...limits, maxItems: 1, taskTypes };
   // The same page: 250 texts, 20,000 tokens together.
-  return { ...limits, maxItems: 250, maxTokens: 20_000, taskTypes: taskTypes };
+  return { ...limits, maxItems: 250, maxTokens: 20_000, taskTypes };
 }
 
 /** One content, with its options beside it. */
 function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const [text = ""] = textsOf(query);
-  const word = taskTypeOf(query, traits(target)) ?? "";
+  const word = taskTypeOf(query, capabilities(target)) ?? "";
   const prefixed = wantsPrefixes(target.model);
-  return ask(target, "embedContent", {
+  return buildRequest(target, "embedContent", {
     content: { role: "user", parts: [{ text: prefixed ? word + text : text }] },
     embedContentConfig: {
       // Unless told otherwise, Google cuts off the end (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
@@ -109,8 +109,8 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
 function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const { title, ...parameters } = rest;
-  const word = taskTypeOf(query, traits(target));
-  return ask(target, "predict", {
+  const word = taskTypeOf(query, capabilities(target));
+  return buildRequest(target, "predict", {
     instances: textsOf(query).map((content) => ({
       ...(title !== undefined && { title }),
       ...(word !== undefined && { task_type: word }),
@@ -129,11 +129,11 @@ async function fromEmbedContent(
   reply: UpstreamResponse,
   query: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> {
-  const answer = await reply.json();
+  const response = await reply.json();
   return {
-    vectors: [vectorIn(memberOf(answer, "embedding"), "values")],
-    ...checkTruncated(query, [memberOf(answer, "truncated")]),
-    ...usageOf(memberOf(memberOf(answer, "usageMetadata"), "promptTokenCount")),
+    vectors: [vectorIn(memberOf(response, "embedding"), "values")],
+    ...checkTruncated(query, [memberOf(response, "truncated")]),
+    ...usageOf(memberOf(memberOf(response, "usageMetadata"), "promptTokenCount")),
   };
 }
 
@@ -155,7 +155,7 @@ async function fromPredict(
 }
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) =>
     usesEmbedContent(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
   fromUpstream: (reply, query, target) =>
@@ -165,15 +165,15 @@ const embeddings: EmbeddingsAdapter = {
 const draw = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(addressOf(target, method), bearer(target.upstream), body);
 
-const readPictures: ImageAdapter<GenerationQuery>["fromUpstream"] = (reply, asked) =>
-  isImagen(asked.target) ? readImagen(reply, asked) : readGeminiImages(reply, asked);
+const readImages: ImageAdapter<GenerationQuery>["fromUpstream"] = (reply, context) =>
+  isImagen(context.target) ? readImagen(reply, context) : readGeminiImages(reply, context);
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     isImagen(target)
       ? draw(target, "predict", imagenBody(query))
       : draw(target, "generateContent", geminiBody(query, target, [])),
-  fromUpstream: readPictures,
+  fromUpstream: readImages,
 };
 
 const edits: ImageAdapter<EditQuery> = {
@@ -181,12 +181,12 @@ const edits: ImageAdapter<EditQuery> = {
     isImagen(target)
       ? draw(target, "predict", imagenEditBody(query))
       : draw(target, "generateContent", geminiBody(query, target, filesOf(query.images))),
-  fromUpstream: readPictures,
+  fromUpstream: readImages,
 };
 
 // docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-1-flash-image: "7 MB" for inline data.
 // googleapis/js-genai, ImageConfig: `imageOutputOptions`, for Vertex alone.
-const pictures = (target: Target, operation: "generations" | "edits") =>
+const imageCapabilities = (target: Target, operation: "generations" | "edits") =>
   isImagen(target)
     ? imagenCapabilities(target, operation)
     : geminiImageCapabilities(target, { output_format: ["png", "jpeg"] }, { maxBytes: 7_000_000 });
@@ -210,7 +210,7 @@ export const vertex: Vendor = {
     embeddings,
     generations,
     edits,
-    imageCapabilities: pictures,
+    imageCapabilities,
     token: (upstream) => {
       const { serviceAccount } = optionsOf(upstream);
       return serviceAccount && upstream.apiKey === undefined
@@ -218,12 +218,12 @@ export const vertex: Vendor = {
         : undefined;
     },
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/publishers/google/models/text-embedding-005`,
+      url: `${baseUrlOf(upstream)}/publishers/google/models/text-embedding-005`,
       headers: bearer(upstream),
     }),
     readError: googleErrorReader((upstream) => {
       const { project, serviceAccount } = optionsOf(upstream);
-      return [project, serviceAccount?.client_email, new URL(rootOf(upstream)).host];
+      return [project, serviceAccount?.client_email, new URL(baseUrlOf(upstream)).host];
     }),
   },
 };

@@ -19,7 +19,7 @@ const baseUrl = "https://router.huggingface.co/hf-inference";
 
 // @huggingface/tasks, feature-extraction/spec/input.json: the fields are those of text-embeddings-inference. No limit is
 // documented; that server takes 32 texts a call unless told otherwise.
-const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: 32,
   base64: false,
   tokens: false,
@@ -27,7 +27,7 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
@@ -35,7 +35,7 @@ const embeddings: EmbeddingsAdapter = {
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/${task}`, upstream, {
       ...rest,
       inputs: textsOf(query),
-      prompt_name: taskTypeOf(query, traits(target)),
+      prompt_name: taskTypeOf(query, capabilities(target)),
       truncate: cut,
     });
   },
@@ -56,10 +56,10 @@ export const huggingface: Vendor = {
     edits: huggingfaceEdits(baseUrl),
     imageCapabilities: () => huggingfaceImageCapabilities,
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
+      classify: ({ status, message }) => {
         // The model is all there is in the address that could be wrong.
-        if (status === 404 || /\bnot supported by provider\b/.test(words)) return "no such model";
-        return /\bmaximum allowed batch size\b/.test(words) && "too many inputs";
+        if (status === 404 || /\bnot supported by provider\b/.test(message)) return "no such model";
+        return /\bmaximum allowed batch size\b/.test(message) && "too many inputs";
       },
     }),
   },

@@ -28,12 +28,12 @@ export const huggingfaceImageCapabilities: ImageCapabilities = {
   edits: { maxImages: 1 },
 };
 
-const placeOf = ({ upstream, model }: Target, baseUrl: string): string =>
+const endpointOf = ({ upstream, model }: Target, baseUrl: string): string =>
   `${upstream.baseUrl ?? baseUrl}/models/${modelPath(model)}`;
 
 export const huggingfaceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) =>
-    imageJsonRequest(placeOf(target, baseUrl), bearer(target.upstream), {
+    imageJsonRequest(endpointOf(target, baseUrl), bearer(target.upstream), {
       inputs: query.prompt,
       ...parameters(query.rest, { ...edgesOf(query) }),
     }),
@@ -44,7 +44,7 @@ export const huggingfaceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     const { prompt, images, rest } = query;
     const target_size = edgesOf(query);
-    return imageJsonRequest(placeOf(target, baseUrl), bearer(target.upstream), {
+    return imageJsonRequest(endpointOf(target, baseUrl), bearer(target.upstream), {
       inputs: new FileContent(onlyFile(images)),
       ...parameters(rest, { prompt, ...(target_size && { target_size }) }),
     });
@@ -62,14 +62,14 @@ function parameters(rest: ExtraFields, ours: ExtraFields): ExtraFields {
 /** @huggingface/inference, providers/hf-inference.ts: bytes; of some models a list of base64 or of links. */
 function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readSingleImage(reply, asked, (answer) => {
-    const [entry] = listOf(memberOf(answer, "data"));
-    const picture =
+  return readSingleImage(reply, context, (response) => {
+    const [entry] = listOf(memberOf(response, "data"));
+    const image =
       imageContentIn(memberOf(entry, "b64_json")) ??
-      imageContentIn(listOf(memberOf(answer, "output"))[0]);
-    if (picture) return picture;
+      imageContentIn(listOf(memberOf(response, "output"))[0]);
+    if (image) return image;
     throw invalidResponse("there is no picture in it");
   });
 }

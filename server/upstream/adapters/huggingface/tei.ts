@@ -11,11 +11,11 @@ import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 import { promptsOf, promptsOption } from "./prompts.ts";
 
-const rootOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/v1$/, "");
+const baseUrlOf = ({ baseUrl = "" }: Upstream): string => baseUrl.replace(/\/v1$/, "");
 
 // huggingface/text-embeddings-inference, router/src/main.rs: --max-client-batch-size is 32, and a body may have
 // 2,000,000 bytes, of which the quotes and escapes of JSON need some.
-const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
+const capabilities = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: typeof upstream.options.maxItems === "number" ? upstream.options.maxItems : 32,
   maxBytes: 1_500_000,
   base64: false,
@@ -26,14 +26,14 @@ const traits = ({ upstream }: Target): EmbeddingCapabilities => ({
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { input } = query;
     const { cut, rest } = truncation(query);
-    return bearerJsonRequest(`${rootOf(target.upstream)}/embed`, target.upstream, {
+    return bearerJsonRequest(`${baseUrlOf(target.upstream)}/embed`, target.upstream, {
       ...rest,
       inputs: input.kind === "text" ? input.texts : input.tokens,
-      prompt_name: taskTypeOf(query, traits(target)),
+      prompt_name: taskTypeOf(query, capabilities(target)),
       truncate: cut,
       dimensions: query.dimensions,
     });
@@ -54,9 +54,10 @@ export const tei: Vendor = {
   adapter: {
     name: "tei",
     embeddings,
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/info`, headers: bearer(upstream) }),
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/info`, headers: bearer(upstream) }),
     readError: nativeErrorReader({
-      recognise: ({ words }) => /\bmaximum allowed batch size\b/.test(words) && "too many inputs",
+      classify: ({ message }) =>
+        /\bmaximum allowed batch size\b/.test(message) && "too many inputs",
     }),
   },
 };

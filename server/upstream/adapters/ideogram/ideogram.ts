@@ -20,12 +20,12 @@ import { familyOf, ideogramImageCapabilities, promptField, type Task } from "./m
 
 const baseUrl = "https://api.ideogram.ai";
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
-const proofOf = (upstream: Upstream) => headersOf(upstream, (key) => ({ "api-key": key }));
+const authHeaders = (upstream: Upstream) => headersOf(upstream, (key) => ({ "api-key": key }));
 
-const placeOf = ({ upstream, model }: Target, task: Task): string =>
-  `${rootOf(upstream)}/${familyOf(model).path(model, task)}`;
+const endpointOf = ({ upstream, model }: Target, task: Task): string =>
+  `${baseUrlOf(upstream)}/${familyOf(model).path(model, task)}`;
 
 const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): ExtraFields => ({
   ...query.rest,
@@ -41,8 +41,8 @@ const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     const fields = fieldsOf(query, target, "generate");
     return imageJsonRequest(
-      placeOf(target, "generate"),
-      proofOf(target.upstream),
+      endpointOf(target, "generate"),
+      authHeaders(target.upstream),
       isWrapped(target, "generate") ? { image_request: fields } : fields,
     );
   },
@@ -55,7 +55,7 @@ const edits: ImageAdapter<EditQuery> = {
     const task = mask ? "fill" : "change";
     const fields = fieldsOf(query, target, task);
     const { image } = familyOf(target.model);
-    return imageFormRequest(placeOf(target, task), proofOf(target.upstream), [
+    return imageFormRequest(endpointOf(target, task), authHeaders(target.upstream), [
       ...fieldParts(isWrapped(target, task) ? { image_request: fields } : fields),
       ...filesOf(images).map((file): Part => ({ name: image, file })),
       ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
@@ -66,27 +66,27 @@ const edits: ImageAdapter<EditQuery> = {
 
 function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, asked, {
+  return readImageList(reply, context, {
     // Its OpenAPI document: "If false, the url field will be empty."
-    withheld: (entry) => memberOf(entry, "is_image_safe") === false,
-    told: (entry) => ({
-      ...revised(memberOf(entry, "prompt"), asked),
+    isWithheld: (entry) => memberOf(entry, "is_image_safe") === false,
+    entryFields: (entry) => ({
+      ...revised(memberOf(entry, "prompt"), context),
       ...extraFieldsOf(entry, ["seed", "style_type"]),
     }),
-    about: (answer) => {
-      const created = Date.parse(String(memberOf(answer, "created")));
+    responseFields: (response) => {
+      const created = Date.parse(String(memberOf(response, "created")));
       return Number.isNaN(created) ? {} : { created: Math.floor(created / 1000) };
     },
   });
 }
 
 /** `{error: "…"}`, and why in `reject_reason`. 422 is the safety check's: the same document, GenerateImageSafetyError. */
-function recognise({ status, words, body }: VendorError): ErrorMeaning | undefined {
+function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   if (status === 402 || memberOf(body, "reject_reason") === "insufficient_funds")
     return "no credit";
-  if (status === 422 && /\bsafety\b/i.test(words)) return "moderated";
+  if (status === 422 && /\bsafety\b/i.test(message)) return "moderated";
   // The model stands in the address.
   return status === 404 ? "no such model" : undefined;
 }
@@ -99,7 +99,7 @@ export const ideogram: Vendor = {
     edits,
     imageCapabilities: ({ model }, operation) => ideogramImageCapabilities(model, operation),
     // Its own models, those that a customer has trained: a list that may be empty.
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/models`, headers: proofOf(upstream) }),
-    readError: nativeErrorReader({ recognise }),
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/models`, headers: authHeaders(upstream) }),
+    readError: nativeErrorReader({ classify }),
   },
 };

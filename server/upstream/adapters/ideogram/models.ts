@@ -39,7 +39,7 @@ const speedOf = ({ options: { quality } }: GenerationQuery): string | undefined 
 const shapeOf = ({ aspectRatio: aspect }: GenerationQuery): string | undefined =>
   aspect?.replace(":", "x");
 
-const shapes: Sizes = {
+const aspectRatios: Sizes = {
   ratios: [
     ...["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "5:4", "4:5"],
     ...["16:10", "10:16", "2:1", "1:2", "3:1", "1:3"],
@@ -86,7 +86,7 @@ const byShape: Family = {
     ...(task !== "fill" && { aspect_ratio: shapeOf(query) }),
   }),
   image: "image",
-  traits: { ...newest, takes: { quality: tiers }, sizes: shapes },
+  traits: { ...newest, takes: { quality: tiers }, sizes: aspectRatios },
 };
 
 const ideogram4: Family = {
@@ -231,7 +231,9 @@ export function ideogramImageCapabilities(
   model: string,
   operation: "generations" | "edits",
 ): ImageCapabilities {
-  const { traits, editing, edits } = familyOf(model);
-  if (!edits) return traits;
-  return operation === "edits" ? { ...traits, ...editing, edits } : { ...traits, edits };
+  const { traits: capabilities, editing, edits } = familyOf(model);
+  if (!edits) return capabilities;
+  return operation === "edits"
+    ? { ...capabilities, ...editing, edits }
+    : { ...capabilities, edits };
 }

@@ -63,35 +63,38 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
   };
 };
 
-const askForPictures = (
-  place: EndpointResolver,
+const generationRequest = (
+  resolveEndpoint: EndpointResolver,
   target: Target,
   fields: ExtraFields,
 ): UpstreamRequest => {
-  const { url, headers } = place(target, "images/generations");
+  const { url, headers } = resolveEndpoint(target, "images/generations");
   return imageJsonRequest(url, headers, fields);
 };
 
-export const localaiGenerations = (place: EndpointResolver): ImageAdapter<GenerationQuery> => ({
-  toUpstream: (query, target) => askForPictures(place, target, fieldsOf(query, target)),
-  fromUpstream: (reply, asked) => readAnswer(place, reply, asked),
+export const localaiGenerations = (
+  resolveEndpoint: EndpointResolver,
+): ImageAdapter<GenerationQuery> => ({
+  toUpstream: (query, target) =>
+    generationRequest(resolveEndpoint, target, fieldsOf(query, target)),
+  fromUpstream: (reply, context) => readAnswer(resolveEndpoint, reply, context),
 });
 
-export const localaiEdits = (place: EndpointResolver): ImageAdapter<EditQuery> => ({
+export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
-    if (query.mask) return askToInpaint(place, query, target, onlyFile([query.mask]));
+    if (query.mask) return inpaintRequest(resolveEndpoint, query, target, onlyFile([query.mask]));
     // Bare base64: what begins with `data:` it cannot read, and then draws without it and says nothing.
-    const pictures = query.images.map(asBase64);
-    return askForPictures(place, target, {
+    const images = query.images.map(asBase64);
+    return generationRequest(resolveEndpoint, target, {
       ...fieldsOf(query, target),
-      ...(looksAtReferences(target) ? { ref_images: pictures } : { file: pictures[0] }),
+      ...(looksAtReferences(target) ? { ref_images: images } : { file: images[0] }),
     });
   },
-  fromUpstream: (reply, asked) => readAnswer(place, reply, asked),
+  fromUpstream: (reply, context) => readAnswer(resolveEndpoint, reply, context),
 });
 
-function askToInpaint(
-  place: EndpointResolver,
+function inpaintRequest(
+  resolveEndpoint: EndpointResolver,
   query: EditQuery,
   target: Target,
   mask: FilePart,
@@ -111,7 +114,7 @@ function askToInpaint(
       { param: "size" },
     );
   }
-  const { headers } = place(target, "images/generations");
+  const { headers } = resolveEndpoint(target, "images/generations");
   return imageFormRequest(`${target.upstream.baseUrl}/images/inpainting`, headers, [
     ...fieldParts({ ...rest, model: target.model, prompt }),
     { name: "image", file: onlyFile(images) },
@@ -124,11 +127,11 @@ const inpaintedSize = "512x512";
 
 /** Its tokens are always 0, as nobody counts them; its `id` and `index` are of no use to anyone. */
 async function readAnswer(
-  place: EndpointResolver,
+  resolveEndpoint: EndpointResolver,
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
-  const read = await openaiGenerations(place).fromUpstream(reply, asked);
+  const read = await openaiGenerations(resolveEndpoint).fromUpstream(reply, context);
   if (read.kind !== "whole") return read;
   const { usage: _, rest: __, ...whole } = read;
   return { ...whole, results: whole.results.map(({ image }) => ({ image })) };

@@ -16,14 +16,14 @@ import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
 import { invalidResponse, listIn, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
-import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
+import { type LumaApi, lumaRequest, readGeneration } from "./generation.ts";
 
 const baseUrl = "https://agents.lumalabs.ai/v1";
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 // docs.agents.lumalabs.ai/guides/image-generation, and types/generation_create_params.py of luma-agents-python.
-const pictures = (): ImageCapabilities => ({
+const imageCapabilities = (): ImageCapabilities => ({
   maxImages: 1,
   takes: { output_format: ["png", "jpeg"], user: "any", safety_identifier: "any" },
   // luma-agents-python also lists 21:9, 4:3 and 3:4, for images and videos together: "the server validates the final
@@ -74,7 +74,7 @@ const meanings: Readonly<Record<string, ErrorMeaning>> = {
 };
 
 const api: LumaApi = {
-  rootOf,
+  baseUrlOf,
   orders: "generations",
   done,
   meaningOf: (generation) => meanings[String(memberOf(generation, "failure_code"))],
@@ -82,14 +82,14 @@ const api: LumaApi = {
 const fromUpstream = readGeneration(api);
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => askLuma(target, api, body(query, target, "image")),
+  toUpstream: (query, target) => lumaRequest(target, api, body(query, target, "image")),
   fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const [source, ...others] = query.images.map(inline);
-    return askLuma(target, api, {
+    return lumaRequest(target, api, {
       ...body(query, target, "image_edit"),
       source,
       ...(others.length > 0 && { image_ref: others }),
@@ -104,17 +104,19 @@ export const lumaAgents: Vendor = {
     name: "luma-agents",
     generations,
     edits,
-    imageCapabilities: pictures,
+    imageCapabilities,
     // A job that never was: whoever has a key hears that, and who has none hears of the key.
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
+      url: `${baseUrlOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
       headers: bearer(upstream),
     }),
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
-        if (status === 400 && /moderat|content guidelines/i.test(words)) return "moderated";
+      classify: ({ status, message }) => {
+        if (status === 400 && /moderat|content guidelines/i.test(message)) return "moderated";
         // The names of its models are part of its schema: FastAPI complains of another value.
-        return (status === 400 || status === 422) && /(^|; )model: /.test(words) && "no such model";
+        return (
+          (status === 400 || status === 422) && /(^|; )model: /.test(message) && "no such model"
+        );
       },
     }),
   },

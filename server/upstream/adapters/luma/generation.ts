@@ -14,44 +14,48 @@ import type {
 } from "../../contract.ts";
 import { imageJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
-import { about } from "../wire/jobs.ts";
+import { jobRequest } from "../wire/jobs.ts";
 import { invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 
 export interface LumaApi {
-  readonly rootOf: (upstream: Upstream) => string;
+  readonly baseUrlOf: (upstream: Upstream) => string;
   /** Below the root: where an order is left. */
   readonly orders: string;
   readonly done: (generation: unknown) => BufferedImageResponse;
   /** What a failure means. Undefined: the upstream's own. */
-  readonly meaningOf: (generation: unknown, words: string) => ErrorMeaning | undefined;
+  readonly meaningOf: (generation: unknown, message: string) => ErrorMeaning | undefined;
   /** A generation can be taken back. */
   readonly cancels?: true;
 }
 
-export const askLuma = ({ upstream }: Target, api: LumaApi, fields: ExtraFields): UpstreamRequest =>
-  imageJsonRequest(`${api.rootOf(upstream)}/${api.orders}`, bearer(upstream), fields);
+export const lumaRequest = (
+  { upstream }: Target,
+  api: LumaApi,
+  fields: ExtraFields,
+): UpstreamRequest =>
+  imageJsonRequest(`${api.baseUrlOf(upstream)}/${api.orders}`, bearer(upstream), fields);
 
 export const readGeneration =
-  ({ rootOf, done, meaningOf, cancels }: LumaApi) =>
+  ({ baseUrlOf, done, meaningOf, cancels }: LumaApi) =>
   async (
     reply: UpstreamResponse,
-    asked: ImageRequestContext<GenerationQuery>,
+    context: ImageRequestContext<GenerationQuery>,
   ): Promise<BufferedImageResponse | PendingJob> => {
     const generation = await reply.json();
     const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
     if (state === "failed") {
-      const words = textIn(generation, "failure_reason");
-      throw toMappedError(meaningOf(generation, words ?? ""), words, asked);
+      const message = textIn(generation, "failure_reason");
+      throw toMappedError(meaningOf(generation, message ?? ""), message, context);
     }
     if (state === "completed") return done(generation);
     if (id === undefined || typeof state !== "string") throw invalidResponse("it is no generation");
-    const { upstream } = asked.target;
-    const url = `${rootOf(upstream)}/generations/${encodeURIComponent(id)}`;
+    const { upstream } = context.target;
+    const url = `${baseUrlOf(upstream)}/generations/${encodeURIComponent(id)}`;
     const headers = bearer(upstream);
     return {
       kind: "pending",
-      poll: about(url, headers),
+      poll: jobRequest(url, headers),
       ...(cancels && { cancel: { url, headers, method: "DELETE" } }),
     };
   };

@@ -16,14 +16,14 @@ import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
-import { askLuma, type LumaApi, readGeneration } from "./generation.ts";
+import { type LumaApi, lumaRequest, readGeneration } from "./generation.ts";
 
 const baseUrl = "https://api.lumalabs.ai/dream-machine/v1";
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 // github.com/lumalabs/lumaai-node, src/resources/generations/image.ts; docs.lumalabs.ai/docs/errors for the prompt.
-const pictures = (): ImageCapabilities => ({
+const imageCapabilities = (): ImageCapabilities => ({
   maxImages: 1,
   takes: { output_format: ["jpeg", "png"] },
   sizes: { ratios: ["1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21"] },
@@ -65,22 +65,22 @@ function done(generation: unknown): BufferedImageResponse {
 }
 
 /** docs.lumalabs.ai/docs/errors; in the wild they begin with the status: "400: prompt not allowed because …". */
-function meaningOf(_: unknown, words: string): ErrorMeaning | undefined {
-  if (/moderation|blacklisted words|not allowed/i.test(words)) return "moderated";
-  return /^4\d\d: |failed to read user input/i.test(words) ? "rejected" : undefined;
+function meaningOf(_: unknown, message: string): ErrorMeaning | undefined {
+  if (/moderation|blacklisted words|not allowed/i.test(message)) return "moderated";
+  return /^4\d\d: |failed to read user input/i.test(message) ? "rejected" : undefined;
 }
 
-const api: LumaApi = { rootOf, orders: "generations/image", done, meaningOf, cancels: true };
+const api: LumaApi = { baseUrlOf, orders: "generations/image", done, meaningOf, cancels: true };
 const fromUpstream = readGeneration(api);
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => askLuma(target, api, body(query, target)),
+  toUpstream: (query, target) => lumaRequest(target, api, body(query, target)),
   fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    askLuma(target, api, { ...body(query, target), ...sourcesOf(query) }),
+    lumaRequest(target, api, { ...body(query, target), ...sourcesOf(query) }),
   fromUpstream,
 };
 
@@ -90,15 +90,17 @@ export const luma: Vendor = {
     name: "luma",
     generations,
     edits,
-    imageCapabilities: pictures,
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/credits`, headers: bearer(upstream) }),
+    imageCapabilities,
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/credits`, headers: bearer(upstream) }),
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
-        if (status === 400 && /moderation|blacklisted/i.test(words)) return "moderated";
-        if (/insufficient credits|not enough credits/i.test(words)) return "no credit";
-        if (status === 403 && /authenticat|api key/i.test(words)) return "wrong key";
+      classify: ({ status, message }) => {
+        if (status === 400 && /moderation|blacklisted/i.test(message)) return "moderated";
+        if (/insufficient credits|not enough credits/i.test(message)) return "no credit";
+        if (status === 403 && /authenticat|api key/i.test(message)) return "wrong key";
         // The names of its models are part of its schema: FastAPI complains of another value.
-        return (status === 400 || status === 422) && /(^|; )model: /.test(words) && "no such model";
+        return (
+          (status === 400 || status === 422) && /(^|; )model: /.test(message) && "no such model"
+        );
       },
     }),
   },

@@ -10,7 +10,7 @@ import { readOpenaiError } from "../wire/openai-errors.ts";
 import { azureHeaders } from "./endpoints.ts";
 
 /** `https://my-resource.services.ai.azure.com`, with or without `/models`. */
-const place: EndpointResolver = ({ upstream }, path) => {
+const resolveEndpoint: EndpointResolver = ({ upstream }, path) => {
   const { apiVersion = "2024-05-01-preview" } = upstream.options;
   const root = (upstream.baseUrl ?? "").replace(/\/models$/, "");
   return {
@@ -20,7 +20,7 @@ const place: EndpointResolver = ({ upstream }, path) => {
 };
 
 // learn.microsoft.com/rest/api/aifoundry/model-inference/get-embeddings: texts, and what they are for.
-function traits(model: string): EmbeddingCapabilities {
+function capabilities(model: string): EmbeddingCapabilities {
   if (/^text-embedding-/.test(model))
     return { ...openaiCapabilities, base64: false, tokens: false };
   const dimensions = cohereLengths(model);
@@ -42,9 +42,9 @@ export const azureAi: Vendor = {
   },
   adapter: {
     name: "azure-ai",
-    embeddings: openaiEmbeddings(place, traits),
+    embeddings: openaiEmbeddings(resolveEndpoint, capabilities),
     probe: (upstream) => {
-      const { url, headers } = place({ upstream, model: "" }, "embeddings");
+      const { url, headers } = resolveEndpoint({ upstream, model: "" }, "embeddings");
       return { url: url.replace("/embeddings?", "/info?"), headers };
     },
     readError: readOpenaiError,

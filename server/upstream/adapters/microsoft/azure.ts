@@ -12,7 +12,11 @@ import { azureHeaders, azurePlace, azureRoot } from "./endpoints.ts";
  * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.
  * A deployment's name does not tell its model, so what an old one cannot do it has to say itself.
  */
-const traits: EmbeddingCapabilities = { ...openaiCapabilities, maxItems: 2048, maxTokens: 300_000 };
+const capabilities: EmbeddingCapabilities = {
+  ...openaiCapabilities,
+  maxItems: 2048,
+  maxTokens: 300_000,
+};
 
 export const azure: Vendor = {
   kind: {
@@ -22,7 +26,7 @@ export const azure: Vendor = {
   },
   adapter: {
     name: "azure",
-    embeddings: openaiEmbeddings(azurePlace, () => traits),
+    embeddings: openaiEmbeddings(azurePlace, () => capabilities),
     ...openaiImages(azurePlace),
     probe: (upstream) => ({
       url: `${azureRoot(upstream)}/openai/v1/models`,

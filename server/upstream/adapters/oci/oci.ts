@@ -26,11 +26,11 @@ interface OciOptions {
 
 const optionsOf = (upstream: Upstream): OciOptions => upstream.options;
 
-const rootOf = (upstream: Upstream): string =>
+const baseUrlOf = (upstream: Upstream): string =>
   upstream.baseUrl ??
   `https://inference.generativeai.${optionsOf(upstream).region}.oci.oraclecloud.com`;
 
-const purposes: TaskTypeTable = {
+const taskTypes: TaskTypeTable = {
   field: "inputType",
   values: {
     query: "SEARCH_QUERY",
@@ -41,13 +41,13 @@ const purposes: TaskTypeTable = {
 };
 
 // docs.oracle.com/en-us/iaas/Content/generative-ai, Cohere Embed: 96 inputs a run, and Cohere's own lengths.
-function traits({ model }: Target): EmbeddingCapabilities {
+function capabilities({ model }: Target): EmbeddingCapabilities {
   const dimensions = cohereLengths(model);
   return {
     maxItems: 96,
     base64: false,
     tokens: false,
-    taskTypes: purposes,
+    taskTypes,
     ...(dimensions && { dimensions }),
   };
 }
@@ -59,27 +59,27 @@ const servingMode = (model: string) =>
     : { servingType: "ON_DEMAND", modelId: model };
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: traits,
+  capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const { cut, rest } = truncation(query);
-    return jsonRequest(`${rootOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
+    return jsonRequest(`${baseUrlOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
       truncate: cut ? "END" : "NONE",
       ...rest,
       compartmentId: optionsOf(upstream).compartmentId,
       servingMode: servingMode(model),
       inputs: textsOf(query),
-      inputType: taskTypeOf(query, traits(target)),
+      inputType: taskTypeOf(query, capabilities(target)),
       outputDimensions: query.dimensions,
     });
   },
   fromUpstream: async (reply) => {
-    const answer = await reply.json();
-    const counts = [memberOf(answer, "inputTextTokenCounts")].flat();
+    const response = await reply.json();
+    const counts = [memberOf(response, "inputTextTokenCounts")].flat();
     const total = counts.every(isCount)
       ? counts.reduce((sum, count) => sum + count, 0)
-      : memberOf(memberOf(answer, "usage"), "promptTokens");
-    return { vectors: vectorRows(memberOf(answer, "embeddings")), ...usageOf(total) };
+      : memberOf(memberOf(response, "usage"), "promptTokens");
+    return { vectors: vectorRows(memberOf(response, "embeddings")), ...usageOf(total) };
   },
 };
 
@@ -125,21 +125,21 @@ export const oci: Vendor = {
     probe: (upstream) => {
       const { region, compartmentId } = optionsOf(upstream);
       const root = upstream.baseUrl ?? `https://generativeai.${region}.oci.oraclecloud.com`;
-      const question = `compartmentId=${encodeURIComponent(compartmentId ?? "")}&limit=1`;
+      const queryString = `compartmentId=${encodeURIComponent(compartmentId ?? "")}&limit=1`;
       return {
-        url: `${root}/20231130/models?${question}`,
+        url: `${root}/20231130/models?${queryString}`,
         headers: ownHeaders(upstream),
       };
     },
     readError: nativeErrorReader({
       names: (upstream) => {
         const { region: _, ...own } = optionsOf(upstream);
-        return [...Object.values(own), new URL(rootOf(upstream)).host];
+        return [...Object.values(own), new URL(baseUrlOf(upstream)).host];
       },
       // docs.oracle.com/en-us/iaas/Content/API/References/apierrors.htm: 404 is also the answer to who may not.
-      recognise: ({ status, words, body }) => {
+      classify: ({ status, message, body }) => {
         if (memberOf(body, "code") === "NotAuthorizedOrNotFound") return "no such model";
-        if (status === 404 && /\b(model|entity)\b.*\bnot found\b/i.test(words))
+        if (status === 404 && /\b(model|entity)\b.*\bnot found\b/i.test(message))
           return "no such model";
         return memberOf(body, "code") === "QuotaExceeded" && "no credit";
       },

@@ -34,8 +34,8 @@ export function signForOci(
     }),
     ...digest,
   };
-  const proof = { ...date, ...digest, authorization: authorization(signed, signer) };
-  return { ...request, headers: { ...headers, ...proof } };
+  const authHeaders = { ...date, ...digest, authorization: authorization(signed, signer) };
+  return { ...request, headers: { ...headers, ...authHeaders } };
 }
 
 function authorization(signed: Readonly<Record<string, string>>, signer: OciSigner): string {

@@ -62,10 +62,11 @@ export const openaiCapabilities: EmbeddingCapabilities = {
 /** How a vendor draws that embeds as OpenAI does, and draws in a way of its own. */
 export type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "readError">;
 
-export const fromDialect = (dialect: Dialect, drawing?: OwnImages): Vendor => {
+export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => {
   const { name, baseUrl, open, serves, embeddings = openServerCapabilities, models = [] } = dialect;
-  const place = openaiEndpoints(baseUrl);
-  const pictures = name === "openai" ? openaiImages(place) : openaiCompatibleImages(place);
+  const resolveEndpoint = openaiEndpoints(baseUrl);
+  const images =
+    name === "openai" ? openaiImages(resolveEndpoint) : openaiCompatibleImages(resolveEndpoint);
   const known = (model: string): EmbeddingCapabilities => ({
     ...embeddings,
     ...models.find(([name]) => name.test(model))?.[1],
@@ -80,9 +81,9 @@ export const fromDialect = (dialect: Dialect, drawing?: OwnImages): Vendor => {
     },
     adapter: {
       name,
-      embeddings: openaiEmbeddings(place, known),
+      embeddings: openaiEmbeddings(resolveEndpoint, known),
       readError: readOpenaiError,
-      ...(drawing ?? (serves !== "embedding" && pictures)),
+      ...(ownImages ?? (serves !== "embedding" && images)),
     },
   };
 };

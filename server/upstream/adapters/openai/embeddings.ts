@@ -19,24 +19,24 @@ import { parseEmbeddingsResponse } from "./parse-embeddings-response.ts";
 
 /** `known`: what a model of that name can take there. */
 export const openaiEmbeddings = (
-  place: EndpointResolver,
+  resolveEndpoint: EndpointResolver,
   known: (model: string) => EmbeddingCapabilities,
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so what it can take is looked up once.
   const before = new WeakMap<Target, EmbeddingCapabilities>();
-  const traits = (target: Target): EmbeddingCapabilities => {
+  const capabilities = (target: Target): EmbeddingCapabilities => {
     const found = before.get(target) ?? asConfigured(target, known(target.model));
     before.set(target, found);
     return found;
   };
   return {
-    capabilities: traits,
+    capabilities,
     toUpstream: (query, target) => {
-      const { url, headers } = place(target, "embeddings");
-      const { base64, taskTypes: purposes } = traits(target);
+      const { url, headers } = resolveEndpoint(target, "embeddings");
+      const { base64, taskTypes } = capabilities(target);
       return jsonRequest(url, headers, {
         ...query.rest,
-        ...purposeOf(query, purposes),
+        ...purposeOf(query, taskTypes),
         model: target.model,
         input: rawInput(query),
         // Never null, never where it is not understood (BerriAI/litellm#19174).
@@ -59,18 +59,23 @@ export const openaiEmbeddings = (
 };
 
 /** The configuration knows its own server better than the table of kinds. */
-function asConfigured({ upstream }: Target, traits: EmbeddingCapabilities): EmbeddingCapabilities {
+function asConfigured(
+  { upstream }: Target,
+  capabilities: EmbeddingCapabilities,
+): EmbeddingCapabilities {
   const { base64 } = upstream.options;
-  return typeof base64 === "boolean" ? { ...traits, base64 } : traits;
+  return typeof base64 === "boolean" ? { ...capabilities, base64 } : capabilities;
 }
 
 function purposeOf(
-  { taskType: purpose }: EmbeddingsQuery,
-  purposes: EmbeddingCapabilities["taskTypes"],
+  { taskType }: EmbeddingsQuery,
+  taskTypes: EmbeddingCapabilities["taskTypes"],
 ): Record<string, string | undefined> {
-  if (purposes === "indifferent") return {};
-  if (purposes === "as-given") return purpose ? { [purpose.field]: purpose.given } : {};
-  return { [purposes.field]: purpose ? vendorTaskType(purpose, purposes) : purposes.defaultValue };
+  if (taskTypes === "indifferent") return {};
+  if (taskTypes === "as-given") return taskType ? { [taskType.field]: taskType.given } : {};
+  return {
+    [taskTypes.field]: taskType ? vendorTaskType(taskType, taskTypes) : taskTypes.defaultValue,
+  };
 }
 
 function rawInput({ input, single }: EmbeddingsQuery): unknown {
@@ -94,18 +99,18 @@ interface Answer {
 export function readEmbeddings(bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse {
   const { value, text } = parseEmbeddingsResponse(bytes);
   const reply = embeddingsIn(value, query);
-  const answer = value as Answer;
-  const encoding = verbatimEncoding(answer, text);
+  const response = value as Answer;
+  const encoding = verbatimEncoding(response, text);
   if (encoding === undefined) return reply;
   return {
     ...reply,
-    verbatim: { body: bytes, model: answer.model as string, encoding },
+    verbatim: { body: bytes, model: response.model as string, encoding },
   };
 }
 
 /** The same of an answer that is parsed already, or lies inside another. */
-export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
-  const { data, usage } = (answer ?? {}) as Answer;
+export function embeddingsIn(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
+  const { data, usage } = (response ?? {}) as Answer;
   if (!Array.isArray(data)) throw invalidResponse("it has no list called `data`");
   const vectors = inOrder(data as (Entry | null)[], query);
   const { prompt_tokens: read, total_tokens: all } = usage ?? {};
@@ -117,10 +122,10 @@ export function embeddingsIn(answer: unknown, query: EmbeddingsQuery): Embedding
 }
 
 /** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
-function verbatimEncoding(answer: Answer, parsed: string): "float" | "base64" | undefined {
-  const { object, model, usage } = answer;
-  const entries = answer.data as readonly (Entry | null)[];
-  if (object !== "list" || typeof model !== "string" || Object.keys(answer).length !== 4) return;
+function verbatimEncoding(response: Answer, parsed: string): "float" | "base64" | undefined {
+  const { object, model, usage } = response;
+  const entries = response.data as readonly (Entry | null)[];
+  if (object !== "list" || typeof model !== "string" || Object.keys(response).length !== 4) return;
   if (!isCount(usage?.prompt_tokens) || usage.total_tokens !== usage.prompt_tokens) return;
   const text = isText(entries[0]?.embedding);
   for (let at = 0; at < entries.length; at++) {
@@ -144,14 +149,15 @@ function coloned(text: string): number {
 /** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
 export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
   const { input } = query;
-  const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
+  const inputCount = input.kind === "text" ? input.texts.length : input.tokens.length;
   // As nearly all send them.
-  if (entries.length === asked && isSequence(entries)) return entries.map(vectorOf);
+  if (entries.length === inputCount && isSequence(entries)) return entries.map(vectorOf);
   if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);
-  const vectors = new Array<Vector | undefined>(asked).fill(undefined);
+  const vectors = new Array<Vector | undefined>(inputCount).fill(undefined);
   for (const entry of entries) {
     const index = entry?.index;
-    if (!isCount(index) || index >= asked) throw invalidResponse("an index points at no input");
+    if (!isCount(index) || index >= inputCount)
+      throw invalidResponse("an index points at no input");
     if (vectors[index] !== undefined) throw invalidResponse("two vectors have the same index");
     vectors[index] = vectorOf(entry);
   }

@@ -6,20 +6,26 @@ import { type ImageCapabilities, unrestrictedImages } from "../../image-capabili
 import type { EndpointResolver } from "./endpoints.ts";
 import { openaiEdits, openaiGenerations } from "./images.ts";
 import { openaiModerations } from "./moderations.ts";
-import { bySurface, responsesQuestion, throughResponses } from "./responses.ts";
+import { bySurface, responsesRequest, throughResponses } from "./responses.ts";
 
-type Pictures = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;
+type ImageEndpoints = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;
 
 /** OpenAI and Azure: two surfaces, and models whose abilities are known by name. */
-export const openaiImages = (place: EndpointResolver): Pictures => ({
-  generations: bySurface(openaiGenerations(place), responsesQuestion<GenerationQuery>(place)),
-  edits: bySurface(openaiEdits(place, ["moderation"]), responsesQuestion<EditQuery>(place)),
+export const openaiImages = (resolveEndpoint: EndpointResolver): ImageEndpoints => ({
+  generations: bySurface(
+    openaiGenerations(resolveEndpoint),
+    responsesRequest<GenerationQuery>(resolveEndpoint),
+  ),
+  edits: bySurface(
+    openaiEdits(resolveEndpoint, ["moderation"]),
+    responsesRequest<EditQuery>(resolveEndpoint),
+  ),
   imageCapabilities: ({ model, surface, upstream }, operation) => {
     const known = openaiImageCapabilities(model, operation);
-    const traits = isAtVendor(upstream) ? known : withoutLinks(known);
-    return surface === "responses" ? throughResponses(traits) : traits;
+    const capabilities = isAtVendor(upstream) ? known : withoutLinks(known);
+    return surface === "responses" ? throughResponses(capabilities) : capabilities;
   },
-  moderations: openaiModerations(place),
+  moderations: openaiModerations(resolveEndpoint),
 });
 
 /**
@@ -35,10 +41,10 @@ function isAtVendor({ baseUrl }: Upstream): boolean {
   return baseUrl === undefined || vendorHosts.test(URL.parse(baseUrl)?.hostname ?? "");
 }
 
-function withoutLinks(traits: ImageCapabilities): ImageCapabilities {
-  if (!traits.edits) return traits;
-  const { links: _, ...edits } = traits.edits;
-  return { ...traits, edits };
+function withoutLinks(capabilities: ImageCapabilities): ImageCapabilities {
+  if (!capabilities.edits) return capabilities;
+  const { links: _, ...edits } = capabilities.edits;
+  return { ...capabilities, edits };
 }
 
 /** A server nobody knows takes forms and says itself what it cannot do. References are OpenAI's own. */
@@ -47,9 +53,9 @@ const open: ImageCapabilities = {
   edits: { maxImages: 16, mask: "transparent", files: true },
 };
 
-export const openaiCompatibleImages = (place: EndpointResolver): Pictures => ({
-  generations: openaiGenerations(place),
-  edits: openaiEdits(place),
+export const openaiCompatibleImages = (resolveEndpoint: EndpointResolver): ImageEndpoints => ({
+  generations: openaiGenerations(resolveEndpoint),
+  edits: openaiEdits(resolveEndpoint),
   imageCapabilities: () => open,
-  moderations: openaiModerations(place),
+  moderations: openaiModerations(resolveEndpoint),
 });

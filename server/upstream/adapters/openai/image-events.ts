@@ -7,7 +7,7 @@ import { createdIn } from "../wire/image-list.ts";
 import { readImageStream } from "../wire/image-stream.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
 import { estimatedField } from "./estimated-usage.ts";
-import { factsIn, isUsage } from "./image-metadata.ts";
+import { isUsage, metadataIn } from "./image-metadata.ts";
 
 export async function* readImageEvents(
   chunks: AsyncIterable<Uint8Array>,
@@ -35,7 +35,7 @@ function toEvent(payload: ExtraFields): ImageEvent | undefined {
   return {
     type: partial ? "partial" : "completed",
     image,
-    ...factsIn(others),
+    ...metadataIn(others),
     ...createdIn(payload, "created_at"),
     ...(Number.isSafeInteger(partial_image_index) && { index: partial_image_index as number }),
     ...(isUsage(usage) && estimated === undefined && { usage }),

@@ -2,11 +2,11 @@
 import type { ImageMetadata, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 
-const factNames = ["size", "quality", "background", "output_format"] as const;
+const metadataNames = ["size", "quality", "background", "output_format"] as const;
 
-export const factsIn = (value: unknown): ImageMetadata =>
+export const metadataIn = (value: unknown): ImageMetadata =>
   Object.fromEntries(
-    factNames.flatMap((name) => {
+    metadataNames.flatMap((name) => {
       const fact = memberOf(value, name);
       return typeof fact === "string" ? [[name, fact]] : [];
     }),

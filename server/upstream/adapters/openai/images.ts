@@ -19,12 +19,14 @@ import { fieldParts, type Part } from "../wire/multipart.ts";
 import type { EndpointResolver } from "./endpoints.ts";
 import { isEstimated } from "./estimated-usage.ts";
 import { readImageEvents } from "./image-events.ts";
-import { factsIn, isUsage } from "./image-metadata.ts";
+import { isUsage, metadataIn } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
-export const openaiGenerations = (place: EndpointResolver): ImageAdapter<GenerationQuery> => ({
+export const openaiGenerations = (
+  resolveEndpoint: EndpointResolver,
+): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => {
-    const { url, headers } = place(target, "images/generations");
+    const { url, headers } = resolveEndpoint(target, "images/generations");
     return imageJsonRequest(url, headers, fields(query, target));
   },
   fromUpstream: readImages,
@@ -32,11 +34,11 @@ export const openaiGenerations = (place: EndpointResolver): ImageAdapter<Generat
 
 /** `inJsonOnly`: options that a form has no field for. */
 export const openaiEdits = (
-  place: EndpointResolver,
+  resolveEndpoint: EndpointResolver,
   inJsonOnly: readonly (keyof ImageOptions)[] = [],
 ): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
-    const { url, headers } = place(target, "images/edits");
+    const { url, headers } = resolveEndpoint(target, "images/edits");
     const { images, mask } = query;
     // A form holds files alone; JSON holds references, and files among them as data: URLs.
     const bound = inJsonOnly.some((name) => query.options[name] !== undefined);
@@ -62,10 +64,10 @@ export const openaiEdits = (
 
 /** Of a server that knows no `stream`, or means another by it. */
 export const unstreamed = <Q extends GenerationQuery>(
-  question: ImageAdapter<Q>,
+  adapter: ImageAdapter<Q>,
 ): ImageAdapter<Q> => ({
-  ...question,
-  toUpstream: (query, target) => question.toUpstream({ ...query, stream: false }, target),
+  ...adapter,
+  toUpstream: (query, target) => adapter.toUpstream({ ...query, stream: false }, target),
 });
 
 const fields = (
@@ -88,15 +90,15 @@ async function readImages(
     : readWhole(await readDocument(reply, temp), isEstimated(reply));
 }
 
-function readWhole(answer: unknown, estimated: boolean): ImageResponse {
-  const data = listIn(answer, "data");
-  const facts = factsIn(answer);
+function readWhole(response: unknown, estimated: boolean): ImageResponse {
+  const data = listIn(response, "data");
+  const facts = metadataIn(response);
   // The upstream's name for the model is not the caller's.
-  const { data: _, created: __, usage, model: ___, ...others } = objectOf(answer);
+  const { data: _, created: __, usage, model: ___, ...others } = objectOf(response);
   return {
     kind: "whole",
     results: data.map(readResult),
-    ...createdIn(answer),
+    ...createdIn(response),
     metadata: facts,
     ...(isUsage(usage) && !estimated && { usage }),
     rest: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in facts))),
@@ -105,8 +107,8 @@ function readWhole(answer: unknown, estimated: boolean): ImageResponse {
 
 function readResult(entry: unknown): ImageResult {
   const { b64_json: _, url: __, revised_prompt, ...rest } = objectOf(entry);
-  const words = typeof revised_prompt === "string" && { revised_prompt };
+  const message = typeof revised_prompt === "string" && { revised_prompt };
   const image = imageIn(entry);
-  if (image) return { image, ...words, rest };
+  if (image) return { image, ...message, rest };
   throw invalidResponse("an entry has neither `b64_json` nor `url`");
 }

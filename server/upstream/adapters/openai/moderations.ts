@@ -4,9 +4,9 @@ import { jsonRequest } from "../wire/build-request.ts";
 import { invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import type { EndpointResolver } from "./endpoints.ts";
 
-export const openaiModerations = (place: EndpointResolver): ModerationAdapter => ({
+export const openaiModerations = (resolveEndpoint: EndpointResolver): ModerationAdapter => ({
   toUpstream: (prompt, target) => {
-    const { url, headers } = place(target, "moderations");
+    const { url, headers } = resolveEndpoint(target, "moderations");
     return jsonRequest(url, headers, { model: target.model, input: prompt });
   },
   fromUpstream: async (reply) => {

@@ -30,14 +30,14 @@ export interface ParsedResponse {
 }
 
 export function parseEmbeddingsResponse(
-  answer: ChunkedBytes,
+  response: ChunkedBytes,
   inPlaceFrom = largeBytes,
 ): ParsedResponse {
-  return parseAround(answer, inPlaceFrom) ?? parseWhole(answer);
+  return parseWithoutVectors(response, inPlaceFrom) ?? parseWhole(response);
 }
 
-function parseWhole(answer: ChunkedBytes): ParsedResponse {
-  const bytes = answer.toBuffer();
+function parseWhole(response: ChunkedBytes): ParsedResponse {
+  const bytes = response.toBuffer();
   if (bytes.length > shortLength) checkUpstreamJson(bytes);
   const text = decoder.decode(bytes);
   try {
@@ -56,38 +56,41 @@ const shortLength = 64 * 1024;
  * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
  * anything but ASCII around them, or an escape, or where one is not base64 as it stands there.
  */
-function parseAround(answer: ChunkedBytes, inPlaceFrom: number): ParsedResponse | undefined {
-  const text = answer.length < inPlaceFrom ? answer.text(0) : undefined;
+function parseWithoutVectors(
+  response: ChunkedBytes,
+  inPlaceFrom: number,
+): ParsedResponse | undefined {
+  const text = response.length < inPlaceFrom ? response.text(0) : undefined;
   if (text?.includes("\\")) return undefined;
   const vectors: (string | EncodedVector)[] = [];
-  const around = new Around(answer);
+  const surrounding = new SurroundingText(response);
   let from = 0;
   let length = 0;
-  for (let at = answer.indexOf(key, 0); at >= 0; at = answer.indexOf(key, from)) {
-    const open = openingQuote(answer, at + key.length);
+  for (let at = response.indexOf(key, 0); at >= 0; at = response.indexOf(key, from)) {
+    const open = openingQuote(response, at + key.length);
     // Vectors in numbers: there is nothing to cut out.
     if (open === "numbers") return undefined;
     if (open === undefined) {
-      around.add(from, at + key.length);
+      surrounding.add(from, at + key.length);
       from = at + key.length;
       continue;
     }
     // All are of one length, as a rule. Where that is wrong, a vector holds a quotation mark, which is not base64.
     const guess = open + 1 + length;
-    const isGuessed = text === undefined && answer.byteAt(guess) === quote;
+    const isGuessed = text === undefined && response.byteAt(guess) === quote;
     const close = isGuessed
       ? guess
-      : (text?.indexOf('"', open + 1) ?? answer.indexOf(quote, open + 1));
+      : (text?.indexOf('"', open + 1) ?? response.indexOf(quote, open + 1));
     if (close < 0) return undefined;
-    const vector = text?.slice(open + 1, close) ?? EncodedVector.parse(answer, open + 1, close);
+    const vector = text?.slice(open + 1, close) ?? EncodedVector.parse(response, open + 1, close);
     if (vector === undefined) return undefined;
     length = close - open - 1;
-    around.add(from, open + 1);
+    surrounding.add(from, open + 1);
     vectors.push(vector);
     from = close;
   }
-  around.add(from, answer.length);
-  const rest = around.text();
+  surrounding.add(from, response.length);
+  const rest = surrounding.text();
   if (vectors.length === 0 || notPlain.test(rest)) return undefined;
   if (rest.length > shortLength) checkUpstreamJson(Buffer.from(rest, "latin1"));
   try {
@@ -98,57 +101,57 @@ function parseAround(answer: ChunkedBytes, inPlaceFrom: number): ParsedResponse 
   }
 }
 
-const desk = Buffer.allocUnsafeSlow(64 * 1024);
+const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** What stands around the vectors, gathered in memory that is used again. */
-class Around {
-  readonly #answer: ChunkedBytes;
+class SurroundingText {
+  readonly #response: ChunkedBytes;
   /** Whoever needs a larger one has it alone. */
-  #desk = desk;
+  #buffer = sharedBuffer;
   #length = 0;
 
-  constructor(answer: ChunkedBytes) {
-    this.#answer = answer;
+  constructor(response: ChunkedBytes) {
+    this.#response = response;
   }
 
   add(from: number, to: number): void {
     const end = this.#length + to - from;
-    if (end > this.#desk.length) {
+    if (end > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(2 * end);
-      this.#desk.copy(larger, 0, 0, this.#length);
-      this.#desk = larger;
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
     }
-    this.#answer.copy(this.#desk, this.#length, from, to);
+    this.#response.copy(this.#buffer, this.#length, from, to);
     this.#length = end;
   }
 
   text(): string {
-    return this.#desk.toString("latin1", 0, this.#length);
+    return this.#buffer.toString("latin1", 0, this.#length);
   }
 }
 
 /** Where the string after a key's colon begins, if a string is what follows. */
-function openingQuote(answer: ChunkedBytes, after: number): number | "numbers" | undefined {
-  const at = skipSpace(answer, after);
-  if (answer.byteAt(at) !== colon) return undefined;
-  const open = skipSpace(answer, at + 1);
-  const first = answer.byteAt(open);
+function openingQuote(response: ChunkedBytes, after: number): number | "numbers" | undefined {
+  const at = skipSpace(response, after);
+  if (response.byteAt(at) !== colon) return undefined;
+  const open = skipSpace(response, at + 1);
+  const first = response.byteAt(open);
   return first === quote ? open : first === bracket ? "numbers" : undefined;
 }
 
-function skipSpace(answer: ChunkedBytes, from: number): number {
+function skipSpace(response: ChunkedBytes, from: number): number {
   let at = from;
-  while (spaces.has(answer.byteAt(at))) at++;
+  while (spaces.has(response.byteAt(at))) at++;
   return at;
 }
 
 /** Each entry has one where a vector was taken out, and there are as many entries as vectors: so they are in the same order. */
-function putBack(answer: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
-  const { data } = answer as { data?: unknown };
+function putBack(response: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
+  const { data } = response as { data?: unknown };
   if (!Array.isArray(data) || data.length !== vectors.length) return undefined;
   for (const [at, entry] of (data as { embedding?: unknown }[]).entries()) {
     if (entry?.embedding !== "") return undefined;
     entry.embedding = vectors[at];
   }
-  return answer;
+  return response;
 }

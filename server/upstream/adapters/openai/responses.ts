@@ -28,7 +28,7 @@ import { invalidResponse, listOf, memberOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { readStreamError } from "../wire/openai-errors.ts";
 import type { EndpointResolver } from "./endpoints.ts";
-import { factsIn, isUsage } from "./image-metadata.ts";
+import { isUsage, metadataIn } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
 /**
@@ -37,21 +37,26 @@ import { referenceTo } from "./references.ts";
  */
 const defaultMain = "gpt-5.4";
 
-export const responsesQuestion = <Q extends GenerationQuery>(
-  place: EndpointResolver,
+export const responsesRequest = <Q extends GenerationQuery>(
+  resolveEndpoint: EndpointResolver,
 ): ImageAdapter<Q> => ({
-  toUpstream: (query, target) => toUpstream(query, target, place),
-  fromUpstream: async (reply, asked) =>
+  toUpstream: (query, target) => toUpstream(query, target, resolveEndpoint),
+  fromUpstream: async (reply, imageRequest) =>
     isEventStream(reply)
-      ? { kind: "stream", events: readStream(reply, asked) }
-      : readWhole(await readDocument(reply, asked.temp), asked),
+      ? { kind: "stream", events: readStream(reply, imageRequest) }
+      : readWhole(await readDocument(reply, imageRequest.temp), imageRequest),
 });
 
 /** What the image tool takes of what the model can: one image at a time, and no file but images and a mask. */
-export function throughResponses(traits: ImageCapabilities): ImageCapabilities {
-  const { response_format: _, style: __, ...takes } = traits.takes;
-  const { edits } = traits;
-  return { ...traits, maxImages: 1, takes, ...(edits && { edits: { ...edits, files: false } }) };
+export function throughResponses(capabilities: ImageCapabilities): ImageCapabilities {
+  const { response_format: _, style: __, ...takes } = capabilities.takes;
+  const { edits } = capabilities;
+  return {
+    ...capabilities,
+    maxImages: 1,
+    takes,
+    ...(edits && { edits: { ...edits, files: false } }),
+  };
 }
 
 const toolOptions = [
@@ -62,13 +67,13 @@ const toolOptions = [
 function toUpstream(
   query: GenerationQuery | EditQuery,
   target: Target,
-  place: EndpointResolver,
+  resolveEndpoint: EndpointResolver,
 ): UpstreamRequest {
   const { options, prompt, rest, stream } = query;
   const given = options as ExtraFields;
   const isEdit = "images" in query;
   const { user, safety_identifier } = options;
-  const { url, headers } = place(target, "responses");
+  const { url, headers } = resolveEndpoint(target, "responses");
   const tool = {
     type: "image_generation",
     model: target.model,
@@ -100,9 +105,9 @@ const contentOf = ({ prompt, images }: EditQuery) => [
 
 function readWhole(
   body: unknown,
-  asked: ImageRequestContext<GenerationQuery>,
+  imageRequest: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
-  const context = { target: asked.target, model: asked.query.model };
+  const context = { target: imageRequest.target, model: imageRequest.query.model };
   const error = memberOf(body, "error");
   if (error) throw readStreamError({ error }, context);
   const items = listOf(memberOf(body, "output"));
@@ -114,15 +119,17 @@ function readWhole(
   }
   const image = imageContentIn(memberOf(call, "result"));
   if (!image) {
-    const words = refusalIn(items);
-    throw words ? toMappedError("moderated", words, asked) : invalidResponse("it holds no picture");
+    const message = refusalIn(items);
+    throw message
+      ? toMappedError("moderated", message, imageRequest)
+      : invalidResponse("it holds no picture");
   }
-  const words = memberOf(call, "revised_prompt");
+  const message = memberOf(call, "revised_prompt");
   return {
     kind: "whole",
-    results: [{ image, ...(typeof words === "string" && { revised_prompt: words }) }],
+    results: [{ image, ...(typeof message === "string" && { revised_prompt: message }) }],
     ...createdIn(body, "created_at"),
-    metadata: factsOf(call),
+    metadata: knownMetadata(call),
     ...usageIn(body),
   };
 }
@@ -130,26 +137,26 @@ function readWhole(
 /** The model that calls the tool may say no by itself, in words. */
 function refusalIn(items: readonly unknown[]): string | undefined {
   const contents = items.flatMap((item) => memberOf(item, "content") ?? []);
-  return contents.map((part) => textIn(part, "refusal")).find((words) => words !== undefined);
+  return contents.map((part) => textIn(part, "refusal")).find((message) => message !== undefined);
 }
 
 /** Of the picture, where it is told apart; else of the whole response. */
 function usageIn(body: unknown): Pick<BufferedImageResponse, "usage"> {
-  const drawing = memberOf(memberOf(body, "tool_usage"), "image_gen");
-  const usage = isUsage(drawing) ? drawing : memberOf(body, "usage");
+  const imageUsage = memberOf(memberOf(body, "tool_usage"), "image_gen");
+  const usage = isUsage(imageUsage) ? imageUsage : memberOf(body, "usage");
   return isUsage(usage) ? { usage } : {};
 }
 
 /** `auto` is what was asked for, and no fact. */
-const factsOf = (call: unknown): ImageMetadata =>
-  Object.fromEntries(Object.entries(factsIn(call)).filter(([, fact]) => fact !== "auto"));
+const knownMetadata = (call: unknown): ImageMetadata =>
+  Object.fromEntries(Object.entries(metadataIn(call)).filter(([, fact]) => fact !== "auto"));
 
 async function* readStream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  imageRequest: ImageRequestContext<GenerationQuery>,
 ): AsyncGenerator<ImageEvent> {
-  const context = { target: asked.target, model: asked.query.model };
-  for await (const { payload: event } of readImageStream(reply.chunks(), asked.temp)) {
+  const context = { target: imageRequest.target, model: imageRequest.query.model };
+  for await (const { payload: event } of readImageStream(reply.chunks(), imageRequest.temp)) {
     const { type, partial_image_index: index } = event;
     if (type === "error") {
       throw readStreamError(event.error ? event : { error: event }, context);
@@ -160,7 +167,7 @@ async function* readStream(
         type: "partial",
         image,
         ...(Number.isSafeInteger(index) && { index: index as number }),
-        ...factsOf(event),
+        ...knownMetadata(event),
       };
     }
     if (
@@ -168,7 +175,7 @@ async function* readStream(
       type === "response.failed" ||
       type === "response.incomplete"
     ) {
-      yield { type: "whole", reply: readWhole(event.response, asked) };
+      yield { type: "whole", reply: readWhole(event.response, imageRequest) };
       return;
     }
   }
@@ -182,7 +189,7 @@ export const bySurface = <Q extends GenerationQuery>(
   const of = ({ surface }: Target) => (surface === "responses" ? responses : images);
   return {
     toUpstream: (query, target) => of(target).toUpstream(query, target),
-    fromUpstream: (reply, asked): Promise<ImageResponse> =>
-      of(asked.target).fromUpstream(reply, asked) as Promise<ImageResponse>,
+    fromUpstream: (reply, imageRequest): Promise<ImageResponse> =>
+      of(imageRequest.target).fromUpstream(reply, imageRequest) as Promise<ImageResponse>,
   };
 };

@@ -10,7 +10,7 @@ import { readOpenaiError, readStreamError } from "../wire/openai-errors.ts";
 const metadataIn = (body: unknown): unknown => memberOf(memberOf(body, "error"), "metadata");
 
 /** openrouter.ai/docs/api/reference/errors-and-debugging. */
-function recognise({ status, body }: VendorError): ErrorMeaning | undefined {
+function classify({ status, body }: VendorError): ErrorMeaning | undefined {
   const raw = rawIn(body);
   const blocked = /\b(moderation_blocked|content_policy_violation)\b/.test(raw.text);
   if (blocked || isModeration(metadataIn(body))) return "moderated";
@@ -24,10 +24,10 @@ function recognise({ status, body }: VendorError): ErrorMeaning | undefined {
 }
 
 export const openrouterErrorReader = nativeErrorReader({
-  recognise,
+  classify,
   // "Provider returned error" tells nobody anything.
-  words: (body) => rawIn(body).words ?? messageIn(body),
-  otherwise: readOpenaiError,
+  messageOf: (body) => rawIn(body).words ?? messageIn(body),
+  fallback: readOpenaiError,
 });
 
 /** What fails after the model has begun is told in an answer with status 200, or in its stream. */
@@ -52,8 +52,8 @@ function rawIn(body: unknown): { readonly text: string; readonly words?: string 
   const raw = memberOf(metadataIn(body), "raw");
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "");
   try {
-    const words = messageIn(JSON.parse(text));
-    return { text, ...(words !== undefined && { words }) };
+    const message = messageIn(JSON.parse(text));
+    return { text, ...(message !== undefined && { words: message }) };
   } catch {
     return { text };
   }

@@ -19,9 +19,9 @@ export async function* readOpenrouterEvents(
   const accounts: Account[] = [];
   let shown = 0;
   for await (const { payload } of readImageStream(reply.chunks(), temp)) {
-    const { error, type, b64_json: picture, usage } = payload;
+    const { error, type, b64_json: found, usage } = payload;
     if (error) throw await errorIn(payload, reply, context);
-    const image = loadedImageIn(picture);
+    const image = loadedImageIn(found);
     if (!image) continue;
     if (type === "image_generation.partial_image" && shown < previews) {
       yield { type: "partial", image, index: shown++ };

@@ -34,7 +34,7 @@ import { accountOf } from "./usage.ts";
 // "providers without a quality knob ignore" it: an option is offered only for models whose vendor is known to have it.
 // `user` is OpenRouter's own field: "never sent to providers verbatim".
 const user = { user: "any" } as const;
-const most: ImageCapabilities = {
+const commonCapabilities: ImageCapabilities = {
   maxImages: 1,
   takes: user,
   sizes: "any",
@@ -66,7 +66,7 @@ const families: readonly (readonly [RegExp, Partial<ImageCapabilities>])[] = [
 const isGoogle = (model: string): boolean => model.startsWith("google/");
 
 export const openrouterImageCapabilities = ({ model }: Target): ImageCapabilities => ({
-  ...most,
+  ...commonCapabilities,
   ...families.find(([name]) => name.test(model))?.[1],
   // ImageGenerationRequestAspectRatio: "Providers clamp to their supported subset". So only ratios that Google itself
   // documents for the model.
@@ -81,7 +81,7 @@ function resolutionFor(query: GenerationQuery, model: string): ExtraFields {
     : {};
 }
 
-const ask = (
+const buildRequest = (
   query: GenerationQuery,
   target: Target,
   baseUrl: string,
@@ -105,13 +105,13 @@ const ask = (
 };
 
 export const openrouterGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
-  toUpstream: (query, target) => ask(query, target, baseUrl),
+  toUpstream: (query, target) => buildRequest(query, target, baseUrl),
   fromUpstream: readAnswer,
 });
 
 export const openrouterEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) =>
-    ask(query, target, baseUrl, { input_references: query.images.map(referenceTo) }),
+    buildRequest(query, target, baseUrl, { input_references: query.images.map(referenceTo) }),
   fromUpstream: readAnswer,
 });
 
@@ -123,18 +123,18 @@ const referenceTo = (source: ImageSource): ExtraFields => ({
 
 async function readAnswer(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  imageRequest: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const { query, target, temp } = asked;
+  const { query, target, temp } = imageRequest;
   const context = { target, model: query.model };
   if (isEventStream(reply)) {
     const previews = query.options.partial_images ?? 0;
     const events = readOpenrouterEvents(reply, temp, previews, context);
     return { kind: "stream", events };
   }
-  const answer = await readDocument(reply, temp);
-  if (memberOf(answer, "error")) throw await errorIn(answer, reply, context);
-  return imageListIn(answer, asked, {
-    about: (said) => ({ ...createdIn(said), ...accountOf(memberOf(said, "usage")) }),
+  const response = await readDocument(reply, temp);
+  if (memberOf(response, "error")) throw await errorIn(response, reply, context);
+  return imageListIn(response, imageRequest, {
+    responseFields: (body) => ({ ...createdIn(body), ...accountOf(memberOf(body, "usage")) }),
   });
 }

@@ -5,9 +5,9 @@ import { isCount, memberOf } from "../wire/members.ts";
 export type Account = Pick<BufferedImageResponse, "usage" | "cost">;
 
 /** OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml: ImageGenerationUsage. */
-export function accountOf(said: unknown): Account {
-  const usage = tokensIn(said);
-  const cost = memberOf(said, "cost");
+export function accountOf(reported: unknown): Account {
+  const usage = tokensIn(reported);
+  const cost = memberOf(reported, "cost");
   return {
     ...(usage && { usage }),
     ...(typeof cost === "number" && Number.isFinite(cost) && cost >= 0 && { cost }),
@@ -32,13 +32,13 @@ const plus = (a: ImageUsage, b: ImageUsage): ImageUsage => ({
   output_tokens: a.output_tokens + b.output_tokens,
 });
 
-function tokensIn(said: unknown): ImageUsage | undefined {
+function tokensIn(reported: unknown): ImageUsage | undefined {
   const [input, output, total] = ["prompt_tokens", "completion_tokens", "total_tokens"].map(
-    (name) => memberOf(said, name),
+    (name) => memberOf(reported, name),
   );
   // Where a picture is paid for as such, nobody counted.
   if (!isCount(input) || !isCount(output) || !isCount(total) || total === 0) return undefined;
-  const image = memberOf(memberOf(said, "completion_tokens_details"), "image_tokens");
+  const image = memberOf(memberOf(reported, "completion_tokens_details"), "image_tokens");
   return {
     total_tokens: total,
     input_tokens: input,

@@ -44,7 +44,7 @@ const ideogramShapes = [
 const lumaShapes = ["1:1", "3:4", "4:3", "9:16", "16:9", "9:21", "21:9"];
 
 /** What diffusion models of the first years take, and most that anybody has put there: stability-ai/sdxl. */
-const usual: ReplicateFamily = {
+const defaultFamily: ReplicateFamily = {
   sizes: anyEdges,
   source: ["image", "one", 1],
   mask: "white",
@@ -145,9 +145,9 @@ const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
     /\/stable-diffusion-3/,
     { sizes: { ratios: fluxShapes }, formats: three, source: ["image", "one", 1] },
   ],
-  [/\/sdxl/, { ...usual, count: ["num_outputs", 4] }],
+  [/\/sdxl/, { ...defaultFamily, count: ["num_outputs", 4] }],
   [/^luma\/photon/, { sizes: { ratios: lumaShapes } }],
 ];
 
 export const replicateFamilyOf = (model: string): ReplicateFamily =>
-  families.find(([name]) => name.test(model))?.[1] ?? usual;
+  families.find(([name]) => name.test(model))?.[1] ?? defaultFamily;

@@ -22,7 +22,7 @@ import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
-import { about, jobLink } from "../wire/jobs.ts";
+import { jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 import {
@@ -36,12 +36,12 @@ import { replicateFamilyOf } from "./families.ts";
 const baseUrl = "https://api.replicate.com/v1";
 const domains = ["replicate.com"];
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 // replicate-javascript, lib/util.js: what goes along within the JSON may have ten megabytes.
 const maxBytes = 10_000_000;
 
-function pictures({ model }: Target): ImageCapabilities {
+function imageCapabilities({ model }: Target): ImageCapabilities {
   const { sizes, count, formats, source, mask, takes } = replicateFamilyOf(model);
   return {
     maxImages: count?.[1] ?? 1,
@@ -82,7 +82,7 @@ function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields 
  * `owner/name` is a model that Replicate keeps running, `owner/name:version` or a version alone one that somebody has put
  * there, `deployments/owner/name` one of the operator's own.
  */
-function placeOf(model: string): { readonly path: string; readonly version?: string } {
+function endpointOf(model: string): { readonly path: string; readonly version?: string } {
   const colon = model.indexOf(":");
   if (colon >= 0) return { path: "predictions", version: model.slice(colon + 1) };
   if (/^[0-9a-f]{64}$/.test(model)) return { path: "predictions", version: model };
@@ -92,29 +92,29 @@ function placeOf(model: string): { readonly path: string; readonly version?: str
     : { path: `deployments/${modelPath(deployed)}/predictions` };
 }
 
-function ask({ upstream, model }: Target, input: ExtraFields): UpstreamRequest {
-  const { path, version } = placeOf(model);
+function buildRequest({ upstream, model }: Target, input: ExtraFields): UpstreamRequest {
+  const { path, version } = endpointOf(model);
   // Quick models answer at once. Slow ones soon tell their name, so that they can be told to stop.
   const headers = { ...bearer(upstream), prefer: "wait=5" };
-  return imageJsonRequest(`${rootOf(upstream)}/${path}`, headers, { version, input });
+  return imageJsonRequest(`${baseUrlOf(upstream)}/${path}`, headers, { version, input });
 }
 
 async function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const prediction = await readDocument(reply, asked.temp);
+  const prediction = await readDocument(reply, context.temp);
   switch (memberOf(prediction, "status")) {
     case "succeeded":
       return done(prediction);
     case "failed":
     case "canceled":
     case "aborted":
-      throw failed(prediction, asked);
+      throw failed(prediction, context);
     case "starting":
     case "queued":
     case "processing":
-      return underWay(prediction, asked.target);
+      return underWay(prediction, context.target);
     default:
       throw invalidResponse("it is no prediction");
   }
@@ -122,11 +122,11 @@ async function fromUpstream(
 
 function underWay(prediction: unknown, { upstream }: Target): PendingJob {
   const urls = memberOf(prediction, "urls");
-  const link = (name: string) => jobLink(memberOf(urls, name), rootOf(upstream), domains);
+  const link = (name: string) => jobLink(memberOf(urls, name), baseUrlOf(upstream), domains);
   const headers = bearer(upstream);
   return {
     kind: "pending",
-    poll: about(link("get"), headers),
+    poll: jobRequest(link("get"), headers),
     ...(memberOf(urls, "cancel") !== undefined && {
       cancel: { url: link("cancel"), headers, method: "POST" },
     }),
@@ -148,28 +148,28 @@ function done(prediction: unknown): BufferedImageResponse {
   };
 }
 
-function failed(prediction: unknown, asked: ImageRequestContext<GenerationQuery>) {
-  const words = textIn(prediction, "error");
-  return toMappedError(meaningOf(words ?? ""), words, asked);
+function failed(prediction: unknown, context: ImageRequestContext<GenerationQuery>) {
+  const message = textIn(prediction, "error");
+  return toMappedError(meaningOf(message ?? ""), message, context);
 }
 
 /** An error is a sentence of the model's author; E… in it is a code of the maker's, of which no list is public. */
-function meaningOf(words: string): ErrorMeaning | undefined {
-  if (/\bnsfw\b|flagged as|safety (system|filter|check)|content policy|\(E005\)/i.test(words)) {
+function meaningOf(message: string): ErrorMeaning | undefined {
+  if (/\bnsfw\b|flagged as|safety (system|filter|check)|content policy|\(E005\)/i.test(message)) {
     return "moderated";
   }
-  if (/high demand|\(E003\)|currently unavailable/i.test(words)) return "busy";
-  return /^input validation error/i.test(words) ? "rejected" : undefined;
+  if (/high demand|\(E003\)|currently unavailable/i.test(message)) return "busy";
+  return /^input validation error/i.test(message) ? "rejected" : undefined;
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(target, inputOf(query, target)),
+  toUpstream: (query, target) => buildRequest(target, inputOf(query, target)),
   fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    ask(target, { ...inputOf(query, target), ...sourcesOf(query, target) }),
+    buildRequest(target, { ...inputOf(query, target), ...sourcesOf(query, target) }),
   fromUpstream,
 };
 
@@ -179,16 +179,16 @@ export const replicate: Vendor = {
     name: "replicate",
     generations,
     edits,
-    imageCapabilities: pictures,
-    probe: (upstream) => ({ url: `${rootOf(upstream)}/account`, headers: bearer(upstream) }),
+    imageCapabilities,
+    probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/account`, headers: bearer(upstream) }),
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
-        if (status < 500 && meaningOf(words) === "moderated") return "moderated";
-        const unknown = status === 422 && /\bversion does not exist\b/.test(words);
+      classify: ({ status, message }) => {
+        if (status < 500 && meaningOf(message) === "moderated") return "moderated";
+        const unknown = status === 422 && /\bversion does not exist\b/.test(message);
         return (status === 404 || unknown) && "no such model";
       },
       // nodetool-ai/nodetool#5196: {"detail":"Request was throttled. …","status":429,"retry_after":5}.
-      waits: waitInBody,
+      retryAfterMs: waitInBody,
     }),
   },
 };

@@ -7,12 +7,12 @@ import type { ErrorMeaning } from "../wire/native-errors.ts";
 interface Complaint {
   readonly code: string;
   /** The field that is complained of. */
-  readonly about: unknown;
+  readonly parameter: unknown;
 }
 
 function complaintIn(body: unknown): Complaint {
   const first = listOf(memberOf(body, "errors"))[0] ?? memberOf(body, "error");
-  return { code: String(memberOf(first, "code") ?? ""), about: memberOf(first, "parameter") };
+  return { code: String(memberOf(first, "code") ?? ""), parameter: memberOf(first, "parameter") };
 }
 
 // `invalidProviderContent` is how a maker's own filter comes through; it is in no list, but in many clients.
@@ -21,14 +21,14 @@ const moderated =
 
 /** Undefined where the status says enough. */
 export function meantBy(body: unknown): ErrorMeaning | undefined {
-  const { code, about } = complaintIn(body);
+  const { code, parameter } = complaintIn(body);
   if (moderated.test(code)) return "moderated";
   if (/Credits|Quota|Balance|^quotaExceeded|^paymentRequired/.test(code)) return "no credit";
   if (/ApiKey|^auth|^unauthorized|^token|^invalid(Authentication|Credentials)/.test(code)) {
     return "wrong key";
   }
   if (/^(unknown|invalid)Model$|^modelNotFound/.test(code)) return "no such model";
-  if (about === "model" && /^(invalid|unsupported|unknown)/.test(code)) return "no such model";
+  if (parameter === "model" && /^(invalid|unsupported|unknown)/.test(code)) return "no such model";
   return /^noAvailableServer|^model(Unavailable|NotReady)|Unavailable$/.test(code)
     ? "busy"
     : undefined;

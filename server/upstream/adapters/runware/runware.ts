@@ -35,7 +35,7 @@ import { runwareModel } from "./models.ts";
 
 const baseUrl = "https://api.runware.ai/v1";
 
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place;
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
 function editTraits(model: string): EditCapabilities {
   return runwareModel(model).input === "references"
@@ -43,7 +43,7 @@ function editTraits(model: string): EditCapabilities {
     : { maxImages: 1, mask: "white" };
 }
 
-const pictures = ({ model }: Target): ImageCapabilities => ({
+const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
   // runware.ai/docs, image inference: numberResults from 1 to 20. How many a maker behind it makes is not told.
   maxImages: runwareModel(model).input === "seed" ? 20 : 4,
   takes: { output_format: ["jpeg", "png", "webp"], response_format: ["url", "b64_json"] },
@@ -71,8 +71,8 @@ function taskOf(query: GenerationQuery, { model }: Target): ExtraFields {
 
 /** Most models must be told a size; one that is left to them is this. */
 function usualEdges(query: GenerationQuery, model: string): ExtraFields {
-  const told = "width" in query.rest || "resolution" in query.rest;
-  if (told || runwareModel(model).unsized || edgesOf(query)) return {};
+  const hasOwnSize = "width" in query.rest || "resolution" in query.rest;
+  if (hasOwnSize || runwareModel(model).unsized || edgesOf(query)) return {};
   // Seedream from 4.5 on makes nothing smaller than 3.7 megapixels.
   const edge = /seedream@(4\.[5-9]|[5-9])/.test(model) ? 2048 : 1024;
   return { width: edge, height: edge };
@@ -88,26 +88,26 @@ function sourcesOf(query: EditQuery, { model }: Target): ExtraFields {
   return { ...usualEdges(query, model), seedImage: urls[0], ...(mask && { maskImage: mask }) };
 }
 
-const ask = ({ upstream }: Target, task: ExtraFields): UpstreamRequest =>
-  imageJsonRequest(rootOf(upstream), bearer(upstream), [task]);
+const buildRequest = ({ upstream }: Target, task: ExtraFields): UpstreamRequest =>
+  imageJsonRequest(baseUrlOf(upstream), bearer(upstream), [task]);
 
 async function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const answer = await readDocument(reply, asked.temp);
-  const errors = listOf(memberOf(answer, "errors"));
-  const done = memberOf(answer, "data") === undefined ? [] : listIn(answer, "data");
+  const response = await readDocument(reply, context.temp);
+  const errors = listOf(memberOf(response, "errors"));
+  const done = memberOf(response, "data") === undefined ? [] : listIn(response, "data");
   const drawn = done.filter((entry) => imageIn(entry) !== undefined);
   // Of several pictures some may fail: those that are there have been paid for.
   if (drawn.length > 0) return whole(drawn);
   if (errors.length > 0) {
-    const { query, target } = asked;
-    const refusal = replayBody(reply, answer, statusOf(answer));
-    throw await fault(refusal, { target, model: query.model });
+    const { query, target } = context;
+    const refusal = replayBody(reply, response, statusOf(response));
+    throw await readError(refusal, { target, model: query.model });
   }
   if (done.length === 0) throw invalidResponse("it has neither pictures nor errors");
-  return later(done[0], asked.target);
+  return later(done[0], context.target);
 }
 
 const imageIn = (entry: unknown) =>
@@ -120,8 +120,8 @@ function later(entry: unknown, target: Target): PendingJob {
   const taskUUID = memberOf(entry, "taskUUID");
   if (typeof taskUUID !== "string")
     throw invalidResponse("an entry has neither a picture nor a task");
-  const { once: _, ...question } = ask(target, { taskType: "getResponse", taskUUID });
-  return { kind: "pending", poll: question };
+  const { once: _, ...poll } = buildRequest(target, { taskType: "getResponse", taskUUID });
+  return { kind: "pending", poll };
 }
 
 function whole(drawn: readonly unknown[]): BufferedImageResponse {
@@ -132,7 +132,7 @@ function whole(drawn: readonly unknown[]): BufferedImageResponse {
     results: drawn.map((entry): ImageResult => {
       const image = imageIn(entry);
       if (!image) throw invalidResponse("an entry has no picture");
-      return { image, ...extraFieldsOf(entry, toldOf(entry)) };
+      return { image, ...extraFieldsOf(entry, extraFieldNames(entry)) };
     }),
     metadata: {},
     // Known of all, or not at all.
@@ -141,20 +141,20 @@ function whole(drawn: readonly unknown[]): BufferedImageResponse {
 }
 
 /** A picture that is marked has been made and paid for all the same: whoever had it looked at hears what was found. */
-const toldOf = (entry: unknown): readonly string[] =>
+const extraFieldNames = (entry: unknown): readonly string[] =>
   memberOf(entry, "NSFWContent") === false ? ["seed"] : ["seed", "NSFWContent"];
 
-const fault = nativeErrorReader({ recognise: ({ body }) => meantBy(body) });
+const readError = nativeErrorReader({ classify: ({ body }) => meantBy(body) });
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
-    ask(target, { ...taskOf(query, target), ...usualEdges(query, target.model) }),
+    buildRequest(target, { ...taskOf(query, target), ...usualEdges(query, target.model) }),
   fromUpstream,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
-    ask(target, { ...taskOf(query, target), ...sourcesOf(query, target) }),
+    buildRequest(target, { ...taskOf(query, target), ...sourcesOf(query, target) }),
   fromUpstream,
 };
 
@@ -164,15 +164,15 @@ export const runware: Vendor = {
     name: "runware",
     generations,
     edits,
-    imageCapabilities: pictures,
+    imageCapabilities,
     probe: (upstream) =>
-      bearerJsonRequest(rootOf(upstream), upstream, [
+      bearerJsonRequest(baseUrlOf(upstream), upstream, [
         {
           taskType: "accountManagement",
           taskUUID: crypto.randomUUID(),
           operation: "getDetails",
         },
       ]),
-    readError: fault,
+    readError,
   },
 };

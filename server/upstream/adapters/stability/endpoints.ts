@@ -17,9 +17,9 @@ export interface Service {
   /** Reads a mask, which is white where it may change things. */
   readonly mask?: true;
   /** Takes a shape. */
-  readonly shapes?: true;
+  readonly takesAspectRatio?: true;
   /** Fields that must be there. What the caller says wins. */
-  readonly usual?: Readonly<Record<string, string>>;
+  readonly defaultFields?: Readonly<Record<string, string>>;
   readonly formats: readonly string[];
 }
 
@@ -56,7 +56,7 @@ const changing: Readonly<Record<string, Service>> = {
   }),
   sketch: service("control/sketch"),
   structure: service("control/structure"),
-  style: service("control/style", { shapes: true }),
+  style: service("control/style", { takesAspectRatio: true }),
   "style-transfer": service("control/style-transfer", { images: ["init_image", "style_image"] }),
   fast: { ...silent, path: "upscale/fast" },
   conservative: service("upscale/conservative"),
@@ -71,10 +71,10 @@ const isSd3 = (name: string): boolean => /^(sd|stable-diffusion-)3/.test(name);
 
 export function generationService(model: string): Service {
   const name = lastName(model);
-  const { images: _, ...words } = service("");
+  const { images: _, ...message } = service("");
   return isSd3(name)
-    ? { ...words, path: "generate/sd3", model: name, shapes: true, formats: sd3Formats }
-    : { ...words, path: `generate/${modelPath(name)}`, shapes: true };
+    ? { ...message, path: "generate/sd3", model: name, takesAspectRatio: true, formats: sd3Formats }
+    : { ...message, path: `generate/${modelPath(name)}`, takesAspectRatio: true };
 }
 
 /**
@@ -89,11 +89,11 @@ export function editService(model: string, masked: boolean): Service {
   if (isSd3(name)) {
     return service("generate/sd3", {
       model: name,
-      usual: { mode: "image-to-image", ...strength },
+      defaultFields: { mode: "image-to-image", ...strength },
       formats: sd3Formats,
     });
   }
-  return name === "ultra" ? service("generate/ultra", { usual: strength }) : inpaint;
+  return name === "ultra" ? service("generate/ultra", { defaultFields: strength }) : inpaint;
 }
 
 // The same reference: these shapes, prompts of 10,000 characters, requests of 10 MiB, one picture a call.
@@ -105,7 +105,7 @@ export function stabilityImageCapabilities(
 ): ImageCapabilities {
   const edits = operation === "edits";
   const {
-    shapes,
+    takesAspectRatio: aspectRatios,
     formats,
     images = [],
   } = edits ? editService(model, false) : generationService(model);
@@ -113,7 +113,7 @@ export function stabilityImageCapabilities(
   return {
     maxImages: 1,
     takes: { output_format: formats, user: "any" },
-    sizes: shapes ? { ratios } : { list: [] },
+    sizes: aspectRatios ? { ratios } : { list: [] },
     maxPrompt: 10_000,
     edits: {
       maxImages: edits ? images.length : 1,

@@ -21,7 +21,7 @@ import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
-import { about } from "../wire/jobs.ts";
+import { jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
@@ -35,22 +35,23 @@ import {
 const baseUrl = "https://api.stability.ai";
 
 /** Some have the version in their configuration. */
-const rootOf = ({ baseUrl: place = baseUrl }: Upstream): string => place.replace(/\/v2beta$/, "");
+const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string =>
+  configured.replace(/\/v2beta$/, "");
 
 // The reference, "stability-client-user-id": at most 256 characters. Not every character may stand in a header.
-const whoAsks = ({ options }: GenerationQuery): Record<string, string> =>
+const clientHeaders = ({ options }: GenerationQuery): Record<string, string> =>
   options.user === undefined
     ? {}
     : { "stability-client-user-id": encodeURIComponent(options.user).slice(0, 256) };
 
-function ask(
+function buildRequest(
   query: GenerationQuery,
   { upstream }: Target,
   service: Service,
   files: readonly Part[] = [],
 ): UpstreamRequest {
   const { rest, prompt, aspectRatio: aspect, options } = query;
-  const { usual, model, path } = service;
+  const { defaultFields: usual, model, path } = service;
   const fields: ExtraFields = {
     ...usual,
     ...rest,
@@ -59,13 +60,13 @@ function ask(
     ...(aspect !== undefined && { aspect_ratio: aspect }),
     output_format: options.output_format,
   };
-  const headers = { ...bearer(upstream), ...whoAsks(query), accept: "image/*" };
-  const url = `${rootOf(upstream)}/v2beta/stable-image/${path}`;
+  const headers = { ...bearer(upstream), ...clientHeaders(query), accept: "image/*" };
+  const url = `${baseUrlOf(upstream)}/v2beta/stable-image/${path}`;
   return imageFormRequest(url, headers, [...fieldParts(fields), ...files]);
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(query, target, generationService(target.model)),
+  toUpstream: (query, target) => buildRequest(query, target, generationService(target.model)),
   fromUpstream,
 };
 
@@ -74,7 +75,7 @@ const edits: ImageAdapter<EditQuery> = {
     const { images, mask } = query;
     const service = editService(target.model, mask !== undefined);
     const names = service.images ?? [];
-    return ask(query, target, service, [
+    return buildRequest(query, target, service, [
       ...filesOf(images).map((file, at): Part => ({ name: names[at] ?? "image", file })),
       ...filesOf(mask ? [mask] : []).map((file): Part => ({ name: "mask", file })),
     ]);
@@ -83,45 +84,49 @@ const edits: ImageAdapter<EditQuery> = {
 };
 
 /** The reference, "Fetch async generation result": not more often than this. */
-const betweenPollsMs = 10_000;
+const pollIntervalMs = 10_000;
 
 async function fromUpstream(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  if (isImageResponse(reply)) return readBinaryImage(reply, asked);
-  const answer = await readDocument(reply, asked.temp);
-  const job = memberOf(answer, "id");
-  if (typeof job === "string") return pending(job, asked.target);
-  if (isFiltered(memberOf(answer, "finish_reason")))
-    throw toMappedError("moderated", undefined, asked);
-  const image = imageContentIn(memberOf(answer, "image"));
+  if (isImageResponse(reply)) return readBinaryImage(reply, context);
+  const response = await readDocument(reply, context.temp);
+  const job = memberOf(response, "id");
+  if (typeof job === "string") return pending(job, context.target);
+  if (isFiltered(memberOf(response, "finish_reason")))
+    throw toMappedError("moderated", undefined, context);
+  const image = imageContentIn(memberOf(response, "image"));
   if (!image) throw invalidResponse("it is no picture, and there is none in it");
-  return { kind: "whole", results: [{ image, ...extraFieldsOf(answer, ["seed"]) }], metadata: {} };
+  return {
+    kind: "whole",
+    results: [{ image, ...extraFieldsOf(response, ["seed"]) }],
+    metadata: {},
+  };
 }
 
 /** Taken, or (202) still under way: both name the job. */
 const pending = (job: string, { upstream }: Target): PendingJob => ({
   kind: "pending",
-  poll: about(`${rootOf(upstream)}/v2beta/results/${encodeURIComponent(job)}`, {
+  poll: jobRequest(`${baseUrlOf(upstream)}/v2beta/results/${encodeURIComponent(job)}`, {
     ...bearer(upstream),
     accept: "image/*",
   }),
-  afterMs: betweenPollsMs,
+  afterMs: pollIntervalMs,
 });
 
 /** kb.stability.ai, API key rate limits: who asks too fast is shut out for a minute. No header says so. */
-const shutOutMs = 60_000;
+const lockoutMs = 60_000;
 
-const fault = nativeErrorReader({
+const readError = nativeErrorReader({
   /** `{id, name, errors: ["…"]}`. */
-  recognise: ({ status, words, body }) => {
+  classify: ({ status, message, body }) => {
     const name = memberOf(body, "name");
     if (name === "content_moderation") return "moderated";
     if (status === 402 || name === "payment_required") return "no credit";
-    return (status === 404 || /^model\b/.test(words)) && "no such model";
+    return (status === 404 || /^model\b/.test(message)) && "no such model";
   },
-  waits: ({ status }) => (status === 429 ? shutOutMs : undefined),
+  retryAfterMs: ({ status }) => (status === 429 ? lockoutMs : undefined),
 });
 
 export const stability: Vendor = {
@@ -132,9 +137,9 @@ export const stability: Vendor = {
     edits,
     imageCapabilities: ({ model }, operation) => stabilityImageCapabilities(model, operation),
     probe: (upstream) => ({
-      url: `${rootOf(upstream)}/v1/user/balance`,
+      url: `${baseUrlOf(upstream)}/v1/user/balance`,
       headers: bearer(upstream),
     }),
-    readError: fault,
+    readError,
   },
 };

@@ -59,7 +59,7 @@ export const veniceImageCapabilities = (
   operation: "generations" | "edits",
 ): ImageCapabilities => (operation === "edits" ? editing : generating);
 
-const ask = (
+const buildRequest = (
   { upstream }: Target,
   baseUrl: string,
   path: string,
@@ -86,11 +86,11 @@ export const veniceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery
     const { rest, prompt, options } = query;
     const { size, output_format, moderation } = options;
     const body = { ...rest, model: target.model, prompt, size, output_format, moderation };
-    return ask(target, baseUrl, "images/generations", body);
+    return buildRequest(target, baseUrl, "images/generations", body);
   },
-  fromUpstream: async (reply, asked) => {
-    checkReply(reply, asked);
-    return readImageList(reply, asked, { about: (answer) => createdIn(answer) });
+  fromUpstream: async (reply, context) => {
+    checkReply(reply, context);
+    return readImageList(reply, context, { responseFields: (response) => createdIn(response) });
   },
 });
 
@@ -111,16 +111,20 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
     };
     const [first, ...others] = images.map(sourceOf);
     return others.length === 0
-      ? ask(target, baseUrl, "image/edit", { ...fields, model: target.model, image: first })
-      : ask(target, baseUrl, "image/multi-edit", {
+      ? buildRequest(target, baseUrl, "image/edit", {
+          ...fields,
+          model: target.model,
+          image: first,
+        })
+      : buildRequest(target, baseUrl, "image/multi-edit", {
           ...fields,
           modelId: target.model,
           images: [first, ...others],
         });
   },
-  fromUpstream: (reply, asked): Promise<BufferedImageResponse> => {
-    checkReply(reply, asked);
-    return readSingleImage(reply, asked, () => {
+  fromUpstream: (reply, context): Promise<BufferedImageResponse> => {
+    checkReply(reply, context);
+    return readSingleImage(reply, context, () => {
       throw invalidResponse("it is JSON where an image was expected");
     });
   },
@@ -129,15 +133,15 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
 /** What the headers say of the image: whether it is shown at all, and which model made it. */
 function checkReply(
   { headers }: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): void {
   const flagged = ["x-venice-is-content-violation", "x-venice-is-blurred"];
   if (flagged.some((name) => headers.get(name) === "true")) {
-    throw toMappedError("moderated", undefined, asked);
+    throw toMappedError("moderated", undefined, context);
   }
   // "The ID of the model used for the edit": of another model the client asked for nothing.
   const used = headers.get("x-venice-model-id");
-  if (used !== null && used.toLowerCase() !== asked.target.model.toLowerCase()) {
-    throw toMappedError("no such model", undefined, asked);
+  if (used !== null && used.toLowerCase() !== context.target.model.toLowerCase()) {
+    throw toMappedError("no such model", undefined, context);
   }
 }

@@ -16,12 +16,12 @@ export const venice: Vendor = fromDialect(
     imageCapabilities: veniceImageCapabilities,
     // veniceai/api-docs, swagger.yaml: `{error: "…", details: {…}}`, and 402 with INSUFFICIENT_BALANCE.
     readError: nativeErrorReader({
-      recognise: ({ status, words }) => {
+      classify: ({ status, message }) => {
         if (status === 402) return "no credit";
-        if (status === 404 && /\bmodel\b/i.test(words)) return "no such model";
+        if (status === 404 && /\bmodel\b/i.test(message)) return "no such model";
         return undefined;
       },
-      otherwise: readOpenaiError,
+      fallback: readOpenaiError,
     }),
   },
 );

@@ -8,7 +8,7 @@ import { readImageStream } from "../wire/image-stream.ts";
 import { invalidResponse, memberOf } from "../wire/members.ts";
 
 export interface EventReading {
-  readonly usageIn: (answer: unknown) => { readonly usage?: ImageUsage };
+  readonly usageIn: (response: unknown) => { readonly usage?: ImageUsage };
   /** Of an error's code and message. */
   readonly refuse: (error: unknown) => GatewayError;
 }

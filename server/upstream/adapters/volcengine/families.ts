@@ -14,7 +14,7 @@ type Takes = Partial<Record<OptionName, readonly string[]>>;
 const links: Takes = { response_format: ["url", "b64_json"] };
 
 /** No model has a word for several pictures that are alike: each call is for one. */
-const traits = (more: Partial<ImageCapabilities>): ImageCapabilities => ({
+const capabilities = (more: Partial<ImageCapabilities>): ImageCapabilities => ({
   maxImages: 1,
   takes: links,
   // Names such as 2K, or any two edges whose product is within the model's bounds.
@@ -37,23 +37,23 @@ export function seedreamImageCapabilities(
   if (/seedream-5[-.]0-(pro|flash)/.test(model)) {
     const takes: Takes =
       operation === "edits" ? { ...formats, background: ["transparent"] } : formats;
-    return traits({ takes, edits: reading(10) });
+    return capabilities({ takes, edits: reading(10) });
   }
   if (/seedream-5[-.]/.test(model)) {
-    return traits({ takes: formats, streams: true, edits: reading(14) });
+    return capabilities({ takes: formats, streams: true, edits: reading(14) });
   }
-  if (/seedream-4[-.]/.test(model)) return traits({ streams: true, edits: reading(14) });
+  if (/seedream-4[-.]/.test(model)) return capabilities({ streams: true, edits: reading(14) });
   if (/seedream-3[-.]/.test(model)) {
-    return traits({
+    return capabilities({
       sizes: { rule: { multipleOf: 1, minEdge: 512, maxEdge: 2048 } },
     });
   }
   if (/seededit/.test(model)) {
-    return traits({
+    return capabilities({
       sizes: { list: ["adaptive"] },
       edits: reading(1, ["image/png", "image/jpeg"]),
     });
   }
   // An endpoint of one's own (`ep-…`) does not say which model is behind it.
-  return traits({ edits: reading(10) });
+  return capabilities({ edits: reading(10) });
 }

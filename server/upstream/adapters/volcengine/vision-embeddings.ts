@@ -12,7 +12,7 @@ import { textsOf } from "../wire/native-embeddings.ts";
 
 export const isVision = (model: string): boolean => /embedding-vision/i.test(model);
 
-const traits: EmbeddingCapabilities = {
+const capabilities: EmbeddingCapabilities = {
   ...textOnlyCapabilities,
   maxItems: 1,
   dimensions: "any",
@@ -20,7 +20,7 @@ const traits: EmbeddingCapabilities = {
 };
 
 export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
-  capabilities: () => traits,
+  capabilities: () => capabilities,
   toUpstream: (query, { upstream, model }) =>
     bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings/multimodal`, upstream, {
       ...query.rest,
@@ -30,10 +30,10 @@ export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
       encoding_format: "float",
     }),
   fromUpstream: async (reply, query) => {
-    const answer = await reply.json();
-    const data = memberOf(answer, "data");
+    const response = await reply.json();
+    const data = memberOf(response, "data");
     // The SDK's type is a list; the API itself answers with the one entry.
     const entries = Array.isArray(data) ? data : [data];
-    return embeddingsIn({ data: entries, usage: memberOf(answer, "usage") }, query);
+    return embeddingsIn({ data: entries, usage: memberOf(response, "usage") }, query);
   },
 });

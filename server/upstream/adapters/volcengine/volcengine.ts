@@ -36,20 +36,20 @@ import { isVision, visionEmbeddings } from "./vision-embeddings.ts";
 const baseUrl = "https://ark.cn-beijing.volces.com/api/v3";
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => ask(query, target, {}),
+  toUpstream: (query, target) => buildRequest(query, target, {}),
   fromUpstream: read,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const images = query.images.map(asDataUrl);
-    return ask(query, target, { image: images.length === 1 ? images[0] : images });
+    return buildRequest(query, target, { image: images.length === 1 ? images[0] : images });
   },
   fromUpstream: read,
 };
 
 /** One address for both. */
-function ask(
+function buildRequest(
   { rest, options, prompt, stream }: GenerationQuery,
   target: Target,
   image: ExtraFields,
@@ -74,27 +74,27 @@ function ask(
 
 async function read(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  imageRequest: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
   const refuse = (error: unknown): GatewayError => {
-    const meant = meaningOf(String(memberOf(error, "code")));
-    return toMappedError(meant, textIn(error, "message"), asked, reply.headers);
+    const meaning = meaningOf(String(memberOf(error, "code")));
+    return toMappedError(meaning, textIn(error, "message"), imageRequest, reply.headers);
   };
   if (isEventStream(reply)) {
-    const events = readSeedreamEvents(reply.chunks(), asked.temp, { usageIn, refuse });
+    const events = readSeedreamEvents(reply.chunks(), imageRequest.temp, { usageIn, refuse });
     return { kind: "stream", events };
   }
-  const answer = await readDocument(reply, asked.temp);
-  const failure = memberOf(answer, "error");
+  const response = await readDocument(reply, imageRequest.temp);
+  const failure = memberOf(response, "error");
   if (failure) throw refuse(failure);
-  const entries = listIn(answer, "data");
+  const entries = listIn(response, "data");
   const results = entries.flatMap(toResult);
   // Of several, those that were refused say so in the place of their picture.
   const withheld = entries.map((entry) => memberOf(entry, "error")).find(Boolean);
   if (results.length === 0) {
     throw withheld ? refuse(withheld) : invalidResponse("there is no picture in it");
   }
-  return { kind: "whole", results, ...createdIn(answer), metadata: {}, ...usageIn(answer) };
+  return { kind: "whole", results, ...createdIn(response), metadata: {}, ...usageIn(response) };
 }
 
 function toResult(entry: unknown): ImageResult[] {
@@ -109,8 +109,8 @@ function toResult(entry: unknown): ImageResult[] {
  * "This value is the same as output_tokens as input tokens are currently not calculated", says the page on `total_tokens`:
  * what nobody counted is not known, and so neither is the whole, unless it is told one day.
  */
-function usageIn(answer: unknown): { readonly usage?: ImageUsage } {
-  const usage = memberOf(answer, "usage");
+function usageIn(response: unknown): { readonly usage?: ImageUsage } {
+  const usage = memberOf(response, "usage");
   if (!isUsage(usage)) return {};
   const { total_tokens, input_tokens, output_tokens } = usage;
   return { usage: { total_tokens, input_tokens, output_tokens } };
@@ -137,12 +137,12 @@ const named: Adapter["readError"] = async (reply, context) => {
     : new GatewayError(error.kind, error.message, { ...error.details, param });
 };
 
-const fault = nativeErrorReader({
-  recognise: ({ body }) => {
-    const meant = meaningOf(String(memberOf(memberOf(body, "error"), "code")));
-    return meant !== "rejected" && meant;
+const readError = nativeErrorReader({
+  classify: ({ body }) => {
+    const meaning = meaningOf(String(memberOf(memberOf(body, "error"), "code")));
+    return meaning !== "rejected" && meaning;
   },
-  otherwise: named,
+  fallback: named,
 });
 
 const dialect: Vendor = fromDialect(
@@ -152,7 +152,7 @@ const dialect: Vendor = fromDialect(
     generations,
     edits,
     imageCapabilities: ({ model }, operation) => seedreamImageCapabilities(model, operation),
-    readError: fault,
+    readError,
   },
 );
 

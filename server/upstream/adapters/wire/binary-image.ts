@@ -13,15 +13,16 @@ export const isImageResponse = (reply: UpstreamResponse): boolean =>
 /** What else there is to say stands in headers: Stability has it so, and Fireworks took it over. */
 export async function readBinaryImage(
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
   const { headers } = reply;
-  const image = await collectImage(reply.chunks(), asked.temp);
+  const image = await collectImage(reply.chunks(), context.temp);
   // A filtered picture comes all the same, blurred or black.
-  if (isFiltered(headers.get("finish-reason"))) throw toMappedError("moderated", undefined, asked);
+  if (isFiltered(headers.get("finish-reason")))
+    throw toMappedError("moderated", undefined, context);
   const seed = headers.get("seed");
-  const told = seed !== null && /^\d{1,15}$/.test(seed) && { rest: { seed: Number(seed) } };
-  return { kind: "whole", results: [{ image, ...told }], metadata: {} };
+  const seedField = seed !== null && /^\d{1,15}$/.test(seed) && { rest: { seed: Number(seed) } };
+  return { kind: "whole", results: [{ image, ...seedField }], metadata: {} };
 }
 
 export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.test(String(reason));
@@ -30,7 +31,7 @@ export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.te
 export async function readSingleImage(
   reply: UpstreamResponse,
   { temp }: ImageRequestContext<GenerationQuery>,
-  find: (answer: unknown) => ImageContent,
+  find: (response: unknown) => ImageContent,
 ): Promise<BufferedImageResponse> {
   const image = /\bjson\b/i.test(typeOf(reply))
     ? find(await readDocument(reply, temp))

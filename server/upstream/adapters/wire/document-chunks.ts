@@ -4,19 +4,19 @@ import { embeddingsIn } from "../openai/embeddings.ts";
 import { invalidResponse, listIn, memberOf } from "./members.ts";
 
 /** All inputs are the chunks of one document, in order. */
-export function readChunks(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
-  const [document, ...others] = listIn(answer, "data");
+export function readChunks(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
+  const [document, ...others] = listIn(response, "data");
   if (others.length > 0) throw invalidResponse("it has several documents where one was sent");
   const data = listIn(document, "data");
-  return embeddingsIn({ data, usage: memberOf(answer, "usage") }, query);
+  return embeddingsIn({ data, usage: memberOf(response, "usage") }, query);
 }
 
 /** Each input is a document of one chunk. */
-export function readDocuments(answer: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
-  const data = listIn(answer, "data").map((document) => {
+export function readDocuments(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
+  const data = listIn(response, "data").map((document) => {
     const [chunk, ...others] = listIn(document, "data");
     if (others.length > 0) throw invalidResponse("it has several vectors for one input");
     return { index: memberOf(document, "index"), embedding: memberOf(chunk, "embedding") };
   });
-  return embeddingsIn({ data, usage: memberOf(answer, "usage") }, query);
+  return embeddingsIn({ data, usage: memberOf(response, "usage") }, query);
 }

@@ -82,7 +82,7 @@ export class LongText implements SpilledBytes {
 export async function readDocument(reply: UpstreamResponse, temp: RequestTemp): Promise<unknown> {
   const texts = new LongTexts(temp);
   const reader = new DocumentReader(texts);
-  for await (const chunk of texts.letGo(reply.chunks())) await reader.take(chunk);
+  for await (const chunk of texts.releasing(reply.chunks())) await reader.take(chunk);
   return reader.end("The upstream's answer is not valid JSON.");
 }
 
@@ -101,7 +101,7 @@ export class LongTexts {
   }
 
   /** The same pieces. What lies on disk need not lie here as well until it is collected. */
-  async *letGo(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *releasing(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       const goesToDisk = this.#store?.isOnDisk === true;
       yield chunk;

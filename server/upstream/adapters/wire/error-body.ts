@@ -40,8 +40,8 @@ export function replayBody(
 const shortestName = 5;
 
 /** Words without these names: projects, accounts and hosts are the operator's. Long ones first: some hold others. */
-export const without = (words: string, names: readonly (string | undefined)[]): string =>
+export const without = (message: string, names: readonly (string | undefined)[]): string =>
   names
     .filter((name) => name !== undefined && name.length >= shortestName)
     .toSorted((a = "", b = "") => b.length - a.length)
-    .reduce<string>((safe, name = "") => safe.replaceAll(name, "***"), words);
+    .reduce<string>((safe, name = "") => safe.replaceAll(name, "***"), message);

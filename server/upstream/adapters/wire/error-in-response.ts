@@ -19,15 +19,15 @@ export async function throwErrorInside(
 ): Promise<never> {
   if (!(error instanceof GatewayError) || error.kind !== "upstream_invalid") throw error;
   const body = asObject(await readErrorBody(reply));
-  const words = body && messageIn(body);
+  const message = body && messageIn(body);
   // A response with invalid results may have a `message` too, such as "success".
-  if (!body || words === undefined || hasResults(body)) throw error;
+  if (!body || message === undefined || hasResults(body)) throw error;
   const status = statusIn(body);
-  const said = await adapter.readError(replayBody(reply, body, status ?? 500), context);
-  if (status !== undefined || said.kind !== "upstream_error") throw said;
+  const mapped = await adapter.readError(replayBody(reply, body, status ?? 500), context);
+  if (status !== undefined || mapped.kind !== "upstream_error") throw mapped;
   throw new GatewayError(
     "upstream_error",
-    `The upstream failed, and said so in its answer: ${redact(words, context)}`,
+    `The upstream failed, and said so in its answer: ${redact(message, context)}`,
   );
 }
 
@@ -43,10 +43,11 @@ const errorLists: ReadonlySet<string> = new Set(["errors", "detail"]);
 /** Under any of the names it has: OpenRouter's `error.code` and Google's are statuses, as is FastAPI's `status_code`. */
 function statusIn(body: Readonly<Record<string, unknown>>): number | undefined {
   const error = asObject(body.error) ?? {};
-  const places = [error.code, error.status, error.status_code, body.code, body.status];
+  const candidates = [error.code, error.status, error.status_code, body.code, body.status];
   return (
-    [...places, body.status_code].map(Number).find((code) => isCount(code) && isFailure(code)) ??
-    statusInBody(body)
+    [...candidates, body.status_code]
+      .map(Number)
+      .find((code) => isCount(code) && isFailure(code)) ?? statusInBody(body)
   );
 }
 

@@ -6,17 +6,19 @@ import { asObject } from "./members.ts";
  * `{detail: {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}` and Stability's
  * `{errors: ["…"]}`.
  */
-export function messageIn(answer: unknown): string | undefined {
-  const body = asObject(answer);
+export function messageIn(response: unknown): string | undefined {
+  const body = asObject(response);
   const error = asObject(body?.error) ?? body;
-  const places = [
+  const candidates = [
     error?.message,
     body?.error,
     complaints(error?.detail),
     complaints(asObject(error?.message)?.detail),
     errorsIn(body?.errors),
   ];
-  return places.find((words): words is string => typeof words === "string" && words !== "");
+  return candidates.find(
+    (message): message is string => typeof message === "string" && message !== "",
+  );
 }
 
 /** FastAPI, which many imitations are made with, lists what it finds: `[{loc: ["body", "input"], msg: "…"}]`. */
@@ -25,18 +27,18 @@ function complaints(detail: unknown): unknown {
     const inside = asObject(detail);
     return inside?.error ?? inside?.message ?? detail;
   }
-  const words = detail.slice(0, 5).flatMap((entry: unknown) => {
+  const message = detail.slice(0, 5).flatMap((entry: unknown) => {
     const { loc, msg } = asObject(entry) ?? {};
     if (typeof msg !== "string") return [];
     return [
       Array.isArray(loc) ? `${loc.filter((step) => step !== "body").join(".")}: ${msg}` : msg,
     ];
   });
-  return words.join("; ");
+  return message.join("; ");
 }
 
 function errorsIn(errors: unknown): unknown {
   if (!Array.isArray(errors)) return undefined;
-  const words = errors.filter((entry) => typeof entry === "string");
-  return words.length > 0 ? words.join("; ") : asObject(errors[0])?.message;
+  const message = errors.filter((entry) => typeof entry === "string");
+  return message.length > 0 ? message.join("; ") : asObject(errors[0])?.message;
 }

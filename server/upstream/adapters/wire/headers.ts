@@ -15,7 +15,7 @@ export function headersOf(
   if (before) return before;
   const headers = Object.freeze({
     ...(upstream.apiKey !== undefined && prove(upstream.apiKey)),
-    ...inSmallLetters(upstream.headers),
+    ...withLowerCaseNames(upstream.headers),
   });
   known.set(upstream, headers);
   return headers;
@@ -29,5 +29,5 @@ export const bearer = (upstream: Upstream): WireHeaders =>
   headersOf(upstream, (key) => ({ authorization: `Bearer ${key}` }));
 
 /** Two spellings of one name would both be sent: this way, what the configuration says takes the place of ours. */
-const inSmallLetters = (headers: Upstream["headers"]): Record<string, string> =>
+const withLowerCaseNames = (headers: Upstream["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

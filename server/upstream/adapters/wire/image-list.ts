@@ -10,36 +10,37 @@ export interface ImageListOptions {
   /** Where the list has another name. */
   readonly list?: string;
   /** The vendor's filter has held this picture back. */
-  readonly withheld?: (entry: unknown) => boolean;
+  readonly isWithheld?: (entry: unknown) => boolean;
   /** What is told of one picture besides the picture. */
-  readonly told?: (entry: unknown) => Pick<ImageResult, "revised_prompt" | "rest">;
+  readonly entryFields?: (entry: unknown) => Pick<ImageResult, "revised_prompt" | "rest">;
   /** What is told of all of them. */
-  readonly about?: (
-    answer: unknown,
+  readonly responseFields?: (
+    response: unknown,
   ) => Pick<BufferedImageResponse, "created" | "cost" | "usage" | "rest">;
 }
 
 export const readImageList = async (
   reply: UpstreamResponse,
-  asked: ImageRequestContext<GenerationQuery>,
+  context: ImageRequestContext<GenerationQuery>,
   listed: ImageListOptions = {},
 ): Promise<BufferedImageResponse> =>
-  imageListIn(await readDocument(reply, asked.temp), asked, listed);
+  imageListIn(await readDocument(reply, context.temp), context, listed);
 
 /** Pictures that passed the filter are delivered, as they are paid for; where none did, the whole call was refused. */
 export function imageListIn(
-  answer: unknown,
-  asked: ImageRequestContext<GenerationQuery>,
+  response: unknown,
+  context: ImageRequestContext<GenerationQuery>,
   {
     list = "data",
-    withheld = () => false,
-    told = () => ({}),
-    about = () => ({}),
+    isWithheld: withheld = () => false,
+    entryFields: told = () => ({}),
+    responseFields: about = () => ({}),
   }: ImageListOptions,
 ): BufferedImageResponse {
-  const entries = inOrder(listIn(answer, list));
+  const entries = inOrder(listIn(response, list));
   const shown = entries.filter((entry) => !withheld(entry));
-  if (shown.length === 0 && entries.length > 0) throw toMappedError("moderated", undefined, asked);
+  if (shown.length === 0 && entries.length > 0)
+    throw toMappedError("moderated", undefined, context);
   return {
     kind: "whole",
     results: shown.map((entry) => {
@@ -48,7 +49,7 @@ export function imageListIn(
       return { image, ...told(entry) };
     }),
     metadata: {},
-    ...about(answer),
+    ...about(response),
   };
 }
 
@@ -58,15 +59,15 @@ export const imageIn = (entry: unknown): ImageResult["image"] | undefined =>
 
 /** By `index` where every entry has one; else as they came. */
 function inOrder(entries: readonly unknown[]): readonly unknown[] {
-  const placeOf = (entry: unknown) => memberOf(entry, "index");
-  return entries.every((entry) => typeof placeOf(entry) === "number")
-    ? entries.toSorted((a, b) => (placeOf(a) as number) - (placeOf(b) as number))
+  const indexOf = (entry: unknown) => memberOf(entry, "index");
+  return entries.every((entry) => typeof indexOf(entry) === "number")
+    ? entries.toSorted((a, b) => (indexOf(a) as number) - (indexOf(b) as number))
     : entries;
 }
 
 /** When it was made, in Unix seconds. */
-export function createdIn(answer: unknown, name = "created"): { readonly created?: number } {
-  const created = memberOf(answer, name);
+export function createdIn(response: unknown, name = "created"): { readonly created?: number } {
+  const created = memberOf(response, name);
   return Number.isSafeInteger(created) ? { created: created as number } : {};
 }
 

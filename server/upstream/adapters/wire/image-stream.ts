@@ -26,7 +26,7 @@ export async function* readImageStream(
 ): AsyncGenerator<ImageStreamEvent> {
   const texts = new LongTexts(temp);
   const open = () => new DocumentReader(texts);
-  const events = readServerSentEvents(texts.letGo(chunks), open, maxEventBytes);
+  const events = readServerSentEvents(texts.releasing(chunks), open, maxEventBytes);
   for await (const { event: name, data, isUnclosed } of events) {
     const around = data.text.trim();
     if (around === "[DONE]") return;

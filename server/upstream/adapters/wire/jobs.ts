@@ -6,7 +6,7 @@ import { invalidResponse } from "./members.ts";
 export const stillPending: PendingJob = { kind: "pending" };
 
 /** A question about a job, which is free. */
-export const about = (url: string, headers: UpstreamRequest["headers"]): UpstreamRequest => ({
+export const jobRequest = (url: string, headers: UpstreamRequest["headers"]): UpstreamRequest => ({
   url,
   headers,
   streams: true,

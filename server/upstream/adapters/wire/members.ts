@@ -18,8 +18,8 @@ export function textIn(value: unknown, name: string): string | undefined {
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** A member that must be a list. */
-export function listIn(answer: unknown, name: string): readonly unknown[] {
-  const list = memberOf(answer, name);
+export function listIn(response: unknown, name: string): readonly unknown[] {
+  const list = memberOf(response, name);
   if (!Array.isArray(list)) throw invalidResponse(`it has no list called \`${name}\``);
   return list;
 }

@@ -17,11 +17,11 @@ export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
 
 /** The vendor's own word for what the vectors are for. */
 export function taskTypeOf(
-  { taskType: purpose }: EmbeddingsQuery,
-  { taskTypes: purposes }: EmbeddingCapabilities,
+  { taskType }: EmbeddingsQuery,
+  { taskTypes }: EmbeddingCapabilities,
 ): string | undefined {
-  if (typeof purposes !== "object") return undefined;
-  return purpose ? vendorTaskType(purpose, purposes) : purposes.defaultValue;
+  if (typeof taskTypes !== "object") return undefined;
+  return taskType ? vendorTaskType(taskType, taskTypes) : taskTypes.defaultValue;
 }
 
 /** Cohere's words, which others have taken over. */

@@ -14,7 +14,7 @@ import { redact } from "./redact.ts";
 export interface VendorError {
   readonly status: number;
   /** Empty where nothing was said. */
-  readonly words: string;
+  readonly message: string;
   readonly body: unknown;
   readonly headers: UpstreamResponse["headers"];
 }
@@ -38,38 +38,39 @@ export type ErrorMeaning =
 export type OwnNames = (upstream: Upstream) => readonly (string | undefined)[];
 
 export interface NativeErrorMapping {
-  readonly recognise?: (refusal: VendorError) => ErrorMeaning | false | undefined;
+  readonly classify?: (error: VendorError) => ErrorMeaning | false | undefined;
   /** The vendor's words, where they are not where most have them. */
-  readonly words?: (body: unknown) => string | undefined;
+  readonly messageOf?: (body: unknown) => string | undefined;
   readonly names?: OwnNames;
   /** What else its words must not hold, taken out. */
-  readonly clean?: (words: string) => string;
+  readonly redactMessage?: (text: string) => string;
   /** How long to wait, in milliseconds, where no header says it. */
-  readonly waits?: (refusal: VendorError) => number | undefined;
+  readonly retryAfterMs?: (error: VendorError) => number | undefined;
   /** Reads what is not recognised, of vendors that otherwise speak as OpenAI does. Absent: by its status. */
-  readonly otherwise?: Adapter["readError"];
+  readonly fallback?: Adapter["readError"];
 }
 
 export const nativeErrorReader = ({
-  recognise = () => undefined,
-  words: find = messageIn,
+  classify = () => undefined,
+  messageOf = messageIn,
   names = () => [],
-  clean = (words) => words,
-  waits = () => undefined,
-  otherwise,
+  redactMessage = (message) => message,
+  retryAfterMs = () => undefined,
+  fallback,
 }: NativeErrorMapping = {}): Adapter["readError"] => {
   return async (reply, context) => {
     const { status, headers } = reply;
     const body = await readErrorBody(reply);
-    const words = clean(without(find(body) ?? "", names(context.target.upstream)));
-    const refusal = { status, words, body, headers };
-    const meant = recognise(refusal) || undefined;
-    if (!meant && otherwise) return otherwise(replayBody(reply, body), context);
-    const told = meant ? inOpenaiWords(meant, words) : byStatus(refusal);
-    const retryAfterMs = meant && !passes.has(meant) ? undefined : waits(refusal);
+    const ownNames = names(context.target.upstream);
+    const message = redactMessage(without(messageOf(body) ?? "", ownNames));
+    const error = { status, message, body, headers };
+    const meaning = classify(error) || undefined;
+    if (!meaning && fallback) return fallback(replayBody(reply, body), context);
+    const fields = meaning ? toOpenaiFields(meaning, message) : byStatus(error);
+    const mayWait = !meaning || retryableMeanings.has(meaning);
     return toGatewayError(
-      { ...told, retryAfterMs },
-      `it answered ${told.status}`,
+      { ...fields, retryAfterMs: mayWait ? retryAfterMs(error) : undefined },
+      `it answered ${fields.status}`,
       context,
       headers,
     );
@@ -87,22 +88,22 @@ export function waitInBody({ body }: VendorError): number | undefined {
  * `headers`: of the answer, where they may tell how long to wait.
  */
 export function toMappedError(
-  meant: ErrorMeaning | undefined,
-  words: string | undefined,
+  meaning: ErrorMeaning | undefined,
+  text: string | undefined,
   { query, target }: ImageRequestContext<GenerationQuery>,
   headers?: UpstreamResponse["headers"],
 ): GatewayError {
   const context = { target, model: query.model };
-  const told = meant && inOpenaiWords(meant, words);
-  if (told) return toGatewayError(told, "it said so in its answer", context, headers);
-  const why = words ? `: ${redact(words, context)}` : ".";
-  return new GatewayError("upstream_error", `The upstream failed to make the picture${why}`);
+  const fields = meaning && toOpenaiFields(meaning, text);
+  if (fields) return toGatewayError(fields, "it said so in its answer", context, headers);
+  const reason = text ? `: ${redact(text, context)}` : ".";
+  return new GatewayError("upstream_error", `The upstream failed to make the picture${reason}`);
 }
 
 /** Words only where they speak of the caller's request: what is said of our account is nobody's business. */
-function inOpenaiWords(meant: ErrorMeaning, words: string | undefined): ErrorFields {
-  const message = words || undefined;
-  switch (meant) {
+function toOpenaiFields(meaning: ErrorMeaning, text: string | undefined): ErrorFields {
+  const message = text || undefined;
+  switch (meaning) {
     case "moderated":
       return { status: 400, code: "moderation_blocked", message };
     case "rejected":
@@ -131,11 +132,11 @@ function inOpenaiWords(meant: ErrorMeaning, words: string | undefined): ErrorFie
   }
 }
 
-const byStatus = ({ status, words }: VendorError): ErrorFields =>
-  aboutRequest.has(status) ? { status, message: words || undefined } : { status };
+const byStatus = ({ status, message: text }: VendorError): ErrorFields =>
+  requestErrorStatuses.has(status) ? { status, message: text || undefined } : { status };
 
 /** Other refusals speak of our account, in words that are not for callers. */
-const aboutRequest: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
+const requestErrorStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
 /** What a wait may help with. */
-const passes: ReadonlySet<ErrorMeaning> = new Set<ErrorMeaning>(["too fast", "busy"]);
+const retryableMeanings: ReadonlySet<ErrorMeaning> = new Set<ErrorMeaning>(["too fast", "busy"]);

@@ -4,16 +4,16 @@ import type { TokenExchange, UpstreamRequest, UpstreamResponse } from "../../ada
 import { memberOf } from "./members.ts";
 
 export const readOauthToken: TokenExchange["fromUpstream"] = async (reply: UpstreamResponse) => {
-  const answer = await reply.json();
-  const token = memberOf(answer, "access_token");
-  const seconds = memberOf(answer, "expires_in");
+  const response = await reply.json();
+  const token = memberOf(response, "access_token");
+  const seconds = memberOf(response, "expires_in");
   if (typeof token !== "string" || token === "" || !(typeof seconds === "number" && seconds > 0))
     throw new GatewayError("upstream_credentials", "The upstream's token service gave no token.");
   return { token, lastsMs: seconds * 1000 };
 };
 
 /** Client credentials, with the secret in the header: RFC 6749, sections 2.3.1 and 4.4. */
-export const askWithSecret = (
+export const clientCredentialsRequest = (
   url: string,
   { clientId, secret }: { readonly clientId: string; readonly secret: string },
   more: Readonly<Record<string, string>> = {},

@@ -20,7 +20,7 @@ export interface ErrorFields {
   readonly retryAfterMs?: number | undefined;
 }
 
-interface Said {
+interface ReportedError {
   readonly message?: string;
   readonly type?: string;
   readonly code?: string;
@@ -33,10 +33,11 @@ export async function readOpenaiError(
   context: ErrorContext,
 ): Promise<GatewayError> {
   const { status, headers } = reply;
-  const said = readSaid(await readErrorBody(reply), context);
+  const reported = readReportedError(await readErrorBody(reply), context);
   const wait = retryAfterMs(headers) ?? (status === 429 ? rateLimitResetMs(headers) : undefined);
-  const uncharged = status === 500 && said.type === "server_error" && isFair(context);
-  return toFault(status, said, `it answered ${status}`, wait, uncharged);
+  const uncharged =
+    status === 500 && reported.type === "server_error" && isBilledOnlyOnSuccess(context);
+  return toError(status, reported, `it answered ${status}`, wait, uncharged);
 }
 
 /**
@@ -44,29 +45,35 @@ export async function readOpenaiError(
  * end with 200 or 400, learn.microsoft.com/answers/questions/1632971). Whether it was they who failed, their own words
  * tell: a 500 of whoever stands before them has others, and the work behind it may have been done.
  */
-const fair: ReadonlySet<string> = new Set(["openai", "azure"]);
-const isFair = ({ target }: ErrorContext): boolean => fair.has(target.upstream.kind);
+const billsOnlySuccess: ReadonlySet<string> = new Set(["openai", "azure"]);
+const isBilledOnlyOnSuccess = ({ target }: ErrorContext): boolean =>
+  billsOnlySuccess.has(target.upstream.kind);
 
 /** `how` we know. `headers`: of the answer, where it was one that said no. */
 export function toGatewayError(
   { status, message, code, retryAfterMs: wait }: ErrorFields,
-  how: string,
+  evidence: string,
   context: ErrorContext,
   headers?: UpstreamResponse["headers"],
 ): GatewayError {
-  const said = {
+  const reported = {
     ...(message !== undefined && { message: redact(message, context) }),
     ...(code !== undefined && { code }),
     extra: {},
   };
-  const told = headers && retryAfterMs(headers);
-  return toFault(status, said, how, told ?? (wait === undefined ? undefined : bounded(wait)));
+  const headerWaitMs = headers && retryAfterMs(headers);
+  return toError(
+    status,
+    reported,
+    evidence,
+    headerWaitMs ?? (wait === undefined ? undefined : bounded(wait)),
+  );
 }
 
 /** An error inside a stream has no status; its type and code tell which one it would have had. */
 export function readStreamError(body: unknown, context: ErrorContext): GatewayError {
-  const said = readSaid(body, context);
-  return toFault(statusOf(said), said, "it said so in its stream");
+  const reported = readReportedError(body, context);
+  return toError(statusOf(reported), reported, "it said so in its stream");
 }
 
 /** The status that its type or code would have had. Undefined where they tell nothing. */
@@ -81,48 +88,50 @@ export function statusInBody(body: unknown): number | undefined {
   return status === 500 ? undefined : status;
 }
 
-function toFault(
+function toError(
   status: number,
-  said: Said,
-  how: string,
+  reported: ReportedError,
+  evidence: string,
   wait?: number,
   uncharged = false,
 ): GatewayError {
-  const fault = faultOf(status, said);
+  const errorKind = errorKindOf(status, reported);
   const details = {
     ...(wait !== undefined && { retryAfterMs: wait }),
-    ...(fault === "upstream_error" && nowhere.has(status) && { notExecuted: true as const }),
-    ...(fault === "upstream_error" && uncharged && { notBilled: true as const }),
-    overrides: fault === "upstream_rejected" ? { status } : {},
+    ...(errorKind === "upstream_error" &&
+      notFoundStatuses.has(status) && { notExecuted: true as const }),
+    ...(errorKind === "upstream_error" && uncharged && { notBilled: true as const }),
+    overrides: errorKind === "upstream_rejected" ? { status } : {},
   };
-  if (!speaksToCaller(fault) || said.message === undefined) {
-    return new GatewayError(fault, ownWords(fault, how), details);
+  if (!isAboutRequest(errorKind) || reported.message === undefined) {
+    return new GatewayError(errorKind, gatewayMessage(errorKind, evidence), details);
   }
-  const place = said.param === undefined ? rejectedInputIndex(said.message) : undefined;
-  const param = place === undefined ? said.param : `input[${place}]`;
-  return new GatewayError(fault, said.message, {
+  const inputIndex =
+    reported.param === undefined ? rejectedInputIndex(reported.message) : undefined;
+  const param = inputIndex === undefined ? reported.param : `input[${inputIndex}]`;
+  return new GatewayError(errorKind, reported.message, {
     ...details,
     ...(param !== undefined && { param }),
     overrides: {
       ...details.overrides,
-      ...(said.type !== undefined && { type: said.type }),
-      ...(said.code !== undefined && { code: said.code }),
+      ...(reported.type !== undefined && { type: reported.type }),
+      ...(reported.code !== undefined && { code: reported.code }),
     },
-    extra: said.extra,
+    extra: reported.extra,
   });
 }
 
 /** Not there, not in this way, not any more: nobody worked on it. */
-const nowhere: ReadonlySet<number> = new Set([404, 405, 410]);
+const notFoundStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
 
-function statusOf({ type = "", code = "" }: Said): number {
+function statusOf({ type = "", code = "" }: ReportedError): number {
   if (/rate_limit|slow_down|insufficient_quota/.test(`${type} ${code}`)) return 429;
   if (quotaCodes.has(code)) return 429;
   if (/invalid_request_error|user_error/.test(type)) return 400;
   return code === "server_is_overloaded" ? 503 : 500;
 }
 
-function faultOf(status: number, { code, type }: Said): ErrorKind {
+function errorKindOf(status: number, { code, type }: ReportedError): ErrorKind {
   if (code === "moderation_blocked" || code === "content_policy_violation") {
     return "moderation_blocked";
   }
@@ -171,7 +180,7 @@ const quotaCodes = new Set([
 ]);
 
 /** Faults of the caller's request keep the upstream's words; faults of our side of the house do not. */
-const speaksToCaller = (fault: ErrorKind): boolean =>
+const isAboutRequest = (errorKind: ErrorKind): boolean =>
   [
     "upstream_rejected",
     "upstream_forbidden",
@@ -181,14 +190,14 @@ const speaksToCaller = (fault: ErrorKind): boolean =>
     "upstream_rate_limit",
     "slow_down",
     "insufficient_quota",
-  ].includes(fault);
+  ].includes(errorKind);
 
-function ownWords(fault: ErrorKind, how: string): string {
-  switch (fault) {
+function gatewayMessage(errorKind: ErrorKind, evidence: string): string {
+  switch (errorKind) {
     case "upstream_rejected":
-      return `The upstream refused the request as invalid (${how}).`;
+      return `The upstream refused the request as invalid (${evidence}).`;
     case "upstream_forbidden":
-      return `The upstream does not let this gateway use the model (${how}).`;
+      return `The upstream does not let this gateway use the model (${evidence}).`;
     case "moderation_blocked":
       return "The upstream's safety system refused the request.";
     case "upstream_rate_limit":
@@ -204,20 +213,20 @@ function ownWords(fault: ErrorKind, how: string): string {
     case "upstream_overloaded":
       return "The model is temporarily overloaded. Please retry your request after a brief delay.";
     case "upstream_timeout":
-      return `The upstream gave up waiting (${how}).`;
+      return `The upstream gave up waiting (${evidence}).`;
     default:
-      return `The upstream failed (${how}).`;
+      return `The upstream failed (${evidence}).`;
   }
 }
 
-function readSaid(answer: unknown, context: ErrorContext): Said {
-  const body = asObject(answer);
+function readReportedError(response: unknown, context: ErrorContext): ReportedError {
+  const body = asObject(response);
   const error = asObject(body?.error) ?? body;
-  const message = messageIn(answer);
+  const message = messageIn(response);
   if (!error) return { extra: {} };
   const { moderation_details } = error;
   const member = (name: "type" | "code" | "param") =>
-    textMember(name, error[name], (words) => redact(words, context));
+    textMember(name, error[name], (text) => redact(text, context));
   return {
     ...(message !== undefined && { message: redact(message, context) }),
     ...member("type"),
@@ -227,11 +236,11 @@ function readSaid(answer: unknown, context: ErrorContext): Said {
   };
 }
 
-const textMember = <N extends string>(name: N, value: unknown, safe: (words: string) => string) =>
+const textMember = <N extends string>(name: N, value: unknown, safe: (text: string) => string) =>
   typeof value === "string" && value !== "" ? { [name]: safe(value.slice(0, 200)) } : {};
 
 /** Longer is no hint for a retry. It also keeps the number short enough for a header. */
-const longestWaitMs = 24 * 3600 * 1000;
+const maxWaitMs = 24 * 3600 * 1000;
 
 /** Azure sends milliseconds; others seconds or a date. */
 export function retryAfterMs(headers: UpstreamResponse["headers"]): number | undefined {
@@ -239,7 +248,7 @@ export function retryAfterMs(headers: UpstreamResponse["headers"]): number | und
   return wait === undefined ? undefined : bounded(wait);
 }
 
-const bounded = (wait: number): number => Math.min(Math.max(0, wait), longestWaitMs);
+const bounded = (wait: number): number => Math.min(Math.max(0, wait), maxWaitMs);
 
 function waitIn(
   precise: string | undefined,

@@ -3,12 +3,12 @@ import type { ErrorContext } from "../../adapter.ts";
 
 /** Shorter ones are words such as `none`, which stand in for a key where none is needed. */
 const shortestSecret = 6;
-const mostCharacters = 2000;
+const maxCharacters = 2000;
 
-export function redact(words: string, { target, model }: ErrorContext): string {
+export function redact(message: string, { target, model }: ErrorContext): string {
   const { apiKey = "", headers, baseUrl } = target.upstream;
   // Cut twice: the first time far behind what is kept, so that no secret is cut in two and not known any more.
-  let safe = words.slice(0, 4 * mostCharacters);
+  let safe = message.slice(0, 4 * maxCharacters);
   for (const secret of [apiKey, ...Object.values(headers)]) {
     if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "***");
   }
@@ -18,8 +18,8 @@ export function redact(words: string, { target, model }: ErrorContext): string {
     .replace(/\b(org|proj)[-_]\w+/g, "$1-***")
     .replace(/\b(user|acct)[-_](?=\w*\d)\w{6,}/g, "$1-***")
     .replace(/https?:\/\/[^\s"')]+/g, (link) => (isPublicLink(link) ? link : "(link)"));
-  for (const place of placesOf(baseUrl)) safe = safe.replaceAll(place, "(upstream)");
-  return safe.replace(inside, "(address)").slice(0, mostCharacters);
+  for (const address of addressesOf(baseUrl)) safe = safe.replaceAll(address, "(upstream)");
+  return safe.replace(inside, "(address)").slice(0, maxCharacters);
 }
 
 /** Addresses of machines, and names that only mean something within a network. */
@@ -35,7 +35,7 @@ const isPublicLink = (link: string): boolean =>
   /^https:\/\/([a-z0-9-]+\.)*(openai\.com|microsoft\.com|aka\.ms)\b/.test(link);
 
 /** A host without a dot, such as `vllm`, may as well be a word. */
-function placesOf(baseUrl: string | undefined): string[] {
+function addressesOf(baseUrl: string | undefined): string[] {
   const url = baseUrl === undefined ? null : URL.parse(baseUrl);
   if (!url) return [];
   return [url.host, url.hostname].filter((name) => /[.:]/.test(name));

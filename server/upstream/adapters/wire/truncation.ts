@@ -11,6 +11,6 @@ export function truncation({ rest }: EmbeddingsQuery): {
   readonly rest: ExtraFields;
 } {
   const { truncate, truncation: other, ...others } = rest;
-  const said = [truncate, other].find((value) => typeof value === "boolean");
-  return said === undefined ? { cut: false, rest } : { cut: said, rest: others };
+  const chosen = [truncate, other].find((value) => typeof value === "boolean");
+  return chosen === undefined ? { cut: false, rest } : { cut: chosen, rest: others };
 }

@@ -19,7 +19,7 @@ export interface ImageTokens {
 type Tiers = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** What was not asked for may be any of them. */
-function most(table: Tiers, size: string | undefined, quality: string | undefined) {
+function largestCount(table: Tiers, size: string | undefined, quality: string | undefined) {
   const rows = quality === undefined ? Object.values(table) : [table[quality] ?? {}];
   const counts = rows.flatMap((row) =>
     size === undefined ? Object.values(row) : (row[size] ?? []),
@@ -55,7 +55,7 @@ const mini: Tiers = {
 
 const openai = (table: Tiers): ImageTokens => ({
   ...given,
-  out: (size, quality) => most(table, size, quality),
+  out: (size, quality) => largestCount(table, size, quality),
 });
 
 /**
@@ -151,7 +151,7 @@ export function wireTokens(
 }
 
 /** Of a model that nobody has told of: the most that any of these has of that size and quality, or of any. */
-export const unheardOf: Required<Omit<ImageTokens, "out">> & {
+export const unknownModelTokens: Required<Omit<ImageTokens, "out">> & {
   out(size: string | undefined, quality: string | undefined): number;
 } = {
   in: given.inClosely,

@@ -1,9 +1,9 @@
 /** The catalog of image models, by name. For a model that is not listed, the upstream decides what it supports. */
 import { type ImageCapabilities, unrestrictedImages } from "../../image-capabilities.ts";
 import type { KnownImage } from "./known-image.ts";
-import { laterGpt, openaiPictures } from "./openai.ts";
+import { laterGpt, openaiImageModels } from "./openai.ts";
 
-export const knownImages: readonly KnownImage[] = [...openaiPictures];
+export const knownImages: readonly KnownImage[] = [...openaiImageModels];
 
 const named = new Map(
   knownImages.flatMap((row) =>
@@ -18,9 +18,11 @@ export function openaiImageCapabilities(
 ): ImageCapabilities {
   const known = named.get(model.toLowerCase());
   if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : unrestrictedImages;
-  if (operation !== "generations") return { ...known.traits, ...known.editing, verbatim: true };
+  if (operation !== "generations")
+    return { ...known.capabilities, ...known.editing, verbatim: true };
   // How closely to look at a picture means nothing where there is none.
-  const { input_fidelity: _, ...takes } = known.traits.takes;
-  const { input_fidelity: __, ...contested } = known.traits.undocumentedOptions ?? {};
-  return { ...known.traits, takes, undocumentedOptions: contested, verbatim: true };
+  const { input_fidelity: _, ...takes } = known.capabilities.takes;
+  const { input_fidelity: __, ...undocumentedOptions } =
+    known.capabilities.undocumentedOptions ?? {};
+  return { ...known.capabilities, takes, undocumentedOptions, verbatim: true };
 }

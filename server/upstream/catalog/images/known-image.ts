@@ -5,7 +5,7 @@ export interface KnownImage {
   readonly name: string;
   /** Other names of the same. */
   readonly also?: readonly string[];
-  readonly traits: ImageCapabilities;
+  readonly capabilities: ImageCapabilities;
   /** Where an edit differs. */
   readonly editing?: Partial<ImageCapabilities>;
 }

@@ -101,10 +101,10 @@ export const laterGpt: ImageCapabilities = {
 };
 
 // Facts: github.com/openai/openai-openapi and the official SDK for Node 7.53.0, ImageModel and the fields' documentation.
-export const openaiPictures: readonly KnownImage[] = [
+export const openaiImageModels: readonly KnownImage[] = [
   {
     name: "dall-e-2",
-    traits: {
+    capabilities: {
       maxImages: 10,
       takes: { response_format: ["url", "b64_json"], user: "any" },
       // The only one it has, and it knows no such field.
@@ -123,7 +123,7 @@ export const openaiPictures: readonly KnownImage[] = [
   },
   {
     name: "dall-e-3",
-    traits: {
+    capabilities: {
       maxImages: 1,
       takes: {
         quality: ["standard", "hd"],
@@ -137,24 +137,24 @@ export const openaiPictures: readonly KnownImage[] = [
   },
   {
     name: "gpt-image-1",
-    traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
+    capabilities: { ...gpt, takes: { ...gptTakes, ...fidelity } },
     editing: { undocumentedOptions: editPreviews },
   },
   {
     name: "gpt-image-1-mini",
-    traits: { ...gpt, takes: { ...gptTakes, input_fidelity: ["low"] } },
+    capabilities: { ...gpt, takes: { ...gptTakes, input_fidelity: ["low"] } },
     editing: { undocumentedOptions: editPreviews },
   },
   {
     name: "gpt-image-1.5",
     also: ["gpt-image-1.5-2025-12-16", "chatgpt-image-latest"],
-    traits: { ...gpt, takes: { ...gptTakes, ...fidelity } },
+    capabilities: { ...gpt, takes: { ...gptTakes, ...fidelity } },
     editing: { undocumentedOptions: editPreviews },
   },
   {
     name: "gpt-image-2",
     also: ["gpt-image-2-2026-04-21"],
-    traits: {
+    capabilities: {
       ...later,
       // developers.openai.com/api/docs/guides/image-generation: it looks closely at every image, and wants no word about it.
       always: { input_fidelity: "high" },
@@ -171,7 +171,7 @@ export const openaiPictures: readonly KnownImage[] = [
       ...["gpt-image-2.5-sunburst", "gpt-image-2.5-flare"],
       ...["gpt-image-2.5-sunburst-2026-09-08", "gpt-image-2.5-flare-2026-09-08"],
     ],
-    traits: {
+    capabilities: {
       ...marked,
       takes: { ...gptTakes, quality: laterTiers },
       undocumentedOptions: { ...previews, ...unnamedFidelity },
@@ -181,7 +181,7 @@ export const openaiPictures: readonly KnownImage[] = [
   {
     name: "gpt-image-2.6",
     also: ["gpt-image-2.6-sunburst", "gpt-image-2.6-flare"],
-    traits: {
+    capabilities: {
       ...marked,
       takes: { ...movingTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
       undocumentedOptions: unnamedFidelity,

@@ -13,12 +13,12 @@ const ideogram = (name: string, price: Price, more: Partial<ListedPrice> = {}): 
 });
 
 /** Turbo, default and quality, under OpenAI's names. */
-const speeds = (turbo: number, usual: number, quality?: number): Price => ({
+const speeds = (turbo: number, standard: number, quality?: number): Price => ({
   images: {
     low: turbo,
-    medium: usual,
+    medium: standard,
     ...(quality !== undefined && { high: quality }),
-    "": usual,
+    "": standard,
   },
 });
 

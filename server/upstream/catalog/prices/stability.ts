@@ -9,7 +9,11 @@ const update = "stability.ai/api-pricing-update-25, effective 2025-08-01";
 /** A credit is a cent: developer.puter.com/tutorials/stability-ai-api-pricing, 2026-06. */
 const credits = (count: number): Price => perImage(count / 100);
 
-const drawing = (name: string, count: number, edits: ListedPrice["edits"]): ListedPrice => ({
+const generationPrice = (
+  name: string,
+  count: number,
+  edits: ListedPrice["edits"],
+): ListedPrice => ({
   kinds: ["stability"],
   model: new RegExp(`^(generate/|stable-image-)*${name}$`),
   price: credits(count),
@@ -33,12 +37,12 @@ const onBedrock = (names: string, dollars: number): ListedPrice => ({
 
 export const stability: readonly ListedPrice[] = [
   // An edit is inpainting, where there is a mask, and else the model's own.
-  drawing("ultra", 8, "unknown"),
-  drawing("sd3(\\.5)?-large", 6.5, "unknown"),
-  drawing("sd3(\\.5)?-large-turbo", 4, "unknown"),
-  drawing("sd3(\\.5)?-medium", 3.5, "unknown"),
+  generationPrice("ultra", 8, "unknown"),
+  generationPrice("sd3(\\.5)?-large", 6.5, "unknown"),
+  generationPrice("sd3(\\.5)?-large-turbo", 4, "unknown"),
+  generationPrice("sd3(\\.5)?-medium", 3.5, "unknown"),
   // This one cannot begin with a picture: its edits are inpainting.
-  drawing("core", 3, credits(5)),
+  generationPrice("core", 3, credits(5)),
   changing("erase|inpaint|remove-background|search-and-replace", 5),
   changing("sketch|structure|style", 5),
   changing("fast", 2),
