@@ -656,6 +656,8 @@ describe("every document", () => {
     const known = new Set([
       ...Object.keys(settingsTable),
       ...providers.flatMap(variablesOf),
+      // Old names, beside their new ones.
+      ...firstCodes(sectionOf("CHANGELOG.md", "Renamed settings")),
       // The reader's own, in examples.
       ...["VEXEL_KEY", "VEXEL_URL"],
     ]);
