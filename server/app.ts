@@ -6,7 +6,7 @@ import { validKeyId } from "./auth/authenticate.ts";
 import type { Snapshot } from "./config/snapshot.ts";
 import { createCors } from "./http/cors.ts";
 import { json } from "./http/json-response.ts";
-import { type Handlers, type Listening, listen } from "./http/listen.ts";
+import { type Handlers, type HttpServer, listen } from "./http/listen.ts";
 import { createLinkStore } from "./images/image-links.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
 import type { Log } from "./observe/log.ts";
@@ -215,7 +215,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     welcome: createWelcome({ snapshot, ready, version, now: Date.now }),
   };
 
-  const listening = (): Listening =>
+  const listening = (): HttpServer =>
     listen({
       host: settings.HOST,
       port: settings.PORT,
@@ -246,9 +246,9 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
         const durationMs = Math.round(latencyMs * 10) / 10;
         log[level]("request", { ...told, endpoint: route, durationMs, requestId });
       },
-      onDefect: (requestId, error) => logDefect(log, requestId, error),
+      onInternalError: (requestId, error) => logDefect(log, requestId, error),
     });
-  let edge: Listening;
+  let edge: HttpServer;
   try {
     edge = listening();
   } catch (error) {

@@ -3,12 +3,12 @@ import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
 import { type EventViews, matchingTypes } from "../events/show-events.ts";
-import { decoded, json } from "../http/json-response.ts";
+import { decodePathSegment, json } from "../http/json-response.ts";
 import type { Handler } from "../http/listen.ts";
 import { parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { keyHash } from "../lib/key-hash.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { ShownTarget } from "../routing/show-target.ts";
 
 export interface AdminApiOptions {
@@ -45,7 +45,7 @@ export const eventsQuery = z.object({
 });
 
 /** For whoever asked, and for no cache on the way. */
-const uncachedJson = (value: unknown): Outgoing => {
+const uncachedJson = (value: unknown): OutgoingResponse => {
   const { headers, ...answer } = json(value);
   return { ...answer, headers: { ...headers, "cache-control": "no-store" } };
 };
@@ -62,7 +62,7 @@ const parseQuery = (search: string): Record<string, unknown> =>
 export function createAdminHandlers({ key, views: show, targets }: AdminApiOptions) {
   const right = Buffer.from(keyHash(key));
   /** Hashes are all of one length, so how long a wrong key takes to refuse tells nothing of the right one. */
-  const permit = ({ headers }: Incoming): void => {
+  const permit = ({ headers }: IncomingRequest): void => {
     if (key === "") {
       throw new GatewayError(
         "unknown_url",
@@ -105,7 +105,7 @@ export function createAdminHandlers({ key, views: show, targets }: AdminApiOptio
   };
   const webhookTest: Handler = async (incoming, part) => {
     permit(incoming);
-    const tested = await show.testWebhook(decoded(part));
+    const tested = await show.testWebhook(decodePathSegment(part));
     if (tested) return uncachedJson(tested);
     throw new GatewayError(
       "unknown_url",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { outOfRange, parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Endpoint, NameModel, Read } from "../pipeline/endpoint.ts";
-import type { Form, Incoming } from "../request/http-types.ts";
+import type { Form, IncomingRequest } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageResponse, ImageSource } from "../upstream/contract.ts";
 import { withoutNulls } from "./fields.ts";
 import {
@@ -59,7 +59,7 @@ export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
     writeImages(reply, { ...context(), family: "image_edit", query }),
 };
 
-const isForm = ({ headers }: Incoming): boolean =>
+const isForm = ({ headers }: IncomingRequest): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
 
 /** A form calls its pictures `image`, as OpenAI's errors and most of ours do; JSON calls them `images`. */
@@ -74,7 +74,7 @@ function withJsonFieldNames(error: GatewayError): GatewayError {
 }
 
 /** Said here, because only this path reads two kinds of body. */
-function checkJson({ headers }: Incoming): void {
+function checkJson({ headers }: IncomingRequest): void {
   const type = headers.get("content-type");
   if (type === null || /^application\/[\w.+-]*json\b/i.test(type)) return;
   throw new GatewayError(
@@ -84,7 +84,7 @@ function checkJson({ headers }: Incoming): void {
 }
 
 async function readJson(
-  incoming: Incoming,
+  incoming: IncomingRequest,
   keyId: string,
   nameModel: NameModel,
 ): Promise<Read<EditQuery>> {

@@ -4,7 +4,7 @@
  * tries each alternative on the whole of a long list. A test holds it to the schema.
  */
 import { z } from "zod";
-import { invalidType, nameOf, outOfRange, unsupportedValue } from "../http/validate-body.ts";
+import { describeType, invalidType, outOfRange, unsupportedValue } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../upstream/contract.ts";
 import { parseTaskType, type TaskType, taskTypeFields } from "../upstream/task-type.ts";
@@ -100,7 +100,7 @@ function readInput(given: unknown, maxInputs: number): ParsedInput {
     throw invalidInput("It is missing: send a string or an array of strings.");
   }
   if (!Array.isArray(given)) {
-    throw invalidInput(`It must be a string or an array, not ${nameOf(given)}.`);
+    throw invalidInput(`It must be a string or an array, not ${describeType(given)}.`);
   }
   const list: readonly unknown[] = given;
   if (list.length === 0) throw invalidInput("It is an empty array.");
@@ -129,7 +129,7 @@ function checkTexts(list: readonly unknown[]): void {
   for (let at = 0; at < list.length; at++) {
     const entry = list[at];
     if (typeof entry !== "string") {
-      throw invalidInput(`Entry ${at} is ${nameOf(entry)}, while the first is a string.`);
+      throw invalidInput(`Entry ${at} is ${describeType(entry)}, while the first is a string.`);
     }
     if (entry === "") throw invalidInput(`Entry ${at} is an empty string.`);
     if (entry.length > maxTextLength) throw invalidInput(`Entry ${at} ${tooLong(entry)}`);
@@ -142,8 +142,8 @@ function checkTokenArrays(list: readonly unknown[]): void {
     if (!Array.isArray(entry)) {
       throw invalidInput(
         at === 0
-          ? `Entry 0 is ${nameOf(entry)}; send strings, or arrays of tokens.`
-          : `Entry ${at} is ${nameOf(entry)}, while the first is an array.`,
+          ? `Entry 0 is ${describeType(entry)}; send strings, or arrays of tokens.`
+          : `Entry ${at} is ${describeType(entry)}, while the first is an array.`,
       );
     }
     if (entry.length === 0) throw invalidInput(`Entry ${at} is an empty array.`);

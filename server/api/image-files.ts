@@ -1,9 +1,9 @@
 /** GET /files/images/{name}: serves stored images by signed link. The link itself grants access, and it expires. */
 import type { Handler } from "../http/listen.ts";
-import { type ByteRange, rangeOf } from "../http/range.ts";
+import { type ByteRange, parseRange } from "../http/range.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toErrorResponse } from "../request/error-response.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 
 export interface ImageFileStore {
   find(name: string): Promise<StoredImageFile | undefined>;
@@ -25,7 +25,7 @@ export interface ImageFilesOptions {
 
 export const createImageFiles =
   ({ store: shelf, check, now }: ImageFilesOptions): Handler =>
-  async (incoming, name): Promise<Outgoing> => {
+  async (incoming, name): Promise<OutgoingResponse> => {
     const expires = check(name, incoming.search);
     const found = expires === undefined ? undefined : await shelf.find(name);
     if (expires === undefined || !found) throw notFound();
@@ -40,7 +40,7 @@ export const createImageFiles =
     };
     if (isNotModified(incoming, tag)) return { status: 304, headers: common, body: "" };
     const range = requestedRange(incoming, tag, found.size);
-    if (range === "beyond") return rangeNotSatisfiable(found.size);
+    if (range === "unsatisfiable") return rangeNotSatisfiable(found.size);
     const { content, size, type } = found;
     return {
       status: range ? 206 : 200,
@@ -56,7 +56,7 @@ export const createImageFiles =
   };
 
 /** If-None-Match: the client already has this image. */
-function isNotModified({ headers }: Incoming, tag: string): boolean {
+function isNotModified({ headers }: IncomingRequest, tag: string): boolean {
   const tags = headers.get("if-none-match");
   if (tags === null) return false;
   return tags.split(",").some((one) => ["*", tag].includes(one.trim().replace(/^W\//, "")));
@@ -64,17 +64,17 @@ function isNotModified({ headers }: Incoming, tag: string): boolean {
 
 /** Ranges apply to GET only. If-Range with another tag: the client holds part of another image, so it gets this one whole. */
 function requestedRange(
-  { method, headers }: Incoming,
+  { method, headers }: IncomingRequest,
   tag: string,
   size: number,
-): ByteRange | "beyond" | undefined {
+): ByteRange | "unsatisfiable" | undefined {
   const range = headers.get("range");
   const ifRange = headers.get("if-range");
   if (method !== "GET" || range === null || (ifRange !== null && ifRange !== tag)) return undefined;
-  return rangeOf(range, size);
+  return parseRange(range, size);
 }
 
-function rangeNotSatisfiable(size: number): Outgoing {
+function rangeNotSatisfiable(size: number): OutgoingResponse {
   const { status, headers, body } = toErrorResponse(
     new GatewayError(
       "invalid_value",

@@ -1,10 +1,10 @@
 /** GET /v1/images/results/{id}: the answer to an image call whose caller left, or that was made with an Idempotency-Key. */
 import { authenticate } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
-import { decoded, json } from "../http/json-response.ts";
+import { decodePathSegment, json } from "../http/json-response.ts";
 import type { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 
 export interface ImageResultsOptions {
   readonly snapshot: () => Snapshot;
@@ -18,9 +18,9 @@ const retryAfterSeconds = 2;
 
 export const createImageResultHandler =
   ({ snapshot, store: kept, now }: ImageResultsOptions) =>
-  async (incoming: Incoming, part: string): Promise<Outgoing> => {
+  async (incoming: IncomingRequest, part: string): Promise<OutgoingResponse> => {
     const caller = authenticate(incoming.headers, snapshot(), now());
-    const id = decoded(part);
+    const id = decodePathSegment(part);
     const found = await kept.findById(caller.id, id);
     if (found === "under way") {
       const { headers, ...told } = json({ id, object: "image.result", status: "in_progress" }, 202);

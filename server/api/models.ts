@@ -2,8 +2,8 @@
 import { authenticate } from "../auth/authenticate.ts";
 import { mayUse, modelNotFound } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
-import { decoded, json } from "../http/json-response.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import { decodePathSegment, json } from "../http/json-response.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 
 export interface ModelsOptions {
   readonly snapshot: () => Snapshot;
@@ -29,7 +29,7 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     }),
     ...(model.description !== undefined && { description: model.description }),
   });
-  const usable = (incoming: Incoming): Model[] => {
+  const usable = (incoming: IncomingRequest): Model[] => {
     const current = snapshot();
     const caller = authenticate(incoming.headers, current, now());
     return [...current.models.values()].filter((model) => mayUse(caller, model));
@@ -41,21 +41,22 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     owner: ownedBy,
     ready: true,
   });
-  const find = (incoming: Incoming, id: string): Model => {
+  const find = (incoming: IncomingRequest, id: string): Model => {
     const model = usable(incoming).find((candidate) => candidate.id === id);
     if (!model) throw modelNotFound(id);
     return model;
   };
   return {
-    list: (incoming: Incoming): Outgoing =>
+    list: (incoming: IncomingRequest): OutgoingResponse =>
       json({ object: "list", data: usable(incoming).map(show) }),
-    get: (incoming: Incoming, part: string): Outgoing => json(show(find(incoming, decoded(part)))),
-    listEngines: (incoming: Incoming): Outgoing =>
+    get: (incoming: IncomingRequest, part: string): OutgoingResponse =>
+      json(show(find(incoming, decodePathSegment(part)))),
+    listEngines: (incoming: IncomingRequest): OutgoingResponse =>
       json({ object: "list", data: usable(incoming).map(showEngine) }),
-    getEngine: (incoming: Incoming, part: string): Outgoing =>
+    getEngine: (incoming: IncomingRequest, part: string): OutgoingResponse =>
       json(showEngine(find(incoming, engineName(part)))),
   };
 }
 
 /** The clients that know engines encode a space as `+`, so a real plus arrives as %2B. */
-export const engineName = (part: string): string => decoded(part.replaceAll("+", " "));
+export const engineName = (part: string): string => decodePathSegment(part.replaceAll("+", " "));

@@ -1,7 +1,7 @@
 /** GET /openapi.json: the interface in OpenAPI 3.1, made from the schemas that validate. */
 import { z } from "zod";
 import { eventsQuery } from "../admin/admin-api.ts";
-import { type OwnRouteName, type RouteName, type RouteRow, routes } from "../http/routes.ts";
+import { type OwnRouteName, type Route, type RouteName, routes } from "../http/routes.ts";
 import { editsBody, editsForm } from "./edits.ts";
 import { embeddingsBody, engineEmbeddingsBody } from "./embeddings-body.ts";
 import { generationsBody } from "./generations.ts";
@@ -81,13 +81,13 @@ const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
 /** What may stand behind the question mark. */
 const queryParameters: Partial<Record<RouteName, z.ZodType>> = { adminEvents: eventsQuery };
 
-const securityOf = ({ path }: RouteRow): Json => {
+const securityOf = ({ path }: Route): Json => {
   if (/^\/(?:v1|openai)\//.test(path)) return {};
   return { security: path.startsWith("/admin/") ? [{ admin: [] }] : [] };
 };
 const streams = (name: OwnRouteName): boolean => name === "generations" || name === "edits";
 
-function operationOf(row: RouteRow): Json {
+function operationOf(row: Route): Json {
   const name = row.sameAs ?? (row.name as OwnRouteName);
   const reply = responses[name];
   const schema = reply.schema && { schema: schemaOf(reply.schema, "output") };
@@ -123,7 +123,7 @@ function operationOf(row: RouteRow): Json {
   };
 }
 
-function parametersOf({ name, path }: RouteRow): Json[] {
+function parametersOf({ name, path }: Route): Json[] {
   const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, part]) => ({
     name: part,
     in: "path",

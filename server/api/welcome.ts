@@ -3,7 +3,7 @@ import { authenticate } from "../auth/authenticate.ts";
 import { mayUse } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 
 export interface WelcomeOptions {
   readonly snapshot: () => Snapshot;
@@ -15,7 +15,7 @@ export interface WelcomeOptions {
 
 export const createWelcome =
   ({ snapshot, ready, version, now }: WelcomeOptions) =>
-  (incoming: Incoming): Outgoing => {
+  (incoming: IncomingRequest): OutgoingResponse => {
     const current = snapshot();
     const { publicUrl } = incoming;
     const models = visibleModels(incoming, current, now());
@@ -37,7 +37,7 @@ const isEmbedded = ({ source }: Model): boolean => source === "embedded";
 
 /** The models that the key of the request may use. Undefined without a key, unless the gateway has no keys at all. */
 function visibleModels(
-  { headers }: Incoming,
+  { headers }: IncomingRequest,
   snapshot: Snapshot,
   now: number,
 ): readonly Model[] | undefined {

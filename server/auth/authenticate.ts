@@ -6,18 +6,18 @@ import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { keyHash } from "../lib/key-hash.ts";
 import type { Caller } from "../request/caller.ts";
-import type { Fields } from "../request/http-types.ts";
+import type { RequestHeaders } from "../request/http-types.ts";
 
 const bearer = /^bearer +/i;
 
 /** Who said the very same on the same connection before. Hashing a key takes longer than all else that is done here. */
 const authenticatedHeaders = new WeakMap<
-  Fields,
+  RequestHeaders,
   { readonly snapshot: Snapshot; readonly caller: Caller }
 >();
 
 /** `now`: Unix milliseconds. */
-export function authenticate(headers: Fields, snapshot: Snapshot, now: number): Caller {
+export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: number): Caller {
   const before = authenticatedHeaders.get(headers);
   if (before?.snapshot === snapshot && !isExpired(before.caller, now)) return before.caller;
   const caller = findKey(headers, snapshot, now);
@@ -26,7 +26,11 @@ export function authenticate(headers: Fields, snapshot: Snapshot, now: number): 
 }
 
 /** The id of the valid API key that a request carries. Undefined without one. */
-export function validKeyId(headers: Fields, snapshot: Snapshot, now: number): string | undefined {
+export function validKeyId(
+  headers: RequestHeaders,
+  snapshot: Snapshot,
+  now: number,
+): string | undefined {
   try {
     return authenticate(headers, snapshot, now).id;
   } catch {
@@ -46,7 +50,7 @@ function bearerKey(authorization: string): string | undefined {
   return scheme === undefined ? undefined : authorization.slice(scheme.length).trim();
 }
 
-function findKey(headers: Fields, snapshot: Snapshot, now: number): Caller {
+function findKey(headers: RequestHeaders, snapshot: Snapshot, now: number): Caller {
   const authorization = headers.get("authorization");
   const presented = (authorization && bearerKey(authorization)) || headers.get("api-key")?.trim();
   if (!presented) {

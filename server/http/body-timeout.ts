@@ -8,7 +8,7 @@ export interface Progress {
   waitedMs: number;
 }
 
-export interface Patience {
+export interface BodyTimeout {
   /**
    * What `take` makes of it, or request_timeout when it takes too long. A failure to come is told as `broken` says.
    * `progress`: of the body that it is a part of, which must keep up a minimum rate as well.
@@ -22,16 +22,16 @@ export interface Patience {
   close(): void;
 }
 
-export interface PatienceOptions {
+export interface BodyTimeoutOptions {
   /** The longest wait without a byte. */
-  readonly ms: number;
+  readonly idleMs: number;
   /** Bytes per second that a body must bring on average, once `ms` are over. 0: no minimum. */
   readonly minRate: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-export function createPatience({ ms, minRate, clock }: PatienceOptions): Patience {
+export function createBodyTimeout({ idleMs: ms, minRate, clock }: BodyTimeoutOptions): BodyTimeout {
   const waiting = new Set<Entry>();
   const ticking = setInterval(
     () => {
@@ -39,7 +39,7 @@ export function createPatience({ ms, minRate, clock }: PatienceOptions): Patienc
       for (const entry of waiting) {
         if (entry.until > now) continue;
         waiting.delete(entry);
-        entry.giveUp(entry.isTrickling ? belowMinimum(minRate) : tooSlow(ms));
+        entry.reject(entry.isTrickling ? belowMinimum(minRate) : tooSlow(ms));
       }
     },
     Math.min(1000, ms / 4),
@@ -56,7 +56,7 @@ export function createPatience({ ms, minRate, clock }: PatienceOptions): Patienc
         const began = clock();
         const leftMs = progress ? timeLeft(progress) : ms;
         const isTrickling = leftMs < ms;
-        const entry = { until: began + Math.min(ms, leftMs), isTrickling, giveUp: reject };
+        const entry = { until: began + Math.min(ms, leftMs), isTrickling, reject };
         waiting.add(entry);
         coming.then(
           (value) => {
@@ -81,7 +81,7 @@ export function createPatience({ ms, minRate, clock }: PatienceOptions): Patienc
 interface Entry {
   readonly until: number;
   readonly isTrickling: boolean;
-  giveUp(error: GatewayError): void;
+  reject(error: GatewayError): void;
 }
 
 const belowMinimum = (minRate: number): GatewayError =>

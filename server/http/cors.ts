@@ -1,9 +1,9 @@
 /** Calls from web pages of other origins: off unless the operator names them. */
 
-import type { Fields } from "../request/http-types.ts";
+import type { RequestHeaders } from "../request/http-types.ts";
 
 /** Undefined where there is nothing to add. */
-export type Cors = (headers: Fields) => Record<string, string> | undefined;
+export type Cors = (headers: RequestHeaders) => Record<string, string> | undefined;
 
 /** `origins`: comma-separated, or `*`. */
 export function createCors(origins: string): Cors {
@@ -21,13 +21,13 @@ export function createCors(origins: string): Cors {
     }
     return {
       "access-control-allow-origin": allowed.has("*") ? "*" : origin,
-      "access-control-expose-headers": [...told, ...rates].join(", "),
+      "access-control-expose-headers": [...exposedHeaders, ...rateLimitHeaders].join(", "),
       ...(!allowed.has("*") && { vary: "origin" }),
     };
   };
 }
 
-const told = [
+const exposedHeaders = [
   ...["x-request-id", "retry-after", "retry-after-ms", "x-should-retry", "idempotent-replayed"],
   ...[
     "vexel-ledger",
@@ -38,11 +38,11 @@ const told = [
     "vexel-replayed-from",
   ],
 ];
-const rates = ["requests", "tokens", "images"].flatMap((what) =>
+const rateLimitHeaders = ["requests", "tokens", "images"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
 );
 
-export const preflight = (headers: Fields, methods: string): Record<string, string> => ({
+export const preflight = (headers: RequestHeaders, methods: string): Record<string, string> => ({
   "access-control-allow-methods": methods,
   "access-control-allow-headers":
     headers.get("access-control-request-headers") ?? "authorization, content-type",

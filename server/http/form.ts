@@ -5,9 +5,9 @@ import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { TempAccount, TempStorage } from "../lib/temp-storage.ts";
 import type { Form } from "../request/http-types.ts";
 import { decodeFields, type TextPart } from "./form-charset.ts";
-import { boundaryOf, charsetOf, type IncomingPart, readParts } from "./multipart.ts";
-import { type Arriving, checkEncoding, type Reception, readChunks } from "./read-body.ts";
-import { type Spooled, type SpoolLimits, spool } from "./spool.ts";
+import { boundaryOf, charsetOf, type FormPart, readParts } from "./multipart.ts";
+import { type BodyContext, checkEncoding, type IncomingBody, readChunks } from "./read-body.ts";
+import { type SpooledFile, type SpoolLimits, spool } from "./spool.ts";
 
 export interface FormLimits extends SpoolLimits {
   readonly maxFormBytes: number;
@@ -21,9 +21,9 @@ const maxFields = 128;
 const maxFieldBytes = 1024 * 1024;
 
 export async function readForm(
-  arriving: Arriving,
+  arriving: IncomingBody,
   limits: FormLimits,
-  reception: Reception,
+  reception: BodyContext,
   keyId: string,
 ): Promise<Form> {
   // Before any of it is spooled: inside a compressed form there is nothing to find.
@@ -32,12 +32,12 @@ export async function readForm(
   // Before the body is read: a client that waits for `100 Continue` has not sent any of it then.
   reserve(account, arriving, limits);
   const texts: TextPart[] = [];
-  const files: Spooled[] = [];
+  const files: SpooledFile[] = [];
   let textBytes = 0;
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new Passing(readChunks(arriving, limits.maxFormBytes, reception));
+  const body = new ReleasedChunks(readChunks(arriving, limits.maxFormBytes, reception));
   try {
     const boundary = boundaryOf(arriving.headers.get("content-type") ?? "");
     for await (const part of readParts(body.chunks(), boundary)) {
@@ -65,7 +65,7 @@ export async function readForm(
 }
 
 /** A form without an announced length takes its room piece by piece. A small one stays in memory. */
-function reserve(account: TempAccount, { headers }: Arriving, limits: FormLimits): void {
+function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLimits): void {
   const announced = Number(headers.get("content-length") ?? 0);
   // Refused for its size by whoever reads it.
   if (announced > limits.maxFormBytes) return;
@@ -73,10 +73,10 @@ function reserve(account: TempAccount, { headers }: Arriving, limits: FormLimits
 }
 
 /** A file without a name is still a file when it says what type it is. */
-const isFile = ({ filename, type }: IncomingPart): boolean =>
+const isFile = ({ filename, type }: FormPart): boolean =>
   filename !== undefined || type === "application/octet-stream" || !!type?.startsWith("image/");
 
-async function readText({ name, body }: IncomingPart, maxBytes: number): Promise<Buffer> {
+async function readText({ name, body }: FormPart, maxBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of body) {
@@ -94,7 +94,7 @@ async function readText({ name, body }: IncomingPart, maxBytes: number): Promise
 }
 
 /** The chunks of a body, gone when they have passed. */
-class Passing {
+class ReleasedChunks {
   readonly #chunks: AsyncIterator<Uint8Array>;
 
   constructor(chunks: AsyncIterable<Uint8Array>) {

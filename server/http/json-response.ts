@@ -1,8 +1,8 @@
 /** JSON responses and path segments, for handlers of routes. */
-import type { Outgoing } from "../request/http-types.ts";
+import type { OutgoingResponse } from "../request/http-types.ts";
 
 /** A segment that is not well encoded stays as it is: no id has such a name. */
-export function decoded(part: string): string {
+export function decodePathSegment(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -10,7 +10,7 @@ export function decoded(part: string): string {
   }
 }
 
-export const json = (value: unknown, status = 200): Outgoing => ({
+export const json = (value: unknown, status = 200): OutgoingResponse => ({
   status,
   headers: { "content-type": "application/json" },
   body: JSON.stringify(value),

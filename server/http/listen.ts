@@ -4,20 +4,28 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { MemoryShares } from "../lib/memory-shares.ts";
 import { newRequestId } from "../lib/request-id.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
-import type { Fields, Form, Incoming, Outgoing } from "../request/http-types.ts";
-import { createPatience, type Patience } from "./body-timeout.ts";
+import type {
+  Form,
+  IncomingRequest,
+  OutgoingResponse,
+  RequestHeaders,
+} from "../request/http-types.ts";
+import { type BodyTimeout, createBodyTimeout } from "./body-timeout.ts";
 import { type Cors, preflight } from "./cors.ts";
 import { type FormLimits, readForm } from "./form.ts";
 import { ParseQueue } from "./parse-queue.ts";
-import { type JsonReception, readJson } from "./read-body.ts";
-import { type Match, match, type RouteName, routes } from "./routes.ts";
+import { type JsonBodyContext, readJson } from "./read-body.ts";
+import { matchRoute, type RouteMatch, type RouteName, routes } from "./routes.ts";
 import type { ConnectionReport } from "./server/connection-limit.ts";
-import type { Exchange } from "./server/request.ts";
-import { type Content, incompleteBody } from "./server/request-body.ts";
+import type { HttpRequest } from "./server/request.ts";
+import { incompleteBody, type RequestBody } from "./server/request-body.ts";
 import { type Server, startServer } from "./server/server.ts";
 
 /** `part` is the varying part of the address, still encoded. */
-export type Handler = (incoming: Incoming, part: string) => Promise<Outgoing> | Outgoing;
+export type Handler = (
+  incoming: IncomingRequest,
+  part: string,
+) => Promise<OutgoingResponse> | OutgoingResponse;
 export type Handlers = Readonly<Record<RouteName, Handler>>;
 
 export interface ListenOptions {
@@ -39,19 +47,19 @@ export interface ListenOptions {
   readonly connectionSeconds?: number;
   readonly maxConnections: number;
   /** The id of the valid API key that a request carries. Absent: connections are shared among addresses, not keys. */
-  readonly keyIdOf?: (headers: Fields) => string | undefined;
+  readonly keyIdOf?: (headers: RequestHeaders) => string | undefined;
   /** For the log, every few seconds at most. */
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Told of each answer to a route that keeps no account of its own. */
-  readonly report: (told: PlainRequest) => void;
+  readonly report: (told: RequestReport) => void;
   /** Told of what no handler caught. */
-  readonly onDefect: (requestId: string, error: unknown) => void;
+  readonly onInternalError: (requestId: string, error: unknown) => void;
 }
 
 /** A request that is no model call. Its path is not told: that of a picture is a secret. */
-export interface PlainRequest {
+export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
   readonly route: RouteName | "unknown";
@@ -60,7 +68,7 @@ export interface PlainRequest {
   readonly error?: ErrorKind;
 }
 
-export interface Listening extends Omit<Server, "port"> {
+export interface HttpServer extends Omit<Server, "port"> {
   readonly url: string;
 }
 
@@ -70,28 +78,28 @@ const probes: ReadonlySet<RouteName | undefined> = new Set<RouteName>(["health",
 /** As long as most proxies keep a connection, and longer. */
 const idleSeconds = 255;
 
-export function listen(options: ListenOptions): Listening {
+export function listen(options: ListenOptions): HttpServer {
   const { handlers, cors, connectionSeconds = idleSeconds } = options;
-  const patience = createPatience({
-    ms: options.bodyMs,
+  const patience = createBodyTimeout({
+    idleMs: options.bodyMs,
     minRate: options.minBodyRate,
     clock: options.clock,
   });
 
   const parses = new ParseQueue(options.clock);
 
-  const reply = async (exchange: Exchange): Promise<Outgoing> => {
+  const reply = async (exchange: HttpRequest): Promise<OutgoingResponse> => {
     const began = options.clock();
-    const incoming = new Arrival(exchange, options, { patience, parses });
-    const found = match(incoming.path);
-    let outgoing: Outgoing;
+    const incoming = new ReceivedRequest(exchange, options, { patience, parses });
+    const found = matchRoute(incoming.path);
+    let outgoing: OutgoingResponse;
     let fault: ErrorKind | undefined;
     try {
       outgoing = await route(incoming, found, handlers);
     } catch (thrown) {
       const error = toGatewayError(thrown, undefined);
       fault = error.kind;
-      if (fault === "internal") options.onDefect(incoming.requestId, error.cause);
+      if (fault === "internal") options.onInternalError(incoming.requestId, error.cause);
       outgoing = toErrorResponse(error);
     }
     // Model calls report themselves, when their row is written.
@@ -122,14 +130,14 @@ export function listen(options: ListenOptions): Listening {
     idleMs: connectionSeconds * 1000,
     maxConnections: options.maxConnections,
     ...(options.keyIdOf && { keyIdOf: options.keyIdOf }),
-    isProbe: (path) => probes.has(match(path)?.row.name),
-    turnAway: () => ({
+    isProbe: (path) => probes.has(matchRoute(path)?.row.name),
+    refuseConnection: () => ({
       ...tooMany,
       headers: { ...tooMany.headers, "x-request-id": newRequestId() },
     }),
     onConnectionsRefused: options.onConnectionsRefused,
     clock: options.clock,
-    reply,
+    handle: reply,
     refuse: (error) => {
       const requestId = newRequestId();
       const refusal = toErrorResponse(error);
@@ -140,7 +148,7 @@ export function listen(options: ListenOptions): Listening {
       });
       return { ...refusal, headers: { ...refusal.headers, "x-request-id": requestId } };
     },
-    onBroken: (error) => options.onDefect("-", error),
+    onError: (error) => options.onInternalError("-", error),
   });
 
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
@@ -155,10 +163,10 @@ export function listen(options: ListenOptions): Listening {
 }
 
 function route(
-  incoming: Arrival,
-  found: Match | undefined,
+  incoming: ReceivedRequest,
+  found: RouteMatch | undefined,
   handlers: Handlers,
-): Promise<Outgoing> | Outgoing {
+): Promise<OutgoingResponse> | OutgoingResponse {
   const { method } = incoming;
   if (!found) {
     throw new GatewayError(
@@ -167,7 +175,7 @@ function route(
     );
   }
   const asked = method === "HEAD" ? "GET" : method;
-  if (asked === found.row.method) return handlers[found.row.name](incoming, found.part);
+  if (asked === found.row.method) return handlers[found.row.name](incoming, found.parameter);
   const allow = allowed(found);
   if (method === "OPTIONS") return { status: 204, headers: { allow }, body: "" };
   const { status, headers, body } = toErrorResponse(
@@ -188,9 +196,9 @@ const tooManyConnections = (max: number): GatewayError =>
 
 /** Of a page from elsewhere, what it may read and send. */
 function allow(
-  { status, headers }: Outgoing,
+  { status, headers }: OutgoingResponse,
   extra: Readonly<Record<string, string>>,
-  { method, headers: asked }: Incoming,
+  { method, headers: asked }: IncomingRequest,
 ): void {
   const welcome = "access-control-allow-origin" in extra;
   if (method === "OPTIONS" && status === 204 && welcome) {
@@ -199,18 +207,18 @@ function allow(
   Object.assign(headers, extra);
 }
 
-const allowed = ({ row }: Match): string =>
+const allowed = ({ row }: RouteMatch): string =>
   routes
     .filter(({ path }) => path === row.path)
     .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
     .concat("OPTIONS")
     .join(", ");
 
-class Arrival implements Incoming, JsonReception {
+class ReceivedRequest implements IncomingRequest, JsonBodyContext {
   readonly requestId = newRequestId();
-  readonly patience: Patience;
+  readonly timeout: BodyTimeout;
   bytesReceived = 0;
-  readonly #exchange: Exchange;
+  readonly #exchange: HttpRequest;
   readonly #options: ListenOptions;
   readonly #parses: ParseQueue;
   #keyId = "";
@@ -218,13 +226,13 @@ class Arrival implements Incoming, JsonReception {
   #taken = 0;
 
   constructor(
-    exchange: Exchange,
+    exchange: HttpRequest,
     options: ListenOptions,
-    { patience, parses }: { readonly patience: Patience; readonly parses: ParseQueue },
+    { patience, parses }: { readonly patience: BodyTimeout; readonly parses: ParseQueue },
   ) {
     this.#exchange = exchange;
     this.#options = options;
-    this.patience = patience;
+    this.timeout = patience;
     this.#parses = parses;
   }
 
@@ -240,12 +248,12 @@ class Arrival implements Incoming, JsonReception {
     return this.#exchange.head.search;
   }
 
-  get headers(): Fields {
+  get headers(): RequestHeaders {
     return this.#exchange.head;
   }
 
-  get content(): Content {
-    return this.#exchange.content;
+  get body(): RequestBody {
+    return this.#exchange.body;
   }
 
   get signal(): AbortSignal {
@@ -264,12 +272,12 @@ class Arrival implements Incoming, JsonReception {
     return readJson(this, this.#options.maxBodyBytes, this);
   }
 
-  takeMemory(bytes: number): void {
+  reserveMemory(bytes: number): void {
     this.#options.jsonMemory.take(this.#keyId, bytes);
     this.#taken += bytes;
   }
 
-  inTurn<T>(parse: () => T): Promise<T> {
+  parseInTurn<T>(parse: () => T): Promise<T> {
     return this.#parses.run(this.#keyId, () => {
       // The client may have left while its body waited for its turn.
       if (this.signal.aborted) throw incompleteBody();
@@ -286,7 +294,7 @@ class Arrival implements Incoming, JsonReception {
     return readForm(this, this.#options.form, this, keyId);
   }
 
-  count(bytes: number): void {
+  countReceived(bytes: number): void {
     this.bytesReceived += bytes;
   }
 }

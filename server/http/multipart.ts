@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 
-export interface IncomingPart {
+export interface FormPart {
   readonly name: string;
   /** Undefined for a text field. */
   readonly filename: string | undefined;
@@ -18,7 +18,8 @@ const maxHeadBytes = 16 * 1024;
 
 export function boundaryOf(contentType: string): string {
   const boundary = readHeader(contentType).parameters.get("boundary");
-  if (!boundary || boundary.length > 200) throw broken("the content-type header names no boundary");
+  if (!boundary || boundary.length > 200)
+    throw invalidForm("the content-type header names no boundary");
   return boundary;
 }
 
@@ -30,7 +31,7 @@ export const charsetOf = (contentType: string): string | undefined =>
 export async function* readParts(
   chunks: AsyncIterable<Uint8Array>,
   boundary: string,
-): AsyncGenerator<IncomingPart> {
+): AsyncGenerator<FormPart> {
   // The first delimiter may stand at the very beginning; a line break before it makes it like the others.
   const scan = new Scanner(chunks, Buffer.from("\r\n"));
   const delimiter = Buffer.from(`\r\n--${boundary}`);
@@ -40,9 +41,9 @@ export async function* readParts(
   for (;;) {
     const mark = await scan.take(2);
     if (mark === "--") return;
-    if (mark !== "\r\n") throw broken("a boundary is not followed by a line break");
+    if (mark !== "\r\n") throw invalidForm("a boundary is not followed by a line break");
     const head = await scan.head(maxHeadBytes);
-    if (head.includes(delimiter)) throw broken("a part has no body");
+    if (head.includes(delimiter)) throw invalidForm("a part has no body");
     let read = false;
     async function* body(): AsyncGenerator<Buffer> {
       yield* scan.until(delimiter);
@@ -67,7 +68,7 @@ class Scanner {
     // A copy, because a chunk is gone once the next is asked for.
     const left = Buffer.from(this.#window);
     const { done, value } = await this.#chunks.next();
-    if (done) throw broken("it ends before its closing boundary");
+    if (done) throw invalidForm("it ends before its closing boundary");
     const chunk = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     this.#window = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
   }
@@ -82,7 +83,8 @@ class Scanner {
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
       const at = this.#window.indexOf(delimiter);
-      const sure = at >= 0 ? at : this.#window.length - beginnings(this.#window, delimiter);
+      const sure =
+        at >= 0 ? at : this.#window.length - partialDelimiterBytes(this.#window, delimiter);
       if (sure > 0) yield this.#pass(sure);
       if (at >= 0) {
         this.#pass(delimiter.length);
@@ -108,14 +110,14 @@ class Scanner {
         return head;
       }
       if (at > maxBytes || this.#window.length > maxBytes)
-        throw broken("a part's head is too long");
+        throw invalidForm("a part's head is too long");
       await this.#more();
     }
   }
 }
 
 /** How many bytes at the end of the window may be the beginning of a delimiter that goes on in the next chunk. */
-function beginnings(window: Buffer, delimiter: Buffer): number {
+function partialDelimiterBytes(window: Buffer, delimiter: Buffer): number {
   const first = delimiter[0] as number;
   let at = window.indexOf(first, Math.max(0, window.length - delimiter.length + 1));
   while (at >= 0) {
@@ -126,7 +128,7 @@ function beginnings(window: Buffer, delimiter: Buffer): number {
   return 0;
 }
 
-function readHead(head: Buffer): Omit<IncomingPart, "body"> {
+function readHead(head: Buffer): Omit<FormPart, "body"> {
   const headers = new Map(
     head
       .toString("utf8")
@@ -138,14 +140,14 @@ function readHead(head: Buffer): Omit<IncomingPart, "body"> {
   );
   const { value, parameters } = readHeader(headers.get("content-disposition") ?? "");
   const name = parameters.get("name");
-  if (name === undefined || value !== "form-data") throw broken("a part has no name");
+  if (name === undefined || value !== "form-data") throw invalidForm("a part has no name");
   // The name of a file may be in any encoding: it means nothing here.
   if (name.includes("\ufffd") && !isUtf8(head)) {
-    throw broken(`the name of the field '${name.slice(0, 200)}' is not valid UTF-8`);
+    throw invalidForm(`the name of the field '${name.slice(0, 200)}' is not valid UTF-8`);
   }
   return {
     name: name.slice(0, 200),
-    filename: decoded(parameters.get("filename*")) ?? parameters.get("filename"),
+    filename: decodeExtended(parameters.get("filename*")) ?? parameters.get("filename"),
     type: headers.get("content-type")?.toLowerCase(),
   };
 }
@@ -169,17 +171,17 @@ function readHeader(text: string): Header {
   for (;;) {
     const [, name, quoted, odd, plain] = parameter.exec(text) ?? [];
     if (name === undefined) return { value, parameters };
-    parameters.set(name.toLowerCase(), unquoted(quoted) ?? odd ?? plain ?? "");
+    parameters.set(name.toLowerCase(), unescapeQuoted(quoted) ?? odd ?? plain ?? "");
   }
 }
 
 /** Browsers write a quote or a line break inside of quotes as %22, %0D or %0A, others put a backslash before it. */
-const unquoted = (text: string | undefined): string | undefined =>
+const unescapeQuoted = (text: string | undefined): string | undefined =>
   text
     ?.replace(/\\(["\\])/g, "$1")
     .replace(/%(22|0D|0A)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-function decoded(text: string | undefined): string | undefined {
+function decodeExtended(text: string | undefined): string | undefined {
   const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(text ?? "") ?? [];
   try {
     return encoded === undefined ? undefined : decodeURIComponent(encoded);
@@ -188,7 +190,7 @@ function decoded(text: string | undefined): string | undefined {
   }
 }
 
-const broken = (why: string): GatewayError =>
+const invalidForm = (why: string): GatewayError =>
   new GatewayError(
     "invalid_form",
     `The multipart form is broken: ${why}. Let your HTTP library write the form and its content-type header.`,

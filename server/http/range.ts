@@ -6,17 +6,17 @@ export interface ByteRange {
   readonly to: number;
 }
 
-/** `beyond`: it asks for nothing that is there. Undefined: all of it is to be sent. */
-export function rangeOf(header: string, size: number): ByteRange | "beyond" | undefined {
+/** `unsatisfiable`: it asks for nothing that is there. Undefined: all of it is to be sent. */
+export function parseRange(header: string, size: number): ByteRange | "unsatisfiable" | undefined {
   const [, first = "", last = ""] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? [];
   if (first === "" && last === "") return undefined;
   if (first === "") {
     // So many from the end.
     const bytes = Math.min(Number(last), size);
-    return bytes === 0 ? "beyond" : { from: size - bytes, to: size - 1 };
+    return bytes === 0 ? "unsatisfiable" : { from: size - bytes, to: size - 1 };
   }
   const from = Number(first);
   const to = last === "" ? size - 1 : Number(last);
   if (to < from && last !== "") return undefined;
-  return from >= size ? "beyond" : { from, to: Math.min(to, size - 1) };
+  return from >= size ? "unsatisfiable" : { from, to: Math.min(to, size - 1) };
 }

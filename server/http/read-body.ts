@@ -4,10 +4,10 @@ import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { mayExceedDepth } from "../lib/json-scan.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";
-import type { Fields } from "../request/http-types.ts";
-import type { Patience } from "./body-timeout.ts";
+import type { RequestHeaders } from "../request/http-types.ts";
+import type { BodyTimeout } from "./body-timeout.ts";
 import { JsonBounds, jsonBounds } from "./json-bounds.ts";
-import { type Content, incompleteBody } from "./server/request-body.ts";
+import { incompleteBody, type RequestBody } from "./server/request-body.ts";
 
 /** Smaller bodies have no room to pass any other bound than that on levels. */
 const smallBytes = 16 * 1024;
@@ -19,34 +19,38 @@ const queuedBytes = 1024 * 1024;
 const countedBytes = 128 * 1024;
 
 /** A body that is coming, and what was said of it. */
-export interface Arriving {
-  readonly headers: Fields;
-  readonly content: Pick<Content, "whole" | "next">;
+export interface IncomingBody {
+  readonly headers: RequestHeaders;
+  readonly body: Pick<RequestBody, "whole" | "next">;
 }
 
 /** How a body is taken in: how long to wait for more of it, and who counts what came. */
-export interface Reception {
-  readonly patience: Patience;
-  count(bytes: number): void;
+export interface BodyContext {
+  readonly timeout: BodyTimeout;
+  countReceived(bytes: number): void;
 }
 
 /** How a JSON body is taken in. */
-export interface JsonReception extends Reception {
+export interface JsonBodyContext extends BodyContext {
   /** Takes memory for so many more bytes of the body. Throws GatewayError. */
-  takeMemory(bytes: number): void;
+  reserveMemory(bytes: number): void;
   /** Runs the parser in a turn of the event loop in which no other large body is parsed. */
-  inTurn<T>(parse: () => T): Promise<T>;
+  parseInTurn<T>(parse: () => T): Promise<T>;
 }
 
 /** A promise only where more of it has to come: most bodies come with their heads. */
-export function readJson(arriving: Arriving, maxBytes: number, reception: JsonReception): unknown {
-  const { headers, content } = arriving;
+export function readJson(
+  arriving: IncomingBody,
+  maxBytes: number,
+  reception: JsonBodyContext,
+): unknown {
+  const { headers, body: content } = arriving;
   checkType(headers.get("content-type"));
   const bytes = content.whole();
-  if (!bytes) return readLater(arriving, maxBytes, reception);
-  reception.count(bytes.length);
+  if (!bytes) return readStreamedJson(arriving, maxBytes, reception);
+  reception.countReceived(bytes.length);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  if (bytes.length >= countedBytes) reception.takeMemory(bytes.length);
+  if (bytes.length >= countedBytes) reception.reserveMemory(bytes.length);
   if (bytes.length >= smallBytes) {
     checkEncoding(headers);
     new JsonBounds().take(bytes);
@@ -57,10 +61,10 @@ export function readJson(arriving: Arriving, maxBytes: number, reception: JsonRe
   return parse(text, headers);
 }
 
-async function readLater(
-  arriving: Arriving,
+async function readStreamedJson(
+  arriving: IncomingBody,
   maxBytes: number,
-  reception: JsonReception,
+  reception: JsonBodyContext,
 ): Promise<unknown> {
   const { headers } = arriving;
   // Compressed bytes would be refused for a structure that they do not have.
@@ -71,7 +75,7 @@ async function readLater(
   let taken = 0;
   // Before any of it is read: a client that is refused need not send it.
   if (announced >= countedBytes) {
-    reception.takeMemory(announced);
+    reception.reserveMemory(announced);
     taken = announced;
   }
   const body = new GrowingBytes(announced);
@@ -81,7 +85,7 @@ async function readLater(
     const length = body.bytes.length + bytes.length;
     if (length > taken && length >= countedBytes) {
       const step = Math.max(length - taken, queuedBytes);
-      reception.takeMemory(step);
+      reception.reserveMemory(step);
       taken += step;
     }
     body.append(bytes);
@@ -92,7 +96,7 @@ async function readLater(
     freeBuffer(body.bytes.buffer);
     return parse(text, headers);
   };
-  return body.bytes.length < queuedBytes ? parseBody() : reception.inTurn(parseBody);
+  return body.bytes.length < queuedBytes ? parseBody() : reception.parseInTurn(parseBody);
 }
 
 /** One buffer that holds all pieces of a body: kept as pieces, they would take the same memory again when joined. */
@@ -122,7 +126,7 @@ class GrowingBytes {
   }
 }
 
-function decode(bytes: Buffer, headers: Fields): string {
+function decode(bytes: Buffer, headers: RequestHeaders): string {
   if (!isUtf8(bytes)) {
     checkEncoding(headers);
     throw new GatewayError("invalid_json", "The body is not valid UTF-8.");
@@ -132,7 +136,7 @@ function decode(bytes: Buffer, headers: Fields): string {
   return bytes.toString("utf8", isMarked ? 3 : 0);
 }
 
-function parse(text: string, headers: Fields): unknown {
+function parse(text: string, headers: RequestHeaders): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -155,7 +159,7 @@ function checkType(type: string | null): void {
 }
 
 /** Looked at only where a body cannot be read: a compressed one never is JSON, and most calls need not pay for the look. */
-export function checkEncoding(headers: Fields): void {
+export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get("content-encoding");
   if (encoding === null || /^\s*(identity\s*)?$/i.test(encoding)) return;
   throw new GatewayError(
@@ -172,17 +176,17 @@ const tooLarge = (maxBytes: number): GatewayError =>
 
 /** The body as it comes, bounded. Whoever stops early leaves the rest to the connection, which passes over it. */
 export async function* readChunks(
-  { headers, content }: Arriving,
+  { headers, body: content }: IncomingBody,
   maxBytes: number,
-  reception: Reception,
+  reception: BodyContext,
 ): AsyncGenerator<Uint8Array> {
   if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const progress = { bytes: 0, waitedMs: 0 };
   for (;;) {
-    const piece = await reception.patience.wait(content.next(), itself, cutShort, progress);
+    const piece = await reception.timeout.wait(content.next(), itself, cutShort, progress);
     if (!piece) return;
     progress.bytes += piece.length;
-    reception.count(piece.length);
+    reception.countReceived(piece.length);
     if (progress.bytes > maxBytes) throw tooLarge(maxBytes);
     yield piece;
   }

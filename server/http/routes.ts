@@ -45,7 +45,7 @@ export type AliasName =
   | "undeployedEdits"
   | "formerImageFile";
 
-export interface RouteRow {
+export interface Route {
   readonly name: RouteName;
   readonly method: "GET" | "POST";
   /** With `{name}` where a part varies; such a part may hold encoded or plain slashes, but does not begin with one. */
@@ -57,7 +57,7 @@ export interface RouteRow {
   readonly sameAs?: OwnRouteName;
 }
 
-export const routes: readonly RouteRow[] = [
+export const routes: readonly Route[] = [
   {
     name: "embeddings",
     method: "POST",
@@ -275,35 +275,35 @@ const matchers = routes.map((row) => ({
 }));
 const exact = new Map(routes.map((row) => [row.path, row]));
 
-export interface Match {
-  readonly row: RouteRow;
+export interface RouteMatch {
+  readonly row: Route;
   /** The varying part, as it stood in the address: still encoded. */
-  readonly part: string;
+  readonly parameter: string;
 }
 
 /** A path that matches no route as it stands is matched with its repeated slashes folded: some clients double them. */
-export function match(path: string): Match | undefined {
+export function matchRoute(path: string): RouteMatch | undefined {
   const found = find(path);
   // No model id ends with a slash: `/deployments/m//embeddings` is a doubled one as well.
-  if (found && !found.part.endsWith("/")) return found;
+  if (found && !found.parameter.endsWith("/")) return found;
   return foldedMatch(path) ?? found;
 }
 
-function find(path: string): Match | undefined {
+function find(path: string): RouteMatch | undefined {
   const row = exact.get(path);
-  if (row) return { row, part: "" };
+  if (row) return { row, parameter: "" };
   for (const { row: candidate, pattern } of matchers) {
     const found = pattern.exec(path);
-    if (found) return { row: candidate, part: found[1] ?? "" };
+    if (found) return { row: candidate, parameter: found[1] ?? "" };
   }
   return undefined;
 }
 
 /** Of OpenAI's and Azure's routes alone: proxies in front may guard the others by the beginning of their path. */
-function foldedMatch(path: string): Match | undefined {
+function foldedMatch(path: string): RouteMatch | undefined {
   const folded = path.replace(/\/{2,}/g, "/");
   const found = folded !== path && /^\/(?:v1|openai)\//.test(folded) ? find(folded) : undefined;
   // The empty part in `/v1/engines//embeddings` is a missing model, and `embeddings` no engine.
-  if (found?.row.path.endsWith("}") && path.endsWith(`//${found.part}`)) return undefined;
+  if (found?.row.path.endsWith("}") && path.endsWith(`//${found.parameter}`)) return undefined;
   return found;
 }

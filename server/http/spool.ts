@@ -5,7 +5,7 @@ import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
 import type { TempAccount } from "../lib/temp-storage.ts";
 import { UnlinkedTempFile } from "../lib/unlinked-temp-file.ts";
 import type { FilePart } from "../request/http-types.ts";
-import type { IncomingPart } from "./multipart.ts";
+import type { FormPart } from "./multipart.ts";
 
 export interface SpoolLimits {
   readonly maxFileBytes: number;
@@ -14,17 +14,17 @@ export interface SpoolLimits {
   readonly folder: string;
 }
 
-export interface Spooled {
+export interface SpooledFile {
   readonly part: FilePart;
   dispose(): Promise<void>;
 }
 
 /** Throws GatewayError, also where the API key has used up its share of temp storage. */
 export async function spool(
-  incoming: IncomingPart,
+  incoming: FormPart,
   limits: SpoolLimits,
   account: TempAccount,
-): Promise<Spooled> {
+): Promise<SpooledFile> {
   const { name, body } = incoming;
   const held: Buffer[] = [];
   let inMemory = 0;
@@ -60,7 +60,7 @@ export async function spool(
     throw error;
   }
   const part = { field: name, filename: incoming.filename ?? "", size, type: typeOf(start) };
-  if (file) return { part: { ...part, ...reading(file) }, dispose: () => file.close() };
+  if (file) return { part: { ...part, ...fileAccess(file) }, dispose: () => file.close() };
   const memory = Buffer.concat(held);
   return {
     part: { ...part, stream: () => new Blob([memory]).stream(), bytes: async () => memory },
@@ -70,7 +70,7 @@ export async function spool(
 
 const typeOf = (start: Uint8Array): string => sniffImage(start) ?? "application/octet-stream";
 
-const reading = (
+const fileAccess = (
   file: UnlinkedTempFile,
 ): Pick<FilePart, "path" | "keepOpen" | "stream" | "bytes"> => ({
   ...(file.path !== undefined && { path: file.path }),

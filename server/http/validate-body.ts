@@ -14,7 +14,7 @@ export function parse<S extends z.ZodType>(
 type Issue = z.core.$ZodIssue;
 
 function explain(issue: Issue, root: unknown): GatewayError {
-  const param = spell(issue.path);
+  const param = formatPath(issue.path);
   const given = at(root, issue.path);
   if (given === undefined) {
     return new GatewayError("missing_parameter", `Missing required parameter: '${param}'.`, {
@@ -44,7 +44,7 @@ function explain(issue: Issue, root: unknown): GatewayError {
 export const invalidType = (param: string, wanted: string, given: unknown): GatewayError =>
   new GatewayError(
     "invalid_type",
-    `Invalid type for '${param}': expected ${article(wanted)}, but got ${nameOf(given)} instead.`,
+    `Invalid type for '${param}': expected ${article(wanted)}, but got ${describeType(given)} instead.`,
     { param },
   );
 
@@ -79,7 +79,7 @@ export function outOfRange(
   );
 }
 
-export const spell = (path: readonly PropertyKey[]): string =>
+export const formatPath = (path: readonly PropertyKey[]): string =>
   path
     .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at ? "." : ""}${String(step)}`))
     .join("");
@@ -96,7 +96,7 @@ const at = (root: unknown, path: readonly PropertyKey[]): unknown =>
 const expected = (type: string): string => ({ int: "integer", record: "object" })[type] ?? type;
 const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 
-export function nameOf(value: unknown): string {
+export function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a number";
@@ -104,7 +104,7 @@ export function nameOf(value: unknown): string {
 }
 
 const quote = (value: unknown): string =>
-  typeof value === "string" ? `'${value.slice(0, 60)}'` : nameOf(value);
+  typeof value === "string" ? `'${value.slice(0, 60)}'` : describeType(value);
 const size = (origin: string): string =>
   ({
     string: "length",

@@ -5,7 +5,7 @@ import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
-import type { BodyChunk, Incoming, StreamedBody } from "../request/http-types.ts";
+import type { BodyChunk, IncomingRequest, StreamedBody } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { GenerationQuery } from "../upstream/contract.ts";
@@ -17,7 +17,7 @@ import type { InFlightRequest } from "./in-flight-request.ts";
 
 export interface IdempotentRequestOptions {
   readonly store: IdempotencyStore;
-  readonly incoming: Incoming;
+  readonly incoming: IncomingRequest;
   readonly record: RequestRecord;
   readonly operation: Operation;
   readonly query: unknown;

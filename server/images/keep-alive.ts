@@ -6,9 +6,12 @@
 
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import { withTimeout } from "../lib/with-timeout.ts";
-import type { Outgoing, StreamedBody } from "../request/http-types.ts";
+import type { OutgoingResponse, StreamedBody } from "../request/http-types.ts";
 
-export async function keepAlive(outcome: Promise<Outgoing>, ms: number): Promise<Outgoing> {
+export async function keepAlive(
+  outcome: Promise<OutgoingResponse>,
+  ms: number,
+): Promise<OutgoingResponse> {
   const early = await withTimeout(outcome, ms);
   if (early) return early;
   return {
@@ -19,10 +22,10 @@ export async function keepAlive(outcome: Promise<Outgoing>, ms: number): Promise
 }
 
 async function* withLeadingSpaces(
-  outcome: Promise<Outgoing>,
+  outcome: Promise<OutgoingResponse>,
   ms: number,
 ): AsyncGenerator<string | Uint8Array> {
-  let outgoing: Outgoing | undefined;
+  let outgoing: OutgoingResponse | undefined;
   try {
     while (!outgoing) {
       yield " ";
@@ -35,12 +38,12 @@ async function* withLeadingSpaces(
   yield* withStatusMember(statusAndHeaders(outgoing), chunksOf(outgoing.body));
 }
 
-async function discard({ body }: Outgoing): Promise<void> {
+async function discard({ body }: OutgoingResponse): Promise<void> {
   if (typeof body === "object" && "close" in body) await body.close(false);
 }
 
 /** The status and headers that can no longer be sent as such. Undefined where there are none. */
-function statusAndHeaders({ status, headers }: Outgoing): string | undefined {
+function statusAndHeaders({ status, headers }: OutgoingResponse): string | undefined {
   const { "content-type": _, ...unsentHeaders } = headers;
   if (status === 200 && Object.keys(unsentHeaders).length === 0) return undefined;
   return JSON.stringify({ status, headers: unsentHeaders });
@@ -61,7 +64,7 @@ async function* withStatusMember(
   }
 }
 
-async function* chunksOf(body: Outgoing["body"]): AsyncGenerator<string | Uint8Array> {
+async function* chunksOf(body: OutgoingResponse["body"]): AsyncGenerator<string | Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) yield body;
   else if (body instanceof Blob) yield* body.stream();
   else if ("open" in body) yield* readAndClose(body);

@@ -5,7 +5,7 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Fields } from "../request/http-types.ts";
+import type { RequestHeaders } from "../request/http-types.ts";
 import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 export interface LoadShedderOptions {
@@ -59,7 +59,7 @@ export class LoadShedder {
   }
 
   /** Decides on a request that has just started, once it is authenticated. */
-  admit(kind: Kind, headers: Fields, key: string): SheddingDecision {
+  admit(kind: Kind, headers: RequestHeaders, key: string): SheddingDecision {
     if (!this.#all.isContended && (kind === "embedding" || !this.#image.isContended))
       return "uncounted";
     // Image requests are slow: without a limit of their own they would take all slots from embeddings.
@@ -85,7 +85,7 @@ export class LoadShedder {
   }
 }
 
-function isSmall(headers: Fields): boolean {
+function isSmall(headers: RequestHeaders): boolean {
   const announced = headers.get("content-length");
   return announced !== null && Number(announced) <= smallBytes;
 }

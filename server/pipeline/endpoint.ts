@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
-import type { Incoming } from "../request/http-types.ts";
+import type { IncomingRequest } from "../request/http-types.ts";
 import type { Operation, ResponseBody, Usage } from "../request/operation.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Chunk } from "./stream-response.ts";
@@ -50,9 +50,9 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   /** For the OpenAPI document: the same schemas that validate. */
   readonly body: z.ZodType;
   /** Waits only for what has not come yet. `keyId`: whose share of temp storage an upload takes. */
-  read(incoming: Incoming, keyId: string, nameModel: NameModel): Promise<Read<Q>> | Read<Q>;
+  read(incoming: IncomingRequest, keyId: string, nameModel: NameModel): Promise<Read<Q>> | Read<Q>;
   /** The same error with fields named as this request spells them. Absent: there is one spelling. */
-  inClientWords?(error: GatewayError, incoming: Incoming): GatewayError;
+  inClientWords?(error: GatewayError, incoming: IncomingRequest): GatewayError;
   /** `context`: asked for by those who have use for it. */
   write(answer: A, query: Q, context: () => WriteContext): Promise<Written> | Written;
 }

@@ -3,7 +3,7 @@
 import { vectorsCost } from "../embeddings/embeddings-cost.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { isStreamed, lengthOf } from "../request/response-bodies.ts";
 import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
 import type { Written } from "./endpoint.ts";
@@ -11,15 +11,15 @@ import { answered, Journey, jsonHeaders } from "./handle-request.ts";
 import { told } from "./response-headers.ts";
 
 export class VectorJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
-  protected override proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+  protected override proceed(query: Q, route: Route): Promise<OutgoingResponse> | OutgoingResponse {
     return this.go(query, route);
   }
 
-  protected override callerOf(incoming: Incoming): () => AbortSignal {
+  protected override callerOf(incoming: IncomingRequest): () => AbortSignal {
     return () => incoming.signal;
   }
 
-  protected override handOver(answer: A, query: Q, route: Route): Promise<Outgoing> {
+  protected override handOver(answer: A, query: Q, route: Route): Promise<OutgoingResponse> {
     this.record.cost.actual = vectorsCost(this.record, route.targets);
     const writing = this.endpoint.write(answer, query, nothingMore);
     return writing instanceof Promise
@@ -27,7 +27,7 @@ export class VectorJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
       : this.#deliver(writing);
   }
 
-  #deliver(written: Written): Promise<Outgoing> {
+  #deliver(written: Written): Promise<OutgoingResponse> {
     if (written.kind !== "whole") throw new Error("Vectors do not come as a stream.");
     const { record } = this;
     const { body, usage, estimated } = written;

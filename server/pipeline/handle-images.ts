@@ -10,7 +10,7 @@ import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { type ErrorResponse, toErrorResponse } from "../request/error-response.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { isChunked, isStreamed, joinChunks, lengthOf } from "../request/response-bodies.ts";
 import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
@@ -28,7 +28,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     this.#read = read;
   }
 
-  protected override proceed(query: Q, route: Route): Promise<Outgoing> {
+  protected override proceed(query: Q, route: Route): Promise<OutgoingResponse> {
     const { keepAliveMs } = this.options;
     const outcome = this.#order(query, route).catch((thrown) => this.fail(thrown));
     const isQuiet = keepAliveMs > 0 && !("stream" in query && query.stream);
@@ -36,7 +36,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   }
 
   /** Perhaps it was made already, and perhaps its caller leaves before it is done. */
-  async #order(query: Q, route: Route): Promise<Outgoing> {
+  async #order(query: Q, route: Route): Promise<OutgoingResponse> {
     const { kept, onDisconnect, createTemp } = this.options;
     this.temp = createTemp(this.record.caller?.id ?? "");
     const keeping = new IdempotentRequest({
@@ -61,11 +61,11 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     return this.go(query, route);
   }
 
-  protected override callerOf(incoming: Incoming): () => AbortSignal {
+  protected override callerOf(incoming: IncomingRequest): () => AbortSignal {
     return this.#keeping?.finishesOnDisconnect ? () => neverAborted : () => incoming.signal;
   }
 
-  protected override async handOver(answer: A, query: Q): Promise<Outgoing> {
+  protected override async handOver(answer: A, query: Q): Promise<OutgoingResponse> {
     const written = await this.endpoint.write(answer, query, () => this.#context());
     return written.kind === "whole" ? this.#whole(written) : this.#stream(written);
   }
@@ -84,7 +84,11 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     };
   }
 
-  async #whole({ body, usage, estimated }: Extract<Written, { kind: "whole" }>): Promise<Outgoing> {
+  async #whole({
+    body,
+    usage,
+    estimated,
+  }: Extract<Written, { kind: "whole" }>): Promise<OutgoingResponse> {
     const keeping = this.#keeping;
     this.record.usage = usage;
     this.record.outcome.bytesOut = lengthOf(body);
@@ -112,7 +116,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     return answered(body, await this.settle(200), headers);
   }
 
-  async #stream(written: Extract<Written, { kind: "stream" }>): Promise<Outgoing> {
+  async #stream(written: Extract<Written, { kind: "stream" }>): Promise<OutgoingResponse> {
     const chunks = await steady(written.chunks, this.options.streamTimes);
     const headers = told(this.record, { ...eventStream });
     const settle = async (sent: number, failure?: GatewayError): Promise<Settled> => {

@@ -15,7 +15,7 @@ import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import type { Deadline } from "../request/deadline.ts";
 import { type ErrorResponse, toErrorResponse, toGatewayError } from "../request/error-response.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { Answering } from "../request/stage.ts";
 import type { Endpoint, Read } from "./endpoint.ts";
@@ -24,7 +24,7 @@ import type { ServeOptions } from "./serve-options.ts";
 export abstract class Journey<Q extends LimitedQuery, A> {
   protected readonly options: ServeOptions;
   protected readonly endpoint: Endpoint<Q, A>;
-  protected readonly incoming: Incoming;
+  protected readonly incoming: IncomingRequest;
   protected readonly record: RequestRecord;
   protected route: Route | undefined;
   protected deadline: Deadline | undefined;
@@ -46,7 +46,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     inHand: LoadShedder,
     endpoint: Endpoint<Q, A>,
     send: Answering<Q, A>,
-    incoming: Incoming,
+    incoming: IncomingRequest,
     pathModel?: string,
   ) {
     this.options = options;
@@ -60,7 +60,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     inHand.begin(endpoint.kind);
   }
 
-  async travel(): Promise<Outgoing> {
+  async travel(): Promise<OutgoingResponse> {
     try {
       const { options, endpoint, incoming, record } = this;
       const snapshot = options.snapshot(); // pinned: a reload never changes a request half-way
@@ -91,16 +91,20 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   protected take(_read: Read<Q>): void {}
 
   /** From where it is known who asks for what. */
-  protected abstract proceed(query: Q, route: Route): Promise<Outgoing> | Outgoing;
+  protected abstract proceed(query: Q, route: Route): Promise<OutgoingResponse> | OutgoingResponse;
 
   /** The caller, for whom it is done. Looked at only when the call has lasted a moment. */
-  protected abstract callerOf(incoming: Incoming): () => AbortSignal;
+  protected abstract callerOf(incoming: IncomingRequest): () => AbortSignal;
 
   /** An answer is there: it is written, its row too, and it leaves. */
-  protected abstract handOver(answer: A, query: Q, route: Route): Promise<Outgoing> | Outgoing;
+  protected abstract handOver(
+    answer: A,
+    query: Q,
+    route: Route,
+  ): Promise<OutgoingResponse> | OutgoingResponse;
 
   /** Within limits, then within budgets: whoever only waits holds no money that others could spend. */
-  protected go(query: Q, route: Route): Promise<Outgoing> | Outgoing {
+  protected go(query: Q, route: Route): Promise<OutgoingResponse> | OutgoingResponse {
     const entering = this.#enter(query, route);
     if (entering instanceof Promise) {
       return entering.then((pass) => {
@@ -121,7 +125,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     return this.options.admission.admit({ caller, route, query, signal });
   }
 
-  #pay(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
+  #pay(query: Q, route: Route, waitedMs: number): Promise<OutgoingResponse> | OutgoingResponse {
     const { record, options, endpoint, incoming } = this;
     if (!record.caller?.budgets) return this.#ask(query, route, waitedMs);
     const holding = options.spending.begin(endpoint.operation, query, route, record, incoming);
@@ -135,7 +139,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     });
   }
 
-  #ask(query: Q, route: Route, waitedMs: number): Promise<Outgoing> | Outgoing {
+  #ask(query: Q, route: Route, waitedMs: number): Promise<OutgoingResponse> | OutgoingResponse {
     const { record, temp, incoming, options } = this;
     const { operation, kind } = this.endpoint;
     const ms = (route.timeoutMs ?? options.timeoutMs[kind]) - Math.round(waitedMs);
@@ -153,7 +157,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
    * The end of a request that gets an error. Every resource of the request is released here, whether the row was written,
    * could not be written, or is written now.
    */
-  protected async fail(thrown: unknown): Promise<Outgoing> {
+  protected async fail(thrown: unknown): Promise<OutgoingResponse> {
     // The write of the row is what failed: the ledger keeps that row itself, and the client gets the error.
     const isSettled = this.#settling !== undefined;
     const fault = toGatewayError(thrown, isSettled ? undefined : this.deadline?.signal);
@@ -243,7 +247,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
   }
 
   /** With what is left of the caller's limits. */
-  #limited(outgoing: Outgoing): Outgoing {
+  #limited(outgoing: OutgoingResponse): OutgoingResponse {
     const { caller } = this.record;
     if (!caller || !(caller.scopes || this.route?.scopes)) return outgoing;
     // The response holds resources by now: a header that cannot be written must not take it away.
@@ -272,10 +276,10 @@ const nothingToSettle: Promise<Settled> = Promise.resolve("settled");
 export const jsonHeaders = (): Record<string, string> => ({ "content-type": "application/json" });
 
 export function answered(
-  body: Outgoing["body"],
+  body: OutgoingResponse["body"],
   outcome: Settled,
   headers: Record<string, string>,
-): Outgoing {
+): OutgoingResponse {
   if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
   return { status: 200, headers, body };
 }

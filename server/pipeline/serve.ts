@@ -2,7 +2,7 @@
 
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
-import type { Incoming, Outgoing } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { Answering } from "../request/stage.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { VectorJourney } from "./handle-embeddings.ts";
@@ -12,10 +12,10 @@ import type { ServeOptions } from "./serve-options.ts";
 export type Serve = <Q extends LimitedQuery, A>(
   endpoint: Endpoint<Q, A>,
   send: Answering<Q, A>,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   /** The model, where it stands in the path. */
   pathModel?: string,
-) => Promise<Outgoing>;
+) => Promise<OutgoingResponse>;
 
 export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
   const { admission, maxConcurrent } = options;

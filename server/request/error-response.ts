@@ -2,9 +2,9 @@
 
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Outgoing } from "./http-types.ts";
+import type { OutgoingResponse } from "./http-types.ts";
 
-export type ErrorResponse = Outgoing & { readonly body: string };
+export type ErrorResponse = OutgoingResponse & { readonly body: string };
 
 /** `once`: whatever the table says, the caller's client is not to try again by itself. */
 export function toErrorResponse(error: GatewayError, once = false): ErrorResponse {

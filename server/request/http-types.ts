@@ -16,17 +16,17 @@ export interface Form {
 }
 
 /** Headers, by their names in small letters. */
-export interface Fields {
+export interface RequestHeaders {
   get(name: string): string | null;
 }
 
-export interface Incoming {
+export interface IncomingRequest {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
   /** From the question mark on, as it was sent. Empty where there is none. */
   readonly search: string;
-  readonly headers: Fields;
+  readonly headers: RequestHeaders;
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;
   /** Where the caller reached us, without a trailing slash. */
@@ -55,7 +55,7 @@ export interface StreamedBody {
   close(complete: boolean): Promise<void>;
 }
 
-export interface Outgoing {
+export interface OutgoingResponse {
   readonly status: number;
   /** This answer's own: the edge adds to them. */
   readonly headers: Record<string, string>;

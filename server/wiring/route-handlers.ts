@@ -4,7 +4,7 @@ import { editsEndpoint } from "../api/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.ts";
 import { generationsEndpoint } from "../api/generations.ts";
 import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
-import { decoded } from "../http/json-response.ts";
+import { decodePathSegment } from "../http/json-response.ts";
 import type { Handlers } from "../http/listen.ts";
 import type { Serve } from "../pipeline/serve.ts";
 import type { Answering } from "../request/stage.ts";
@@ -65,10 +65,11 @@ export function createModelHandlers(
     azureModels: models.list,
     azureModel: models.get,
     deploymentEmbeddings: (incoming, part) =>
-      serve(endpoint, send.embeddings, incoming, decoded(part)),
+      serve(endpoint, send.embeddings, incoming, decodePathSegment(part)),
     deploymentGenerations: (incoming, part) =>
-      serve(generationsEndpoint, send.generations, incoming, decoded(part)),
-    deploymentEdits: (incoming, part) => serve(editsEndpoint, send.edits, incoming, decoded(part)),
+      serve(generationsEndpoint, send.generations, incoming, decodePathSegment(part)),
+    deploymentEdits: (incoming, part) =>
+      serve(editsEndpoint, send.edits, incoming, decodePathSegment(part)),
     deploymentModels: models.list,
     deploymentModel: models.get,
     deploymentEngines: models.listEngines,

@@ -2,10 +2,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import fc from "fast-check";
-import { createPatience } from "../../server/http/body-timeout.ts";
+import { createBodyTimeout } from "../../server/http/body-timeout.ts";
 import { readForm } from "../../server/http/form.ts";
 import type { RequestHead } from "../../server/http/server/parse-head.ts";
-import type { Outgoing } from "../../server/request/http-types.ts";
+import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { roomyStorage } from "../harness.ts";
 import { bodyOf, say, serve } from "../http/http-server-fixture.ts";
@@ -37,15 +37,15 @@ const reader = serve(async (exchange) => {
   readings.push({ head, body: Buffer.from(await bodyOf(exchange)) });
   return say(head.path);
 });
-let answer: () => Outgoing["body"] = () => "";
+let answer: () => OutgoingResponse["body"] = () => "";
 const teller = serve(() => say(answer()));
-const patience = createPatience({
-  ms: 20_000,
+const patience = createBodyTimeout({
+  idleMs: 20_000,
   minRate: 0,
   clock: () => performance.now(),
 });
 let file: Buffer | undefined;
-const taker = serve(async ({ head, content }) => {
+const taker = serve(async ({ head, body: content }) => {
   const limits = {
     maxFormBytes: 1e9,
     maxFileBytes: 1e9,
@@ -53,8 +53,13 @@ const taker = serve(async ({ head, content }) => {
     folder: tmpdir(),
     storage: roomyStorage(),
   };
-  const arriving = { headers: head, content };
-  const form = await readForm(arriving, limits, { patience, count: () => undefined }, "a-key");
+  const arriving = { headers: head, body: content };
+  const form = await readForm(
+    arriving,
+    limits,
+    { timeout: patience, countReceived: () => undefined },
+    "a-key",
+  );
   file = Buffer.from((await form.files[0]?.bytes()) ?? "");
   await form.dispose();
   return say(form.fields.map(({ value }) => value).join());

@@ -233,7 +233,7 @@ describe("a connection on which nothing is going on is closed", () => {
       connectionSeconds,
       clock: () => performance.now(),
       report: () => undefined,
-      onDefect: () => undefined,
+      onInternalError: () => undefined,
     });
 
   async function afterLongCall(): Promise<void> {

@@ -87,8 +87,8 @@ describe("a server with as many connections as it may have", () => {
   test("evicts idle connections, the longest idle first, and none that was used in the last second", () => {
     const dropped: string[] = [];
     const limit = limitOf(4);
-    const named = (name: string, since: number, isIdle = true) =>
-      member({ since, isIdle, drop: () => void dropped.push(name) });
+    const named = (name: string, lastActivityAt: number, isIdle = true) =>
+      member({ lastActivityAt, isIdle, drop: () => void dropped.push(name) });
     for (const one of [
       named("b", 2000),
       named("a", 1000),
@@ -112,14 +112,14 @@ describe("a server with as many connections as it may have", () => {
   test("gives up silent bodies of the key with the most connections, the longest silent first", () => {
     const givenUp: string[] = [];
     const limit = limitOf(5);
-    const silent = (holder: Holder, since: number) =>
+    const silent = (holder: Holder, lastActivityAt: number) =>
       member({
         isIdle: false,
         isAwaitingBody: true,
         isAwaitingClient: true,
         holder,
-        since,
-        giveUpBody: () => void givenUp.push(`${holder} ${since}`),
+        lastActivityAt,
+        abandonBody: () => void givenUp.push(`${holder} ${lastActivityAt}`),
       });
     for (const one of [
       silent("key b", 1),
@@ -132,7 +132,7 @@ describe("a server with as many connections as it may have", () => {
     limit.add(member({ isIdle: false }));
     limit.check(10_000);
     const admits = (): boolean => {
-      const busy = member({ isIdle: false, holder: "key c", since: 10_000 });
+      const busy = member({ isIdle: false, holder: "key c", lastActivityAt: 10_000 });
       limit.add(busy);
       return limit.admit(busy, "key c");
     };
@@ -176,16 +176,16 @@ const member = (given: {
   isAwaitingBody?: boolean;
   isAwaitingClient?: boolean;
   holder?: Holder;
-  since?: number;
+  lastActivityAt?: number;
   drop?: () => void;
-  giveUpBody?: () => void;
+  abandonBody?: () => void;
 }) => ({
   isIdle: true,
   isAwaitingBody: false,
   isAwaitingClient: false,
   holder: "address ::1" as Holder,
-  giveUpBody: () => undefined,
-  since: 0,
+  abandonBody: () => undefined,
+  lastActivityAt: 0,
   drop: () => undefined,
   ...given,
 });

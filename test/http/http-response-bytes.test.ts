@@ -1,6 +1,6 @@
 /** A response arrives with exactly the bytes it announced, or its connection is cut: the next one is never read as its rest. */
 import { describe, expect, test } from "bun:test";
-import type { Outgoing, StreamedBody } from "../../server/request/http-types.ts";
+import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
 import { until } from "./edge-fixture.ts";
 import { gate, get, say, serve } from "./http-server-fixture.ts";
 
@@ -22,7 +22,7 @@ describe("a buffer that is released before the socket has taken it", () => {
     yield* pieces;
   }
 
-  test.each<[string, (pieces: readonly Uint8Array[]) => Outgoing["body"], boolean[]]>([
+  test.each<[string, (pieces: readonly Uint8Array[]) => OutgoingResponse["body"], boolean[]]>([
     ["as bytes", ([first]) => first as Uint8Array, []],
     ["as a body in memory", inMemory, [false]],
     [

@@ -1,10 +1,10 @@
 /** A defect behind the server, or a socket that takes little, spoils one answer at most: never the next, never the process. */
 import { describe, expect, test } from "bun:test";
 import { Connection, type Socket } from "../../server/http/server/connection.ts";
-import type { House } from "../../server/http/server/server-context.ts";
+import type { ServerContext } from "../../server/http/server/server-context.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
-import type { Outgoing, StreamedBody } from "../../server/request/http-types.ts";
+import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
 import { chunk, until } from "./edge-fixture.ts";
 import { gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
 
@@ -23,7 +23,7 @@ describe("an answer that cannot be made as it was announced is cut off:", () => 
     throw new Error("broken");
   };
 
-  test.each<[string, () => Outgoing["body"], boolean]>([
+  test.each<[string, () => OutgoingResponse["body"], boolean]>([
     ["a file that is shorter than it was", () => leaving(5, three), true],
     ["a file that is longer than it was", () => leaving(2, three), true],
     [
@@ -79,7 +79,7 @@ describe("a defect", () => {
 
   test("instead of an answer ends its connection, and is told", async () => {
     const defect = new Error("a defect");
-    await using served = serve(undefined, { reply: () => Promise.reject(defect) });
+    await using served = serve(undefined, { handle: () => Promise.reject(defect) });
     const connection = await served.connect();
     connection.say(get("/"));
     await connection.closed;
@@ -91,7 +91,7 @@ describe("crumbs", () => {
   test("are handed over together, and a caller who sends nothing else has to wait", async () => {
     const go = gate();
     const sizes: number[] = [];
-    await using served = serve(async ({ content }) => {
+    await using served = serve(async ({ body: content }) => {
       await go.opened;
       for (;;) {
         const piece = await content.next();
@@ -111,7 +111,7 @@ describe("crumbs", () => {
   test("do not hold up what is no crumb", async () => {
     const sizes: number[] = [];
     const go = gate();
-    await using served = serve(async ({ content }) => {
+    await using served = serve(async ({ body: content }) => {
       await go.opened;
       for (;;) {
         const piece = await content.next();
@@ -153,27 +153,35 @@ class Narrow {
 }
 
 describe("a socket that takes a byte at a time", () => {
-  const house = (reply: House["reply"]): House => ({
-    reply,
+  const house = (reply: ServerContext["handle"]): ServerContext => ({
+    handle: reply,
     refuse: toErrorResponse,
-    onBroken: (error) => {
+    onError: (error) => {
       throw error;
     },
     now: 0,
-    date: "",
+    dateHeader: "",
     isProbe: () => false,
     keyIdOf: () => undefined,
-    turnAway: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
+    refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     limit: { admit: () => true, requestBegan: () => undefined },
-    stopping: false,
-    times: { headMs: 1, idleMs: 1, takeMs: 1, bodyMs: 1, lingerMs: 1, drainMs: 1, forgetMs: 1 },
+    isStopping: false,
+    timeouts: {
+      headMs: 1,
+      idleMs: 1,
+      writeMs: 1,
+      bodyMs: 1,
+      lingerMs: 1,
+      drainMs: 1,
+      headCacheMs: 1,
+    },
   });
   const untilTaken = async (socket: Narrow, connection: Connection): Promise<void> => {
     for (let quiet = 0; quiet < 10; ) {
       await Promise.resolve();
       const before = socket.taken.length;
       socket.room = 1;
-      connection.drained();
+      connection.onDrain();
       quiet = socket.taken.length === before ? quiet + 1 : 0;
     }
   };
@@ -184,7 +192,7 @@ describe("a socket that takes a byte at a time", () => {
     yield Buffer.from("zwei");
   }
 
-  test.each<[string, () => Outgoing["body"], string]>([
+  test.each<[string, () => OutgoingResponse["body"], string]>([
     ["text", () => "é€😀", "content-length: 9\r\n\r\n\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"],
     ["long text", () => long, longBytes],
     ["parts", () => ["é", "", "b"], "content-length: 3\r\n\r\n\xc3\xa9b"],
@@ -202,7 +210,7 @@ describe("a socket that takes a byte at a time", () => {
         socket as unknown as Socket,
         house(async () => say(body())),
       );
-      connection.take(Buffer.from(get("/") + get("/")));
+      connection.receive(Buffer.from(get("/") + get("/")));
       await new Promise(setImmediate);
       for (let at = 0; at < 50 && !socket.taken.includes("HTTP/1.1", 1); at++) {
         await untilTaken(socket, connection);
@@ -210,7 +218,7 @@ describe("a socket that takes a byte at a time", () => {
       }
       await until(() => {
         socket.room = 1_000_000;
-        connection.drained();
+        connection.onDrain();
         return socket.taken.endsWith(end) && !connection.isBusy;
       });
       expect(socket.taken.split("HTTP/1.1 200 OK\r\n")).toHaveLength(3);
@@ -226,7 +234,7 @@ describe("a socket that takes a byte at a time", () => {
         socket as unknown as Socket,
         house(async () => say(name.repeat(100))),
       );
-      connection.take(Buffer.from(get("/")));
+      connection.receive(Buffer.from(get("/")));
       return { name, socket, connection };
     });
     await Promise.resolve();
@@ -241,13 +249,13 @@ describe("a socket that takes a byte at a time", () => {
     const taken = gate();
     const connection = new Connection(
       socket as unknown as Socket,
-      house(async ({ content }) => {
+      house(async ({ body: content }) => {
         await taken.opened;
         expect(content.whole()).toHaveLength(300_000);
         return say("");
       }),
     );
-    connection.take(Buffer.from(post("/", "x".repeat(300_000))));
+    connection.receive(Buffer.from(post("/", "x".repeat(300_000))));
     expect(socket.deeds).toEqual(["pause"]);
     taken.open();
     await new Promise(setImmediate);
@@ -260,10 +268,10 @@ describe("a socket that takes a byte at a time", () => {
       socket as unknown as Socket,
       house(() => Promise.reject(new Error("no request"))),
     );
-    connection.take(Buffer.from("nonsense\r\n\r\n"));
+    connection.receive(Buffer.from("nonsense\r\n\r\n"));
     socket.room = 100;
-    connection.drained();
-    connection.take(Buffer.from(get("/")));
+    connection.onDrain();
+    connection.receive(Buffer.from(get("/")));
     await Promise.resolve();
     expect(socket.deeds).toEqual([]);
     await untilTaken(socket, connection);

@@ -1,12 +1,12 @@
 /** A server that does what a test says, without a gateway behind it; and what it heard and what went wrong. */
-import type { Exchange } from "../../server/http/server/request.ts";
+import type { HttpRequest } from "../../server/http/server/request.ts";
 import { type Server, type ServerOptions, startServer } from "../../server/http/server/server.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
-import type { Outgoing } from "../../server/request/http-types.ts";
+import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { RawConnection } from "./edge-fixture.ts";
 
-export type Reply = (exchange: Exchange) => Promise<Outgoing> | Outgoing;
+export type Reply = (exchange: HttpRequest) => Promise<OutgoingResponse> | OutgoingResponse;
 
 export interface Served {
   readonly server: Server;
@@ -26,10 +26,10 @@ export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {})
     bodyMs: 60_000,
     idleMs: 60_000,
     maxConnections: 10_000,
-    turnAway: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
+    refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     onConnectionsRefused: () => undefined,
     clock: () => performance.now(),
-    reply: async (exchange) => {
+    handle: async (exchange) => {
       try {
         return await reply(exchange);
       } catch (error) {
@@ -37,7 +37,7 @@ export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {})
       }
     },
     refuse: toErrorResponse,
-    onBroken: (error) => broken.push(error),
+    onError: (error) => broken.push(error),
     ...options,
   });
   return {
@@ -55,7 +55,7 @@ export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {})
   };
 }
 
-export async function bodyOf({ content }: Exchange): Promise<Buffer> {
+export async function bodyOf({ body: content }: HttpRequest): Promise<Buffer> {
   const whole = content.whole();
   if (whole) return whole;
   const pieces: Buffer[] = [];
@@ -66,7 +66,7 @@ export async function bodyOf({ content }: Exchange): Promise<Buffer> {
   }
 }
 
-export const say = (body: Outgoing["body"], status = 200): Outgoing => ({
+export const say = (body: OutgoingResponse["body"], status = 200): OutgoingResponse => ({
   status,
   headers: {},
   body,

@@ -1,14 +1,14 @@
 /** Whoever leaves, in whatever state of a connection, is noticed; and the server can be stopped in each. */
 import { describe, expect, test } from "bun:test";
-import type { Exchange } from "../../server/http/server/request.ts";
+import type { HttpRequest } from "../../server/http/server/request.ts";
 import type { StreamedBody } from "../../server/request/http-types.ts";
 import { until } from "./edge-fixture.ts";
 import { bodyOf, echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
 
 /** A server that holds every request until it is told to go on, and lets a test look at the last one. */
-function holding(read: (exchange: Exchange) => Promise<unknown> = async () => undefined) {
+function holding(read: (exchange: HttpRequest) => Promise<unknown> = async () => undefined) {
   const go = gate();
-  const seen: { exchange?: Exchange; reading?: Promise<unknown> } = {};
+  const seen: { exchange?: HttpRequest; reading?: Promise<unknown> } = {};
   const served = serve(async (exchange) => {
     seen.exchange = exchange;
     seen.reading = read(exchange);

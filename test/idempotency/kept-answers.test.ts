@@ -7,7 +7,7 @@ import {
   IdempotencyStore,
 } from "../../server/idempotency/idempotency-store.ts";
 import { IdempotentRequest } from "../../server/idempotency/idempotent-request.ts";
-import type { Incoming } from "../../server/request/http-types.ts";
+import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
 import { until } from "../conformance/arrange.ts";
@@ -123,7 +123,7 @@ describe("a caller who leaves", () => {
       },
     };
     const requestId = "req_last";
-    const incoming = { requestId, headers: new Headers(), signal } as unknown as Incoming;
+    const incoming = { requestId, headers: new Headers(), signal } as unknown as IncomingRequest;
     const keeping = new IdempotentRequest({
       store: kept,
       incoming,

@@ -64,7 +64,7 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
     minBodyRate: 0,
     clock: () => performance.now(),
     report: () => undefined,
-    onDefect: (_, error) => {
+    onInternalError: (_, error) => {
       throw error;
     },
   });

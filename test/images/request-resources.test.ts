@@ -8,7 +8,7 @@ import type { ResponseStore } from "../../server/lib/response-store.ts";
 import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-gate.ts";
-import type { Outgoing } from "../../server/request/http-types.ts";
+import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { LedgerJournal } from "../../server/storage/ledger-journal.ts";
 import {
@@ -271,7 +271,7 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
 });
 
 test("a response that comes after a waiting client has disconnected is closed", async () => {
-  const { promise, resolve } = Promise.withResolvers<Outgoing>();
+  const { promise, resolve } = Promise.withResolvers<OutgoingResponse>();
   const closed: boolean[] = [];
   const kept = await keepAlive(promise, 1);
   const pieces = (kept.body as AsyncIterable<string>)[Symbol.asyncIterator]();

@@ -12,7 +12,7 @@ import { Admission } from "../../server/limits/admission.ts";
 import type { Endpoint } from "../../server/pipeline/endpoint.ts";
 import { createServe } from "../../server/pipeline/serve.ts";
 import { createDeadlines } from "../../server/request/deadline.ts";
-import type { Incoming } from "../../server/request/http-types.ts";
+import type { IncomingRequest } from "../../server/request/http-types.ts";
 import type { GenerationQuery } from "../../server/upstream/contract.ts";
 
 const hash = keyHash("sk-test");
@@ -34,7 +34,7 @@ const incoming = {
   signal: new AbortController().signal,
   bytesReceived: 0,
   releaseBody: () => undefined,
-} as unknown as Incoming;
+} as unknown as IncomingRequest;
 
 const noShelf: ResponseStore = {
   begin: () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
-import { type RouteName, type RouteRow, routes } from "../../server/http/routes.ts";
+import { type Route, type RouteName, routes } from "../../server/http/routes.ts";
 import { arrange, drawn } from "../conformance/arrange.ts";
 import { adminKey, asOperator, webhookYaml } from "../events/webhooks-fixture.ts";
 import { configFor, testKey } from "../harness.ts";
@@ -73,13 +73,13 @@ function complaints(schema: Json | undefined, value: unknown): string {
   return validate(value) ? "" : ajv.errorsText(validate.errors);
 }
 
-function operationOf({ path, method }: RouteRow): Operation {
+function operationOf({ path, method }: Route): Operation {
   const operation = document.paths[path]?.[method.toLowerCase()];
   if (!operation) throw new Error(`${method} ${path} is not in the document`);
   return operation;
 }
 
-const rowOf = (name: RouteName): RouteRow => routes.find((row) => row.name === name) as RouteRow;
+const rowOf = (name: RouteName): Route => routes.find((row) => row.name === name) as Route;
 const requestSchema = (name: RouteName, type = "application/json"): Json | undefined =>
   operationOf(rowOf(name)).requestBody?.content[type]?.schema;
 const errorSchema = { $ref: "#/components/schemas/Error" };

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { editsEndpoint } from "../../server/api/edits.ts";
 import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
 import { generationsEndpoint } from "../../server/api/generations.ts";
-import type { FilePart, Form, Incoming } from "../../server/request/http-types.ts";
+import type { FilePart, Form, IncomingRequest } from "../../server/request/http-types.ts";
 import type { Adapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import {
   adapters,
@@ -69,8 +69,8 @@ const variants: readonly Variant[] = [
 );
 
 const read = <T>(name: string): T => JSON.parse(readFileSync(join(import.meta.dir, name), "utf8"));
-const incoming = (parts: Partial<Incoming>): Incoming => parts as Incoming;
-const jsonOf = (name: string): Incoming =>
+const incoming = (parts: Partial<IncomingRequest>): IncomingRequest => parts as IncomingRequest;
+const jsonOf = (name: string): IncomingRequest =>
   incoming({
     headers: new Headers({ "content-type": "application/json" }),
     bytesReceived: 0,
@@ -82,7 +82,7 @@ interface WrittenForm {
   readonly files: readonly { field: string; filename: string; type: string; text: string }[];
 }
 
-const formOf = (name: string): Incoming =>
+const formOf = (name: string): IncomingRequest =>
   incoming({
     headers: new Headers({ "content-type": "multipart/form-data; boundary=x" }),
     form: async (): Promise<Form> => {

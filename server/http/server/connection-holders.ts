@@ -11,7 +11,7 @@ export interface HeldConnection {
   /** The server waits for the client: for a request head, the rest of a body, or the end of a refused one. */
   readonly isAwaitingClient: boolean;
   /** When bytes last moved, in milliseconds. */
-  readonly since: number;
+  readonly lastActivityAt: number;
 }
 
 export class ConnectionHolders<C extends HeldConnection> {
@@ -60,7 +60,8 @@ export class ConnectionHolders<C extends HeldConnection> {
       if (connections.size <= most) continue;
       const candidate = longestSilent(connections);
       if (!candidate) continue;
-      if (candidate.since > silentSince && !isOverShare(holder, connections.size)) continue;
+      if (candidate.lastActivityAt > silentSince && !isOverShare(holder, connections.size))
+        continue;
       victim = candidate;
       most = connections.size;
     }
@@ -72,7 +73,7 @@ function longestSilent<C extends HeldConnection>(connections: Iterable<C>): C | 
   let longest: C | undefined;
   for (const connection of connections) {
     if (!connection.isAwaitingClient) continue;
-    if (!longest || connection.since < longest.since) longest = connection;
+    if (!longest || connection.lastActivityAt < longest.lastActivityAt) longest = connection;
   }
   return longest;
 }

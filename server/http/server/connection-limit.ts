@@ -30,7 +30,13 @@ export interface ConnectionReport extends ConnectionCounts {
 
 type Member = Pick<
   Connection,
-  "isIdle" | "isAwaitingBody" | "isAwaitingClient" | "since" | "holder" | "giveUpBody" | "drop"
+  | "isIdle"
+  | "isAwaitingBody"
+  | "isAwaitingClient"
+  | "lastActivityAt"
+  | "holder"
+  | "abandonBody"
+  | "drop"
 >;
 
 export class ConnectionLimit<C extends Member> {
@@ -154,7 +160,7 @@ export class ConnectionLimit<C extends Member> {
   #evictIdle(): boolean {
     this.#idle ??= [...this.#open]
       .filter((connection) => this.#isLongIdle(connection))
-      .sort((a, b) => b.since - a.since);
+      .sort((a, b) => b.lastActivityAt - a.lastActivityAt);
     for (;;) {
       const longest = this.#idle.pop();
       if (!longest) return false;
@@ -170,7 +176,7 @@ export class ConnectionLimit<C extends Member> {
       connection.isIdle &&
       this.#open.has(connection) &&
       !this.#surplus.has(connection) &&
-      connection.since <= this.#now - evictedAfterMs
+      connection.lastActivityAt <= this.#now - evictedAfterMs
     );
   }
 
@@ -211,7 +217,7 @@ export class ConnectionLimit<C extends Member> {
     if (connection.isAwaitingBody && this.#hasSurplusRoom()) {
       // It stays open as a surplus connection until its client has read the response.
       this.#surplus.add(connection);
-      connection.giveUpBody();
+      connection.abandonBody();
     } else {
       connection.drop();
       this.delete(connection);

@@ -1,64 +1,64 @@
 /** The state of a connection, and how long it may last. */
-import type { House } from "./server-context.ts";
+import type { ServerContext } from "./server-context.ts";
 
-export type State =
+export type ConnectionState =
   /** Between requests. */
   | "idle"
   /** A request is worked on, or its response is being written. */
   | "busy"
   /** Answered, but the rest of the request body is still arriving. */
-  | "passing"
+  | "discarding"
   /** Closed on our side (FIN): what still arrives is dropped. */
   | "lingering"
   | "closed";
 
 /** How much of a body that nobody reads is passed over to keep the connection. */
-export const mostUnreadBytes = 2 * 1024 * 1024;
+export const maxDiscardedBytes = 2 * 1024 * 1024;
 /** How much is read and dropped after the last response, so that a client that is still sending can read it. */
 const mostLingerBytes = 32 * 1024 * 1024;
 
-export class Phase {
-  state: State = "idle";
+export class ConnectionPhase {
+  state: ConnectionState = "idle";
   /** When bytes last moved. */
-  since: number;
+  lastActivityAt: number;
   /** When the state began. */
   #began: number;
   /** Bytes that no reader wanted, in this state. */
   #dropped = 0;
-  readonly #house: Pick<House, "now" | "times">;
+  readonly #house: Pick<ServerContext, "now" | "timeouts">;
 
-  constructor(house: Pick<House, "now" | "times">) {
+  constructor(house: Pick<ServerContext, "now" | "timeouts">) {
     this.#house = house;
-    this.#began = this.since = house.now;
+    this.#began = this.lastActivityAt = house.now;
   }
 
-  enter(state: State): void {
+  enter(state: ConnectionState): void {
     this.state = state;
-    this.#began = this.since = this.#house.now;
+    this.#began = this.lastActivityAt = this.#house.now;
     this.#dropped = 0;
   }
 
-  moved(): void {
-    this.since = this.#house.now;
+  touch(): void {
+    this.lastActivityAt = this.#house.now;
   }
 
   /** Counts bytes that no reader wants. True when they are more than is waited for. */
-  dropped(bytes: number): boolean {
-    this.moved();
+  countDiscarded(bytes: number): boolean {
+    this.touch();
     this.#dropped += bytes;
-    return this.#dropped > (this.state === "lingering" ? mostLingerBytes : mostUnreadBytes);
+    return this.#dropped > (this.state === "lingering" ? mostLingerBytes : maxDiscardedBytes);
   }
 
   /** How a connection that has lasted too long in this state is closed. */
-  overdue(hasHalfHead: boolean, isBlocked: boolean): "end" | "cut" | "linger" | undefined {
-    const { now, times } = this.#house;
-    const [quiet, lasted] = [now - this.since, now - this.#began];
+  timedOut(hasHalfHead: boolean, isBlocked: boolean): "end" | "reset" | "linger" | undefined {
+    const { now, timeouts: times } = this.#house;
+    const [quiet, lasted] = [now - this.lastActivityAt, now - this.#began];
     switch (this.state) {
       case "idle":
         return quiet > (hasHalfHead ? times.headMs : times.idleMs) ? "end" : undefined;
       case "busy":
-        return isBlocked && quiet > times.takeMs ? "cut" : undefined;
-      case "passing":
+        return isBlocked && quiet > times.writeMs ? "reset" : undefined;
+      case "discarding":
         return quiet > times.bodyMs || lasted > times.drainMs ? "linger" : undefined;
       case "lingering":
         return quiet > times.lingerMs || lasted > times.drainMs ? "end" : undefined;

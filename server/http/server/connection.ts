@@ -2,45 +2,45 @@
 
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
-import type { Outgoing } from "../../request/http-types.ts";
+import type { OutgoingResponse } from "../../request/http-types.ts";
 import type { Holder } from "./connection-holders.ts";
-import { Phase } from "./connection-phase.ts";
+import { ConnectionPhase } from "./connection-phase.ts";
 import { HalfClose } from "./half-close.ts";
 import { HeadReader } from "./head-reader.ts";
-import { Http2Spoken, http2Response, http2WaitMs, isWholePreface } from "./http2.ts";
+import { Http2Unsupported, http2HeadersMs, http2Response, isWholePreface } from "./http2.ts";
 import type { RequestHead } from "./parse-head.ts";
 import { ReadFlow } from "./read-flow.ts";
-import { connectionLine, Exchange } from "./request.ts";
+import { connectionHeader, HttpRequest } from "./request.ts";
 import { incompleteBody } from "./request-body.ts";
-import { lastResponse } from "./response-head.ts";
-import { leave, leaveUntaken } from "./send-response.ts";
-import type { House } from "./server-context.ts";
-import { CallerLeft, Outlet } from "./socket-writer.ts";
+import { closingResponse } from "./response-head.ts";
+import { discardBody, sendResponse } from "./send-response.ts";
+import type { ServerContext } from "./server-context.ts";
+import { ClientDisconnected, SocketWriter } from "./socket-writer.ts";
 
 export type Socket = Bun.Socket<Connection>;
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 /** How much of later requests may be buffered while one is answered. */
-const mostAheadBytes = 64 * 1024;
+const maxPipelinedBytes = 64 * 1024;
 /** Pipelined requests that are read in one turn of the event loop. */
-const mostInARow = 32;
-const interim = "HTTP/1.1 100 Continue\r\n\r\n";
+const maxPipelinedPerTurn = 32;
+const continueResponse = "HTTP/1.1 100 Continue\r\n\r\n";
 
 export class Connection {
-  readonly #house: House;
+  readonly #server: ServerContext;
   readonly #socket: Socket;
-  readonly #outlet: Outlet;
-  readonly #heads = new HeadReader();
-  readonly #phase: Phase;
+  readonly #writer: SocketWriter;
+  readonly #headReader = new HeadReader();
+  readonly #phase: ConnectionPhase;
   /** Bytes that belong to no request yet. */
-  #ahead: Buffer = nothing;
-  #current: Exchange | undefined;
+  #unparsed: Buffer = noBytes;
+  #request: HttpRequest | undefined;
   /** The response to the current request has begun: no interim response may be written any more. */
-  #answering = false;
+  #isResponding = false;
   readonly #halfClose = new HalfClose();
   readonly #flow: ReadFlow;
   /** Pipelined requests so far. */
-  #inARow = 0;
+  #pipelined = 0;
   /** It exceeds the maximum number of connections: only probes are served, unless its request is admitted. */
   #isSurplus = false;
   /** Checks since then. */
@@ -48,22 +48,22 @@ export class Connection {
   /** A request head has arrived on this connection. */
   #hasRequested = false;
 
-  constructor(socket: Socket, house: House) {
+  constructor(socket: Socket, house: ServerContext) {
     this.#socket = socket;
-    this.#house = house;
-    this.#outlet = new Outlet(socket);
+    this.#server = house;
+    this.#writer = new SocketWriter(socket);
     this.#flow = new ReadFlow(socket);
-    this.#phase = new Phase(house);
+    this.#phase = new ConnectionPhase(house);
   }
 
   /** Bytes of responses that the client has not read. */
   get unsentBytes(): number {
-    return this.#outlet.unsentBytes;
+    return this.#writer.unsentBytes;
   }
 
   /** Since when no byte has moved. */
-  get since(): number {
-    return this.#phase.since;
+  get lastActivityAt(): number {
+    return this.#phase.lastActivityAt;
   }
 
   get isBusy(): boolean {
@@ -76,7 +76,7 @@ export class Connection {
 
   /** A request waits for bytes of its body that the client has not sent. */
   get isAwaitingBody(): boolean {
-    return this.isBusy && this.#current?.content.isAwaited === true;
+    return this.isBusy && this.#request?.body.isAwaited === true;
   }
 
   /**
@@ -85,16 +85,16 @@ export class Connection {
    */
   get isAwaitingClient(): boolean {
     const { state } = this.#phase;
-    if (state === "idle") return !this.#hasRequested || this.#ahead.length > 0;
-    return this.isAwaitingBody || state === "passing" || state === "lingering";
+    if (state === "idle") return !this.#hasRequested || this.#unparsed.length > 0;
+    return this.isAwaitingBody || state === "discarding" || state === "lingering";
   }
 
   get holder(): Holder {
-    return this.#holderOf(this.#current?.head);
+    return this.#holderOf(this.#request?.head);
   }
 
   #holderOf(head: RequestHead | undefined): Holder {
-    const keyId = head && this.#house.keyIdOf(head);
+    const keyId = head && this.#server.keyIdOf(head);
     return keyId === undefined ? `address ${this.#socket.remoteAddress}` : `key ${keyId}`;
   }
 
@@ -105,275 +105,283 @@ export class Connection {
 
   /** Closes it to make room, with a response where it waits for one as a surplus connection. */
   drop(): void {
-    if (this.#isSurplus && this.isIdle) this.refuse(this.#house.turnAway());
+    if (this.#isSurplus && this.isIdle) this.refuse(this.#server.refuseConnection());
     this.end();
   }
 
   /** Ends the request whose body does not arrive, with a response. */
-  giveUpBody(): void {
-    const current = this.#current;
+  abandonBody(): void {
+    const current = this.#request;
     if (!current) return;
     current.isLast = true;
-    current.content.fail(silentBody());
+    current.body.fail(bodyNotReceived());
   }
 
   /** The socket has read bytes. */
-  take(bytes: Buffer): void {
-    this.#flow.read(bytes.length);
+  receive(bytes: Buffer): void {
+    this.#flow.countRead(bytes.length);
     if (this.#phase.state === "idle") {
-      this.#read(this.#ahead.length > 0 ? Buffer.concat([this.#ahead, bytes]) : bytes);
+      this.#readHead(this.#unparsed.length > 0 ? Buffer.concat([this.#unparsed, bytes]) : bytes);
     } else if (this.#phase.state === "busy") {
       // A client that reads nothing gets no more time by sending.
-      if (!this.#outlet.isBlocked) this.#phase.moved();
-      if (this.#current) this.#feed(this.#current, bytes);
+      if (!this.#writer.isBlocked) this.#phase.touch();
+      if (this.#request) this.#feed(this.#request, bytes);
     } else {
-      this.#drop(bytes);
+      this.#discard(bytes);
     }
   }
 
   /** The socket takes more. */
-  drained(): void {
-    this.#phase.moved();
-    this.#outlet.drained();
+  onDrain(): void {
+    this.#phase.touch();
+    this.#writer.onDrain();
   }
 
   /** The client has sent FIN. */
-  inputEnded(): void {
-    this.#halfClose.begin(this.#answering);
+  onInputEnd(): void {
+    this.#halfClose.onFin(this.#isResponding);
     this.#flow.end();
-    const current = this.#current;
-    const isHttp10 = current?.head.knowsChunks === false;
-    if (!this.isBusy || (isHttp10 && !this.#answering)) this.end();
+    const current = this.#request;
+    const isHttp10 = current?.head.supportsChunked === false;
+    if (!this.isBusy || (isHttp10 && !this.#isResponding)) this.end();
     if (!this.isBusy || !current) return;
-    if (!current.content.complete) {
+    if (!current.body.complete) {
       current.isLast = true;
-      current.content.fail(incompleteBody());
+      current.body.fail(incompleteBody());
     }
-    if (!this.#outlet.isBlocked) this.writeContinue();
+    if (!this.#writer.isBlocked) this.writeContinue();
   }
 
   /** The socket is closed. */
-  gone(): void {
+  onClose(): void {
     if (this.#phase.state === "closed") return;
     this.#phase.state = "closed";
     this.#flow.end();
-    const current = this.#current;
-    this.#current = undefined;
-    current?.leave();
-    this.#outlet.gone();
+    const current = this.#request;
+    this.#request = undefined;
+    current?.clientDisconnected();
+    this.#writer.close();
   }
 
   /** Called about once a second. */
-  check(): void {
-    const { now, times } = this.#house;
-    if (this.isIdle && now - this.#phase.since > times.forgetMs) this.#heads.forget();
-    if (this.isIdle && now - this.#phase.since > http2WaitMs && isWholePreface(this.#ahead)) {
-      this.#refuseHead(new Http2Spoken(0));
+  checkTimeouts(): void {
+    const { now, timeouts: times } = this.#server;
+    if (this.isIdle && now - this.#phase.lastActivityAt > times.headCacheMs)
+      this.#headReader.clearCache();
+    if (
+      this.isIdle &&
+      now - this.#phase.lastActivityAt > http2HeadersMs &&
+      isWholePreface(this.#unparsed)
+    ) {
+      this.#refuseHead(new Http2Unsupported(0));
     }
-    if (this.isBusy && this.#answering && this.#halfClose.isGone(this.#outlet)) this.cut();
+    if (this.isBusy && this.#isResponding && this.#halfClose.isDisconnected(this.#writer))
+      this.reset();
     // The second check comes a second after the first: the head has had that time at least.
     if (this.#isSurplus && this.isIdle && ++this.#surplusChecks > 1) {
-      this.refuse(this.#house.turnAway());
+      this.refuse(this.#server.refuseConnection());
       return;
     }
-    const how = this.#phase.overdue(this.#ahead.length > 0, this.#outlet.isBlocked);
+    const how = this.#phase.timedOut(this.#unparsed.length > 0, this.#writer.isBlocked);
     if (how) this[how]();
   }
 
   /** At once, with RST: the client notices that a response is incomplete. */
-  cut(): void {
+  reset(): void {
     if (this.#phase.state === "closed") return;
     this.#socket.terminate();
-    this.gone();
+    this.onClose();
   }
 
   /** Bytes that were given to the socket are still sent. */
   end(): void {
     if (this.#phase.state === "closed") return;
     this.#socket.end();
-    this.gone();
+    this.onClose();
   }
 
-  #read(bytes: Buffer): void {
+  #readHead(bytes: Buffer): void {
     let head: RequestHead | undefined;
     try {
-      head = this.#heads.read(bytes);
+      head = this.#headReader.read(bytes);
     } catch (error) {
       this.#refuseHead(error as GatewayError);
       return;
     }
-    if (head) this.#exchange(head, bytes, this.#heads.bodyStart);
+    if (head) this.#startRequest(head, bytes, this.#headReader.bodyStart);
     else if (this.#halfClose.ended) this.end();
     else {
-      if (this.#ahead.length === 0) this.#phase.moved();
-      this.#ahead = bytes;
+      if (this.#unparsed.length === 0) this.#phase.touch();
+      this.#unparsed = bytes;
     }
   }
 
   #refuseHead(error: GatewayError): void {
-    const refusal = this.#house.refuse(error);
-    if (error instanceof Http2Spoken) this.#writeLast(http2Response(refusal, error.stream));
+    const refusal = this.#server.refuse(error);
+    if (error instanceof Http2Unsupported) this.#writeLast(http2Response(refusal, error.stream));
     else this.refuse(refusal);
   }
 
   /** `bodyStart`: where the body begins in `bytes`. */
-  #exchange(head: RequestHead, bytes: Buffer, bodyStart: number): void {
+  #startRequest(head: RequestHead, bytes: Buffer, bodyStart: number): void {
     this.#hasRequested = true;
-    const isProbe = this.#isSurplus && this.#house.isProbe(head.path);
+    const isProbe = this.#isSurplus && this.#server.isProbe(head.path);
     if (this.#isSurplus && !isProbe) {
-      if (!this.#house.limit.admit(this, this.#holderOf(head))) {
-        this.refuse(this.#house.turnAway());
+      if (!this.#server.limit.admit(this, this.#holderOf(head))) {
+        this.refuse(this.#server.refuseConnection());
         return;
       }
       this.#isSurplus = false;
     }
-    const current = new Exchange(head, this);
+    const current = new HttpRequest(head, this);
     if (isProbe) current.isLast = true;
-    this.#ahead = nothing;
-    this.#current = current;
-    this.#house.limit.requestBegan(this);
-    this.#answering = false;
+    this.#unparsed = noBytes;
+    this.#request = current;
+    this.#server.limit.requestBegan(this);
+    this.#isResponding = false;
     this.#phase.enter("busy");
     if (bytes.length > bodyStart) this.#feed(current, bytes.subarray(bodyStart));
-    if (this.#halfClose.ended) current.content.fail(incompleteBody());
-    this.#house.reply(current).then((outgoing) => this.#answer(current, outgoing), this.#broke);
+    if (this.#halfClose.ended) current.body.fail(incompleteBody());
+    this.#server
+      .handle(current)
+      .then((outgoing) => this.#respond(current, outgoing), this.#onError);
   }
 
-  #feed(current: Exchange, bytes: Buffer): void {
-    let rest: Buffer = nothing;
+  #feed(current: HttpRequest, bytes: Buffer): void {
+    let rest: Buffer = noBytes;
     try {
-      rest = current.content.push(bytes);
+      rest = current.body.push(bytes);
     } catch (error) {
       // Where the body ends is not known any more, and so not where the next request begins.
       current.isLast = true;
-      current.content.fail(error);
+      current.body.fail(error);
     }
     if (rest.length === 0 || current.isLast) return;
-    this.#ahead = this.#ahead.length > 0 ? Buffer.concat([this.#ahead, rest]) : rest;
-    this.flow();
+    this.#unparsed = this.#unparsed.length > 0 ? Buffer.concat([this.#unparsed, rest]) : rest;
+    this.updateFlow();
   }
 
   /** Bytes that no reader wants. Their number and time are bounded, so that nobody can keep the gateway busy with them. */
-  #drop(bytes: Buffer): void {
+  #discard(bytes: Buffer): void {
     if (this.#phase.state === "closed") return;
-    const tooMuch = this.#phase.dropped(bytes.length);
+    const tooMuch = this.#phase.countDiscarded(bytes.length);
     if (this.#phase.state === "lingering") {
       if (tooMuch) this.end();
       return;
     }
-    const current = this.#current as Exchange;
+    const current = this.#request as HttpRequest;
     this.#feed(current, bytes);
-    if (current.content.complete) this.#next();
+    if (current.body.complete) this.#nextRequest();
     else if (current.isLast || tooMuch) this.linger();
   }
 
   /** Pauses or resumes the socket, by how much is buffered. */
-  flow(): void {
-    const isFar = this.#ahead.length > mostAheadBytes;
-    this.#flow.setFull(isFar || this.#current?.content.isFull === true);
+  updateFlow(): void {
+    const isFar = this.#unparsed.length > maxPipelinedBytes;
+    this.#flow.setFull(isFar || this.#request?.body.isFull === true);
   }
 
   /** An interim response: the client may send the body that it has announced. */
   writeContinue(): void {
-    if (!this.#answering) ignoreRejection(this.#outlet.put(interim));
+    if (!this.#isResponding) ignoreRejection(this.#writer.write(continueResponse));
   }
 
-  #answer(current: Exchange, outgoing: Outgoing): void {
-    if (this.#current !== current) {
-      leaveUntaken(outgoing).catch(this.#house.onBroken);
+  #respond(current: HttpRequest, outgoing: OutgoingResponse): void {
+    if (this.#request !== current) {
+      discardBody(outgoing).catch(this.#server.onError);
       return;
     }
     let leaving: Promise<void> | undefined;
     try {
-      this.#answering = true;
-      if (this.#house.stopping || (this.#halfClose.ended && this.#ahead.length === 0))
+      this.#isResponding = true;
+      if (this.#server.isStopping || (this.#halfClose.ended && this.#unparsed.length === 0))
         current.isLast = true;
-      const more = connectionLine(current, outgoing) + this.#house.date;
-      leaving = leave(outgoing, current.head, more, this.#outlet);
+      const more = connectionHeader(current, outgoing) + this.#server.dateHeader;
+      leaving = sendResponse(outgoing, current.head, more, this.#writer);
     } catch (error) {
-      leaveUntaken(outgoing).catch(this.#house.onBroken);
-      this.#broke(error);
+      discardBody(outgoing).catch(this.#server.onError);
+      this.#onError(error);
       return;
     }
-    if (leaving) leaving.then(() => this.#left(current)).catch(this.#broke);
-    else this.#left(current);
+    if (leaving) leaving.then(() => this.#responseSent(current)).catch(this.#onError);
+    else this.#responseSent(current);
   }
 
   /** The response has been written to its last byte. */
-  #left(current: Exchange): void {
-    if (this.#current !== current) return;
+  #responseSent(current: HttpRequest): void {
+    if (this.#request !== current) return;
     try {
       if (current.isLast) {
         this.linger();
-      } else if (current.content.complete) {
-        this.#next();
+      } else if (current.body.complete) {
+        this.#nextRequest();
       } else {
-        this.#phase.enter("passing");
-        current.content.discard();
+        this.#phase.enter("discarding");
+        current.body.discard();
       }
     } catch (error) {
-      this.#broke(error);
+      this.#onError(error);
     }
   }
 
   /** Half a response cannot be mended: the client sees that it was cut off. */
-  readonly #broke = (error: unknown): void => {
-    if (!(error instanceof CallerLeft)) this.#house.onBroken(error);
-    this.cut();
+  readonly #onError = (error: unknown): void => {
+    if (!(error instanceof ClientDisconnected)) this.#server.onError(error);
+    this.reset();
   };
 
-  #next(): void {
-    this.#current = undefined;
+  #nextRequest(): void {
+    this.#request = undefined;
     this.#phase.enter("idle");
-    if (this.#ahead.length === 0) {
+    if (this.#unparsed.length === 0) {
       if (this.#halfClose.ended) this.end();
-      else if (this.#house.stopping) this.linger();
-      else this.flow();
-    } else if (++this.#inARow % mostInARow > 0) this.#readAhead();
+      else if (this.#server.isStopping) this.linger();
+      else this.updateFlow();
+    } else if (++this.#pipelined % maxPipelinedPerTurn > 0) this.#readPipelined();
     // In another turn of the event loop: a client that pipelines thousands of requests must not hold up the others.
-    else setImmediate(this.#readAhead);
+    else setImmediate(this.#readPipelined);
   }
 
-  readonly #readAhead = (): void => {
-    const ahead = this.#ahead;
+  readonly #readPipelined = (): void => {
+    const ahead = this.#unparsed;
     if (this.#phase.state !== "idle" || ahead.length === 0) return;
-    this.#ahead = nothing;
+    this.#unparsed = noBytes;
     try {
-      this.#read(ahead);
+      this.#readHead(ahead);
     } catch (error) {
-      this.#broke(error);
+      this.#onError(error);
     }
-    this.flow();
+    this.updateFlow();
   };
 
   /** Writes a response that ends the connection, whatever the client has sent. */
-  refuse(outgoing: Outgoing): void {
-    this.#writeLast(lastResponse(outgoing, this.#house.date));
+  refuse(outgoing: OutgoingResponse): void {
+    this.#writeLast(closingResponse(outgoing, this.#server.dateHeader));
   }
 
   #writeLast(response: string | Uint8Array): void {
-    const leaving = this.#outlet.put(response);
+    const leaving = this.#writer.write(response);
     this.#phase.enter("busy");
-    if (leaving) leaving.then(() => this.linger()).catch(this.#broke);
+    if (leaving) leaving.then(() => this.linger()).catch(this.#onError);
     else this.linger();
   }
 
   /** Closes with FIN. Closing at once while the client sends would reset the connection, and lose the response. */
   linger(): void {
     if (this.#phase.state === "closed") return;
-    this.#current = undefined;
-    this.#ahead = nothing;
+    this.#request = undefined;
+    this.#unparsed = noBytes;
     this.#phase.enter("lingering");
     if (this.#halfClose.ended) {
       this.end();
       return;
     }
-    this.flow();
+    this.updateFlow();
     this.#socket.shutdown();
   }
 }
 
-const silentBody = (): GatewayError =>
+const bodyNotReceived = (): GatewayError =>
   new GatewayError(
     "request_timeout",
     "The body did not arrive in time: the gateway has as many connections as it can serve, and gave this one to another client. Send the whole body at once, and retry.",

@@ -4,7 +4,7 @@
  * has begun. After that only the response itself can: a FIN in its midst, with nothing sent since, counts as gone. HTTP/1.0
  * has no interim responses, and nginx speaks it to us by default: there, a FIN before the response counts as gone.
  */
-import type { Outlet } from "./socket-writer.ts";
+import type { SocketWriter } from "./socket-writer.ts";
 
 export class HalfClose {
   /** The client has sent FIN. */
@@ -12,13 +12,13 @@ export class HalfClose {
   /** How much had been sent at the last look, where the FIN arrived in the midst of a response. */
   #sentBytes: number | undefined;
 
-  begin(inResponse: boolean): void {
+  onFin(inResponse: boolean): void {
     this.ended = true;
     if (inResponse) this.#sentBytes = -1;
   }
 
   /** Called about once a second. True when nothing was sent from one look to the next. */
-  isGone({ sentBytes, isBlocked }: Pick<Outlet, "sentBytes" | "isBlocked">): boolean {
+  isDisconnected({ sentBytes, isBlocked }: Pick<SocketWriter, "sentBytes" | "isBlocked">): boolean {
     if (this.#sentBytes === undefined || isBlocked) return false;
     const before = this.#sentBytes;
     this.#sentBytes = sentBytes;

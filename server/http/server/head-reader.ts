@@ -1,7 +1,7 @@
 /** Finds the head of the next request in the bytes of a connection. */
 
-import { firstStream, Http2Spoken, startsHttp2 } from "./http2.ts";
-import { headTooLarge, mostHeadBytes, RequestHead, refuseStart } from "./parse-head.ts";
+import { firstStream, Http2Unsupported, startsHttp2 } from "./http2.ts";
+import { checkFirstBytes, headTooLarge, maxHeadBytes, RequestHead } from "./parse-head.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
 const nothing = Buffer.alloc(0);
@@ -29,30 +29,30 @@ export class HeadReader {
     while (start < 8 && bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2;
     if (bytes[start] === 0x50 && startsHttp2(bytes.subarray(start))) {
       const stream = firstStream(bytes.subarray(start));
-      if (stream !== undefined) throw new Http2Spoken(stream);
-      if (bytes.length > mostHeadBytes) throw headTooLarge();
+      if (stream !== undefined) throw new Http2Unsupported(stream);
+      if (bytes.length > maxHeadBytes) throw headTooLarge();
       return undefined;
     }
     const end = bytes.indexOf(headEnd, start);
-    if (end >= 0 && end - start <= mostHeadBytes) {
+    if (end >= 0 && end - start <= maxHeadBytes) {
       this.bodyStart = end + headEnd.length;
       return this.#parse(bytes, start, end);
     }
     // The last bytes may be the first of the empty line.
     const length = bytes.length - start - (headEnd.length - 1);
-    const refused = length > mostHeadBytes ? headTooLarge() : refuseStart(bytes, start);
+    const refused = length > maxHeadBytes ? headTooLarge() : checkFirstBytes(bytes, start);
     if (refused) throw refused;
     return undefined;
   }
 
   /** Called for a connection that is idle. */
-  forget(): void {
+  clearCache(): void {
     this.#head = undefined;
     this.#headBytes = nothing;
   }
 
   #parse(bytes: Buffer, start: number, end: number): RequestHead {
-    this.forget();
+    this.clearCache();
     const head = new RequestHead(bytes.toString("latin1", start, end));
     if (this.bodyStart - start <= mostRememberedBytes) {
       this.#head = head;

@@ -4,7 +4,7 @@
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";
-import type { Outgoing } from "../../request/http-types.ts";
+import type { OutgoingResponse } from "../../request/http-types.ts";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const frameHeadBytes = 9;
@@ -15,10 +15,10 @@ const http11Required = 13;
 const nothing = Buffer.alloc(0);
 
 /** How long a client that has sent the preface may take to send the headers of its first request. */
-export const http2WaitMs = 1_000;
+export const http2HeadersMs = 1_000;
 
 /** A request in HTTP/2, on this stream. Stream 0: the client has sent the preface, and no request. */
-export class Http2Spoken extends GatewayError {
+export class Http2Unsupported extends GatewayError {
   readonly stream: number;
 
   constructor(stream: number) {
@@ -51,7 +51,7 @@ export function firstStream(bytes: Buffer): number | undefined {
 }
 
 /** The whole response, and the end of the connection. Without a stream, the reason is in the debug data of GOAWAY. */
-export function http2Response({ status, headers, body }: Outgoing, stream: number): Buffer {
+export function http2Response({ status, headers, body }: OutgoingResponse, stream: number): Buffer {
   const settings = [
     frame(types.settings, 0, 0, nothing),
     frame(types.settings, flags.ack, 0, nothing),

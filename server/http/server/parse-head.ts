@@ -6,7 +6,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { trimOptionalWhitespace } from "../../lib/header-value.ts";
 
 /** No honest caller sends more before its body. */
-export const mostHeadBytes = 16 * 1024;
+export const maxHeadBytes = 16 * 1024;
 
 const requestLine = /^([!#$%&'*+.^_`|~\dA-Za-z-]{1,32}) ([!-~\x80-\xff]+) HTTP\/1\.([01])(?=\r|$)/;
 /** Any other could be understood in two ways: folded, ended by half a line break, a space before the colon. */
@@ -26,11 +26,11 @@ export class RequestHead {
   readonly search: string;
   readonly framing: Framing;
   /** The caller may ask again on the same connection. */
-  readonly staysOpen: boolean;
+  readonly isKeepAlive: boolean;
   /** HTTP/1.0 knows no chunks. */
-  readonly knowsChunks: boolean;
+  readonly supportsChunked: boolean;
   /** The body comes when it has been asked for. */
-  readonly awaitsContinue: boolean;
+  readonly expectsContinue: boolean;
   readonly #text: string;
   /** In small letters. */
   readonly #small: string;
@@ -38,8 +38,9 @@ export class RequestHead {
   /** `text`: up to the empty line, without it; one character for each byte. Throws GatewayError. */
   constructor(text: string) {
     const [, method, target, minor] = requestLine.exec(text) ?? [];
-    if (method === undefined || target === undefined) throw notHttp("its first line is no request");
-    if (!clearLines.test(text)) throw notHttp("a header is malformed");
+    if (method === undefined || target === undefined)
+      throw invalidHttp("its first line is no request");
+    if (!clearLines.test(text)) throw invalidHttp("a header is malformed");
     this.#text = text;
     this.#small = text.toLowerCase();
     this.method = method;
@@ -47,18 +48,21 @@ export class RequestHead {
     const mark = path.indexOf("?");
     this.search = mark < 0 ? "" : path.slice(mark);
     this.path = withoutSlash(withoutSteps(mark < 0 ? path : path.slice(0, mark)));
-    this.knowsChunks = minor === "1";
+    this.supportsChunked = minor === "1";
     this.framing = this.#framing();
     const connection = this.get("connection")?.toLowerCase() ?? "";
-    this.staysOpen =
-      !/\bclose\b/.test(connection) && (this.knowsChunks || keepAlive.test(connection));
+    this.isKeepAlive =
+      !/\bclose\b/.test(connection) && (this.supportsChunked || keepAlive.test(connection));
     // Of HTTP/1.0 it means nothing: such a caller would take what asks for the body for the answer.
-    const expected = this.knowsChunks ? this.get("expect") : null;
-    this.awaitsContinue = expected !== null && expected.toLowerCase() === "100-continue";
-    if (expected !== null && !this.awaitsContinue) {
-      throw notHttp(`it expects '${expected.slice(0, 40)}', which nobody here can promise`, 417);
+    const expected = this.supportsChunked ? this.get("expect") : null;
+    this.expectsContinue = expected !== null && expected.toLowerCase() === "100-continue";
+    if (expected !== null && !this.expectsContinue) {
+      throw invalidHttp(
+        `it expects '${expected.slice(0, 40)}', which nobody here can promise`,
+        417,
+      );
     }
-    if (this.knowsChunks && this.#only("host") === null) throw notHttp("it names no host");
+    if (this.supportsChunked && this.#only("host") === null) throw invalidHttp("it names no host");
   }
 
   /** Of a header that came more than once, all values with commas between. `name`: in small letters. */
@@ -86,7 +90,7 @@ export class RequestHead {
     const line = `\r\n${name}:`;
     const at = this.#small.indexOf(line);
     if (at < 0) return null;
-    if (this.#small.includes(line, at + 1)) throw notHttp(`it says ${name} twice`);
+    if (this.#small.includes(line, at + 1)) throw invalidHttp(`it says ${name} twice`);
     return this.#valueAt(at + line.length);
   }
 
@@ -94,14 +98,14 @@ export class RequestHead {
     const coding = this.#only("transfer-encoding");
     const length = this.#only("content-length");
     if (coding !== null) {
-      if (length !== null || !this.knowsChunks)
-        throw notHttp("the length of its body is not clear");
+      if (length !== null || !this.supportsChunked)
+        throw invalidHttp("the length of its body is not clear");
       if (coding.toLowerCase() === "chunked") return "chunked";
-      throw notHttp(`it comes as '${coding.slice(0, 40)}', not as plain chunks`, 501);
+      throw invalidHttp(`it comes as '${coding.slice(0, 40)}', not as plain chunks`, 501);
     }
     if (length === null) return 0;
     if (!/^\d{1,16}$/.test(length) || !Number.isSafeInteger(Number(length))) {
-      throw notHttp("the length of its body is not a number");
+      throw invalidHttp("the length of its body is not a number");
     }
     return Number(length);
   }
@@ -113,7 +117,7 @@ function pathOf(target: string): string {
   const path = origin === undefined ? target : target.slice(origin.length);
   const rooted = path.startsWith("/") || path === "*";
   // A proxy that guards /admin may see no path at all in `admin`.
-  if (!rooted && origin === undefined) throw notHttp("what it asks for is no path");
+  if (!rooted && origin === undefined) throw invalidHttp("what it asks for is no path");
   const whole = rooted ? path : `/${path}`;
   return /[\x80-\xff]/.test(whole) ? Buffer.from(whole, "latin1").toString("utf8") : whole;
 }
@@ -132,7 +136,7 @@ function withoutSteps(path: string): string {
 const withoutSlash = (path: string): string =>
   path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 
-export const notHttp = (why: string, status?: number): GatewayError =>
+export const invalidHttp = (why: string, status?: number): GatewayError =>
   new GatewayError(
     "invalid_http",
     `This is no HTTP/1.1 request that can be read: ${why}.`,
@@ -140,24 +144,24 @@ export const notHttp = (why: string, status?: number): GatewayError =>
   );
 
 /** What can be no beginning of a request, however it goes on. Told at once: such a caller waits for an answer. */
-export function refuseStart(bytes: Uint8Array, start: number): GatewayError | undefined {
+export function checkFirstBytes(bytes: Uint8Array, start: number): GatewayError | undefined {
   const first = bytes[start];
   // Nothing yet, or half a line break.
   if (first === undefined || (first === 0x0d && bytes.length === start + 1)) return undefined;
   if (first === 0x16) {
-    return notHttp(
+    return invalidHttp(
       "it is a TLS greeting, and the gateway speaks plain HTTP (http://, not https://)",
     );
   }
-  if (first < 0x21 || first > 0x7e) return notHttp("its first byte begins no request");
+  if (first < 0x21 || first > 0x7e) return invalidHttp("its first byte begins no request");
   const end = bytes.indexOf(0x0a, start);
   return end > 0 && bytes[end - 1] !== 0x0d
-    ? notHttp("its lines end in half a line break")
+    ? invalidHttp("its lines end in half a line break")
     : undefined;
 }
 
 export const headTooLarge = (): GatewayError =>
   new GatewayError(
     "headers_too_large",
-    `The address and the headers of the request are larger than ${mostHeadBytes} bytes together.`,
+    `The address and the headers of the request are larger than ${maxHeadBytes} bytes together.`,
   );

@@ -18,7 +18,7 @@ export class ReadFlow {
   }
 
   /** So many bytes were read at once. */
-  read(bytes: number): void {
+  countRead(bytes: number): void {
     if (bytes < largeReadBytes || this.#isYielding) return;
     this.#isYielding = true;
     this.#apply();

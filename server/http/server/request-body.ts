@@ -1,7 +1,7 @@
 /** The body of one request, as it comes. Whoever reads it slows the caller down to his own pace. */
 import { ChunkedDecoder } from "../../lib/chunked-decoder.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { type Framing, notHttp } from "./parse-head.ts";
+import { type Framing, invalidHttp } from "./parse-head.ts";
 
 /** So much may lie here before the caller has to wait. */
 const enoughBytes = 256 * 1024;
@@ -13,17 +13,17 @@ const crumbBytes = 1024;
 
 const nothing = Buffer.alloc(0);
 
-export interface Flow {
+export interface BodyListener {
   /** There is more room, or less. */
-  changed(): void;
+  bufferChanged(): void;
   /** Somebody waits for the body: the caller, if it waits to be asked, may send it. */
-  wanted(): void;
+  bodyRequested(): void;
 }
 
-export class Content {
+export class RequestBody {
   /** All of it has come. */
   complete: boolean;
-  readonly #flow: Flow;
+  readonly #flow: BodyListener;
   readonly #chunked: ChunkedDecoder | undefined;
   #left = 0;
   #pieces: Buffer[] = [];
@@ -32,10 +32,10 @@ export class Content {
   #failure: unknown;
   #reader: PromiseWithResolvers<Buffer | undefined> | undefined;
 
-  constructor(framing: Framing, flow: Flow) {
+  constructor(framing: Framing, flow: BodyListener) {
     this.#flow = flow;
     if (framing === "chunked") {
-      this.#chunked = new ChunkedDecoder((why) => notHttp(`of its chunks, ${why}`));
+      this.#chunked = new ChunkedDecoder((why) => invalidHttp(`of its chunks, ${why}`));
     } else {
       this.#left = framing;
     }
@@ -43,7 +43,7 @@ export class Content {
   }
 
   /** Bytes that are still to come, where the head said how many. */
-  get knownRest(): number {
+  get remainingBytes(): number {
     return this.#left;
   }
 
@@ -99,7 +99,7 @@ export class Content {
     this.#pieces = [];
     this.#held = 0;
     // A socket that is not read does not tell that the caller has left.
-    if (wasFull) this.#flow.changed();
+    if (wasFull) this.#flow.bufferChanged();
     return whole;
   }
 
@@ -107,7 +107,7 @@ export class Content {
   next(): Promise<Buffer | undefined> {
     this.#reader = Promise.withResolvers();
     const { promise } = this.#reader;
-    if (!this.complete && this.#held === 0) this.#flow.wanted();
+    if (!this.complete && this.#held === 0) this.#flow.bodyRequested();
     this.#hand();
     return promise;
   }
@@ -117,7 +117,7 @@ export class Content {
     this.#discarding = true;
     this.#pieces = [];
     this.#held = 0;
-    this.#flow.changed();
+    this.#flow.bufferChanged();
   }
 
   #keep(piece: Buffer): void {
@@ -125,7 +125,7 @@ export class Content {
     this.#pieces.push(piece);
     this.#held += piece.length;
     this.#hand();
-    if (this.isFull) this.#flow.changed();
+    if (this.isFull) this.#flow.bufferChanged();
   }
 
   #hand(): void {
@@ -135,7 +135,7 @@ export class Content {
     const piece = this.#shift();
     if (piece) {
       this.#held -= piece.length;
-      if (wasFull) this.#flow.changed();
+      if (wasFull) this.#flow.bufferChanged();
     } else if (this.#failure !== undefined) {
       this.#reader = undefined;
       reader.reject(this.#failure);

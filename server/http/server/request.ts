@@ -1,28 +1,28 @@
 /** A request, from the moment its head has come until its answer has left. */
-import type { Outgoing } from "../../request/http-types.ts";
+import type { OutgoingResponse } from "../../request/http-types.ts";
 import type { Connection } from "./connection.ts";
-import { mostUnreadBytes } from "./connection-phase.ts";
+import { maxDiscardedBytes } from "./connection-phase.ts";
 import type { RequestHead } from "./parse-head.ts";
-import { Content, type Flow } from "./request-body.ts";
-import { CallerLeft } from "./socket-writer.ts";
+import { type BodyListener, RequestBody } from "./request-body.ts";
+import { ClientDisconnected } from "./socket-writer.ts";
 
-export class Exchange implements Flow {
+export class HttpRequest implements BodyListener {
   readonly head: RequestHead;
-  readonly content: Content;
+  readonly body: RequestBody;
   readonly #connection: Connection;
   /** No other request comes on this connection. */
   isLast: boolean;
   /** The caller waits to be asked for the body. */
-  unasked: boolean;
+  awaitsContinue: boolean;
   #leaving: AbortController | undefined;
   #hasLeft = false;
 
   constructor(head: RequestHead, connection: Connection) {
     this.head = head;
     this.#connection = connection;
-    this.content = new Content(head.framing, this);
-    this.isLast = !head.staysOpen;
-    this.unasked = head.awaitsContinue && !this.content.complete;
+    this.body = new RequestBody(head.framing, this);
+    this.isLast = !head.isKeepAlive;
+    this.awaitsContinue = head.expectsContinue && !this.body.complete;
   }
 
   /** Aborted when the caller hangs up. Made for those who look at it: most calls are over before anyone does. */
@@ -35,36 +35,42 @@ export class Exchange implements Flow {
   }
 
   /** The caller has hung up. */
-  leave(): void {
+  clientDisconnected(): void {
     this.#hasLeft = true;
-    this.content.fail(new CallerLeft());
+    this.body.fail(new ClientDisconnected());
     this.#leaving?.abort();
   }
 
-  changed(): void {
-    this.#connection.flow();
+  bufferChanged(): void {
+    this.#connection.updateFlow();
   }
 
-  wanted(): void {
-    if (!this.unasked) return;
-    this.unasked = false;
+  bodyRequested(): void {
+    if (!this.awaitsContinue) return;
+    this.awaitsContinue = false;
     this.#connection.writeContinue();
   }
 }
 
 /** A line for the head of the response. Also decides whether this is the last response of the connection. */
-export function connectionLine(exchange: Exchange, { headers, body }: Outgoing): string {
-  const { head, content, unasked } = exchange;
+export function connectionHeader(
+  exchange: HttpRequest,
+  { headers, body }: OutgoingResponse,
+): string {
+  const { head, body: content, awaitsContinue: unasked } = exchange;
   // A client that waits to be asked for a body may or may not send it now.
   const isUnclear = unasked && !content.complete;
-  const isLong = content.knownRest > mostUnreadBytes;
+  const isLong = content.remainingBytes > maxDiscardedBytes;
   if (headers.connection === "close" || isUnclear || isLong || isUntold(body, head)) {
     exchange.isLast = true;
   }
   if (exchange.isLast) return headers.connection ? "" : "connection: close\r\n";
-  return head.knowsChunks ? "" : "connection: keep-alive\r\n";
+  return head.supportsChunked ? "" : "connection: keep-alive\r\n";
 }
 
 /** To HTTP/1.0, the end of a body without a length is the end of the connection. */
-const isUntold = (body: Outgoing["body"], { knowsChunks }: RequestHead): boolean =>
+const isUntold = (
+  body: OutgoingResponse["body"],
+  { supportsChunked: knowsChunks }: RequestHead,
+): boolean =>
   !knowsChunks && typeof body === "object" && !("length" in body) && !(body instanceof Blob);

@@ -1,6 +1,6 @@
 /** What stands before the body of an answer. */
 import { STATUS_CODES } from "node:http";
-import type { Outgoing } from "../../request/http-types.ts";
+import type { OutgoingResponse } from "../../request/http-types.ts";
 
 const statusLines = new Map<number, string>();
 
@@ -17,7 +17,7 @@ const unfit = /[^\t\x20-\x7e]/;
 const unfits = new RegExp(unfit, "g");
 
 /** `more`: whole lines. `headers` stay as they are: they may be kept for others. */
-export function answerHead(
+export function responseHead(
   status: number,
   headers: Readonly<Record<string, string>>,
   more: string,
@@ -31,7 +31,7 @@ export function answerHead(
 }
 
 /** A whole response with a short text, which ends the connection. `date`: a whole line. */
-export function lastResponse({ status, headers, body }: Outgoing, date: string): string {
+export function closingResponse({ status, headers, body }: OutgoingResponse, date: string): string {
   const length = `content-length: ${Buffer.byteLength(body as string)}\r\n`;
-  return `${answerHead(status, headers, `${length}connection: close\r\n${date}`)}${body}`;
+  return `${responseHead(status, headers, `${length}connection: close\r\n${date}`)}${body}`;
 }

@@ -3,30 +3,30 @@
  * more than everything a cached vector needs; docs/decisions/0030-http-server-on-sockets.md has the figures.
  */
 
-import type { Outgoing } from "../../request/http-types.ts";
+import type { OutgoingResponse } from "../../request/http-types.ts";
 import { Connection, type Socket } from "./connection.ts";
 import {
   type ConnectionCounts,
   ConnectionLimit,
   type ConnectionReport,
 } from "./connection-limit.ts";
-import type { House } from "./server-context.ts";
+import type { ServerContext } from "./server-context.ts";
 
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly reply: House["reply"];
-  readonly refuse: House["refuse"];
-  readonly onBroken: House["onBroken"];
+  readonly handle: ServerContext["handle"];
+  readonly refuse: ServerContext["refuse"];
+  readonly onError: ServerContext["onError"];
   readonly bodyMs: number;
   readonly idleMs: number;
   readonly maxConnections: number;
   /** The response to a connection beyond the maximum. Called for each, so it must be cheap. */
-  readonly turnAway: () => Outgoing;
+  readonly refuseConnection: () => OutgoingResponse;
   /** Whether this path is answered on a connection beyond the maximum. Absent: no path is. */
   readonly isProbe?: (path: string) => boolean;
   /** The id of the valid API key that a request carries. Absent: clients are told apart by their addresses only. */
-  readonly keyIdOf?: House["keyIdOf"];
+  readonly keyIdOf?: ServerContext["keyIdOf"];
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -62,42 +62,42 @@ const mostUnsentBytes = 256 * 1024 * 1024;
 const patientMs = 2_000;
 
 export function startServer(options: ServerOptions): Server {
-  const { reply, refuse, onBroken, bodyMs, idleMs, clock } = options;
+  const { handle: reply, refuse, onError: onBroken, bodyMs, idleMs, clock } = options;
   const startedAt = clock();
   const limit = new ConnectionLimit<Connection>(
     options.maxConnections,
     startedAt,
     options.onConnectionsRefused,
   );
-  const house: House = {
-    reply,
+  const house: ServerContext = {
+    handle: reply,
     refuse,
     isProbe: options.isProbe ?? (() => false),
     keyIdOf: options.keyIdOf ?? (() => undefined),
-    turnAway: () => {
+    refuseConnection: () => {
       limit.countRefused();
-      return options.turnAway();
+      return options.refuseConnection();
     },
     limit,
-    onBroken,
+    onError: onBroken,
     now: startedAt,
-    date: dateLine(),
-    stopping: false,
-    times: {
+    dateHeader: dateLine(),
+    isStopping: false,
+    timeouts: {
       headMs: Math.min(idleMs, mostHeadMs),
       idleMs,
-      takeMs: Math.min(idleMs, mostTakeMs),
+      writeMs: Math.min(idleMs, mostTakeMs),
       bodyMs,
       lingerMs,
       drainMs,
-      forgetMs,
+      headCacheMs: forgetMs,
     },
   };
   const tick = (): void => {
     house.now = clock();
-    house.date = dateLine();
-    for (const connection of limit.open) connection.check();
-    relieve(limit.open, house.now);
+    house.dateHeader = dateLine();
+    for (const connection of limit.open) connection.checkTimeouts();
+    resetSlowReaders(limit.open, house.now);
     limit.check(house.now);
   };
   const ticking = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
@@ -106,7 +106,7 @@ export function startServer(options: ServerOptions): Server {
   let stopped = false;
   const allGone = Promise.withResolvers<void>();
   const forget = ({ data: connection }: Socket): void => {
-    connection.gone();
+    connection.onClose();
     limit.delete(connection);
     if (stopped && limit.open.size === 0) allGone.resolve();
   };
@@ -125,14 +125,14 @@ export function startServer(options: ServerOptions): Server {
         connection.becomeSurplus();
         if (decision === "close") connection.drop();
       },
-      data: (socket, bytes) => socket.data.take(bytes),
-      drain: (socket) => socket.data.drained(),
-      end: (socket) => socket.data.inputEnded(),
+      data: (socket, bytes) => socket.data.receive(bytes),
+      drain: (socket) => socket.data.onDrain(),
+      end: (socket) => socket.data.onInputEnd(),
       close: forget,
       // Called with what the others throw: a defect, after which the state of this connection is unknown.
       error: (socket, defect) => {
         onBroken(defect);
-        socket.data.cut();
+        socket.data.reset();
       },
     },
   });
@@ -146,14 +146,14 @@ export function startServer(options: ServerOptions): Server {
     },
     connections: () => limit.counts,
     beginStop: () => {
-      house.stopping = true;
+      house.isStopping = true;
     },
     stop: async (now) => {
-      house.stopping = true;
+      house.isStopping = true;
       stopped = true;
       listener.stop(false);
       for (const connection of limit.open) {
-        if (now && connection.isBusy) connection.cut();
+        if (now && connection.isBusy) connection.reset();
         else if (connection.isIdle) connection.linger();
       }
       if (limit.open.size > 0 && now)
@@ -168,19 +168,19 @@ export function startServer(options: ServerOptions): Server {
 
 const dateLine = (): string => `date: ${new Date().toUTCString()}\r\n`;
 
-type Stuck = Pick<Connection, "unsentBytes" | "since" | "cut">;
+type Stuck = Pick<Connection, "unsentBytes" | "lastActivityAt" | "reset">;
 
 /** Unread responses must not fill the memory: the client that has read nothing for longest is cut off first. */
-export function relieve(connections: Iterable<Stuck>, now: number): void {
+export function resetSlowReaders(connections: Iterable<Stuck>, now: number): void {
   let bytes = 0;
   for (const { unsentBytes } of connections) bytes += unsentBytes;
   if (bytes <= mostUnsentBytes) return;
   const stuck = [...connections].filter(
-    ({ unsentBytes, since }) => unsentBytes > 0 && now - since > patientMs,
+    ({ unsentBytes, lastActivityAt: since }) => unsentBytes > 0 && now - since > patientMs,
   );
-  for (const connection of stuck.sort((a, b) => a.since - b.since)) {
+  for (const connection of stuck.sort((a, b) => a.lastActivityAt - b.lastActivityAt)) {
     bytes -= connection.unsentBytes;
-    connection.cut();
+    connection.reset();
     if (bytes <= mostUnsentBytes) return;
   }
 }

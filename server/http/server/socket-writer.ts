@@ -1,20 +1,20 @@
 /** Writes to the socket of a connection. What the socket does not take at once is written as the client reads. */
 
-import type { Wire } from "./send-response.ts";
-import type { OnDesk } from "./write-buffer.ts";
+import type { ResponseWriter } from "./send-response.ts";
+import type { BufferedResponse } from "./write-buffer.ts";
 
-export class CallerLeft extends Error {
-  override readonly name = "CallerLeft";
+export class ClientDisconnected extends Error {
+  override readonly name = "ClientDisconnected";
 }
 
-export class Outlet implements Wire {
+export class SocketWriter implements ResponseWriter {
   /** Bytes that the socket has taken, of all responses. */
   sentBytes = 0;
   readonly #socket: Bun.Socket<unknown>;
   #unsent: Buffer | undefined;
   #sent: PromiseWithResolvers<void> | undefined;
-  #gone = false;
-  #whenGone: (() => void) | undefined;
+  #isClosed = false;
+  #onDisconnect: (() => void) | undefined;
 
   constructor(socket: Bun.Socket<unknown>) {
     this.#socket = socket;
@@ -29,30 +29,30 @@ export class Outlet implements Wire {
     return this.#unsent?.length ?? 0;
   }
 
-  put(data: string | Uint8Array): Promise<void> | undefined {
-    if (this.#gone) return Promise.reject(new CallerLeft());
+  write(data: string | Uint8Array): Promise<void> | undefined {
+    if (this.#isClosed) return Promise.reject(new ClientDisconnected());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(data));
     this.sentBytes += written;
     // Every character is at least one byte: only what is longer than was taken has to be measured.
     if (written >= data.length && written >= Buffer.byteLength(data)) return undefined;
-    return this.#keep(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
+    return this.#queue(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
   }
 
-  putOff({ bytes, from, length }: OnDesk): Promise<void> | undefined {
-    if (this.#gone) return Promise.reject(new CallerLeft());
+  writeBuffered({ bytes, from, length }: BufferedResponse): Promise<void> | undefined {
+    if (this.#isClosed) return Promise.reject(new ClientDisconnected());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(bytes, from, length));
     this.sentBytes += written;
     if (written >= length) return undefined;
-    return this.#keep(Buffer.from(bytes.subarray(from, from + length)), written);
+    return this.#queue(Buffer.from(bytes.subarray(from, from + length)), written);
   }
 
-  whenGone(then: () => void): void {
-    if (this.#gone) then();
-    else this.#whenGone = then;
+  onDisconnect(then: () => void): void {
+    if (this.#isClosed) then();
+    else this.#onDisconnect = then;
   }
 
   /** The socket takes more. */
-  drained(): void {
+  onDrain(): void {
     const unsent = this.#unsent;
     if (!unsent) return;
     const written = Math.max(0, this.#socket.write(unsent));
@@ -65,15 +65,15 @@ export class Outlet implements Wire {
     sent?.resolve();
   }
 
-  gone(): void {
-    if (this.#gone) return;
-    this.#gone = true;
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#unsent = undefined;
-    this.#sent?.reject(new CallerLeft());
-    this.#whenGone?.();
+    this.#sent?.reject(new ClientDisconnected());
+    this.#onDisconnect?.();
   }
 
-  #keep(bytes: Buffer, written: number): Promise<void> {
+  #queue(bytes: Buffer, written: number): Promise<void> {
     const rest = bytes.subarray(written);
     this.#unsent = this.#unsent ? Buffer.concat([this.#unsent, rest]) : rest;
     this.#sent ??= Promise.withResolvers();
