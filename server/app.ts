@@ -22,17 +22,17 @@ import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
 import { createSend, needsFetch } from "./upstream/transport/send.ts";
-import { createSpendingPath, takeUpHeld } from "./wiring/budgets.ts";
-import { createEmbeddingPath } from "./wiring/embeddings.ts";
-import { createEventPath, type EventPath } from "./wiring/events.ts";
+import { recoverReservationsAtStart, wireBudgets } from "./wiring/budgets.ts";
+import { wireEmbeddings } from "./wiring/embeddings.ts";
+import { type EventsWiring, wireEvents } from "./wiring/events.ts";
 import { createImageLinks } from "./wiring/image-links.ts";
-import { createImagePath } from "./wiring/images.ts";
-import { createLedgerPath } from "./wiring/ledger.ts";
-import { createAdmissionPath } from "./wiring/limits.ts";
+import { wireImages } from "./wiring/images.ts";
+import { wireLedger } from "./wiring/ledger.ts";
+import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
 import { createModelHandlers } from "./wiring/route-handlers.ts";
-import { createTargetRoster } from "./wiring/target-registry.ts";
-import { createTempPath } from "./wiring/temp-storage.ts";
+import { wireTargetRegistry } from "./wiring/target-registry.ts";
+import { wireTempStorage } from "./wiring/temp-storage.ts";
 
 /** A smaller image stays in memory: it is not worth a file. */
 const spoolAbove = 256 * 1024;
@@ -45,7 +45,7 @@ export const drainGraceMs = 400;
 export interface BuildOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  readonly engines: ReadonlyMap<string, EmbeddedModel>;
+  readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
   /** Between the attempts to reach a webhook. Absent: the usual ones. */
   readonly webhookDelaysMs?: readonly number[];
@@ -54,27 +54,33 @@ export interface BuildOptions {
 export interface Gateway {
   readonly url: string;
   /** Where changes are told that people wait for. */
-  readonly events: Pick<EventPath, "emit" | "keys">;
+  readonly events: Pick<EventsWiring, "emit" | "onKeysChanged">;
   /** What is known of the targets. */
-  readonly roster: TargetRegistry;
+  readonly targetRegistry: TargetRegistry;
   /** From now on /readyz says no. */
   beginDrain(): void;
   /** Calls that are worked on, and answers that are still leaving. */
-  inHand(): number;
+  inFlight(): number;
   close(): Promise<void>;
 }
 
-export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptions): Gateway {
+export function build({
+  settings,
+  snapshot,
+  embeddedModels: engines,
+  log,
+  ...hurry
+}: BuildOptions): Gateway {
   const folder = settings.VEXEL_DATA;
   migrateDataFolder(folder);
   const clock = () => performance.now();
   const world = { now: Date.now, clock, random: Math.random };
-  const temp = createTempPath({ settings, log, clock });
+  const temp = wireTempStorage({ settings, log, clock });
   // Asked only once there is a roster.
   const targets = () => showTargets(roster, Date.now);
-  const events = createEventPath({ settings, snapshot, log, version, targets, ...world, ...hurry });
-  takeUpHeld(folder, log);
-  const rows = createLedgerPath({ settings, log, emit: events.emit, now: Date.now });
+  const events = wireEvents({ settings, snapshot, log, version, targets, ...world, ...hurry });
+  recoverReservationsAtStart(folder, log);
+  const rows = wireLedger({ settings, log, emit: events.emit, now: Date.now });
   const { ledger } = rows;
   const imageLinks = createImageLinks({
     folder,
@@ -95,7 +101,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
       if (inDoubt) vectors.clearCache();
     },
   });
-  const roster = createTargetRoster({ snapshot, log, emit: events.emit, ...world });
+  const roster = wireTargetRegistry({ snapshot, log, emit: events.emit, ...world });
   const onSpent = roster.reportExhausted.bind(roster);
   const reach = createUpstreamClient({
     adapters,
@@ -104,38 +110,38 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     now: Date.now,
     onRateLimitExhausted: onSpent,
   });
-  const limits = createAdmissionPath({ settings, snapshot, clock });
-  const vectors = createEmbeddingPath({
+  const limits = wireLimits({ settings, snapshot, clock });
+  const vectors = wireEmbeddings({
     settings,
     snapshot,
-    reach,
-    engines,
+    upstream: reach,
+    embeddedModels: engines,
     log,
     clock,
     now: Date.now,
     emit: events.emit,
-    roster,
+    registry: roster,
     limits,
   });
   const isThere = ({ upstream }: Target): Promise<boolean> =>
     probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(isReachable);
-  const images = createImagePath({
+  const images = wireImages({
     settings,
-    reach,
+    upstream: reach,
     log,
     now: Date.now,
     clock,
-    roster,
+    registry: roster,
     limits,
-    isThere,
+    isReachable: isThere,
     disk: temp.disk,
   });
-  const money = createSpendingPath({
+  const money = wireBudgets({
     settings,
     clock,
     folder,
     spent: rows.spent,
-    traits: reach.imageCapabilities,
+    capabilities: reach.imageCapabilities,
     log,
     emit: events.emit,
   });
@@ -163,7 +169,7 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
     },
     streamTimes: { patienceMs: 10_000, heartbeatMs: 15_000 },
     admission: limits.admission,
-    spending: money.spending,
+    spending: money.charging,
     maxConcurrent: {
       all: settings.VEXEL_MAX_CONCURRENT,
       // Those that wait take a place in hand, too.
@@ -265,9 +271,9 @@ export function build({ settings, snapshot, engines, log, ...hurry }: BuildOptio
 
   return {
     url: edge.url,
-    roster,
+    targetRegistry: roster,
     events,
-    inHand: () => Math.max(inHand(), edge.pending()),
+    inFlight: () => Math.max(inHand(), edge.pending()),
     beginDrain: () => {
       draining = true;
       edge.beginStop();

@@ -7,9 +7,9 @@ import type { Settings } from "./settings.ts";
 import { type FolderLock, lockFolder } from "./storage/folder-lock.ts";
 import { type KeyStore, openKeyStore } from "./storage/keys.ts";
 import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
-import { buildEngines } from "./wiring/embedded-models.ts";
-import { followConfiguration } from "./wiring/reload-config.ts";
-import { awaitStop, endProcess, untilStopped } from "./wiring/shutdown.ts";
+import { buildEmbeddedModels } from "./wiring/embedded-models.ts";
+import { loadConfiguration } from "./wiring/reload-config.ts";
+import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
 import { startupMessage } from "./wiring/startup-message.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
 
@@ -35,13 +35,13 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   } catch (error) {
     return fail(messageOf(error));
   }
-  const { engines, migan } = buildEngines({
+  const { models: engines, migan } = buildEmbeddedModels({
     idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000,
     onReady: (model, facts) => log.info("embedded-model-ready", { model, ...facts }),
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;
-  const followed = followConfiguration({
+  const followed = loadConfiguration({
     settings,
     configNamed,
     env,
@@ -57,7 +57,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   }
   let newKey: string | undefined;
   try {
-    gateway = build({ settings, snapshot: followed.snapshot, engines, log });
+    gateway = build({ settings, snapshot: followed.snapshot, embeddedModels: engines, log });
     // Not before it listens: if the start failed after a key was created, nobody would have seen the key.
     newKey = followed.firstKey();
   } catch (error) {
@@ -66,9 +66,9 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     return fail(startupError(error, settings));
   }
   // Before the startup message: a signal right after it must drain the gateway.
-  const stop = awaitStop(clock);
+  const stop = watchStopSignals(clock);
   process.stdout.write(startupMessage({ url: gateway.url, snapshot: followed.snapshot(), newKey }));
-  await untilStopped({ gateway, stop, crash, settings, log, clock });
+  await runUntilStopped({ gateway, stop, crash, settings, log, clock });
   try {
     await releaseAll([() => followed.close(), () => keys.close(), () => lock.release()]);
   } catch (error) {

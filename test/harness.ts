@@ -10,7 +10,7 @@ import { createLog, type Level } from "../server/observe/log.ts";
 import { readSettings } from "../server/settings.ts";
 import { LedgerFile, type LedgerRow } from "../server/storage/ledger-file.ts";
 import { journaledRows } from "../server/storage/ledger-journal.ts";
-import { buildEngines } from "../server/wiring/embedded-models.ts";
+import { buildEmbeddedModels } from "../server/wiring/embedded-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
@@ -91,11 +91,11 @@ export function startGateway({
       lines += text;
     },
   });
-  const { engines } = buildEngines({ idleMs: 60_000, onReady: () => undefined });
+  const { models: engines } = buildEmbeddedModels({ idleMs: 60_000, onReady: () => undefined });
   const gateway: Gateway = build({
     settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...plainly, ...settings }),
     snapshot: () => loaded.snapshot,
-    engines,
+    embeddedModels: engines,
     log,
     ...hurry,
   });
@@ -110,8 +110,8 @@ export function startGateway({
     },
     rows: () => readLedger(folder.path),
     post: (path, body, headers = {}) => post(`${gateway.url}${path}`, body, headers),
-    forgetTargets: () => gateway.roster.clear(),
-    inHand: () => gateway.inHand(),
+    forgetTargets: () => gateway.targetRegistry.clear(),
+    inHand: () => gateway.inFlight(),
     close: async () => {
       await gateway.close();
       log.flush();

@@ -14,9 +14,9 @@ export interface Estimate {
   /** The likely cost in US dollars. Undefined: no price is known. It is charged if the actual cost stays unknown. */
   readonly dollars: number | undefined;
   /** The upper bound, which is reserved if it fits. Absent: the same as `dollars`. */
-  readonly most?: number | undefined;
+  readonly maxDollars?: number | undefined;
   /** Every target of the model has a known price. */
-  readonly certain: boolean;
+  readonly isCertain: boolean;
 }
 
 /** A budget reached a threshold. */
@@ -200,7 +200,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
 
   return {
     reserve: (charged, estimate, at) => {
-      const { dollars, certain, most = dollars } = estimate;
+      const { dollars, isCertain: certain, maxDollars: most = dollars } = estimate;
       const picky = charged.find(({ budget }) => budget.unknownPrice === "refuse");
       if (picky && (!certain || dollars === undefined)) throw priceUnknownError(picky);
       evictIdle();

@@ -12,12 +12,12 @@ import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { type BudgetQueue, isOnlyReserved } from "./budget-queue.ts";
 import type { Budgets, Estimate } from "./budgets.ts";
 import { estimateEmbeddings, estimateImages, type ImageEstimateInput } from "./estimate-cost.ts";
-import { ObservedCosts } from "./learned-costs.ts";
+import { ObservedCosts } from "./observed-costs.ts";
 
 export interface RequestChargingOptions {
   readonly budgets: Budgets;
   /** The image capabilities of a target. */
-  readonly traits: ImageEstimateInput["traits"];
+  readonly capabilities: ImageEstimateInput["traits"];
   /** Requests in flight, recovered by the next process if this one is killed. */
   readonly reservationLog: {
     /** `soon`: within this turn of the event loop will do. */
@@ -46,7 +46,7 @@ export interface RequestCharging {
 
 export function createRequestCharging({
   budgets,
-  traits,
+  capabilities: traits,
   reservationLog,
   queue,
 }: RequestChargingOptions): RequestCharging {
@@ -66,7 +66,7 @@ export function createRequestCharging({
     const listed = estimateImages({ operation, query, targets, policy, traits });
     const { n = 1, size, quality } = query.options;
     const what = JSON.stringify([id, operation, size, quality]).slice(0, 500);
-    const learns = listed.guessed || !listed.certain;
+    const learns = listed.guessed || !listed.isCertain;
     const before = (learns && learned.get(what)) || 0;
     const estimate: Estimate = before > 0 ? atLeast(before * n, listed) : listed;
     const learn = (cost: number): void => {
@@ -168,13 +168,16 @@ function settle(record: RequestRecord, error?: GatewayError): void {
   if (presumed > 0 && estimate !== undefined) record.cost.estimated = presumed * estimate;
 }
 
-const atLeast = (before: number, { dollars = 0, most = dollars, certain }: Estimate): Estimate => ({
+const atLeast = (
+  before: number,
+  { dollars = 0, maxDollars: most = dollars, isCertain: certain }: Estimate,
+): Estimate => ({
   dollars: Math.max(dollars, before),
-  most: Math.max(most, before),
-  certain,
+  maxDollars: Math.max(most, before),
+  isCertain: certain,
 });
 
-const free: Estimate = { dollars: 0, certain: true };
+const free: Estimate = { dollars: 0, isCertain: true };
 
 /**
  * How often the whole call may have been paid for before its last try. Of a call that was cut, each part is a question of its own, and

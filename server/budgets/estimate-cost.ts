@@ -49,8 +49,8 @@ export function estimateEmbeddings(
   const most = mostTokens(load);
   const dollars = (load.tokens * price) / million;
   return most === load.tokens
-    ? { dollars, certain }
-    : { dollars, most: (most * price) / million, certain };
+    ? { dollars, isCertain: certain }
+    : { dollars, maxDollars: (most * price) / million, isCertain: certain };
 }
 
 /** What the dearest target asks for a million tokens. Undefined: none says. */
@@ -70,7 +70,7 @@ function findHighestPrice(targets: readonly Target[]): HighestPrice {
   const told = prices.filter((price) => price !== null);
   const price = targets.length === 0 ? 0 : told.length > 0 ? Math.max(...told) : undefined;
   const certain = told.length === prices.length;
-  const found = { price, certain, free: { dollars: price, certain } };
+  const found = { price, certain, free: { dollars: price, isCertain: certain } };
   highestPrices.set(targets, found);
   return found;
 }
@@ -215,12 +215,12 @@ const most = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
 
 /** One of unknown price makes the whole uncertain; what the others cost is known all the same. */
 function dearest(costs: readonly (Cost | undefined)[]): ImageEstimate {
-  if (costs.length === 0) return { dollars: 0, certain: true };
+  if (costs.length === 0) return { dollars: 0, isCertain: true };
   const { dollars, most: atMost } = most(costs) ?? {};
   return {
     dollars,
-    ...(atMost !== dollars && { most: atMost }),
+    ...(atMost !== dollars && { maxDollars: atMost }),
     ...(costs.some((cost) => cost?.guessed) && { guessed: true }),
-    certain: costs.every((cost) => cost !== undefined && !cost.unlisted),
+    isCertain: costs.every((cost) => cost !== undefined && !cost.unlisted),
   };
 }

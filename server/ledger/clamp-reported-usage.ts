@@ -17,9 +17,9 @@ import type {
 /** For the log. */
 export interface ImplausibleUsage {
   readonly what: "input tokens" | "tokens" | "cost";
-  readonly told: number;
+  readonly reported: number;
   /** The highest plausible value. */
-  readonly most: number;
+  readonly max: number;
 }
 
 export type OnImplausibleUsage = (told: ImplausibleUsage) => void;
@@ -40,7 +40,7 @@ export function clampEmbeddingsUsage<C extends { readonly query: Pick<Embeddings
   if (told === undefined || (told >= 0 && told <= aroundText)) return reply;
   const most = mostTokens(call.query.input, told);
   if (told >= 0 && told <= most) return reply;
-  onDisbelieved(call, { what: "input tokens", told, most });
+  onDisbelieved(call, { what: "input tokens", reported: told, max: most });
   // What was going to be passed on as it came says the same.
   const { usage: _, verbatim: __, ...rest } = reply;
   return rest;
@@ -105,7 +105,7 @@ export function clampWholeUsage(
   const isCost = cost === undefined || cost <= most;
   const isUsage = isPlausible(usage, query, pictures, onDisbelieved);
   if (isCost && isUsage) return reply;
-  if (!isCost) onDisbelieved({ what: "cost", told: cost, most });
+  if (!isCost) onDisbelieved({ what: "cost", reported: cost, max: most });
   return {
     ...rest,
     ...(isUsage && usage && { usage }),
@@ -125,6 +125,6 @@ function isPlausible(
   const most = pictures * (read + perOutputImage);
   const told = Math.max(usage.total_tokens, usage.input_tokens + usage.output_tokens);
   if (told <= most) return true;
-  onDisbelieved({ what: "tokens", told, most });
+  onDisbelieved({ what: "tokens", reported: told, max: most });
   return false;
 }

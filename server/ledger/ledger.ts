@@ -12,11 +12,11 @@ export interface LedgerOptions {
   readonly file: { write(rows: readonly LedgerRow[]): void };
   readonly journal: { append(rows: readonly LedgerRow[]): void; clear(): void };
   /** Recovery of rows that earlier processes journaled. `recover` throws file system errors. */
-  readonly earlier?: { readonly isDone: boolean; recover(): void };
+  readonly recovery?: { readonly isDone: boolean; recover(): void };
   /** Throws if the open files were removed or replaced on disk. */
   readonly verify?: () => void;
   /** Whether requests are refused or served while rows cannot be written. */
-  readonly onFault: "refuse" | "serve";
+  readonly onError: "refuse" | "serve";
   /** Called once when writing begins to fail, and once when it works again. */
   readonly report: (state: { readonly writable: boolean; readonly reason: string }) => void;
   /** The longest delay of a group commit. */
@@ -24,7 +24,7 @@ export interface LedgerOptions {
   readonly groupRows?: number;
   readonly retryMs?: number;
   /** Rows held in memory while the file cannot be written. */
-  readonly maxHeld?: number;
+  readonly maxPending?: number;
 }
 
 /** "unsettled": the row is in memory only, and a response header says so. */
@@ -42,8 +42,8 @@ interface Failed {
 }
 
 export class Ledger {
-  readonly #options: Required<Omit<LedgerOptions, "earlier">>;
-  readonly #earlier: NonNullable<LedgerOptions["earlier"]>;
+  readonly #options: Required<Omit<LedgerOptions, "recovery">>;
+  readonly #earlier: NonNullable<LedgerOptions["recovery"]>;
   /** Not yet in the journal, but about to be. */
   #group: Group | undefined;
   /** In the journal, not yet in the file. */
@@ -54,13 +54,13 @@ export class Ledger {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor({ earlier = none, ...options }: LedgerOptions) {
+  constructor({ recovery: earlier = none, ...options }: LedgerOptions) {
     this.#options = {
       verify: () => undefined,
       groupMs: 50,
       groupRows: 128,
       retryMs: 1000,
-      maxHeld: 10_000,
+      maxPending: 10_000,
       ...options,
     };
     this.#earlier = earlier;
@@ -95,7 +95,7 @@ export class Ledger {
   /** Refuses a request before money is spent if its row could not be written. */
   admit(): void {
     if (this.#failure === undefined) return;
-    const { onFault, maxHeld } = this.#options;
+    const { onError: onFault, maxPending: maxHeld } = this.#options;
     if (onFault === "refuse" || this.#pending >= maxHeld) throw unavailable();
   }
 
@@ -192,7 +192,7 @@ export class Ledger {
 
   /** Perhaps the file takes it at once; else it is held, and whoever waits for it hears of it. */
   #keepUnjournaled(row: LedgerRow, error: unknown): Settled {
-    const { onFault, maxHeld } = this.#options;
+    const { onError: onFault, maxPending: maxHeld } = this.#options;
     const fault = unavailable();
     const hold = this.#pending < maxHeld;
     // The upstream was paid, so the row is kept with its usage; a caller who gets this fault has it in the row.

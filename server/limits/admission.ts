@@ -8,7 +8,7 @@ import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import { ConcurrencySlots } from "./concurrency-gate.ts";
+import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Demand, LimitScope } from "./limit-scope.ts";
 import { Limiter, noDemand, settleDemand, take } from "./limiter.ts";
@@ -26,11 +26,11 @@ import { NoSlot, waitForSlot } from "./wait-for-slot.ts";
 export interface AdmissionOptions {
   readonly snapshot: () => Pick<Snapshot, "limits">;
   /** The limit of concurrent image requests. */
-  readonly maxImageCalls: number;
+  readonly maxImageRequests: number;
   /** The limit of queued requests. */
   readonly maxWaiting: number;
   /** The queue timeout. */
-  readonly waitMs: { readonly embedding: number; readonly image: number };
+  readonly queueTimeoutMs: { readonly embedding: number; readonly image: number };
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Calls `look` at an interval until the returned function is called. */
@@ -56,7 +56,7 @@ export interface SlotRequest extends Pick<AdmissionRequest, "signal"> {
   /** The API key, for fair queueing. */
   readonly key: string;
   readonly route: Pick<Route, "id" | "kind">;
-  readonly gates: readonly ConcurrencySlots[];
+  readonly neededSlots: readonly ConcurrencySlots[];
   readonly demand: Demand;
   /** Work was already done for the request. */
   readonly hasStarted: () => boolean;
@@ -78,7 +78,7 @@ export class Admission {
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.#queue = new FairQueue(options.maxWaiting);
-    this.#imageSlots = new ConcurrencySlots(options.maxImageCalls);
+    this.#imageSlots = new ConcurrencySlots(options.maxImageRequests);
   }
 
   /** Undefined: no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
@@ -91,7 +91,7 @@ export class Admission {
     if (!caller.scopes && !route.scopes && route.kind !== "image") return undefined;
     const { clock } = this.#options;
     const scopes = this.scopesOf(caller.scopes, route.scopes);
-    const gates = scopes.map(({ gate }) => gate);
+    const gates = scopes.map(({ slots: gate }) => gate);
     if (route.kind === "image") gates.push(this.#imageSlots);
     const demand = demandOf(query);
     const came = clock();
@@ -105,7 +105,14 @@ export class Admission {
     };
     if (this.#queue.tryEnter(gates)) return { waitedMs: 0, release };
     const hasStarted = (): boolean => false;
-    const waiting = this.waitForSlots({ key: caller.id, route, gates, demand, hasStarted, signal });
+    const waiting = this.waitForSlots({
+      key: caller.id,
+      route,
+      neededSlots: gates,
+      demand,
+      hasStarted,
+      signal,
+    });
     return Promise.resolve(waiting).then(
       () => {
         inside = clock();
@@ -144,11 +151,11 @@ export class Admission {
   }
 
   /** Takes a slot in every scope, after a wait if necessary. Undefined: they were free. */
-  waitForSlots({ key, route, gates, demand, hasStarted, signal }: SlotRequest) {
-    const { clock, repeat, waitMs: times } = this.#options;
+  waitForSlots({ key, route, neededSlots: gates, demand, hasStarted, signal }: SlotRequest) {
+    const { clock, repeat, queueTimeoutMs: times } = this.#options;
     const waitMs = times[route.kind];
     const cost = queueTurnsOf(demand);
-    const wanted = { key, gates, cost, hasStarted, waitMs, signal, clock };
+    const wanted = { key, neededSlots: gates, cost, hasStarted, waitMs, signal, clock };
     const waiting = waitForSlot(this.#queue, wanted);
     if (!waiting) return undefined;
     this.#stop ??= repeat(this.#expire);
@@ -205,7 +212,7 @@ function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   return id.startsWith("project:") ? ` in the project "${project}"` : "";
 }
 
-function noSlotError({ why, retryAfterMs }: NoSlot, model: string): GatewayError {
+function noSlotError({ reason: why, retryAfterMs }: NoSlot, model: string): GatewayError {
   if (why === "shed") return overloadedError();
   const reason =
     why === "full"

@@ -3,12 +3,12 @@
  * request costs more turns than a small one (virtual time). A request takes all of its slots at once or none, so it never
  * holds one slot while it waits for another.
  */
-import type { ConcurrencySlots } from "./concurrency-gate.ts";
+import type { ConcurrencySlots } from "./concurrency-slots.ts";
 
 export interface Waiter {
   /** Keys take turns; requests of one key share its turns. */
   readonly key: string;
-  readonly gates: readonly ConcurrencySlots[];
+  readonly neededSlots: readonly ConcurrencySlots[];
   /** The turns that it costs. */
   readonly cost: number;
   /** When its wait times out. */
@@ -97,7 +97,7 @@ export class FairQueue {
       const at = Math.max(turn.virtualTime, this.#virtualTime - maxCredit);
       turn.virtualTime = at + waiter.cost;
       this.#virtualTime = Math.max(this.#virtualTime, at);
-      for (const gate of waiter.gates) gate.acquire();
+      for (const gate of waiter.neededSlots) gate.acquire();
       waiter.admit(now);
     }
     if (this.size === 0) {
@@ -109,7 +109,7 @@ export class FairQueue {
   /** Rejects requests whose wait has timed out. */
   expire(now: number): void {
     for (const waiter of [...this.#entries.keys()]) {
-      for (const gate of waiter.gates) gate.refresh(now);
+      for (const gate of waiter.neededSlots) gate.refresh(now);
       if (waiter.deadline > now || waiter.hasStarted()) continue;
       this.#remove(waiter);
       waiter.reject("timeout");
@@ -141,7 +141,7 @@ export class FairQueue {
   }
 
   #add(waiter: Waiter): void {
-    const { key, gates } = waiter;
+    const { key, neededSlots: gates } = waiter;
     const turn = this.#turnsOf(key);
     const lane = gates.map((gate) => this.#numberOf(gate)).join(" ");
     const number = this.#count++;
@@ -177,7 +177,7 @@ export class FairQueue {
     this.#entries.delete(waiter);
     others?.delete(entry);
     if (others?.size === 0) turn.lanes.delete(lane);
-    for (const gate of waiter.gates) gate.waiting--;
+    for (const gate of waiter.neededSlots) gate.waiting--;
     return true;
   }
 
@@ -201,7 +201,7 @@ export class FairQueue {
       if (isStarved(entry) && (!unlucky || entry.number < unlucky.number)) unlucky = entry;
     }
     if (unlucky && canEnter(unlucky, [])) return unlucky;
-    const kept = unlucky?.waiter.gates ?? [];
+    const kept = unlucky?.waiter.neededSlots ?? [];
     let best: Entry | undefined;
     for (const entry of heads) {
       if ((!best || isBefore(entry, best)) && canEnter(entry, kept)) best = entry;
@@ -209,9 +209,9 @@ export class FairQueue {
     return best;
   }
 
-  #countLosses({ waiter: { gates } }: Entry): void {
+  #countLosses({ waiter: { neededSlots: gates } }: Entry): void {
     for (const entry of this.#heads()) {
-      const own = entry.waiter.gates;
+      const own = entry.waiter.neededSlots;
       if (own.every(({ hasFreeSlot }) => hasFreeSlot)) continue;
       for (const gate of own) {
         if (!gate.hasFreeSlot || !gates.includes(gate)) continue;
@@ -230,11 +230,11 @@ export class FairQueue {
 
 /** Only if other requests took the slots that it lacks: a request blocked by its own key's limit has no claim on shared slots. */
 const isStarved = ({ waiter, lost, losses }: Entry): boolean =>
-  losses >= maxLosses && waiter.gates.every((gate) => gate.hasFreeSlot || lost.has(gate));
+  losses >= maxLosses && waiter.neededSlots.every((gate) => gate.hasFreeSlot || lost.has(gate));
 
 /** One slot is kept free in each of `kept`. */
 const canEnter = ({ waiter }: Entry, kept: readonly ConcurrencySlots[]): boolean =>
-  waiter.gates.every((gate) => gate.inFlight + (kept.includes(gate) ? 1 : 0) < gate.limit);
+  waiter.neededSlots.every((gate) => gate.inFlight + (kept.includes(gate) ? 1 : 0) < gate.limit);
 
 const isBefore = (a: Entry, b: Entry): boolean =>
   a.turn.virtualTime < b.turn.virtualTime ||

@@ -38,12 +38,12 @@ export async function sendInternalRequest<A>(
   const demand: Demand = { requests: 1, tokens, images: 0, pixels: 0 };
   const short = take(scopes, demand, clock());
   if (short) throw atLimit(route.id, short.waitMs);
-  const gates = scopes.map(({ gate }) => gate);
+  const gates = scopes.map(({ slots: gate }) => gate);
   try {
     await admission.waitForSlots({
       key,
       route,
-      gates,
+      neededSlots: gates,
       demand,
       hasStarted: () => false,
       signal: () => signal,

@@ -1,6 +1,6 @@
 /** One owner of limits (a key, project, model, upstream or target): its token buckets and concurrency slots. */
 import type { Limits } from "../lib/limits.ts";
-import { ConcurrencySlots } from "./concurrency-gate.ts";
+import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /** What a request takes from each rate limit. Whole numbers. */
@@ -16,14 +16,14 @@ export const rates: readonly Rate[] = ["requests", "tokens", "images", "pixels"]
 
 export class LimitScope {
   readonly id: string;
-  readonly gate: ConcurrencySlots;
+  readonly slots: ConcurrencySlots;
   readonly #buckets = new Map<Rate, TokenBucket>();
   /** The same as an array: it is iterated several times per request. */
   buckets: readonly { readonly rate: Rate; readonly bucket: TokenBucket }[] = [];
 
   constructor(id: string, limits: Limits, now: number) {
     this.id = id;
-    this.gate = new ConcurrencySlots(Infinity);
+    this.slots = new ConcurrencySlots(Infinity);
     this.apply(limits, now);
   }
 
@@ -33,7 +33,7 @@ export class LimitScope {
 
   /** Applies new limits. Usage stays counted. */
   apply(limits: Limits, now: number): void {
-    this.gate.limit = limits.concurrent ?? Infinity;
+    this.slots.limit = limits.concurrent ?? Infinity;
     for (const rate of rates) {
       const limit = limitOf(limits, rate);
       const bucket = this.#buckets.get(rate);

@@ -41,7 +41,7 @@ const tokensPerTurn = 8192;
 export interface RequestOutcome {
   readonly usage: Usage | undefined;
   /** The request was sent to an upstream. */
-  readonly asked: boolean;
+  readonly wasSent: boolean;
   readonly error: GatewayError | undefined;
 }
 
@@ -55,7 +55,10 @@ export const reachedUpstream = (
  * Unreported usage stays as estimated, unless nothing can have been generated. The request itself counts, unless it was
  * not sent for a reason that is not the client's.
  */
-export function actualDemand(guess: Demand, { usage, asked, error }: RequestOutcome): Demand {
+export function actualDemand(
+  guess: Demand,
+  { usage, wasSent: asked, error }: RequestOutcome,
+): Demand {
   if (error && !asked && isGatewayError(error)) return noDemand;
   const made = !error || (asked && mayHaveBeenGenerated(error));
   const images = usage?.images ?? (made ? guess.images : 0);

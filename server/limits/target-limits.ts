@@ -35,13 +35,13 @@ export const enforceTargetLimits =
       const came = clock();
       if (call.queueWait) call.queueWait.isWaiting = true;
       await takeWhenAvailable(scopes, demand, call, options);
-      const gates = scopes.map(({ gate }) => gate);
+      const gates = scopes.map(({ slots: gate }) => gate);
       const settle = (actual: Demand): void => settleDemand(scopes, demand, actual, clock());
       try {
         await admission.waitForSlots({
           key: call.record.caller?.id ?? "",
           route: call.route,
-          gates,
+          neededSlots: gates,
           demand,
           hasStarted: () => call.record.routing.hasStarted,
           signal: () => call.signal,
@@ -107,11 +107,11 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
       );
 
 function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown): Demand {
-  if (thrown === undefined) return actualDemand(demand, { usage, asked: true, error: undefined });
+  if (thrown === undefined) return actualDemand(demand, { usage, wasSent: true, error: undefined });
   // Canceled, or a defect: what was generated is not known.
   if (!(thrown instanceof GatewayError)) return demand;
   if (thrown.details.notSent) return noDemand;
-  return actualDemand(demand, { usage, asked: true, error: thrown });
+  return actualDemand(demand, { usage, wasSent: true, error: thrown });
 }
 
 /** Implausible usage is not counted; the verify stage reports it. */

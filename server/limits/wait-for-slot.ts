@@ -1,9 +1,9 @@
 /** Takes concurrency slots at once, or queues until they are free, the wait times out, the request is shed or the client disconnects. */
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
-import type { ConcurrencySlots } from "./concurrency-gate.ts";
+import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 
-export interface SlotWait extends Pick<Waiter, "key" | "gates" | "cost" | "hasStarted"> {
+export interface SlotWait extends Pick<Waiter, "key" | "neededSlots" | "cost" | "hasStarted"> {
   /** The queue timeout. */
   readonly waitMs: number;
   readonly signal: () => AbortSignalLike;
@@ -13,13 +13,13 @@ export interface SlotWait extends Pick<Waiter, "key" | "gates" | "cost" | "hasSt
 /** The request got no slot. */
 export class NoSlot extends Error {
   override readonly name = "NoPlace";
-  readonly why: "timeout" | "shed" | "full";
+  readonly reason: "timeout" | "shed" | "full";
   /** The expected wait for a slot, for `retry-after`. */
   readonly retryAfterMs: number;
 
-  constructor(why: NoSlot["why"], gates: readonly ConcurrencySlots[]) {
+  constructor(why: NoSlot["reason"], gates: readonly ConcurrencySlots[]) {
     super(why);
-    this.why = why;
+    this.reason = why;
     this.retryAfterMs = expectedWaitMs(gates);
   }
 }
@@ -34,18 +34,18 @@ function expectedWaitMs(gates: readonly ConcurrencySlots[]): number {
 
 /** Undefined: the slots are taken. A promise: they are once it resolves. Throws NoSlot, or the signal's reason. */
 export function waitForSlot(queue: FairQueue, wanted: SlotWait): Promise<void> | undefined {
-  return queue.tryEnter(wanted.gates) ? undefined : wait(queue, wanted);
+  return queue.tryEnter(wanted.neededSlots) ? undefined : wait(queue, wanted);
 }
 
 async function wait(queue: FairQueue, wanted: SlotWait): Promise<void> {
-  const { key, gates, cost, hasStarted, waitMs, clock } = wanted;
+  const { key, neededSlots: gates, cost, hasStarted, waitMs, clock } = wanted;
   const signal = wanted.signal();
   if (signal.aborted) throw signal.reason;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const now = clock();
   const waiter: Waiter = {
     key,
-    gates,
+    neededSlots: gates,
     cost,
     deadline: now + waitMs,
     hasStarted,

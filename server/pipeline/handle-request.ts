@@ -131,7 +131,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     const holding = options.spending.begin(endpoint.operation, query, route, record, incoming);
     if (!holding) return this.#ask(query, route, waitedMs);
     // What others could use is not kept from them while this one waits for money; then it begins anew.
-    this.#pass?.release({ usage: undefined, asked: false, error: unasked() });
+    this.#pass?.release({ usage: undefined, wasSent: false, error: unasked() });
     this.#pass = undefined;
     return holding.then(async (ms) => {
       this.#pass = await this.#enter(query, route);
@@ -228,7 +228,7 @@ export abstract class Journey<Q extends LimitedQuery, A> {
     if (record.cost.reservation) this.contain(() => record.cost.reservation?.release());
     if (pass) {
       this.contain(() =>
-        pass.release({ usage: record.usage, asked: reachedUpstream(record, error), error }),
+        pass.release({ usage: record.usage, wasSent: reachedUpstream(record, error), error }),
       );
     }
     this.contain(() => record.end());

@@ -20,7 +20,7 @@ import { routeRequest } from "../routing/route-request.ts";
 import { addStep } from "../routing/routing-steps.ts";
 import { targetCapacity, targetQueue } from "../routing/target-capacity.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
-import { watchStreamEnd } from "../routing/until-end.ts";
+import { watchStreamEnd } from "../routing/watch-stream-end.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type {
   EditQuery,

@@ -70,7 +70,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       call.record.routing.reachedUpstream = true;
       const tookMs = Math.max(0, now - began - (queueWait?.ms ?? 0));
       health.recordSuccess(now, tookMs, size, probe, peers);
-      if (health.concurrency.gate.waiting > 0) onSlotFreed();
+      if (health.concurrency.slots.waiting > 0) onSlotFreed();
     };
     const fail = (error: unknown): void => {
       const now = clock();
@@ -91,7 +91,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       // A repeated failure may come from one bad input, which must not eject the target for all clients.
       const isOld = repeated && outcome.kind === "failure";
       health.recordEnd(now, isOld ? neutral : outcome, probe, peers);
-      if (health.concurrency.gate.waiting > 0) onSlotFreed();
+      if (health.concurrency.slots.waiting > 0) onSlotFreed();
     };
     call.record.routing.startAttempt(target);
     return sendSafely(
@@ -125,7 +125,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       (answer) => {
         call.record.routing.reachedUpstream = true;
         health.recordUnmeasuredSuccess();
-        if (health.concurrency.gate.waiting > 0) onSlotFreed();
+        if (health.concurrency.slots.waiting > 0) onSlotFreed();
         return answer;
       },
       (error) => {
@@ -135,7 +135,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
             ? neutral
             : classifyOutcome(error, unmeasuredEnd);
         health.recordUnmeasuredEnd(clock(), outcome, [health]);
-        if (health.concurrency.gate.waiting > 0) onSlotFreed();
+        if (health.concurrency.slots.waiting > 0) onSlotFreed();
         return failOver(call, modelTargets, error);
       },
     );

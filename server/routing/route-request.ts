@@ -3,7 +3,7 @@
  * model's retry budget has a retry left. Embeddings requests are also hedged.
  */
 
-import type { ConcurrencySlots } from "../limits/concurrency-gate.ts";
+import type { ConcurrencySlots } from "../limits/concurrency-slots.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
 import { createAttempt } from "./attempt.ts";
@@ -311,7 +311,7 @@ export const routeRequest =
       } else candidate = selectFirst(call, chosen);
       for (;;) {
         if (queue && candidate.health.isAtHardLimit(chosen.context.now)) {
-          const { gate } = candidate.health.concurrency;
+          const { slots: gate } = candidate.health.concurrency;
           await queue.wait(call, gate);
           // The slot was only waited for: the attempt counts itself.
           gate.inFlight--;

@@ -25,7 +25,7 @@ export const targetCapacity = (
       ? (shortage(admission.scopesOf(scopes), minimumDemand[kind], clock())?.waitMs ?? true)
       : true,
   isBusy: ({ scopes }: Target) =>
-    scopes !== undefined && admission.scopesOf(scopes).some(({ gate }) => !gate.hasFreeSlot),
+    scopes !== undefined && admission.scopesOf(scopes).some(({ slots: gate }) => !gate.hasFreeSlot),
 });
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */
@@ -34,7 +34,7 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
     admission.waitForSlots({
       key: record.caller?.id ?? "",
       route,
-      gates: [gate],
+      neededSlots: [gate],
       demand: demandOf(query),
       // Counted as not started even if work was done for it: requests in flight may never end, and every wait is bounded.
       hasStarted: () => false,

@@ -28,7 +28,7 @@ export interface ResponseFilesOptions {
 const graceMs = 60_000;
 
 /** The message is the setting that says how much room there is. */
-export class StoreFull extends Error {
+export class StoreFullError extends Error {
   override readonly name = "NoRoom";
 }
 
@@ -68,9 +68,9 @@ export class ResponseFiles implements ResponseStore {
       append: (piece) => {
         const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
         if (this.#storedBytes + bytes.length > maxBytes)
-          throw new StoreFull("VEXEL_RESPONSES_MAX_BYTES");
+          throw new StoreFullError("VEXEL_RESPONSES_MAX_BYTES");
         if (!disk.hasRoom(bytes.length, "response"))
-          throw new StoreFull("VEXEL_DISK_RESERVE_BYTES");
+          throw new StoreFullError("VEXEL_DISK_RESERVE_BYTES");
         disk.recordWrite(bytes.length);
         for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
         length += bytes.length;
@@ -124,7 +124,7 @@ export class ResponseFiles implements ResponseStore {
     const text = JSON.stringify(entry);
     // Small answers under many names take room as well.
     if (this.#storedBytes + text.length > maxBytes)
-      throw new StoreFull("VEXEL_RESPONSES_MAX_BYTES");
+      throw new StoreFullError("VEXEL_RESPONSES_MAX_BYTES");
     this.#storedBytes += text.length;
     await writeFile(draft, text, { mode: 0o600 });
     await rename(draft, join(folder, `${name}.json`));

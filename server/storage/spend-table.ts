@@ -55,7 +55,7 @@ const spendersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): B
 ];
 
 /** Of rows that are not in the table yet. */
-export function dollarsIn(rows: readonly LedgerRow[], who: BudgetOwner, period: string): number {
+export function sumDollars(rows: readonly LedgerRow[], who: BudgetOwner, period: string): number {
   let sum = 0;
   for (const row of rows) {
     const isTheirs = spendersOf(row).some(({ scope, id }) => scope === who.scope && id === who.id);

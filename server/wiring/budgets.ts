@@ -13,26 +13,26 @@ import { realTimers } from "../lib/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import { ReservationLog, recoverReservations } from "../storage/reservation-log.ts";
-import type { LedgerPath } from "./ledger.ts";
+import type { LedgerWiring } from "./ledger.ts";
 
-export interface SpendingPathOptions extends Pick<RequestChargingOptions, "traits"> {
+export interface BudgetWiringOptions extends Pick<RequestChargingOptions, "capabilities"> {
   readonly settings: Settings;
   readonly folder: string;
-  readonly spent: LedgerPath["spent"];
+  readonly spent: LedgerWiring["spent"];
   readonly log: Log;
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-export interface SpendingPath {
+export interface BudgetWiring {
   readonly budgets: Budgets;
-  readonly spending: RequestCharging;
+  readonly charging: RequestCharging;
   close(): void;
 }
 
-export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
-  const { settings, folder, spent, traits, log, emit, clock } = options;
+export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
+  const { settings, folder, spent, capabilities: traits, log, emit, clock } = options;
   const budgets = createBudgets({
     spentBefore: (spender, period) => {
       try {
@@ -59,9 +59,9 @@ export function createSpendingPath(options: SpendingPathOptions): SpendingPath {
   const journal = new ReservationLog({ folder, newId: () => Bun.randomUUIDv7(), onError });
   return {
     budgets,
-    spending: createRequestCharging({
+    charging: createRequestCharging({
       budgets,
-      traits,
+      capabilities: traits,
       reservationLog: {
         begin: (call, soon) => noted(() => journal.begin(call, soon)),
         end: (requestId) => journal.end(requestId),
@@ -92,7 +92,7 @@ function attempt(log: Log): (write: () => void) => void {
 }
 
 /** Before the ledger is opened: what earlier processes held when they were killed counts as spent. */
-export function takeUpHeld(folder: string, log: Log): void {
+export function recoverReservationsAtStart(folder: string, log: Log): void {
   try {
     const { requests, unreadable } = recoverReservations(folder);
     if (requests > 0) log.warn("reservations-recovered", { requests });

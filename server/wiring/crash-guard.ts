@@ -68,7 +68,7 @@ export function planRestart(crashesBefore: string | undefined, ranMs: number): R
  * has to stay in memory to supervise it, and npm, a container or systemd see one process that runs on. Returns only where
  * the system cannot do that.
  */
-export async function startAnew(crashes: number): Promise<void> {
+export async function restartProcess(crashes: number): Promise<void> {
   if (typeof process.execve !== "function" || process.platform === "win32") return;
   // What was written to a pipe may not have left yet, and would be gone.
   for (const stream of [process.stdout, process.stderr]) {

@@ -5,23 +5,23 @@ import { createMinilm } from "../workers/embedding/minilm.ts";
 import { createMigan, isMiganInstalled } from "../workers/inpainting/migan.ts";
 import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
 
-export interface Engines {
-  readonly engines: ReadonlyMap<string, EmbeddedModel>;
+export interface EmbeddedModels {
+  readonly models: ReadonlyMap<string, EmbeddedModel>;
   /** The optional inpainting model is there. */
   readonly migan: boolean;
 }
 
-export interface EngineOptions {
+export interface EmbeddedModelOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs: number;
   /** Told each time a model has been loaded, and how it runs. */
   readonly onReady: (name: string, facts: Readonly<Record<string, string | number>>) => void;
 }
 
-export function buildEngines({ idleMs, onReady }: EngineOptions): Engines {
+export function buildEmbeddedModels({ idleMs, onReady }: EmbeddedModelOptions): EmbeddedModels {
   const migan = isMiganInstalled();
   return {
-    engines: new Map<string, EmbeddedModel>([
+    models: new Map<string, EmbeddedModel>([
       ["minilm", createMinilm({ idleMs, onReady })],
       ["local", createLocal({ idleMs, onReady })],
       ["sketch", createSketchWorker({ idleMs, onReady })],

@@ -16,24 +16,24 @@ import type { Settings } from "../settings.ts";
 import { EmbeddingCacheFile } from "../storage/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddedModel } from "../upstream/contract.ts";
-import { disbelieved } from "./report-implausible-usage.ts";
+import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 
-export interface EmbeddingPathOptions {
+export interface EmbeddingsWiringOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  readonly reach: UpstreamClient;
-  readonly engines: ReadonlyMap<string, EmbeddedModel>;
+  readonly upstream: UpstreamClient;
+  readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly emit: Emit;
-  readonly roster: TargetRegistry;
+  readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
 }
 
-export interface EmbeddingPath {
+export interface EmbeddingsWiring {
   readonly send: Stacks["embeddings"];
   /** Evicts every cached vector. */
   clearCache(): void;
@@ -45,8 +45,19 @@ const lookAgainMs = 10_000;
 /** How long the first target serves alone, while the others are looked at. */
 const graceMs = 2000;
 
-export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPath {
-  const { settings, snapshot, reach, engines, log, clock, now, emit, roster, limits } = options;
+export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiring {
+  const {
+    settings,
+    snapshot,
+    upstream: reach,
+    embeddedModels: engines,
+    log,
+    clock,
+    now,
+    emit,
+    registry: roster,
+    limits,
+  } = options;
   const { memory, file } = createMemory(settings, log, now);
 
   const canary = createCanary({
@@ -90,7 +101,7 @@ export function createEmbeddingPath(options: EmbeddingPathOptions): EmbeddingPat
     limits,
     strayed: canary.strayed,
     barred: canary.barred,
-    onDisbelieved: disbelieved(log),
+    onDisbelieved: reportImplausibleUsage(log),
   });
   return {
     send,

@@ -19,7 +19,7 @@ import type { StoredKey } from "../storage/keys.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { sendByFetch } from "../upstream/transport/fetch-response.ts";
 
-export interface EventPathOptions {
+export interface EventsWiringOptions {
   readonly settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_ADMIN_KEY">;
   readonly snapshot: () => Snapshot;
   readonly log: Log;
@@ -35,10 +35,10 @@ export interface EventPathOptions {
   readonly webhookDelaysMs?: readonly number[];
 }
 
-export interface EventPath {
+export interface EventsWiring {
   readonly emit: Emit;
   /** The keys of the store, whenever they may be others. */
-  keys(list: readonly StoredKey[]): void;
+  onKeysChanged(list: readonly StoredKey[]): void;
   readonly handlers: ReturnType<typeof createAdminHandlers>;
   close(): void;
 }
@@ -46,7 +46,7 @@ export interface EventPath {
 const none: ReadonlyMap<string, Webhook> = new Map();
 const pruneEveryMs = 60_000;
 
-export function createEventPath(options: EventPathOptions): EventPath {
+export function wireEvents(options: EventsWiringOptions): EventsWiring {
   const { settings, snapshot, log, version, now, clock, random, webhookDelaysMs } = options;
   const db = openEventFile(settings.VEXEL_DATA);
   const store = new EventStore(db);
@@ -88,7 +88,7 @@ export function createEventPath(options: EventPathOptions): EventPath {
 
   return {
     emit: events.emit,
-    keys: createKeyEvents({ store, emit: events.emit, report: unnoted }),
+    onKeysChanged: createKeyEvents({ store, emit: events.emit, report: unnoted }),
     handlers: createAdminHandlers({
       key: settings.VEXEL_ADMIN_KEY,
       views: show,

@@ -10,7 +10,11 @@ import type { Log } from "../observe/log.ts";
 import { imageStacks, type Stacks } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
-import { ResponseFiles, type ResponseFilesOptions, StoreFull } from "../storage/response-files.ts";
+import {
+  ResponseFiles,
+  type ResponseFilesOptions,
+  StoreFullError,
+} from "../storage/response-files.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { hasCredentials, isPrivateHost } from "../upstream/download/address-ranges.ts";
@@ -18,32 +22,42 @@ import { createDownload } from "../upstream/download/download.ts";
 import { trustedHost } from "../upstream/download/ssrf-guard.ts";
 import { toFilePart } from "../workers/image/file-part.ts";
 import { createImageWorker, type ImageWorker } from "../workers/image/image-worker.ts";
-import { disbelieved } from "./report-implausible-usage.ts";
+import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 
-export interface ImagePathOptions {
+export interface ImagesWiringOptions {
   readonly settings: Settings;
-  readonly reach: UpstreamClient;
+  readonly upstream: UpstreamClient;
   readonly log: Log;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  readonly roster: TargetRegistry;
+  readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** By a question that costs nothing. */
-  readonly isThere: (target: Target) => Promise<boolean>;
+  readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: ResponseFilesOptions["disk"];
 }
 
-export interface ImagePath extends Pick<Stacks, "generations" | "edits"> {
+export interface ImagesWiring extends Pick<Stacks, "generations" | "edits"> {
   readonly kept: IdempotencyStore;
   /** What lies behind an upstream's link, where that is better had than left where it is. */
   readonly downloadLink: LinkTools["download"];
   close(): Promise<void>;
 }
 
-export function createImagePath(options: ImagePathOptions): ImagePath {
-  const { settings, reach, log, now, clock, roster, limits, isThere, disk } = options;
+export function wireImages(options: ImagesWiringOptions): ImagesWiring {
+  const {
+    settings,
+    upstream: reach,
+    log,
+    now,
+    clock,
+    registry: roster,
+    limits,
+    isReachable: isThere,
+    disk,
+  } = options;
   const darkroom = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
   const answers = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),
@@ -57,7 +71,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
   void answers.sweep();
   const kept = new IdempotencyStore(answers, (error) =>
     log.warn("response-not-stored", {
-      reason: error instanceof StoreFull ? `no room: ${error.message}` : String(error),
+      reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
     }),
   );
   const tools = createTools(settings, reach, darkroom);
@@ -68,7 +82,7 @@ export function createImagePath(options: ImagePathOptions): ImagePath {
       isThere,
       roster,
       limits,
-      onDisbelieved: disbelieved(log),
+      onDisbelieved: reportImplausibleUsage(log),
     }),
     kept,
     downloadLink: fetchSoon(settings),

@@ -11,9 +11,9 @@ import { JournalRecovery } from "../storage/journal-recovery.ts";
 import { LedgerFile, type LedgerRow } from "../storage/ledger-file.ts";
 import { LedgerJournal } from "../storage/ledger-journal.ts";
 import { OpenedFiles } from "../storage/opened-files.ts";
-import { dollarsIn } from "../storage/spend-table.ts";
+import { sumDollars } from "../storage/spend-table.ts";
 
-export interface LedgerPathOptions {
+export interface LedgerWiringOptions {
   readonly settings: Settings;
   readonly log: Log;
   readonly emit: Emit;
@@ -21,7 +21,7 @@ export interface LedgerPathOptions {
   readonly now: () => number;
 }
 
-export interface LedgerPath {
+export interface LedgerWiring {
   readonly ledger: Ledger;
   /** US dollars, rows on their way into the file included. `period`: such as 2026-11-15, 2026-11 or total. */
   spent(spender: BudgetOwner, period: string): number;
@@ -32,7 +32,7 @@ const day = 86_400_000;
 const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 
-export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions): LedgerPath {
+export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): LedgerWiring {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
   const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
   const earlier = new JournalRecovery(folder, file);
@@ -63,9 +63,9 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
       },
       clear: () => journal.clear(),
     },
-    earlier,
+    recovery: earlier,
     verify,
-    onFault: policy,
+    onError: policy,
     report: ({ writable, reason }) => {
       if (writable) {
         log.warn("ledger-recovered", { reason });
@@ -97,7 +97,7 @@ export function createLedgerPath({ settings, log, emit, now }: LedgerPathOptions
     ledger,
     spent: (spender, period) =>
       file.spent(spender, period) +
-      dollarsIn([...earlier.rows, ...ledger.pendingRows], spender, period),
+      sumDollars([...earlier.rows, ...ledger.pendingRows], spender, period),
     close: () => {
       clearInterval(pruning);
       clearInterval(verifying);

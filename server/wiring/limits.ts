@@ -5,7 +5,7 @@ import { Admission } from "../limits/admission.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Settings } from "../settings.ts";
 
-export interface AdmissionPathOptions {
+export interface LimitsWiringOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
   /** Milliseconds, monotonic. */
@@ -15,7 +15,7 @@ export interface AdmissionPathOptions {
 /** How often those who wait are looked at; only while there are any. */
 const lookEveryMs = 50;
 
-export function createAdmissionPath(options: AdmissionPathOptions): TargetLimitOptions {
+export function wireLimits(options: LimitsWiringOptions): TargetLimitOptions {
   const { settings, snapshot, clock } = options;
   const waitMs = {
     embedding: settings.VEXEL_QUEUE_TIMEOUT * 1000,
@@ -23,9 +23,9 @@ export function createAdmissionPath(options: AdmissionPathOptions): TargetLimitO
   };
   const admission = new Admission({
     snapshot,
-    maxImageCalls: settings.VEXEL_MAX_IMAGE_REQUESTS,
+    maxImageRequests: settings.VEXEL_MAX_IMAGE_REQUESTS,
     maxWaiting: settings.VEXEL_MAX_QUEUE,
-    waitMs,
+    queueTimeoutMs: waitMs,
     clock,
     repeat: (look) => {
       const timer = setInterval(look, lookEveryMs);

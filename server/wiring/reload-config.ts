@@ -10,9 +10,9 @@ import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import type { KeyStore } from "../storage/keys.ts";
 import { inspectModelDirectory } from "../workers/embedding/model-directory.ts";
-import type { EventPath } from "./events.ts";
+import type { EventsWiring } from "./events.ts";
 
-export interface FollowOptions {
+export interface ConfigurationOptions {
   readonly settings: Settings;
   readonly configNamed: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -22,10 +22,10 @@ export interface FollowOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Undefined until the gateway is built, which needs what is read here. */
-  readonly events: () => Pick<EventPath, "emit" | "keys"> | undefined;
+  readonly events: () => Pick<EventsWiring, "emit" | "onKeysChanged"> | undefined;
 }
 
-export type Followed =
+export type LoadedConfiguration =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;
@@ -37,7 +37,7 @@ export type Followed =
 
 const lookAtKeysEveryMs = 500;
 
-export function followConfiguration(options: FollowOptions): Followed {
+export function loadConfiguration(options: ConfigurationOptions): LoadedConfiguration {
   const { settings, configNamed, env, keys, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
   const load = (version: number): Loaded =>
@@ -88,7 +88,7 @@ export function followConfiguration(options: FollowOptions): Followed {
         for (const warning of unknownProjectWarnings(taken)) {
           if (!before.has(warning)) log.warn("config-warning", { warning });
         }
-        events()?.keys(keys.list());
+        events()?.onKeysChanged(keys.list());
       }
       seen = now;
       readable = true;
@@ -105,11 +105,11 @@ export function followConfiguration(options: FollowOptions): Followed {
     snapshot: holder.current,
     firstKey: () => {
       // What happened to keys while no gateway ran is told now.
-      events()?.keys(keys.list());
+      events()?.onKeysChanged(keys.list());
       if (holder.current().keys.size > 0) return undefined;
       const { key } = keys.create("default", ["*"]);
       takeKeys();
-      events()?.keys(keys.list());
+      events()?.onKeysChanged(keys.list());
       return key;
     },
     close: () => {

@@ -3,9 +3,9 @@
 import type { Log } from "../observe/log.ts";
 import type { CheckOptions } from "../pipeline/verify-stage.ts";
 
-export const disbelieved =
+export const reportImplausibleUsage =
   (log: Log): CheckOptions["onDisbelieved"] =>
-  ({ target, route, record }, { what, told, most }) =>
+  ({ target, route, record }, { what, reported: told, max: most }) =>
     log.warn("usage-implausible", {
       model: route.id,
       upstream: target?.upstream.id,

@@ -7,8 +7,8 @@ import {
   crashCountVariable,
   crashExitCode,
   planRestart,
+  restartProcess,
   stackOf,
-  startAnew,
 } from "./crash-guard.ts";
 
 export interface Stop {
@@ -20,7 +20,7 @@ export interface Stop {
 }
 
 /** The first signal drains; another one a moment later does not wait. */
-export function awaitStop(clock: () => number): Stop {
+export function watchStopSignals(clock: () => number): Stop {
   const { promise: requested, resolve } = Promise.withResolvers<string>();
   let first = 0;
   let isUrgent = false;
@@ -68,18 +68,18 @@ export interface StopOptions {
 }
 
 /** Waits for a reason to stop, finishes requests in flight within a bounded time, and closes the gateway. */
-export async function untilStopped(options: StopOptions): Promise<void> {
+export async function runUntilStopped(options: StopOptions): Promise<void> {
   const { gateway, stop, crash, settings, log, clock } = options;
   const reason = await Promise.race([stop.requested, crash.crashed.then(() => "crash")]);
-  log.info("shutdown", { reason, inFlight: gateway.inHand() });
+  log.info("shutdown", { reason, inFlight: gateway.inFlight() });
   gateway.beginDrain();
   const began = clock();
   const graceMs = Math.min(drainGraceMs * 1.5, settings.VEXEL_DRAIN_TIMEOUT * 1000);
   const waited = (ms: number): boolean => clock() - began >= ms;
-  const done = (): boolean => gateway.inHand() === 0 && waited(graceMs);
+  const done = (): boolean => gateway.inFlight() === 0 && waited(graceMs);
   while (!stop.isUrgent && !done() && !waited(settings.VEXEL_DRAIN_TIMEOUT * 1000))
     await Bun.sleep(20);
-  if (gateway.inHand() > 0) log.warn("shutdown-incomplete", { inFlight: gateway.inHand() });
+  if (gateway.inFlight() > 0) log.warn("shutdown-incomplete", { inFlight: gateway.inFlight() });
   if (crash.hasCrashed) await closeAfterCrash(gateway, log);
   else await gateway.close();
   log.info("stopped");
@@ -110,6 +110,6 @@ export async function endProcess(options: Omit<StopOptions, "gateway">): Promise
   log.warn("restarting", { crashes, delayMs });
   log.flush();
   await Promise.race([Bun.sleep(delayMs), stop.requested]);
-  if (!stop.isRequested) await startAnew(crashes);
+  if (!stop.isRequested) await restartProcess(crashes);
   return crashExitCode;
 }

@@ -7,7 +7,7 @@ import type { Log } from "../observe/log.ts";
 import type { TargetChange } from "../routing/health/target-health.ts";
 import { TargetRegistry } from "../routing/target-registry.ts";
 
-export interface TargetRosterOptions {
+export interface TargetRegistryWiringOptions {
   readonly snapshot: () => Snapshot;
   readonly log: Log;
   readonly emit: Emit;
@@ -16,7 +16,7 @@ export interface TargetRosterOptions {
   readonly random: () => number;
 }
 
-export const createTargetRoster = (options: TargetRosterOptions): TargetRegistry => {
+export const wireTargetRegistry = (options: TargetRegistryWiringOptions): TargetRegistry => {
   const { snapshot, log, emit, clock, random } = options;
   return new TargetRegistry({
     snapshot,

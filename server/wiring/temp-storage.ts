@@ -12,14 +12,14 @@ import { diskSpace } from "../storage/expiring-files.ts";
 /** Of responses that wait in memory to be passed on, of all requests together; the rest waits on disk. */
 const memoryBytes = 8 * 1024 * 1024;
 
-export interface TempPathOptions {
+export interface TempStorageWiringOptions {
   readonly settings: Settings;
   readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-export interface TempPath {
+export interface TempStorageWiring {
   readonly folder: string;
   readonly storage: TempStorage;
   readonly disk: DiskReserve;
@@ -27,7 +27,11 @@ export interface TempPath {
   createTemp(keyId: string): RequestTemp;
 }
 
-export function createTempPath({ settings, log, clock }: TempPathOptions): TempPath {
+export function wireTempStorage({
+  settings,
+  log,
+  clock,
+}: TempStorageWiringOptions): TempStorageWiring {
   const folder = emptyFolder(join(settings.VEXEL_DATA, "spool"));
   const disk = new DiskReserve({
     reserveBytes: settings.VEXEL_DISK_RESERVE_BYTES,

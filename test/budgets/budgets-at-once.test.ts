@@ -146,8 +146,8 @@ describe("of several budgets that are short", () => {
 
   test("what is held is held at its most, and given back to what it was", () => {
     const { budgets } = onPaper();
-    const call = budgets.reserve([key], { dollars: 0.2, most: 0.8, certain: true }, noon);
-    const error = refusal(() => budgets.reserve([key], { ...sure(0.3), most: 0.4 }, noon));
+    const call = budgets.reserve([key], { dollars: 0.2, maxDollars: 0.8, isCertain: true }, noon);
+    const error = refusal(() => budgets.reserve([key], { ...sure(0.3), maxDollars: 0.4 }, noon));
     expect(error.message).toContain("estimated at $0.30, and at most $0.40");
     expect(error.details.retryAfterMs).toBe(5000);
     expect(error.definition.retry).toBe("later");

@@ -77,7 +77,7 @@ describe("a budget", () => {
     const { budgets } = arrange({ "key ci total": 7 });
     const key = budgeted({ total: 5 });
     budgets.reserve([key], sure(0), noon).settle(0);
-    for (const estimate of [sure(0.000_001), unknown, { dollars: 0, certain: false }]) {
+    for (const estimate of [sure(0.000_001), unknown, { dollars: 0, isCertain: false }]) {
       expect(refusal(() => budgets.reserve([key], estimate, noon)).kind).toBe("over_budget");
     }
   });
@@ -201,7 +201,7 @@ describe("what has no known price", () => {
   test("is refused where a budget says so, before anything is held", () => {
     const { budgets, read } = arrange();
     const project = budgeted({ day: 1, unknownPrice: "refuse" }, "project", "web");
-    for (const estimate of [unknown, { dollars: 0.1, certain: false }]) {
+    for (const estimate of [unknown, { dollars: 0.1, isCertain: false }]) {
       const error = refusal(() => budgets.reserve([budgeted({ day: 1 }), project], estimate, noon));
       expect(error.kind).toBe("price_unknown");
       expect(error.message).toContain('project "web"');

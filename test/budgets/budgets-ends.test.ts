@@ -29,7 +29,7 @@ function house(targets: readonly Target[] = [priced]) {
   const queue = new BudgetQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
   const spending = createRequestCharging({
     budgets,
-    traits: () => unrestrictedImages,
+    capabilities: () => unrestrictedImages,
     reservationLog,
     queue,
   });

@@ -1,7 +1,7 @@
 /** What a call may cost is estimated before it is made: at the dearest target, and rather too much than too little. */
 import { describe, expect, test } from "bun:test";
 import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
-import { ObservedCosts } from "../../server/budgets/learned-costs.ts";
+import { ObservedCosts } from "../../server/budgets/observed-costs.ts";
 import type { Policy } from "../../server/images/plan/plan.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
@@ -31,8 +31,8 @@ describe("vectors", () => {
     expect(estimateEmbeddings({ input }, targets)).toEqual({
       dollars: 7 / 1e6,
       // Every byte a token, and one before and one behind each text.
-      most: 32 / 1e6,
-      certain: true,
+      maxDollars: 32 / 1e6,
+      isCertain: true,
     });
     const tokens = { kind: "tokens", tokens: [[1, 2, 3]] } as const;
     expect(estimateEmbeddings({ input: tokens }, targets.slice(0, 1)).dollars).toBeCloseTo(
@@ -44,10 +44,10 @@ describe("vectors", () => {
   test("of a model inside cost nothing; where one target has no known price, nothing is certain", () => {
     expect(estimateEmbeddings({ input }, [target("minilm", "all-minilm-l6-v2")])).toEqual({
       dollars: 0,
-      certain: true,
+      isCertain: true,
     });
     const targets = [target("openai", "text-embedding-3-large"), target("vllm", "e5")];
-    const { dollars, certain } = estimateEmbeddings({ input }, targets);
+    const { dollars, isCertain: certain } = estimateEmbeddings({ input }, targets);
     expect(dollars).toBeCloseTo((7 * 0.13) / 1e6, 15);
     expect(certain).toBe(false);
   });
@@ -92,7 +92,7 @@ describe("pictures that are paid for each", () => {
     ["sketch", "sketch", { n: 4 }, 0],
     ["openrouter", "google/gemini-3-pro-image", {}, undefined],
   ])("%s %s %p: %p", (kind, model, options, dollars) => {
-    const { dollars: found, certain } = estimate([target(kind, model)], asked(options));
+    const { dollars: found, isCertain: certain } = estimate([target(kind, model)], asked(options));
     if (dollars === undefined) expect(found).toBeUndefined();
     else expect(found).toBeCloseTo(dollars, 12);
     expect(certain).toBe(dollars !== undefined);
@@ -109,7 +109,7 @@ describe("pictures that are paid for each", () => {
     // What the list has not is as dear as the dearest that it has, and nothing is certain.
     expect(estimate([own], asked({ quality: "medium" }))).toMatchObject({
       dollars: 0.3,
-      certain: false,
+      isCertain: false,
     });
   });
 
@@ -121,7 +121,7 @@ describe("pictures that are paid for each", () => {
     );
     expect(dollars).toBeCloseTo(0.08, 12);
     const nobody = estimate([target("openai", "dall-e-3")], asked({ size: "17x17" }));
-    expect(nobody).toEqual({ dollars: 0, certain: true });
+    expect(nobody).toEqual({ dollars: 0, isCertain: true });
   });
 });
 
@@ -137,7 +137,7 @@ describe("pictures that are paid for by tokens", () => {
     [{ quality: "low", size: "auto" }, 408],
   ])("of gpt-image-1 with %p are %p tokens", (options, tokens) => {
     const { n = 1 } = options;
-    const { dollars, certain } = estimate([first], asked(options));
+    const { dollars, isCertain: certain } = estimate([first], asked(options));
     expect(dollars).toBeCloseTo((n * words * 5 + tokens * 40) / 1e6, 12);
     expect(certain).toBe(true);
   });
@@ -185,7 +185,7 @@ describe("pictures that are paid for by tokens", () => {
     for (const model of ["gpt-image-2.5-flare", "gpt-image-99"]) {
       const own = target("openai", model, { tokens: { textIn: 5, imageIn: 8, imageOut: 30 } });
       const at = (tokens: number) => (words * 5 + tokens * 30) / 1e6;
-      const { dollars, certain, guessed } = estimate([own], asked());
+      const { dollars, isCertain: certain, guessed } = estimate([own], asked());
       expect(dollars).toBeCloseTo(at(14_272), 12);
       expect({ certain, guessed }).toEqual({ certain: true, guessed: true });
       const small = estimate([own], asked({ size: "1024x1024", quality: "low" }));
@@ -195,7 +195,10 @@ describe("pictures that are paid for by tokens", () => {
 
   test("of which one kind of token has no price are estimated by the others, and nothing is certain", () => {
     const own = target("openai", "gpt-image-1", { tokens: { imageOut: 40 } });
-    const { dollars, certain } = estimate([own], asked({ quality: "low", size: "1024x1024" }));
+    const { dollars, isCertain: certain } = estimate(
+      [own],
+      asked({ quality: "low", size: "1024x1024" }),
+    );
     expect(dollars).toBeCloseTo(((20 + 2 + 272) * 40) / 1e6, 12);
     expect(certain).toBe(false);
   });

@@ -70,7 +70,7 @@ test("whoever asks for more pictures than may be asked for is told that, however
 });
 
 describe("a call whose most does not fit", () => {
-  const text: Estimate = { dollars: 1, most: 4, certain: true };
+  const text: Estimate = { dollars: 1, maxDollars: 4, isCertain: true };
   const ten = budgeted({ total: 10 });
 
   test("is let in if what it likely costs does, one at a time: so a budget is passed by the error of one call at most", () => {

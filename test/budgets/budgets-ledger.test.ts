@@ -127,11 +127,11 @@ describe("killed at any moment", () => {
     import { ledgerRow } from "${import.meta.dir}/../ledger/ledger-fixture.ts";
     const file = new LedgerFile({ folder: ${JSON.stringify(folder)}, maxBytes: 0 });
     const journal = new LedgerJournal(${JSON.stringify(folder)}, "a");
-    const ledger = new Ledger({ file, journal, onFault: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
+    const ledger = new Ledger({ file, journal, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
     const budgets = createBudgets({ spentBefore: (who, period) => file.spent(who, period), emit: () => undefined });
     const key = budgeted({ total: 1e9 }, "key", "file:ci");
     for (let call = 1; ; call++) {
-      budgets.reserve([key], { dollars: 0.5, certain: true }, noon).settle(0.25);
+      budgets.reserve([key], { dollars: 0.5, isCertain: true }, noon).settle(0.25);
       await ledger.settle({ ...ledgerRow(noon, { cost: 0.25, project: "web" }), requestId: process.pid + "-" + call });
       process.stdout.write(call + "\\n");
       if (call % 10 === 0) await Bun.sleep(0);

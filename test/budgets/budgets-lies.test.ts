@@ -123,7 +123,7 @@ describe("what is believed of pictures", () => {
     const seen = clampImageUsage(reply({ usage: usage(9), cost: 1e6 }), query, (more) =>
       told.push(more),
     );
-    expect(told).toEqual([{ what: "cost", told: 1e6, most: 20 }]);
+    expect(told).toEqual([{ what: "cost", reported: 1e6, max: 20 }]);
     expect(seen).toEqual(reply({ usage: usage(9) }));
   });
 

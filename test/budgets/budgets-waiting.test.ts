@@ -23,7 +23,7 @@ function house({ waitMs = 5000, max = 100 } = {}) {
   const reservationLog = { begin: () => undefined, end: () => undefined };
   const spending = createRequestCharging({
     budgets,
-    traits: () => unrestrictedImages,
+    capabilities: () => unrestrictedImages,
     reservationLog,
     queue,
   });

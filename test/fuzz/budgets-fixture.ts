@@ -98,7 +98,7 @@ export class House {
     at: number,
   ): boolean {
     const isPicky = charged.some(({ budget }) => budget.unknownPrice === "refuse");
-    const unpriced = isPicky && (!estimate.certain || estimate.dollars === undefined);
+    const unpriced = isPicky && (!estimate.isCertain || estimate.dollars === undefined);
     const before = this.#lines(charged, at);
     const verdict = unpriced ? "price_unknown" : judge(before, estimate);
     let outcome = "in";
@@ -215,7 +215,7 @@ export class House {
   }
 }
 
-const most = (estimate: Estimate): number => estimate.most ?? estimate.dollars ?? 0;
+const most = (estimate: Estimate): number => estimate.maxDollars ?? estimate.dollars ?? 0;
 
 function seenHeld(estimate: Estimate, seen: number): Held {
   const [low, high] = [estimate.dollars ?? 0, most(estimate)];
@@ -236,7 +236,7 @@ const fits = (line: Line | undefined, dollars: number): number =>
 
 /** What must become of a call; either where it is a matter of the last digits. */
 function judge(lines: readonly Line[], estimate: Estimate): "in" | "over_budget" | "either" {
-  if (estimate.certain && estimate.dollars === 0) return "in";
+  if (estimate.isCertain && estimate.dollars === 0) return "in";
   const left = lines.map((line) =>
     Math.max(
       fits(line, most(estimate)),

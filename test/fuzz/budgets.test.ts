@@ -61,10 +61,10 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
         random() < 0.85
           ? {
               dollars,
-              ...(random() < 0.3 && { most: dollars * (1 + random() * 3) }),
-              certain: random() < 0.9,
+              ...(random() < 0.3 && { maxDollars: dollars * (1 + random() * 3) }),
+              isCertain: random() < 0.9,
             }
-          : { dollars: undefined, certain: false };
+          : { dollars: undefined, isCertain: false };
       const count = random() < 0.1 ? 25 : 1;
       for (let call = 0; call < count; call++) {
         house.begin(key, homes[key] as string, charged[key] ?? [], estimate, at);
@@ -109,7 +109,7 @@ describe("in a simulation", () => {
       let at = starts[seed % starts.length] as number;
       for (let step = 0; step < 80; step++) {
         const dollars = random() * 0.3;
-        if (random() < 0.6) house.begin("k0", "p0", [key], { dollars, certain: true }, at);
+        if (random() < 0.6) house.begin("k0", "p0", [key], { dollars, isCertain: true }, at);
         else {
           const which = Math.floor(random() * house.open.length);
           const estimate = house.open[which]?.estimate.dollars ?? 0;
@@ -139,7 +139,7 @@ describe("in a simulation", () => {
         budget: { total: price * 10, unknownPrice: "allow" },
       };
       const at = starts[0] as number;
-      const estimate = { dollars: price, certain: true };
+      const estimate = { dollars: price, isCertain: true };
       const outcomes = Array.from({ length: 100 }, () =>
         house.begin("k0", "p0", [key], estimate, at),
       );

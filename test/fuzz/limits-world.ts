@@ -67,9 +67,9 @@ export class World {
     this.#limits = new Map(Object.entries(plan.limits));
     this.admission = new Admission({
       snapshot: () => ({ limits: this.#limits }),
-      maxImageCalls: plan.maxImageCalls,
+      maxImageRequests: plan.maxImageCalls,
       maxWaiting: plan.maxWaiting,
-      waitMs,
+      queueTimeoutMs: waitMs,
       clock: () => this.now,
       repeat: (look) => {
         this.#look = look;
@@ -171,7 +171,7 @@ export class World {
         ? { requests, tokens: 0, images: 0, pixels: 0 }
         : { requests, tokens: Math.floor(tokens * factor), images, pixels };
     this.#take(call.scopes, difference(call.used, demandOf(call.plan)), 1);
-    call.pass?.release({ usage, asked: true, error });
+    call.pass?.release({ usage, wasSent: true, error });
     await settled();
   }
 
@@ -223,7 +223,7 @@ export class World {
   expectReasons(): void {
     const pictures = this.working.filter(({ plan: { images } }) => images > 0).length;
     for (const { scopes, plan } of this.waiting) {
-      const full = scopes.some((id) => this.scope(id)?.gate.hasFreeSlot === false);
+      const full = scopes.some((id) => this.scope(id)?.slots.hasFreeSlot === false);
       expect(full || (plan.images > 0 && pictures >= this.plan.maxImageCalls)).toBeTrue();
     }
   }
@@ -236,7 +236,7 @@ export class World {
       await this.advance(1000);
     }
     for (const id of this.#limits.keys()) {
-      expect(this.scope(id)?.gate).toMatchObject({ inFlight: 0, waiting: 0 });
+      expect(this.scope(id)?.slots).toMatchObject({ inFlight: 0, waiting: 0 });
     }
   }
 

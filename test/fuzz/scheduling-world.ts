@@ -89,8 +89,8 @@ function admissionIn(time: VirtualTime): Admission {
     return () => time.stop(timer);
   };
   return new Admission({
-    ...{ snapshot: () => ({}), maxImageCalls: 1000, maxWaiting: 10_000 },
-    ...{ waitMs: { embedding: 5000, image: 30_000 }, clock: time.clock, repeat },
+    ...{ snapshot: () => ({}), maxImageRequests: 1000, maxWaiting: 10_000 },
+    ...{ queueTimeoutMs: { embedding: 5000, image: 30_000 }, clock: time.clock, repeat },
   });
 }
 

@@ -7,7 +7,7 @@ import { keepAlive } from "../../server/images/keep-alive.ts";
 import type { ResponseStore } from "../../server/lib/response-store.ts";
 import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
-import { ConcurrencySlots } from "../../server/limits/concurrency-gate.ts";
+import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { LedgerJournal } from "../../server/storage/ledger-journal.ts";

@@ -70,9 +70,9 @@ test.each(outcomes)(
       timeoutMs: { embedding: 1000, image: 1000 },
       admission: new Admission({
         snapshot: () => snapshot,
-        maxImageCalls: 10,
+        maxImageRequests: 10,
         maxWaiting: 0,
-        waitMs: { embedding: 0, image: 0 },
+        queueTimeoutMs: { embedding: 0, image: 0 },
         clock: () => 0,
         repeat: () => () => undefined,
       }),

@@ -976,8 +976,8 @@ const fixedValues: readonly (readonly [string, string, string, string, string])[
     "docs/routing-and-failover.md",
     "Responses before the first hedged request",
     "20",
-    "server/routing/hedge-budget.ts",
-    "enough = 20",
+    "server/routing/health/latency-window.ts",
+    "minimumCount = 20",
   ],
   [
     "docs/routing-and-failover.md",

@@ -178,8 +178,8 @@ describe("when not even the journal can be written", () => {
     const ledger = new Ledger({
       file: { write: (rows) => (broken ? full() : written.push(...rows)) },
       journal: { append: () => (broken ? full() : undefined), clear: () => undefined },
-      onFault,
-      maxHeld: 3,
+      onError: onFault,
+      maxPending: 3,
       retryMs: 5,
       report: ({ writable }) => told.push(writable),
     });
@@ -215,7 +215,7 @@ describe("when not even the journal can be written", () => {
     const ledger = new Ledger({
       file: { write: (rows) => written.push(...rows) },
       journal: { append: full, clear: () => undefined },
-      onFault: "refuse",
+      onError: "refuse",
       report: () => undefined,
     });
     expect(await ledger.settle(row)).toBe("settled");

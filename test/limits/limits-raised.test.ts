@@ -20,9 +20,9 @@ test("a call that waits goes in within one look at those who wait", async () => 
   let look: (() => void) | undefined;
   const admission = new Admission({
     snapshot: () => ({ limits }),
-    maxImageCalls: 1,
+    maxImageRequests: 1,
     maxWaiting: 10,
-    waitMs: { embedding: 10_000, image: 10_000 },
+    queueTimeoutMs: { embedding: 10_000, image: 10_000 },
     clock: () => 0,
     repeat: (again) => {
       look = again;
@@ -55,7 +55,7 @@ test("a call that came to a place which is none counts as a request, and for not
   const guess = demandOf(query);
   const error = new GatewayError("upstream_error", "no", { notExecuted: true });
   expect(guess.tokens).toBeGreaterThan(0);
-  expect(actualDemand(guess, { usage: undefined, asked: true, error })).toEqual({
+  expect(actualDemand(guess, { usage: undefined, wasSent: true, error })).toEqual({
     ...{ requests: 1, tokens: 0, images: 0, pixels: 0 },
   });
 });

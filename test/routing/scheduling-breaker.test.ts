@@ -289,7 +289,7 @@ test("a target is judged by its latest outcomes, and never by old ones", () => {
 test("the adaptive concurrency limit of a target decreases when it is too slow, and increases when it keeps up", () => {
   const concurrency = new AdaptiveConcurrency();
   const kept = (inFlight: number): void => {
-    concurrency.gate.inFlight = inFlight;
+    concurrency.slots.inFlight = inFlight;
     concurrency.increase();
   };
   const first = concurrency.limit;

@@ -42,7 +42,7 @@ const faultsOf = ({ outcomes }: World) =>
 function expectNothingLeft(world: World): void {
   expect(world.outcomes).toHaveLength(world.calls);
   for (const { inFlight, concurrency } of world.roster.knownTargets()) {
-    expect([inFlight, concurrency.gate.waiting]).toEqual([0, 0]);
+    expect([inFlight, concurrency.slots.waiting]).toEqual([0, 0]);
   }
   for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
 }
@@ -169,9 +169,9 @@ describe("nobody waits", () => {
 
   test("three seconds after it last said so", async () => {
     const concurrency = new AdaptiveConcurrency();
-    concurrency.gate.inFlight = 10;
+    concurrency.slots.inFlight = 10;
     concurrency.onOverload(1000);
-    expect(concurrency.gate.limit).toBe(7);
+    expect(concurrency.slots.limit).toBe(7);
     expect(concurrency.isFull(3999)).toBe(true);
     expect(concurrency.isFull(4000)).toBe(false);
     expect(concurrency.isHardLimited).toBe(false);
@@ -181,16 +181,16 @@ describe("nobody waits", () => {
 test("four at a time it is always given, whatever it says", () => {
   const concurrency = new AdaptiveConcurrency();
   for (const inside of [400, 30, 3, 0, 0]) {
-    concurrency.gate.inFlight = inside;
+    concurrency.slots.inFlight = inside;
     concurrency.onOverload(0);
   }
-  expect(concurrency.gate.limit).toBe(4);
+  expect(concurrency.slots.limit).toBe(4);
   // And more as soon as it serves these.
   for (let call = 0; call < 20; call++) {
-    concurrency.gate.inFlight = concurrency.limit;
+    concurrency.slots.inFlight = concurrency.limit;
     concurrency.increase();
   }
-  expect(concurrency.gate.limit).toBeGreaterThan(6);
+  expect(concurrency.slots.limit).toBeGreaterThan(6);
 });
 
 test("one that says so to everybody is not busy but broken, and callers are told at once", async () => {

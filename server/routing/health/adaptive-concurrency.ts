@@ -4,7 +4,7 @@
  * is sent anyway. It is hard for 3 s after the target reports overload (429 or 503): requests that it would only reject
  * wait in the fair queue and are then served.
  */
-import { ConcurrencySlots } from "../../limits/concurrency-gate.ts";
+import { ConcurrencySlots } from "../../limits/concurrency-slots.ts";
 
 const initialLimit = 16;
 /** The lowest limit: a target that reports overload with fewer requests in flight is broken, not busy. */
@@ -41,7 +41,7 @@ class HardLimit extends ConcurrencySlots {
 
 export class AdaptiveConcurrency {
   /** Counts the requests in flight. */
-  readonly gate = new HardLimit();
+  readonly slots = new HardLimit();
   #limit = initialLimit;
   #loweredAt = Number.NEGATIVE_INFINITY;
 
@@ -51,27 +51,27 @@ export class AdaptiveConcurrency {
 
   /** Read for every request. */
   get isHardLimited(): boolean {
-    return this.gate.limit !== Number.POSITIVE_INFINITY;
+    return this.slots.limit !== Number.POSITIVE_INFINITY;
   }
 
   /** Another request would exceed the hard limit. */
   isFull(now: number): boolean {
-    this.gate.refresh(now);
-    return this.isHardLimited && (!this.gate.hasFreeSlot || this.gate.waiting > 0);
+    this.slots.refresh(now);
+    return this.isHardLimited && (!this.slots.hasFreeSlot || this.slots.waiting > 0);
   }
 
   liftHardLimit(): void {
-    this.gate.limit = Number.POSITIVE_INFINITY;
+    this.slots.limit = Number.POSITIVE_INFINITY;
   }
 
   hasRoom(): boolean {
-    return this.gate.inFlight < this.#limit;
+    return this.slots.inFlight < this.#limit;
   }
 
   /** Additive increase after a response. */
   increase(): void {
     // A limit that is not nearly used has not been tested.
-    if (this.gate.inFlight < this.#limit * 0.8) return;
+    if (this.slots.inFlight < this.#limit * 0.8) return;
     const more = (this.isHardLimited ? hardLimitedGrowth : growth) / this.#limit;
     this.#set(Math.min(maximumLimit, this.#limit + more));
   }
@@ -86,18 +86,18 @@ export class AdaptiveConcurrency {
 
   /** The target reported overload: the limit becomes hard. The requests still in flight are its capacity, or more. */
   onOverload(now: number): void {
-    const taken = Math.max(minimumLimit, this.gate.inFlight * share);
+    const taken = Math.max(minimumLimit, this.slots.inFlight * share);
     this.#limit = this.isHardLimited ? Math.min(this.#limit, taken) : taken;
-    this.gate.raise(now, this.limit);
+    this.slots.raise(now, this.limit);
   }
 
   resetAfterRecovery(now: number): void {
     this.#set(Math.min(this.#limit, limitAfterRecovery));
-    if (this.isHardLimited) this.gate.raise(now, this.limit);
+    if (this.isHardLimited) this.slots.raise(now, this.limit);
   }
 
   #set(limit: number): void {
     this.#limit = limit;
-    if (this.isHardLimited) this.gate.limit = this.limit;
+    if (this.isHardLimited) this.slots.limit = this.limit;
   }
 }

@@ -1,6 +1,7 @@
 /** Latency statistics of one target by request size class, and the attempt timeout that follows from them. */
-import { LatencyWindow } from "../hedge-budget.ts";
+
 import { DecayingMean } from "./decaying-mean.ts";
+import { LatencyWindow } from "./latency-window.ts";
 
 /** Only latencies of one size class are compared with each other. */
 export const sizeClasses = 4;

@@ -66,11 +66,11 @@ export class TargetHealth {
   }
 
   get inFlight(): number {
-    return this.concurrency.gate.inFlight;
+    return this.concurrency.slots.inFlight;
   }
 
   set inFlight(count: number) {
-    this.concurrency.gate.inFlight = count;
+    this.concurrency.slots.inFlight = count;
   }
 
   /** The usual case; needs no clock. */
