@@ -724,7 +724,7 @@ const fixedValues: readonly (readonly [string, string, string, string, string])[
     "Ledger rows kept in memory while the journal cannot be written",
     "10,000",
     "server/ledger/ledger.ts",
-    "maxHeld: 10_000",
+    "maxPending: 10_000",
   ],
   [
     "docs/operations.md",
