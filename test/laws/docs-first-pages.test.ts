@@ -1,0 +1,123 @@
+/** README.md and the quickstart work: every command exists, every request and program runs. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import manifest from "../../package.json";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+import { sniffImage } from "../../server/lib/sniff-image.ts";
+import { vendors } from "../../server/upstream/adapters/index.ts";
+import { startupMessage } from "../../server/wiring/startup-message.ts";
+import { root, startGateway, temporaryFolder, testKey } from "../harness.ts";
+import { blocksOf, codesIn, firstCodes, proseOf, rowsOf, sectionOf } from "./markdown.ts";
+import { filesBelow, textOf } from "./tree.ts";
+
+const documents = filesBelow("").filter((path) => path.endsWith(".md"));
+const own = documents.filter((path) => !path.startsWith("test/"));
+
+describe("README.md", () => {
+  test("names only commands that exist", () => {
+    const scripts = Object.keys(manifest.scripts);
+    const code = own.flatMap((path) => [
+      ...blocksOf(path).map(({ text }) => text),
+      ...codesIn(proseOf(path)),
+    ]);
+    const named = [...code.join("\n").matchAll(/\bnpm (?:run )?([a-z]+)\b/g)].map(
+      ([, name]) => name as string,
+    );
+    const ofNpm = ["install", "link"];
+    expect(named.filter((name) => !scripts.includes(name) && !ofNpm.includes(name))).toEqual([]);
+    expect(named).toContain("start");
+    expect(named).toContain("test");
+  });
+
+  test("has every command of the command line", () => {
+    const [list = ""] = /const commands\b[\s\S]+?\n\]\);/.exec(textOf("cli/main.ts")) ?? [];
+    const documented = firstCodes(sectionOf("README.md", "The command")).map(
+      (code) => code.split(" ")[1],
+    );
+    expect(documented).toEqual(
+      [...list.matchAll(/^ {2}\["(\w+)"/gm)].map(([, name]) => name as string),
+    );
+    expect(documented).toContain("serve");
+  });
+
+  test("has the number of kinds of upstream in its table", () => {
+    const rows = rowsOf(sectionOf("README.md", "At a glance"));
+    expect(rows).toContainEqual(["Kinds of upstream", String(vendors.length)]);
+  });
+
+  test("requests only embedded models", () => {
+    const asked = own
+      .filter((path) => path === "README.md")
+      .flatMap(blocksOf)
+      .flatMap(({ text }) => [...text.matchAll(/"?model"?\s*[:=]\s*"([^"]+)"/g)])
+      .map(([, id]) => id as string);
+    expect([...new Set(asked)].sort()).toEqual(["all-minilm-l6-v2", "vexel-sketch"]);
+  });
+});
+
+describe("the first pages", () => {
+  test("show the startup message as it is printed", () => {
+    const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env: {} });
+    if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+    const message = startupMessage({
+      url: "http://127.0.0.1:8080",
+      snapshot: loaded.snapshot,
+      newKey: "sk-vx-…",
+    });
+    for (const page of ["README.md", "docs/quickstart.md"]) {
+      const shown = blocksOf(page).filter(({ text }) => text.includes("Vexel is listening."));
+      expect(shown).toHaveLength(1);
+      expect(message).toContain(shown[0]?.text.trimEnd() ?? page);
+    }
+  });
+});
+
+describe("what the first pages say to type works", () => {
+  const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
+  afterAll(() => gateway.close());
+  const printed = "http://127.0.0.1:8080";
+
+  for (const page of ["README.md", "docs/quickstart.md"]) {
+    const curls = blocksOf(page).flatMap(({ text }) => [
+      ...text.matchAll(/curl (\S+) \\\n[\s\S]*?-d '([^']*)'/g),
+    ]);
+    for (const [, url = "", body = ""] of curls) {
+      test(`${page}: curl ${url} -d '${body}'`, async () => {
+        const response = await gateway.post(url.slice(printed.length), body);
+        expect(response.status).toBe(200);
+        const { data } = (await response.json()) as { data: unknown[] };
+        expect(data.length).toBeGreaterThan(0);
+      });
+    }
+  }
+
+  const programs = [
+    { page: "README.md", file: "boat.png", prints: /^2 vectors of 384\n$/ },
+    {
+      page: "docs/quickstart.md",
+      file: "lighthouse.png",
+      prints: /^a small ship 0\.[4-9]\d\ntax law -?0\.[0-3]\d\n$/,
+    },
+  ];
+  for (const { page, file, prints } of programs) {
+    test(`${page}: TypeScript`, async () => {
+      using folder = temporaryFolder();
+      const image = join(folder.path, file);
+      const [program] = blocksOf(page).filter(({ info }) => info === "ts");
+      const code = program?.text
+        .replace(printed, gateway.url)
+        .replace(`"${file}"`, JSON.stringify(image));
+      const child = Bun.spawn([process.execPath, "-e", code ?? ""], {
+        cwd: root,
+        env: { PATH: process.env.PATH ?? "", VEXEL_KEY: testKey },
+        stdout: "pipe",
+        stderr: "inherit",
+      });
+      expect(await new Response(child.stdout).text()).toMatch(prints);
+      expect(await child.exited).toBe(0);
+      expect(sniffImage(readFileSync(image))).toBe("image/png");
+    });
+  }
+});

@@ -1,0 +1,78 @@
+/** The guides agree with the code: ledger columns, queries, log events, event types and tables of fixed values. */
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { eventTypes } from "../../contract/events.ts";
+import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import { temporaryFolder } from "../harness.ts";
+import { fixedValues } from "./fixed-values.ts";
+import { blocksOf, codesIn, firstCodes, rowsOf, sectionOf, sectionsOf } from "./markdown.ts";
+import { filesBelow, sources, textOf } from "./tree.ts";
+
+const documents = filesBelow("").filter((path) => path.endsWith(".md"));
+const own = documents.filter((path) => !path.startsWith("test/"));
+
+describe("docs/observability.md", () => {
+  const path = "docs/observability.md";
+
+  test("has every column of the ledger, and queries that run", () => {
+    using folder = temporaryFolder();
+    new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
+    const db = new Database(join(folder.path, "ledger.db"), { readonly: true });
+    const columns = db.query<{ name: string }, []>("PRAGMA table_info(ledger)").all();
+    expect(firstCodes(sectionOf(path, "Request ledger"))).toEqual(columns.map(({ name }) => name));
+    const queries = own.flatMap(blocksOf).filter(({ info }) => info === "sql");
+    expect(queries.length).toBeGreaterThan(5);
+    for (const { text } of queries) expect(db.query(text).all()).toEqual([]);
+    db.close();
+  });
+
+  test("names the steps of the ledger as the code writes them", () => {
+    const code = sources()
+      .filter((file) => file.startsWith("server/"))
+      .map(textOf)
+      .join("\n");
+    const steps = ["Steps of an image request", "Routing steps"].flatMap((heading) =>
+      firstCodes(sectionOf(path, heading)),
+    );
+    expect(steps.length).toBeGreaterThan(12);
+    // Capitals and digits stand for names and counts.
+    const fixed = steps.flatMap((step) => step.split(/[A-Z]{2,}|\d+/)).map((part) => part.trim());
+    const words = fixed.map((part) => part.replace(/^: /, "")).filter((part) => /\w{2}/.test(part));
+    expect(words.filter((part) => !code.includes(part))).toEqual([]);
+  });
+
+  test("has every type of event and no other, and says when it happens", () => {
+    const documented = rowsOf(sectionOf(path, "Events")).map(([type = "", when]) => [
+      codesIn(type)[0],
+      when,
+    ]);
+    expect<unknown>(documented).toEqual(Object.entries(eventTypes));
+  });
+
+  test("has every event of the log and no other", () => {
+    const written = sources()
+      .filter((file) => file.startsWith("server/"))
+      .flatMap((file) => [
+        ...textOf(file).matchAll(/\blog(?:\.(?:debug|info|warn|error)|\[level\])\(\s*"([^"]+)"/g),
+      ])
+      .map(([, event]) => event as string);
+    expect(firstCodes(sectionOf(path, "Logs")).sort()).toEqual([...new Set(written)].sort());
+  });
+});
+
+describe("the guides", () => {
+  test("has tables of fixed values that agree with the code, row by row", () => {
+    const pages = documents.filter((path) =>
+      sectionsOf(path).some(({ heading }) => heading === "Fixed values"),
+    );
+    expect(pages.sort()).toEqual([...new Set(fixedValues.map(([page]) => page))].sort());
+    for (const path of pages) {
+      const checked = fixedValues.filter(([page]) => page === path);
+      const rows = rowsOf(sectionOf(path, "Fixed values"));
+      expect(rows).toEqual(checked.map(([, label, value]) => [label, value]));
+      for (const [, label, , file, code] of checked)
+        expect(`${label}: ${textOf(file).includes(code)}`).toBe(`${label}: true`);
+    }
+  });
+});

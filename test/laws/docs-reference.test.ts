@@ -1,0 +1,280 @@
+/** The reference pages agree with the code: errors, settings, routes, upstreams and vexel.yaml are complete, and examples are valid. */
+import { describe, expect, test } from "bun:test";
+import Ajv from "ajv/dist/2020";
+import { z } from "zod";
+import { type ErrorDefinition, type ErrorKind, errorTable } from "../../contract/errors.ts";
+import manifest from "../../package.json";
+import { buildOpenapi } from "../../server/api/openapi.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { providers, variablesOf } from "../../server/config/providers.ts";
+import { knownKeys } from "../../server/config/schema.ts";
+import { policy } from "../../server/config/target-order.ts";
+import { jsonBounds } from "../../server/http/json-bounds.ts";
+import { routes } from "../../server/http/routes.ts";
+import { settingsTable } from "../../server/settings.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+import { blocksOf, codeHeadings, codesIn, firstCodes, rowsOf, sectionOf } from "./markdown.ts";
+import { filesBelow, sources, textOf } from "./tree.ts";
+
+const documents = filesBelow("").filter((path) => path.endsWith(".md"));
+const _own = documents.filter((path) => !path.startsWith("test/"));
+
+describe("docs/errors.md", () => {
+  const table = Object.entries(errorTable) as [ErrorKind, ErrorDefinition][];
+
+  test("has every error and no other, in the order of the table", () => {
+    expect(codeHeadings("docs/errors.md", 3)).toEqual(table.map(([name]) => name));
+  });
+
+  test("describes each as the table does, and says what to do", () => {
+    for (const [name, definition] of table) {
+      const { body } = sectionOf("docs/errors.md", `\`${name}\``);
+      const [facts, when, advice] = body.split("\n\n");
+      expect(`${name}: ${facts}`).toBe(`${name}: ${factsOf(definition)}`);
+      expect(`${name}: ${when}`).toBe(`${name}: ${definition.description}`);
+      expect(`${name}: ${advice ?? ""}`).toMatch(/: .{20,}/);
+    }
+  });
+
+  test("has no error that the server never returns", () => {
+    const server = sources().filter((file) => file.startsWith("server/"));
+    const text = server.map(textOf).join("\n");
+    expect(table.map(([name]) => name).filter((name) => !text.includes(`"${name}"`))).toEqual([]);
+  });
+});
+
+const blame = { client: "the caller", upstream: "the upstream", gateway: "the gateway" } as const;
+
+function retryOf({ retry, clientShouldNotRetry: final }: ErrorDefinition): string {
+  if (retry === "never") return "does not help";
+  if (final) return "does not help, but another target may";
+  return retry === "later"
+    ? "helps a little later"
+    : "may help; other targets of the model are tried first";
+}
+
+const factsOf = (definition: ErrorDefinition): string =>
+  [
+    `**${definition.status}**`,
+    `type \`${definition.type}\``,
+    `code \`${definition.code}\``,
+    `up to ${blame[definition.causedBy]}`,
+    `a retry ${retryOf(definition)}`,
+    ...(definition.mayBeBilled ? ["may have been charged"] : []),
+  ].join(" · ");
+
+describe("docs/settings.md", () => {
+  const table: [string, z.ZodType][] = Object.entries(settingsTable);
+
+  test("has every setting and no other", () => {
+    expect(codeHeadings("docs/settings.md", 3).sort()).toEqual(table.map(([name]) => name).sort());
+  });
+
+  test("describes each as the table does", () => {
+    for (const [name, schema] of table) {
+      const [facts = "", words = ""] = sectionOf("docs/settings.md", `\`${name}\``).body.split(
+        "\n\n",
+      );
+      const fallback = String(schema.parse(undefined));
+      const { enum: values } = z.toJSONSchema(schema, { io: "output" }) as { enum?: string[] };
+      const choice = values ? ` One of ${values.map((value) => `\`${value}\``).join(", ")}.` : "";
+      const printed = fallback === "" ? "empty" : `\`${fallback}\``;
+      // A number of bytes may be repeated in larger units.
+      const documented = facts.replace(/ \((\d+) ([MG])iB\)/, (_, count: string, unit: string) => {
+        const bytes = Number(count) * 1024 ** (unit === "M" ? 2 : 3);
+        return String(bytes) === fallback ? "" : ` (${count} ${unit}iB is wrong)`;
+      });
+      expect(`${name} ${documented}`).toBe(`${name} Default: ${printed}.${choice}`);
+      expect(`${name} ${words.split("\n")[0]}`).toBe(`${name} ${schema.description}`);
+    }
+  });
+});
+
+interface Content {
+  readonly schema?: { readonly properties?: Readonly<Record<string, unknown>> };
+}
+
+interface Operation {
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: { readonly 200: { readonly content: Readonly<Record<string, Content>> } };
+}
+
+describe("docs/api.md", () => {
+  const document = buildOpenapi("http://127.0.0.1:8080", manifest.version) as unknown as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  };
+  const operationOf = (heading: string): Operation => {
+    const [, method = "", path = ""] = /^`(\w+) (\S+)`$/.exec(heading) ?? [];
+    const found = document.paths[path]?.[method.toLowerCase()];
+    if (!found) throw new Error(`there is no ${heading}`);
+    return found;
+  };
+  const requestOf = (heading: string): Content["schema"] =>
+    operationOf(heading).requestBody?.content["application/json"]?.schema;
+
+  test("has every route and no other", () => {
+    const documented = codeHeadings("docs/api.md", 2);
+    expect(documented.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  test("describes each with its summary", () => {
+    for (const { method, path, summary } of routes) {
+      const { body } = sectionOf("docs/api.md", `\`${method} ${path}\``);
+      expect(body.startsWith(summary.replace(/\.$/, ""))).toBeTrue();
+    }
+  });
+
+  test("has every field of every body and no other", () => {
+    const fieldsOf = (heading: string) => firstCodes(sectionOf("docs/api.md", heading)).sort();
+    const wanted = (heading: string) => Object.keys(requestOf(heading)?.properties ?? {}).sort();
+    for (const { method, path, sameAs } of routes.filter((row) => row.method === "POST")) {
+      const heading = `\`${method} ${path}\``;
+      const shared = path === "/v1/images/edits" ? fieldsOf("`POST /v1/images/generations`") : [];
+      // An alias of a route has no table of its own: its section names the route.
+      if (sameAs !== undefined) {
+        const origin = routes.find(({ name }) => name === sameAs);
+        const { body } = sectionOf("docs/api.md", heading);
+        expect(body).toContain(`${origin?.method} ${origin?.path}`);
+        expect(wanted(heading)).toEqual(wanted(`\`${origin?.method} ${origin?.path}\``));
+        continue;
+      }
+      expect([...shared, ...fieldsOf(heading)].sort()).toEqual(wanted(heading));
+    }
+  });
+
+  test("has the limits of a JSON body as they are in the code", () => {
+    const written = rowsOf(sectionOf("docs/api.md", "JSON body limits")).map(([, value]) => value);
+    expect(written).toEqual(
+      Object.values(jsonBounds).map((bound) => bound.toLocaleString("en-US")),
+    );
+  });
+
+  test("has every word for a task type, and no other (docs/embeddings.md)", () => {
+    const documented = rowsOf(sectionOf("docs/embeddings.md", "Task types")).flatMap(
+      ([meaning, words = ""]) => codesIn(words).map((word) => `${word}: ${meaning}`),
+    );
+    const [, table = ""] =
+      /^const spellings.*?\{\n(.*?)^\};/ms.exec(textOf("server/upstream/task-type.ts")) ?? [];
+    const written = [...table.matchAll(/^ {2}(\w+): "([\w-]+)",$/gm)];
+    expect(documented).toEqual(written.map(([, word, meaning]) => `${word}: ${meaning}`));
+    expect(documented.length).toBeGreaterThan(10);
+  });
+
+  const examples = blocksOf("docs/api.md").filter(({ info }) => info.startsWith("json "));
+  test("has examples", () => {
+    expect(examples.length).toBeGreaterThan(routes.length / 2);
+  });
+  for (const { info, text, under } of examples) {
+    test(`${under}: the ${info.slice(5)} is valid`, () => {
+      const schema =
+        info === "json request"
+          ? requestOf(under)
+          : operationOf(under).responses[200].content["application/json"]?.schema;
+      const ajv = new Ajv();
+      const valid = ajv.validate(schema ?? false, JSON.parse(text));
+      expect(valid ? "valid" : ajv.errorsText()).toBe("valid");
+    });
+  }
+
+  test("has every header that the gateway sets by itself", () => {
+    const documented = firstCodes(sectionOf("docs/api.md", "Response headers"));
+    const text = ["api", "auth", "http", "images", "idempotency", "limits", "pipeline", "request"]
+      .flatMap((folder) => filesBelow(`server/${folder}`))
+      .map(textOf)
+      .join("\n");
+    for (const name of documented) expect(`${name} ${text.includes(name)}`).toBe(`${name} true`);
+    const ours = [...text.matchAll(/"((?:x-(?!content-)|vexel-|retry-)[a-z-]+)":/g)].map(
+      ([, name]) => name,
+    );
+    expect([...new Set(ours)].filter((name) => !documented.includes(name as string))).toEqual([]);
+  });
+});
+
+describe("docs/upstreams.md", () => {
+  const path = "docs/upstreams.md";
+
+  test("has every kind of upstream and no other, with its facts", () => {
+    const table = rowsOf(sectionOf(path, "Those that speak OpenAI's language"));
+    const rows = new Map(table.map(([name = "", ...facts]) => [codesIn(name)[0], facts]));
+    const sections = codeHeadings(path, 3);
+    expect<(string | undefined)[]>([...rows.keys(), ...sections]).toEqual([...kinds.keys()]);
+    const list = (names: readonly string[], none: string) =>
+      names.length > 0 ? names.map((name) => `\`${name}\``).join(", ") : none;
+    for (const { name, baseUrl, needs, options, serves } of kinds.values()) {
+      const place = baseUrl ? `\`${baseUrl}\`` : "none";
+      const [wants, has] = [list(needs, "nothing"), list(Object.keys(options), "none")];
+      const makes = serves ?? "embedding, image";
+      const row = rows.get(name);
+      if (row) {
+        // The one option that all rows of the table have is described above it.
+        expect(`${name}: ${has}`).toBe(`${name}: \`base64\``);
+        expect([name, ...row.slice(0, 3)]).toEqual([name, place, wants, makes]);
+        expect(row[3]).toMatch(/\w.*\.$/);
+        continue;
+      }
+      const facts = `Base URL: ${place} · needs: ${wants} · options: ${has} · serves: ${makes}`;
+      const { body } = sectionOf(path, `\`${name}\``);
+      expect(`${name}: ${body.split("\n\n")[0]}`).toBe(`${name}: ${facts}`);
+      expect(body.split("\n\n").length).toBeGreaterThan(1);
+    }
+  });
+
+  test("has every provider with all its variables, in order of precedence", () => {
+    const rows = rowsOf(sectionOf(path, "Keys from the environment"));
+    const documented = rows.map(([id = "", kind = "", ...cells]) => ({
+      id: codesIn(id),
+      kind: codesIn(kind),
+      variables: cells.flatMap(codesIn),
+    }));
+    expect(documented).toEqual(
+      providers.map((provider) => ({
+        id: [provider.id],
+        kind: [provider.kind],
+        variables: [...variablesOf(provider)],
+      })),
+    );
+  });
+
+  test("has every option of a local embedding model", () => {
+    const local = Object.keys(kinds.get("local")?.options ?? {});
+    expect(firstCodes(sectionOf(path, "Models of your own")).sort()).toEqual(local.sort());
+  });
+
+  test("describes every embedded model", () => {
+    const loaded = loadSnapshot({ path: "/nowhere/vexel.yaml", env: {}, migan: true });
+    const ids = loaded.ok ? [...loaded.snapshot.models.keys()] : [];
+    expect(ids).not.toEqual([]);
+    for (const id of ids) expect(sectionOf(path, id).level).toBe(3);
+  });
+});
+
+describe("docs/configuration.md", () => {
+  const path = "docs/configuration.md";
+
+  test("has every key of vexel.yaml and no other", () => {
+    const keysUnder = (heading: string) => firstCodes(sectionOf(path, heading)).sort();
+    const sorted = (keys: readonly string[]) => [...new Set(keys)].sort();
+    const ofBothKinds = (keyPath: readonly PropertyKey[]) =>
+      sorted(["embedding", "image"].flatMap((kind) => knownKeys(keyPath, kind)));
+    expect(keysUnder("Top-level keys")).toEqual(sorted(knownKeys([])));
+    expect(keysUnder("API keys")).toEqual(sorted(knownKeys(["keys", 0])));
+    expect(keysUnder("Default models")).toEqual(sorted(knownKeys(["defaults"])));
+    expect(keysUnder("Projects")).toEqual(sorted(knownKeys(["projects", 0])));
+    expect(keysUnder("Rate limits")).toEqual(sorted(knownKeys(["keys", 0, "limits"])));
+    expect(keysUnder("Budgets")).toEqual(sorted(knownKeys(["keys", 0, "budget"])));
+    expect(keysUnder("Webhooks")).toEqual(sorted(knownKeys(["webhooks", 0])));
+    expect(keysUnder("Upstreams")).toEqual(sorted(knownKeys(["upstreams", 0])));
+    expect(keysUnder("Models")).toEqual(ofBothKinds(["models", 0]));
+    expect(keysUnder("Targets")).toEqual(ofBothKinds(["models", 0, "targets", 0]));
+    const moderation = knownKeys(["models", 0, "moderation"], "image");
+    expect(keysUnder("Prompt moderation")).toEqual(sorted(moderation));
+    const priceKeys = (kind: string) => sorted(knownKeys(["models", 0, "price"], kind));
+    expect(keysUnder("Embedding prices")).toEqual(priceKeys("embedding"));
+    expect(keysUnder("Image prices")).toEqual(priceKeys("image"));
+  });
+
+  test("has every policy of target selection and no other", () => {
+    const names = firstCodes(sectionOf(path, "Load balancing and failover"));
+    expect(names).toEqual(policy.options);
+  });
+});
