@@ -1,4 +1,5 @@
 // `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
+// `npm run test:fast`: without the files named *.slow.test.ts, which start child processes or wait.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -7,7 +8,8 @@ import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("all");
 const bun = bunPath();
-const only = process.argv.slice(2);
+const isFast = process.argv.includes("--fast");
+const only = process.argv.slice(2).filter((argument) => argument !== "--fast");
 let passed = 0;
 let failed = 0;
 
@@ -111,7 +113,7 @@ function testFolders() {
 
 function testFiles(path) {
   return readdirSync(join(root, path), { recursive: true })
-    .filter((name) => name.endsWith(".test.ts"))
+    .filter((name) => name.endsWith(".test.ts") && !(isFast && name.endsWith(".slow.test.ts")))
     .map((name) => `./${join(path, name)}`)
     .sort();
 }
