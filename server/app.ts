@@ -1,4 +1,4 @@
-/** Constructs everything once and connects it. Clocks and randomness enter here and nowhere else. */
+/** Composition root: constructs every part once and wires the parts together. Clocks and randomness enter here and nowhere else. */
 import { version } from "../package.json";
 import { createImageResultHandler } from "./api/image-results.ts";
 import { createWelcome } from "./api/welcome.ts";
@@ -36,10 +36,10 @@ import { wireTempStorage } from "./wiring/temp-storage.ts";
 
 /** A smaller image stays in memory: it is not worth a file. */
 const spoolAbove = 256 * 1024;
-/** How long a question that costs nothing may take, which looks whether a target is back. */
-const lookMs = 5000;
+/** The timeout of the free health check of an ejected target. */
+const healthCheckTimeoutMs = 5000;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
-/** How long callers with kept connections are still served, and told to go, before the door is closed. */
+/** At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the listener closes. */
 export const drainGraceMs = 400;
 
 export interface BuildOptions {
@@ -47,19 +47,19 @@ export interface BuildOptions {
   readonly snapshot: () => Snapshot;
   readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
-  /** Between the attempts to reach a webhook. Absent: the usual ones. */
+  /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
 }
 
 export interface Gateway {
   readonly url: string;
-  /** Where changes are told that people wait for. */
+  /** Records events and delivers them to webhooks. */
   readonly events: Pick<EventsWiring, "emit" | "onKeysChanged">;
-  /** What is known of the targets. */
+  /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
-  /** From now on /readyz says no. */
+  /** From now on /readyz responds 503. */
   beginDrain(): void;
-  /** Calls that are worked on, and answers that are still leaving. */
+  /** Requests in flight, including responses that are still being sent. */
   inFlight(): number;
   close(): Promise<void>;
 }
@@ -67,21 +67,29 @@ export interface Gateway {
 export function build({
   settings,
   snapshot,
-  embeddedModels: engines,
+  embeddedModels,
   log,
-  ...hurry
+  ...webhookOptions
 }: BuildOptions): Gateway {
   const folder = settings.VEXEL_DATA;
   migrateDataFolder(folder);
   const clock = () => performance.now();
-  const world = { now: Date.now, clock, random: Math.random };
+  const clocksAndRandom = { now: Date.now, clock, random: Math.random };
   const temp = wireTempStorage({ settings, log, clock });
-  // Asked only once there is a roster.
-  const targets = () => showTargets(roster, Date.now);
-  const events = wireEvents({ settings, snapshot, log, version, targets, ...world, ...hurry });
+  // Called only after the target registry below is created.
+  const targets = () => showTargets(targetRegistry, Date.now);
+  const events = wireEvents({
+    settings,
+    snapshot,
+    log,
+    version,
+    targets,
+    ...clocksAndRandom,
+    ...webhookOptions,
+  });
   recoverReservationsAtStart(folder, log);
-  const rows = wireLedger({ settings, log, emit: events.emit, now: Date.now });
-  const { ledger } = rows;
+  const ledgerWiring = wireLedger({ settings, log, emit: events.emit, now: Date.now });
+  const { ledger } = ledgerWiring;
   const imageLinks = createImageLinks({
     folder,
     ttlMs: settings.VEXEL_IMAGE_TTL * 1000,
@@ -97,51 +105,58 @@ export function build({
     fetchOnly: needsFetch(process.env),
     onUnsolicited: ({ address, inDoubt }) => {
       log.error("unsolicited-response", { address, cacheCleared: inDoubt });
-      // Which of the cached vectors came in the wrong response, nobody can tell.
-      if (inDoubt) vectors.clearCache();
+      // It is unknown which cached vectors came from the wrong response, so all are evicted.
+      if (inDoubt) embeddings.clearCache();
     },
   });
-  const roster = wireTargetRegistry({ snapshot, log, emit: events.emit, ...world });
-  const onSpent = roster.reportExhausted.bind(roster);
-  const reach = createUpstreamClient({
+  const targetRegistry = wireTargetRegistry({
+    snapshot,
+    log,
+    emit: events.emit,
+    ...clocksAndRandom,
+  });
+  const onRateLimitExhausted = targetRegistry.reportExhausted.bind(targetRegistry);
+  const upstreamClient = createUpstreamClient({
     adapters,
-    embeddedModels: engines,
+    embeddedModels,
     send: sender.send,
     now: Date.now,
-    onRateLimitExhausted: onSpent,
+    onRateLimitExhausted: onRateLimitExhausted,
   });
   const limits = wireLimits({ settings, snapshot, clock });
-  const vectors = wireEmbeddings({
+  const embeddings = wireEmbeddings({
     settings,
     snapshot,
-    upstream: reach,
-    embeddedModels: engines,
+    upstreamClient: upstreamClient,
+    embeddedModels,
     log,
     clock,
     now: Date.now,
     emit: events.emit,
-    registry: roster,
+    registry: targetRegistry,
     limits,
   });
-  const isThere = ({ upstream }: Target): Promise<boolean> =>
-    probe(upstream, { send: sender.send, timeoutMs: lookMs, now: Date.now }).then(isReachable);
+  const isTargetReachable = ({ upstream }: Target): Promise<boolean> =>
+    probe(upstream, { send: sender.send, timeoutMs: healthCheckTimeoutMs, now: Date.now }).then(
+      isReachable,
+    );
   const images = wireImages({
     settings,
-    upstream: reach,
+    upstreamClient: upstreamClient,
     log,
     now: Date.now,
     clock,
-    registry: roster,
+    registry: targetRegistry,
     limits,
-    isReachable: isThere,
+    isReachable: isTargetReachable,
     disk: temp.disk,
   });
-  const money = wireBudgets({
+  const budgets = wireBudgets({
     settings,
     clock,
     folder,
-    spent: rows.spent,
-    capabilities: reach.imageCapabilities,
+    spent: ledgerWiring.spent,
+    capabilities: upstreamClient.imageCapabilities,
     log,
     emit: events.emit,
   });
@@ -150,7 +165,7 @@ export function build({
     snapshot,
     ledger,
     links: createLinkStore({ store: imageLinks.store, download: images.downloadLink }),
-    kept: images.kept,
+    kept: images.idempotencyStore,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
@@ -159,9 +174,9 @@ export function build({
       if (log.writes(level)) {
         log[level]("request", { ...requestLine(record), reason: error?.details.logDetail });
       }
-      if (error?.kind === "internal") logDefect(log, record.requestId, error.cause);
+      if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
     },
-    onDefect: (requestId, error) => logDefect(log, requestId, error),
+    onDefect: (requestId, error) => logInternalError(log, requestId, error),
     startDeadline: deadlines.start,
     timeoutMs: {
       embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
@@ -169,24 +184,24 @@ export function build({
     },
     streamTimes: { patienceMs: 10_000, heartbeatMs: 15_000 },
     admission: limits.admission,
-    spending: money.charging,
+    spending: budgets.charging,
     maxConcurrent: {
       all: settings.VEXEL_MAX_CONCURRENT,
-      // Those that wait take a place in hand, too.
+      // Queued requests are in flight, too.
       image: settings.VEXEL_MAX_IMAGE_REQUESTS + settings.VEXEL_MAX_QUEUE,
     },
     clock,
     now: Date.now,
   });
 
-  let draining = false;
-  const ready = (): boolean =>
-    !draining && (ledger.writable || settings.VEXEL_ON_LEDGER_ERROR === "serve");
+  let isDraining = false;
+  const isReady = (): boolean =>
+    !isDraining && (ledger.writable || settings.VEXEL_ON_LEDGER_ERROR === "serve");
   const handlers: Handlers = {
     ...createModelHandlers({
       serve,
       send: {
-        embeddings: vectors.send,
+        embeddings: embeddings.send,
         generations: images.generations,
         edits: images.edits,
       },
@@ -195,7 +210,7 @@ export function build({
       startedAt: Math.floor(Date.now() / 1000),
       now: Date.now,
     }),
-    result: createImageResultHandler({ snapshot, store: images.kept, now: Date.now }),
+    result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
     imageFile: imageLinks.handler,
     formerImageFile: imageLinks.handler,
     ...events.handlers,
@@ -204,31 +219,31 @@ export function build({
       ledger.verify();
       return json(
         {
-          status: ready() ? "ready" : "not ready",
-          draining,
+          status: isReady() ? "ready" : "not ready",
+          draining: isDraining,
           ledger: ledger.writable ? "writable" : "unwritable",
           models: snapshot().models.size,
-          connections: edge.connections(),
+          connections: server.connections(),
         },
-        ready() ? 200 : 503,
+        isReady() ? 200 : 503,
       );
     },
     openapi: async ({ publicUrl }) => {
-      // Loaded when it is asked for: few starts ever are, and all would wait for it.
+      // Loaded on demand: few gateways ever serve it, and loading it would delay every start.
       const { buildOpenapi } = await import("./api/openapi.ts");
       return json(buildOpenapi(publicUrl, version));
     },
-    welcome: createWelcome({ snapshot, ready, version, now: Date.now }),
+    welcome: createWelcome({ snapshot, ready: isReady, version, now: Date.now }),
   };
 
-  const listening = (): HttpServer =>
+  const startListening = (): HttpServer =>
     listen({
       host: settings.HOST,
       port: settings.PORT,
       handlers,
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
       maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
-      // One key may hold half of it, and that must be enough for the largest body.
+      // One key may hold half of the memory, which must be enough for the largest body.
       jsonMemory: new MemoryShares(
         Math.max(settings.VEXEL_JSON_MEMORY_BYTES, 2 * settings.VEXEL_MAX_BODY_BYTES),
       ),
@@ -246,22 +261,22 @@ export function build({
       keyIdOf: (headers) => validKeyId(headers, snapshot(), Date.now()),
       onConnectionsRefused: (report) => log.warn("connections-refused", { ...report }),
       clock,
-      report: ({ latencyMs, requestId, route, ...told }) => {
-        // Whoever looks every second whether we live would drown everything else.
-        const level = quietRoutes.has(route) && told.status < 400 ? "debug" : "info";
+      report: ({ latencyMs, requestId, route, ...fields }) => {
+        // Health checks every second would drown all other lines.
+        const level = quietRoutes.has(route) && fields.status < 400 ? "debug" : "info";
         const durationMs = Math.round(latencyMs * 10) / 10;
-        log[level]("request", { ...told, endpoint: route, durationMs, requestId });
+        log[level]("request", { ...fields, endpoint: route, durationMs, requestId });
       },
-      onInternalError: (requestId, error) => logDefect(log, requestId, error),
+      onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     });
-  let edge: HttpServer;
+  let server: HttpServer;
   try {
-    edge = listening();
+    server = startListening();
   } catch (error) {
     deadlines.close();
-    vectors.close();
+    embeddings.close();
     void images.close();
-    rows.close();
+    ledgerWiring.close();
     events.close();
     throw error;
   }
@@ -270,42 +285,42 @@ export function build({
   void imageLinks.sweep();
 
   return {
-    url: edge.url,
-    targetRegistry: roster,
+    url: server.url,
+    targetRegistry: targetRegistry,
     events,
-    inFlight: () => Math.max(inHand(), edge.pending()),
+    inFlight: () => Math.max(inHand(), server.pending()),
     beginDrain: () => {
-      draining = true;
-      edge.beginStop();
-      // Closing at once would cut off whoever is sending the next call on a kept connection at this moment.
-      setTimeout(() => void edge.stop(false), drainGraceMs);
+      isDraining = true;
+      server.beginStop();
+      // Closing immediately would cut off clients that are sending the next request on a keep-alive connection.
+      setTimeout(() => void server.stop(false), drainGraceMs);
     },
     close: async () => {
       clearInterval(sweeping);
-      await edge.stop(true);
-      // Those that were cut off have a row to write too.
-      await untilSettled(inHand);
+      await server.stop(true);
+      // Requests that were cut off still write their ledger row.
+      await waitUntilIdle(inHand);
       limits.admission.close();
       deadlines.close();
-      vectors.close();
+      embeddings.close();
       sender.close();
       await images.close();
-      await Promise.all([...new Set(engines.values())].map((engine) => engine.close?.()));
-      rows.close();
-      money.close();
-      // The last: whoever closes may have something to tell.
+      await Promise.all([...new Set(embeddedModels.values())].map((model) => model.close?.()));
+      ledgerWiring.close();
+      budgets.close();
+      // Last, because the other parts may emit events while they close.
       events.close();
     },
   };
 }
 
-async function untilSettled(inHand: () => number): Promise<void> {
+async function waitUntilIdle(inFlight: () => number): Promise<void> {
   const until = performance.now() + 1000;
-  while (inHand() > 0 && performance.now() < until) await Bun.sleep(5);
+  while (inFlight() > 0 && performance.now() < until) await Bun.sleep(5);
 }
 
-/** The stack goes to the log and never to a caller. */
-function logDefect(log: Log, requestId: string, error: unknown): void {
+/** The stack trace goes to the log and never to a client. */
+function logInternalError(log: Log, requestId: string, error: unknown): void {
   log.error("internal-error", {
     requestId,
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),

@@ -209,7 +209,7 @@ export class LedgerFile {
   }
 
   /** US dollars. `period`: a day, a month or "total", as in `std/utc-periods.ts`. Rows that were taken out count too. */
-  spent(spender: BudgetOwner, period: string): number {
+  sumSpent(spender: BudgetOwner, period: string): number {
     return this.#spent.read(spender, period);
   }
 

@@ -1,4 +1,4 @@
-/** Puts together what keeps calls within budgets: what was spent, what is held, and whom it is told. */
+/** Wires budgets: counters, reservations, the reservation log, and threshold events. */
 
 import { BudgetQueue } from "../budgets/budget-queue.ts";
 import { type Budgets, createBudgets } from "../budgets/budgets.ts";
@@ -38,22 +38,22 @@ export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
       try {
         return spent(spender, period);
       } catch (cause) {
-        // Who cannot see what was spent cannot say that something is left.
+        // Without the sum in the ledger, it is unknown whether the budget is used up.
         throw new GatewayError(
           "ledger_unavailable",
-          "The gateway cannot read what was spent of a budget. Ask its operator to look at the disk under VEXEL_DATA.",
+          "The gateway cannot read the spending of a budget from its ledger. Ask the operator of this gateway to check the disk of VEXEL_DATA.",
           { retryAfterMs: 5000, cause, logDetail: String(cause) },
         );
       }
     },
-    emit: (told) => {
-      log.warn("budget-threshold", { ...told.data });
-      emit(told);
+    emit: (event) => {
+      log.warn("budget-threshold", { ...event.data });
+      emit(event);
     },
   });
-  const noted = attempt(log);
+  const writeSafely = createSafeWrite(log);
   const onError = (error: unknown): void =>
-    noted(() => {
+    writeSafely(() => {
       throw error;
     });
   const journal = new ReservationLog({ folder, newId: () => Bun.randomUUIDv7(), onError });
@@ -63,7 +63,7 @@ export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
       budgets,
       capabilities: traits,
       reservationLog: {
-        begin: (call, soon) => noted(() => journal.begin(call, soon)),
+        begin: (request, mayWait) => writeSafely(() => journal.begin(request, mayWait)),
         end: (requestId) => journal.end(requestId),
       },
       queue: new BudgetQueue({
@@ -73,12 +73,12 @@ export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
         clock,
       }),
     }),
-    close: () => noted(() => journal.close()),
+    close: () => writeSafely(() => journal.close()),
   };
 }
 
-/** Only a process that is killed needs the note, so a disk that takes none stops no call. It is told once. */
-function attempt(log: Log): (write: () => void) => void {
+/** Reservations are needed only after a kill, so a disk error does not fail the request. The error is logged once. */
+function createSafeWrite(log: Log): (write: () => void) => void {
   let works = true;
   return (write) => {
     try {
@@ -91,14 +91,14 @@ function attempt(log: Log): (write: () => void) => void {
   };
 }
 
-/** Before the ledger is opened: what earlier processes held when they were killed counts as spent. */
+/** Runs before the ledger is opened: reservations of killed processes count as spent. */
 export function recoverReservationsAtStart(folder: string, log: Log): void {
   try {
     const { requests, unreadable } = recoverReservations(folder);
     if (requests > 0) log.warn("reservations-recovered", { requests });
     if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
   } catch (error) {
-    // They stay where they are, for the next start.
+    // The files stay for the next start.
     log.error("reservations-unwritable", { reason: reasonOf(error) });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Uncaught exceptions and unhandled rejections. After one of them nobody knows what state the process is in: it is logged
- * with its stack, requests in flight are finished, and the process starts anew.
+ * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. It is logged with
+ * its stack, requests in flight are finished, and the process restarts.
  */
 import type { Log } from "../observe/log.ts";
 
@@ -9,13 +9,13 @@ export const crashExitCode = 70;
 
 /** A process that ran for this long before it crashed did not crash at its start. */
 const steadyMs = 60_000;
-/** So many crashes in a row, each within `steadyMs` of the start, and the gateway gives up. */
-const mostCrashes = 5;
+/** After this many crashes in a row, each within `steadyMs` of the start, the gateway does not restart (crash loop). */
+const maxCrashes = 5;
 const firstDelayMs = 1000;
 /** While the gateway drains, the same defect may throw thousands of times. */
-const mostLogged = 20;
+const maxLogged = 20;
 
-/** How many crashes in a row led to this process. Set by the process before it, and by nobody else. */
+/** The number of crashes in a row before this process. Set only by the process that restarts. */
 export const crashCountVariable = "VEXEL_CRASHES";
 
 export interface CrashGuard {
@@ -29,7 +29,7 @@ export function guardAgainstCrashes(log: Log): CrashGuard {
   let count = 0;
   const isLogged = (): boolean => {
     resolve();
-    return ++count <= mostLogged;
+    return ++count <= maxLogged;
   };
   process.on("uncaughtException", (thrown: unknown) => {
     if (isLogged()) log.error("uncaught-exception", { error: stackOf(thrown) });
@@ -51,26 +51,26 @@ export const stackOf = (thrown: unknown): string =>
 export interface RestartPlan {
   /** Crashes in a row, this one included. */
   readonly crashes: number;
-  /** Undefined: the process must not start anew. */
+  /** Undefined: the process must not restart. */
   readonly delayMs: number | undefined;
 }
 
-/** At once after the first crash, then after 1, 2 and 4 s, then no more. `crashesBefore`: from `crashCountVariable`. */
+/** Exponential backoff: immediately after the first crash, then after 1, 2 and 4 s, then never. `crashesBefore`: from `crashCountVariable`. */
 export function planRestart(crashesBefore: string | undefined, ranMs: number): RestartPlan {
   const before = ranMs < steadyMs ? Number(crashesBefore ?? 0) || 0 : 0;
   const crashes = before + 1;
-  if (crashes >= mostCrashes) return { crashes, delayMs: undefined };
+  if (crashes >= maxCrashes) return { crashes, delayMs: undefined };
   return { crashes, delayMs: crashes === 1 ? 0 : firstDelayMs * 2 ** (crashes - 2) };
 }
 
 /**
- * Replaces the program of this process with a new run of itself. The process keeps its number and its parent, so nothing
- * has to stay in memory to supervise it, and npm, a container or systemd see one process that runs on. Returns only where
- * the system cannot do that.
+ * Replaces the program of this process with a new run of itself (execve). The process keeps its id and its parent, so no
+ * supervisor has to stay in memory, and npm, a container or systemd see one process that continues. Returns only if the
+ * system cannot do that.
  */
 export async function restartProcess(crashes: number): Promise<void> {
   if (typeof process.execve !== "function" || process.platform === "win32") return;
-  // What was written to a pipe may not have left yet, and would be gone.
+  // Output that is still buffered for a pipe would be lost.
   for (const stream of [process.stdout, process.stderr]) {
     await Promise.race([new Promise((done) => stream.write("", done)), Bun.sleep(1000)]);
   }

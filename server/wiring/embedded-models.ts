@@ -1,4 +1,4 @@
-/** The embedded models, by the kind a configuration calls them. Nothing is loaded before its first call. */
+/** The embedded models by their upstream kind. A model is loaded with its first request. */
 import type { EmbeddedModel } from "../upstream/contract.ts";
 import { createLocal } from "../workers/embedding/local.ts";
 import { createMinilm } from "../workers/embedding/minilm.ts";
@@ -7,14 +7,14 @@ import { createSketchWorker } from "../workers/sketch/sketch-worker.ts";
 
 export interface EmbeddedModels {
   readonly models: ReadonlyMap<string, EmbeddedModel>;
-  /** The optional inpainting model is there. */
+  /** The optional inpainting model is installed. */
   readonly migan: boolean;
 }
 
 export interface EmbeddedModelOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs: number;
-  /** Told each time a model has been loaded, and how it runs. */
+  /** Called each time a model has been loaded, with facts about its runtime. */
   readonly onReady: (name: string, facts: Readonly<Record<string, string | number>>) => void;
 }
 

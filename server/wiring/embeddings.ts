@@ -1,4 +1,4 @@
-/** Puts together what vectors need besides adapters: the memory of known ones, travelling together, the canary. */
+/** Wires the embeddings pipeline: cache, single-flight, micro-batching, drift canary. */
 
 import type { Snapshot } from "../config/snapshot.ts";
 import { keyFormat } from "../embeddings/cache/cache-key.ts";
@@ -21,7 +21,7 @@ import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 export interface EmbeddingsWiringOptions {
   readonly settings: Settings;
   readonly snapshot: () => Snapshot;
-  readonly upstream: UpstreamClient;
+  readonly upstreamClient: UpstreamClient;
   readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
   /** Milliseconds, monotonic. */
@@ -40,64 +40,64 @@ export interface EmbeddingsWiring {
   close(): void;
 }
 
-/** How soon targets that are new, or did not answer, are looked at again. */
-const lookAgainMs = 10_000;
-/** How long the first target serves alone, while the others are looked at. */
+/** When targets that are new, or did not respond, are compared again. */
+const recheckMs = 10_000;
+/** How long the first target serves alone while the others are compared with it. */
 const graceMs = 2000;
 
 export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiring {
   const {
     settings,
     snapshot,
-    upstream: reach,
-    embeddedModels: engines,
+    upstreamClient,
+    embeddedModels,
     log,
     clock,
     now,
     emit,
-    registry: roster,
+    registry,
     limits,
   } = options;
-  const { memory, file } = createMemory(settings, log, now);
+  const { memory, file } = createCache(settings, log, now);
 
   const canary = createCanary({
     snapshot,
-    embed: reach.embeddings,
+    embed: upstreamClient.embeddings,
     timeoutMs: 30_000,
     graceMs: settings.VEXEL_CANARY_HOURS > 0 ? graceMs : 0,
     clock,
-    onUnknown: () => looking.now(),
+    onUnknown: () => driftChecks.now(),
     limits,
-    report: (told) => {
-      tell(log, emit, told);
-      // What it gave before is remembered as the model's, and nobody can tell which of it that is.
-      if (told.what === "drifted") memory.forget();
+    report: (result) => {
+      reportDrift(log, emit, result);
+      // Vectors of the drifted target may be in the cache, and it is unknown which.
+      if (result.what === "drifted") memory.forget();
     },
   });
-  const looking = lookRegularly(settings.VEXEL_CANARY_HOURS, (all) => canary.look(all));
+  const driftChecks = scheduleDriftChecks(settings.VEXEL_CANARY_HOURS, (all) => canary.look(all));
 
-  const remembers = settings.VEXEL_CACHE_BYTES > 0;
-  const batches = settings.VEXEL_BATCH_WAIT_MS > 0;
-  // Models inside this machine gather calls by themselves.
-  const isInside = (route: Route): boolean =>
-    route.targets.some(({ upstream }) => engines.has(upstream.kind));
-  const send = embeddingsStack(reach.embeddings, {
-    traits: reach.embeddingCapabilities,
+  const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
+  const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
+  // Embedded models batch by themselves.
+  const isEmbedded = (route: Route): boolean =>
+    route.targets.some(({ upstream }) => embeddedModels.has(upstream.kind));
+  const send = embeddingsStack(upstreamClient.embeddings, {
+    traits: upstreamClient.embeddingCapabilities,
     memory: {
       memory,
       flights: new Flights(),
-      enabled: (route) => remembers && !route.uncached,
+      enabled: (route) => isCacheOn && !route.uncached,
       byMeaning: (route) =>
         route.targets.every(
-          (target) => typeof reach.embeddingCapabilities(target).taskTypes === "object",
+          (target) => typeof upstreamClient.embeddingCapabilities(target).taskTypes === "object",
         ),
     },
     batch: {
-      enabled: (route) => batches && !route.unbatched && !isInside(route),
+      enabled: (route) => isBatchingOn && !route.unbatched && !isEmbedded(route),
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
       clock,
     },
-    roster,
+    roster: registry,
     limits,
     strayed: canary.strayed,
     barred: canary.barred,
@@ -107,22 +107,22 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     send,
     clearCache: () => memory.forget(),
     close: () => {
-      looking.close();
+      driftChecks.close();
       canary.close();
       file?.close();
     },
   };
 }
 
-function createMemory(settings: Settings, log: Log, now: () => number) {
+function createCache(settings: Settings, log: Log, now: () => number) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
-  const memoryWith = (keeper?: EmbeddingCacheFile) => {
+  const newCache = (keeper?: EmbeddingCacheFile) => {
     const options = { maxBytes, ...(keeper && { keeper }) };
     return ttlMs > 0 ? new ExpiringMemory({ ...options, ttlMs, now }) : new VectorMemory(options);
   };
   if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
-    return { memory: memoryWith(), file: undefined };
+    return { memory: newCache(), file: undefined };
   }
   const file = new EmbeddingCacheFile({
     folder: settings.VEXEL_DATA,
@@ -132,19 +132,19 @@ function createMemory(settings: Settings, log: Log, now: () => number) {
     now,
     report: (reason) => log.error("cache-not-persisted", { reason }),
   });
-  const memory = memoryWith(file);
+  const memory = newCache(file);
   void file.load((...row) => memory.recall(...row));
   return { memory, file };
 }
 
-/** Often at those that were not looked at yet, rarely at all. */
-function lookRegularly(
+/** Schedules drift checks: often for targets that were not compared yet, rarely for all. */
+function scheduleDriftChecks(
   hours: number,
   look: (all: boolean) => Promise<void>,
 ): { now(): void; close(): void } {
   if (hours === 0) return { now: () => {}, close: () => {} };
   let busy = false;
-  /** Something new has come while others were looked at. */
+  /** A check was requested while another was running. */
   let again = false;
   const once = async (all: boolean): Promise<void> => {
     if (busy) {
@@ -160,7 +160,7 @@ function lookRegularly(
     await once(false);
   };
   const timers = [
-    setInterval(() => void once(false), lookAgainMs),
+    setInterval(() => void once(false), recheckMs),
     setInterval(() => void once(true), hours * 3_600_000),
   ];
   for (const timer of timers) timer.unref();
@@ -173,7 +173,7 @@ function lookRegularly(
   };
 }
 
-function tell(log: Log, emit: Emit, { what, model, target, why }: CanaryTold): void {
+function reportDrift(log: Log, emit: Emit, { what, model, target, why }: CanaryTold): void {
   const { id: upstream } = target.upstream;
   const fields = { model, upstream, targetModel: target.model, reason: why };
   if (what === "drifted") log.error("target-drifted", fields);

@@ -1,4 +1,4 @@
-/** Puts together what events need: their file, the queue to webhooks, the admin API, and those who tell of them. */
+/** Wires events: the event store, webhook delivery, the admin API and key events. */
 
 import { createAdminHandlers } from "../admin/admin-api.ts";
 import type { Snapshot, Webhook } from "../config/snapshot.ts";
@@ -24,20 +24,20 @@ export interface EventsWiringOptions {
   readonly snapshot: () => Snapshot;
   readonly log: Log;
   readonly version: string;
-  /** What is known of every target. */
+  /** The health of every target, for the admin API. */
   readonly targets: () => readonly ShownTarget[];
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   readonly random: () => number;
-  /** Before each attempt after the first. Absent: the usual ones. */
+  /** The delay before each attempt after the first. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
 }
 
 export interface EventsWiring {
   readonly emit: Emit;
-  /** The keys of the store, whenever they may be others. */
+  /** Called with all stored keys whenever they may have changed. */
   onKeysChanged(list: readonly StoredKey[]): void;
   readonly handlers: ReturnType<typeof createAdminHandlers>;
   close(): void;
@@ -58,44 +58,45 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
     post: (request, signal) => post({ ...request, version }, signal),
     now,
     random,
-    report: (told) => tellDelivery(log, told),
+    report: (problem) => logDeliveryProblem(log, problem),
     ...(webhookDelaysMs && { delaysMs: webhookDelaysMs }),
   });
   const newId = () => `evt_${Bun.randomUUIDv7("hex", now()).replaceAll("-", "")}`;
-  const report = (told: EventsReport) => tellEvents(log, told);
+  const report = (problem: EventsReport) => logRecordingProblem(log, problem);
   const events = createEvents({ store, deliver, webhooks, now, newId, report });
   const show = createEventViews({ store, queue, deliver, events, webhooks, clock });
-  const unnoted = (reason: string) => log.error("event-not-recorded", { type: "key.*", reason });
+  const logUnrecordedKeyEvents = (reason: string) =>
+    log.error("event-not-recorded", { type: "key.*", reason });
 
-  const lookAtKeys = createExpiringKeys({ snapshot, emit: events.emit, now });
-  lookAtKeys();
+  const emitExpiringKeys = createExpiringKeys({ snapshot, emit: events.emit, now });
+  emitExpiringKeys();
 
-  const pruning = setInterval(() => {
-    lookAtKeys();
+  const pruneTimer = setInterval(() => {
+    emitExpiringKeys();
     try {
       store.prune(now());
-      // Somebody else may have left something behind in the meantime.
+      // Another process may have queued deliveries meanwhile.
       deliver.wake();
     } catch (error) {
-      // Locked or full: there is a next time, and those who write tell of it as well.
+      // The file is locked or the disk is full: pruning is retried, and writes report it as well.
       const reason = error instanceof Error ? error.message : String(error);
       log.debug("events-not-pruned", { reason });
     }
   }, pruneEveryMs);
-  pruning.unref();
-  // What the last process had not brought to the end.
+  pruneTimer.unref();
+  // Deliveries that an earlier process left pending.
   deliver.wake();
 
   return {
     emit: events.emit,
-    onKeysChanged: createKeyEvents({ store, emit: events.emit, report: unnoted }),
+    onKeysChanged: createKeyEvents({ store, emit: events.emit, report: logUnrecordedKeyEvents }),
     handlers: createAdminHandlers({
       key: settings.VEXEL_ADMIN_KEY,
       views: show,
       targets: options.targets,
     }),
     close: () => {
-      clearInterval(pruning);
+      clearInterval(pruneTimer);
       events.close();
       deliver.close();
       db.close();
@@ -103,17 +104,17 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
   };
 }
 
-/** Of the answer only the status and one header count, so the rest is not waited for. */
+/** Only the status and one header of the response matter, so its body is not read. */
 async function post(
   { version, ...request }: UpstreamRequest & { readonly version: string },
   signal: AbortSignalLike,
 ): Promise<{ status: number; retryAfterMs?: number }> {
-  const enough = new AbortSource();
-  const stop = () => enough.abort(signal.reason);
+  const cancel = new AbortSource();
+  const stop = () => cancel.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const headers = { ...request.headers, "user-agent": `vexel/${version}` };
   try {
-    const reply = await sendByFetch({ ...request, headers, method: "POST" }, enough, 0);
+    const reply = await sendByFetch({ ...request, headers, method: "POST" }, cancel, 0);
     const retryAfterMs = retryAfterOf(reply);
     return { status: reply.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {
@@ -123,23 +124,23 @@ async function post(
     throw new Error(logged ? `${what} (${logged})` : what, { cause: error });
   } finally {
     signal.removeEventListener("abort", stop);
-    enough.abort(new Error("the rest of the answer is not needed"));
+    cancel.abort(new Error("the body of the response is not needed"));
   }
 }
 
-/** In seconds. A date would have to be held against a clock that is not ours. */
+/** Only seconds are accepted: a date would depend on the receiver's clock. */
 function retryAfterOf({ headers }: UpstreamResponse): number | undefined {
-  const said = headers.get("retry-after") ?? "";
-  return /^\d{1,7}$/.test(said) ? Number(said) * 1000 : undefined;
+  const seconds = headers.get("retry-after") ?? "";
+  return /^\d{1,7}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
-function tellEvents(log: Log, { what, type, webhook, problem }: EventsReport): void {
+function logRecordingProblem(log: Log, { what, type, webhook, problem }: EventsReport): void {
   if (what === "crowded") log.error("webhook-abandoned", { webhook, reason: problem });
   else log.error("event-not-recorded", { type, reason: problem, lost: what === "lost" });
 }
 
-function tellDelivery(log: Log, { what, webhook, event, problem }: DeliveryReport): void {
-  // Its address may hold a token, in the path as well: the host is enough to find it.
+function logDeliveryProblem(log: Log, { what, webhook, event, problem }: DeliveryReport): void {
+  // Its address may hold a token, in the path as well: the host is cancel to find it.
   const host = webhook && new URL(webhook.url).host;
   const fields = {
     webhook: webhook?.id,

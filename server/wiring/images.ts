@@ -1,4 +1,4 @@
-/** Puts together what pictures need besides adapters: the darkroom, guarded downloads, the plan, and what is kept of paid calls. */
+/** Wires the image pipeline: image worker, downloads behind the SSRF guard, and the idempotency store. */
 import { join } from "node:path";
 import { IdempotencyStore } from "../idempotency/idempotency-store.ts";
 import { type ImageTools, keyOf } from "../images/generate.ts";
@@ -26,7 +26,7 @@ import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 
 export interface ImagesWiringOptions {
   readonly settings: Settings;
-  readonly upstream: UpstreamClient;
+  readonly upstreamClient: UpstreamClient;
   readonly log: Log;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -34,130 +34,129 @@ export interface ImagesWiringOptions {
   readonly clock: () => number;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
-  /** By a question that costs nothing. */
+  /** Free health check of a target. */
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: ResponseFilesOptions["disk"];
 }
 
 export interface ImagesWiring extends Pick<Stacks, "generations" | "edits"> {
-  readonly kept: IdempotencyStore;
-  /** What lies behind an upstream's link, where that is better had than left where it is. */
+  readonly idempotencyStore: IdempotencyStore;
+  /** Downloads the image behind an upstream's link. A response is complete without it, so the timeout is short. */
   readonly downloadLink: LinkTools["download"];
   close(): Promise<void>;
 }
 
 export function wireImages(options: ImagesWiringOptions): ImagesWiring {
-  const {
-    settings,
-    upstream: reach,
-    log,
-    now,
-    clock,
-    registry: roster,
-    limits,
-    isReachable: isThere,
-    disk,
-  } = options;
-  const darkroom = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
-  const answers = new ResponseFiles({
+  const { settings, upstreamClient, log, now, clock, registry, limits, isReachable, disk } =
+    options;
+  const imageWorker = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
+  const responses = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),
     ttlMs: settings.VEXEL_RESPONSE_TTL * 1000,
     maxBytes: settings.VEXEL_RESPONSES_MAX_BYTES,
     disk,
     now,
   });
-  const sweeping = setInterval(() => void answers.sweep(), 60_000);
+  const sweeping = setInterval(() => void responses.sweep(), 60_000);
   sweeping.unref();
-  void answers.sweep();
-  const kept = new IdempotencyStore(answers, (error) =>
+  void responses.sweep();
+  const kept = new IdempotencyStore(responses, (error) =>
     log.warn("response-not-stored", {
       reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
     }),
   );
-  const tools = createTools(settings, reach, darkroom);
+  const tools = createTools(settings, upstreamClient, imageWorker);
   return {
-    ...imageStacks(reach, {
+    ...imageStacks(upstreamClient, {
       tools,
-      moderation: reach.moderation,
-      isThere,
-      roster,
+      moderation: upstreamClient.moderation,
+      isThere: isReachable,
+      roster: registry,
       limits,
       onDisbelieved: reportImplausibleUsage(log),
     }),
-    kept,
-    downloadLink: fetchSoon(settings),
+    idempotencyStore: kept,
+    downloadLink: createOptionalDownload(settings),
     close: async () => {
       clearInterval(sweeping);
-      await darkroom.close();
+      await imageWorker.close();
     },
   };
 }
 
-function createTools(settings: Settings, reach: UpstreamClient, darkroom: ImageWorker): ImageTools {
+function createTools(
+  settings: Settings,
+  upstreamClient: UpstreamClient,
+  imageWorker: ImageWorker,
+): ImageTools {
   const download = createDownload({
     maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
     timeoutMs: settings.VEXEL_DOWNLOAD_TIMEOUT * 1000,
-    trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
+    trusted: parseHosts(settings.VEXEL_DOWNLOAD_PRIVATE),
   });
-  const looks = inspectOnce(darkroom);
+  const inspections = inspectOnce(imageWorker);
   return {
-    traits: reach.imageCapabilities,
+    traits: upstreamClient.imageCapabilities,
     download: (url, target, signal, temp) =>
       download(url, { signal, temp, origin: "upstream", trusted: ownHosts(target), svg: true }),
     fetchSource: async (url, param, { signal, temp, key }) => {
-      const picture = await download(url, { signal, temp, origin: { param } });
-      const seen = await checkImage(picture, param, { imageWorker: darkroom, key }, signal);
+      const image = await download(url, { signal, temp, origin: { param } });
+      const seen = await checkImage(image, param, { imageWorker, key }, signal);
       if (param.startsWith("mask")) checkMask(seen, undefined, param);
-      const file = toFilePart(picture, { field: param, filename: "image" }, seen.type);
-      looks.set(file, seen);
+      const file = toFilePart(image, { field: param, filename: "image" }, seen.type);
+      inspections.set(file, seen);
       return file;
     },
-    inspect: (file, { signal, key }) => looks.inspect(file, signal, undefined, key),
+    inspect: (file, { signal, key }) => inspections.inspect(file, signal, undefined, key),
     isPrivate,
-    convert: (picture, to, { signal, temp, key }) =>
-      darkroom.convert(picture, to, signal, temp, key),
+    convert: (image, to, { signal, temp, key }) =>
+      imageWorker.convert(image, to, signal, temp, key),
     convertFile: async (file, to, { signal, temp, key }) =>
-      toFilePart(await darkroom.convert(file, to, signal, temp, key), file, `image/${to.format}`),
+      toFilePart(
+        await imageWorker.convert(file, to, signal, temp, key),
+        file,
+        `image/${to.format}`,
+      ),
     convertMask: async (mask, to, { signal, temp, key }) =>
-      toFilePart(await darkroom.mask(mask, to, signal, temp, key), mask, "image/png"),
+      toFilePart(await imageWorker.mask(mask, to, signal, temp, key), mask, "image/png"),
     checkEdit: async (query, call) => {
       const { signal, temp, route } = call;
       const reads = route.targets.flatMap(
-        (target) => reach.imageCapabilities(target, "edits").edits?.reads ?? [],
+        (target) => upstreamClient.imageCapabilities(target, "edits").edits?.reads ?? [],
       );
       const maxBytes = settings.VEXEL_MAX_FILE_BYTES;
-      const rules = { imageWorker: looks, temp, reads, maxBytes, key: keyOf(call) };
+      const rules = { imageWorker: inspections, temp, reads, maxBytes, key: keyOf(call) };
       const checked = await checkEdit(query, rules, signal);
       return checked.query;
     },
   };
 }
 
-/** Somebody may wait for an answer that is good without it. */
-const soonMs = 10_000;
+/** The client waits for a response that is complete without the download. */
+const optionalDownloadTimeoutMs = 10_000;
 
-function fetchSoon(settings: Settings): LinkTools["download"] {
+function createOptionalDownload(settings: Settings): LinkTools["download"] {
   const download = createDownload({
     maxBytes: settings.VEXEL_DOWNLOAD_MAX_BYTES,
-    timeoutMs: Math.min(soonMs, settings.VEXEL_DOWNLOAD_TIMEOUT * 1000),
-    trusted: hostsIn(settings.VEXEL_DOWNLOAD_PRIVATE),
+    timeoutMs: Math.min(optionalDownloadTimeoutMs, settings.VEXEL_DOWNLOAD_TIMEOUT * 1000),
+    trusted: parseHosts(settings.VEXEL_DOWNLOAD_PRIVATE),
   });
   return (url, target, signal, temp) =>
     download(url, { signal, temp, origin: "upstream", trusted: ownHosts(target), svg: true });
 }
 
-const hostsIn = (list: string): string[] =>
+const parseHosts = (list: string): string[] =>
   list
     .split(",")
     .map((host) => host.trim())
     .filter((host) => host !== "");
 
-/** By what the link itself says: whoever follows it would look its name up for themselves. */
+/** Judged by the link alone, without a DNS lookup: the client would resolve the name itself. */
 function isPrivate(link: string): boolean {
   const url = URL.parse(link);
   return url !== null && (hasCredentials(url) || isPrivateHost(url.hostname));
 }
 
-/** An upstream in one's own network gives links to itself. */
+/** An upstream in a private network returns links to itself. */
 const ownHosts = ({ upstream }: Target): string[] =>
   upstream.baseUrl === undefined ? [] : [trustedHost(upstream.baseUrl)];

@@ -1,4 +1,4 @@
-/** Puts together what rows go through: the journal, the ledger, its file, and what earlier processes have left behind. */
+/** Wires the ledger: journal, SQLite file, recovery of earlier journals, pruning and integrity checks. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Emit } from "../events/events.ts";
@@ -23,47 +23,47 @@ export interface LedgerWiringOptions {
 
 export interface LedgerWiring {
   readonly ledger: Ledger;
-  /** US dollars, rows on their way into the file included. `period`: such as 2026-11-15, 2026-11 or total. */
+  /** US dollars, including rows that are not in the file yet. `period`: such as 2026-11-15, 2026-11 or total. */
   spent(spender: BudgetOwner, period: string): number;
   close(): void;
 }
 
-const day = 86_400_000;
+const dayMs = 86_400_000;
 const pruneEveryMs = 60_000;
 const verifyEveryMs = 1000;
 
 export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): LedgerWiring {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
   const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
-  const earlier = new JournalRecovery(folder, file);
-  if (earlier.unreadable > 0) log.error("ledger-rows-lost", { rows: earlier.unreadable });
+  const recovery = new JournalRecovery(folder, file);
+  if (recovery.unreadable > 0) log.error("ledger-rows-lost", { rows: recovery.unreadable });
   const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
   const keys = join(folder, "vexel.db");
   const opened = new OpenedFiles(
     [folder, file.path, journal.path, keys, join(folder, "lock.db")],
     [{ path: `${file.path}-wal`, isIntact: () => file.hasLastRow() }],
   );
-  /** The folder or a file of it was removed or replaced: nothing that is written stays. */
-  let lost: string | undefined;
-  /** Found inside of a file. The journal can be written, and the next start takes it up. */
+  /** The folder or one of its files was removed or replaced: written rows would be lost. */
+  let fileProblem: string | undefined;
+  /** An integrity check found damage in a file. The journal can be written, and the next start recovers it. */
   let damage: string | undefined;
   const verify = (): void => {
-    const wasLost = lost !== undefined;
-    lost = opened.problem();
-    if (lost !== undefined && !wasLost) rescueRows(file, log);
-    const problem = lost ?? damage;
+    const wasLost = fileProblem !== undefined;
+    fileProblem = opened.problem();
+    if (fileProblem !== undefined && !wasLost) checkpointRows(file, log);
+    const problem = fileProblem ?? damage;
     if (problem !== undefined) throw new Error(problem);
   };
   const ledger = new Ledger({
     file,
     journal: {
       append: (rows) => {
-        if (lost !== undefined) throw new Error(lost);
+        if (fileProblem !== undefined) throw new Error(fileProblem);
         journal.append(rows);
       },
       clear: () => journal.clear(),
     },
-    recovery: earlier,
+    recovery: recovery,
     verify,
     onError: policy,
     report: ({ writable, reason }) => {
@@ -76,34 +76,35 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
       }
     },
   });
-  const pruning = setInterval(() => {
-    if (days > 0) prune(file, now() - days * day, log);
-    // Pruning may have made the room that they lacked.
+  const pruneTimer = setInterval(() => {
+    if (days > 0) prune(file, now() - days * dayMs, log);
+    // Pruning may have freed the space that they need.
     ledger.recoverEarlier();
   }, pruneEveryMs);
-  const verifying = setInterval(() => ledger.verify(), verifyEveryMs);
+  const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);
   const integrity = startIntegrityCheck({
     paths: [file.path, ...(existsSync(keys) ? [keys] : [])],
     everyMs: settings.VEXEL_LEDGER_CHECK * 1000,
     onResult: (found) => {
-      damage = found && `${found}. Put back a copy of it and restart the gateway.`;
+      damage = found && `${found}. Restore a copy of it and restart the gateway.`;
       ledger.verify();
     },
     onFailure: (reason) => {
-      if (lost === undefined) log.warn("ledger-check-failed", { reason });
+      if (fileProblem === undefined) log.warn("ledger-check-failed", { reason });
     },
   });
   return {
     ledger,
     spent: (spender, period) =>
-      file.spent(spender, period) +
-      sumDollars([...earlier.rows, ...ledger.pendingRows], spender, period),
+      file.sumSpent(spender, period) +
+      sumDollars([...recovery.rows, ...ledger.pendingRows], spender, period),
     close: () => {
-      clearInterval(pruning);
-      clearInterval(verifying);
+      clearInterval(pruneTimer);
+      clearInterval(verifyTimer);
       integrity.close();
       const { lost: unwritten } = ledger.close();
-      if (lost !== undefined) saveRows(ledger.pendingRows, { folder, reason: lost, log });
+      if (fileProblem !== undefined)
+        saveRows(ledger.pendingRows, { folder, reason: fileProblem, log });
       else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
       journal.close();
       try {
@@ -116,10 +117,10 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
 }
 
 /**
- * A write-ahead log that was removed is still open: its rows go into the database file while they can. The database may
- * be what was removed or damaged, so that this fails.
+ * A write-ahead log that was removed is still open: its rows are copied into the database file while that is possible. It
+ * fails if the database file itself was removed or damaged.
  */
-function rescueRows(file: LedgerFile, log: Log): void {
+function checkpointRows(file: LedgerFile, log: Log): void {
   try {
     file.checkpoint();
   } catch (error) {
@@ -127,17 +128,17 @@ function rescueRows(file: LedgerFile, log: Log): void {
   }
 }
 
-/** In small bites: it happens on the thread that serves. */
+/** In small steps, as it runs on the thread that serves requests. */
 function prune(file: LedgerFile, before: number, log: Log): void {
   try {
     file.prune(before, 1000);
   } catch (error) {
-    // Locked or full: the ledger's own writes tell of it as well, and there is a next time.
+    // The file is locked or the disk is full: the next write reports it, and pruning is retried.
     log.warn("ledger-not-pruned", { reason: reasonOf(error) });
   }
 }
 
-/** Where a new folder took the place of the one that is gone, its next gateway takes up the rows as a journal. */
+/** If the folder was replaced by a new one, the rows are saved there as a journal for its next gateway. */
 function saveRows(
   rows: readonly LedgerRow[],
   { folder, reason, log }: { folder: string; reason: string; log: Log },

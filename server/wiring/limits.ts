@@ -1,4 +1,4 @@
-/** Puts together what holds calls back: limits, queues, and how long one waits in them. */
+/** Wires admission control: rate limits, concurrency limits, the fair queue and its timeouts. */
 
 import type { Snapshot } from "../config/snapshot.ts";
 import { Admission } from "../limits/admission.ts";
@@ -12,8 +12,8 @@ export interface LimitsWiringOptions {
   readonly clock: () => number;
 }
 
-/** How often those who wait are looked at; only while there are any. */
-const lookEveryMs = 50;
+/** How often queued requests are checked for their timeout; only while there are any. */
+const expireEveryMs = 50;
 
 export function wireLimits(options: LimitsWiringOptions): TargetLimitOptions {
   const { settings, snapshot, clock } = options;
@@ -27,8 +27,8 @@ export function wireLimits(options: LimitsWiringOptions): TargetLimitOptions {
     maxWaiting: settings.VEXEL_MAX_QUEUE,
     queueTimeoutMs: waitMs,
     clock,
-    repeat: (look) => {
-      const timer = setInterval(look, lookEveryMs);
+    repeat: (expire) => {
+      const timer = setInterval(expire, expireEveryMs);
       return () => clearInterval(timer);
     },
   });

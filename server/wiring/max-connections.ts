@@ -1,12 +1,12 @@
-/** How many connections are served at once: the setting, or what the descriptor limit of the process allows. */
+/** The limit of client connections: the setting, or what the file descriptor limit of the process allows. */
 import { readFileSync } from "node:fs";
 import type { Settings } from "../settings.ts";
 
-/** More by default would cost more memory than a small machine has. */
-const mostByDefault = 10_000;
+/** A higher default would need more memory than a small machine has. */
+const maxByDefault = 10_000;
 /** For files, the database, the log and its pipes, workers, and connections that are being refused. */
 const ownDescriptors = 256;
-/** Without a limit that can be read. */
+/** Used if the limit cannot be read. */
 const usualLimit = 1024;
 
 export function maxConnections(
@@ -17,10 +17,10 @@ export function maxConnections(
   const left = limit - Math.min(ownDescriptors, limit / 4);
   // Every request in flight may have an upstream connection.
   const upstreamConnections = Math.min(left / 2, VEXEL_MAX_CONCURRENT);
-  return Math.min(mostByDefault, Math.floor(left - upstreamConnections));
+  return Math.min(maxByDefault, Math.floor(left - upstreamConnections));
 }
 
-/** The soft limit of open files. Linux tells it in /proc; elsewhere the report of the process does. */
+/** The soft limit of open files: from /proc on Linux, from the process report elsewhere. */
 export function descriptorLimit(): number {
   return Number(fromProc() ?? fromReport()) || usualLimit;
 }

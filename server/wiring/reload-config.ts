@@ -1,4 +1,4 @@
-/** Keeps the snapshot true: reads file, environment and keys at the start, then follows the file and the keys. */
+/** Config reload: loads file, environment and stored keys at startup, then replaces the config snapshot when the file or the keys change. */
 
 import { unknownProjectWarnings, withStoredKeys } from "../config/build-snapshot.ts";
 import { type Loaded, loadSnapshot } from "../config/load-snapshot.ts";
@@ -21,7 +21,7 @@ export interface ConfigurationOptions {
   readonly log: Log;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Undefined until the gateway is built, which needs what is read here. */
+  /** Undefined until the gateway is built, which needs the configuration first. */
   readonly events: () => Pick<EventsWiring, "emit" | "onKeysChanged"> | undefined;
 }
 
@@ -29,13 +29,13 @@ export type LoadedConfiguration =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;
-      /** Makes a key if there is none at all. Its text is not kept, so it must be shown at once. */
+      /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
       firstKey(): string | undefined;
       close(): void;
     }
   | { readonly ok: false; readonly problems: string };
 
-const lookAtKeysEveryMs = 500;
+const pollKeysEveryMs = 500;
 
 export function loadConfiguration(options: ConfigurationOptions): LoadedConfiguration {
   const { settings, configNamed, env, keys, migan, log, events } = options;
@@ -45,7 +45,7 @@ export function loadConfiguration(options: ConfigurationOptions): LoadedConfigur
       path,
       required: configNamed,
       env,
-      storedKeys: working(keys),
+      storedKeys: activeKeys(keys),
       migan,
       version,
       inspectFolder: inspectModelDirectory,
@@ -60,10 +60,10 @@ export function loadConfiguration(options: ConfigurationOptions): LoadedConfigur
   const report = (problems: readonly Problem[]): void => {
     for (const problem of problems)
       log.error("config-rejected", { problem: describeProblems([problem]) });
-    const told = problems.map((problem) => describeProblems([problem]));
-    events()?.emit({ type: "config.rejected", data: { problems: told } });
+    const descriptions = problems.map((problem) => describeProblems([problem]));
+    events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
   };
-  const watching = watchConfig({
+  const watcher = watchConfig({
     path,
     holder,
     load,
@@ -75,51 +75,52 @@ export function loadConfiguration(options: ConfigurationOptions): LoadedConfigur
     },
   });
 
-  const takeKeys = (): Snapshot => holder.replace((now) => withStoredKeys(now, working(keys)));
-  let seen = keys.version();
-  let readable = true;
-  const lookAtKeys = (): void => {
+  const applyStoredKeys = (): Snapshot =>
+    holder.replace((now) => withStoredKeys(now, activeKeys(keys)));
+  let appliedVersion = keys.version();
+  let isReadable = true;
+  const pollKeys = (): void => {
     try {
       const now = keys.version();
-      if (now !== seen) {
+      if (now !== appliedVersion) {
         const before = new Set(unknownProjectWarnings(holder.current()));
-        const taken = takeKeys();
+        const taken = applyStoredKeys();
         log.info("keys-changed", { keys: taken.keys.size });
         for (const warning of unknownProjectWarnings(taken)) {
           if (!before.has(warning)) log.warn("config-warning", { warning });
         }
         events()?.onKeysChanged(keys.list());
       }
-      seen = now;
-      readable = true;
+      appliedVersion = now;
+      isReadable = true;
     } catch (error) {
-      // The keys known so far stay in force; told once, tried again each time.
-      if (readable) log.error("keys-unreadable", { reason: String(error) });
-      readable = false;
+      // The keys loaded so far stay in force. Logged once; retried at every poll.
+      if (isReadable) log.error("keys-unreadable", { reason: String(error) });
+      isReadable = false;
     }
   };
-  const looking = setInterval(lookAtKeys, lookAtKeysEveryMs);
+  const pollTimer = setInterval(pollKeys, pollKeysEveryMs);
 
   return {
     ok: true,
     snapshot: holder.current,
     firstKey: () => {
-      // What happened to keys while no gateway ran is told now.
+      // Emits events for keys that were changed while no gateway was running.
       events()?.onKeysChanged(keys.list());
       if (holder.current().keys.size > 0) return undefined;
       const { key } = keys.create("default", ["*"]);
-      takeKeys();
+      applyStoredKeys();
       events()?.onKeysChanged(keys.list());
       return key;
     },
     close: () => {
-      watching.close();
-      clearInterval(looking);
+      watcher.close();
+      clearInterval(pollTimer);
     },
   };
 }
 
-const working = (keys: KeyStore): Key[] =>
+const activeKeys = (keys: KeyStore): Key[] =>
   keys
     .list()
     .filter(({ revokedAt }) => revokedAt === null)

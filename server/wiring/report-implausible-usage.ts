@@ -1,17 +1,17 @@
-/** Tells the operator of an upstream that says it counted more than can be. */
+/** Logs an upstream that reports more usage than is possible. */
 
 import type { Log } from "../observe/log.ts";
 import type { CheckOptions } from "../pipeline/verify-stage.ts";
 
 export const reportImplausibleUsage =
   (log: Log): CheckOptions["onDisbelieved"] =>
-  ({ target, route, record }, { what, reported: told, max: most }) =>
+  ({ target, route, record }, { what, reported, max }) =>
     log.warn("usage-implausible", {
       model: route.id,
       upstream: target?.upstream.id,
       targetModel: target?.model,
       what,
-      reported: told,
-      max: most,
+      reported,
+      max,
       requestId: record.requestId,
     });

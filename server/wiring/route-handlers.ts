@@ -1,4 +1,4 @@
-/** The handlers of every route that serves a model or lists models: OpenAI's own, its older ones, and Azure's. */
+/** The handlers of every route that serves or lists models: OpenAI's, its legacy engines, and Azure's. */
 
 import { editsEndpoint } from "../api/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.ts";

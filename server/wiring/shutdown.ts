@@ -1,4 +1,4 @@
-/** When the gateway stops: at a signal, when the process that started it is gone, or after a crash. */
+/** Graceful shutdown: at a signal, when the parent process is gone, or after a crash. Drains requests in flight, then closes. */
 import { drainGraceMs, type Gateway } from "../app.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
@@ -15,17 +15,17 @@ export interface Stop {
   /** Resolves with the reason. */
   readonly requested: Promise<string>;
   readonly isRequested: boolean;
-  /** Requested again: from now on nothing is waited for. */
+  /** Requested a second time: the drain ends immediately. */
   readonly isUrgent: boolean;
 }
 
-/** The first signal drains; another one a moment later does not wait. */
+/** The first signal starts the drain; a later one ends it. */
 export function watchStopSignals(clock: () => number): Stop {
   const { promise: requested, resolve } = Promise.withResolvers<string>();
   let first = 0;
   let isUrgent = false;
   const onSignal = (signal: string): void => {
-    // A terminal's Ctrl-C reaches us twice: from the terminal and from the wrapper that started us.
+    // Ctrl-C arrives twice: from the terminal and from the wrapper process.
     if (first !== 0 && clock() - first > 500) isUrgent = true;
     first ||= clock();
     clearInterval(orphaned);
@@ -44,13 +44,13 @@ export function watchStopSignals(clock: () => number): Stop {
   };
 }
 
-/** `npm start` runs the gateway below another process. If that one dies of a signal, nothing else could stop the gateway. */
-function watchParent(gone: () => void): ReturnType<typeof setInterval> | undefined {
+/** `npm start` runs the gateway as a child process. If the parent dies of a signal, nothing else would stop the gateway. */
+function watchParent(onGone: () => void): ReturnType<typeof setInterval> | undefined {
   const wrapper = process.env.VEXEL_WRAPPER;
   if (wrapper === undefined) return undefined;
-  // By the number it was given: the parent of this moment may be another one already.
+  // Compared with the id from the launcher: the current parent may be another process already.
   return setInterval(() => {
-    if (String(process.ppid) !== wrapper) gone();
+    if (String(process.ppid) !== wrapper) onGone();
   }, 1000);
 }
 
@@ -75,9 +75,9 @@ export async function runUntilStopped(options: StopOptions): Promise<void> {
   gateway.beginDrain();
   const began = clock();
   const graceMs = Math.min(drainGraceMs * 1.5, settings.VEXEL_DRAIN_TIMEOUT * 1000);
-  const waited = (ms: number): boolean => clock() - began >= ms;
-  const done = (): boolean => gateway.inFlight() === 0 && waited(graceMs);
-  while (!stop.isUrgent && !done() && !waited(settings.VEXEL_DRAIN_TIMEOUT * 1000))
+  const hasPassed = (ms: number): boolean => clock() - began >= ms;
+  const isDrained = (): boolean => gateway.inFlight() === 0 && hasPassed(graceMs);
+  while (!stop.isUrgent && !isDrained() && !hasPassed(settings.VEXEL_DRAIN_TIMEOUT * 1000))
     await Bun.sleep(20);
   if (gateway.inFlight() > 0) log.warn("shutdown-incomplete", { inFlight: gateway.inFlight() });
   if (crash.hasCrashed) await closeAfterCrash(gateway, log);
@@ -85,7 +85,7 @@ export async function runUntilStopped(options: StopOptions): Promise<void> {
   log.info("stopped");
 }
 
-/** What crashed may be what hangs or throws now: it must not keep the process from starting anew. */
+/** The crashed part may hang or throw while it closes: that must not prevent the restart. */
 async function closeAfterCrash(gateway: Gateway, log: Log): Promise<void> {
   try {
     await Promise.race([gateway.close(), Bun.sleep(closeMs)]);
@@ -94,7 +94,7 @@ async function closeAfterCrash(gateway: Gateway, log: Log): Promise<void> {
   }
 }
 
-/** The exit code of a gateway that is closed. After a crash the process starts anew instead, where it may. */
+/** Returns the exit code of a closed gateway. After a crash the process restarts instead, if the settings allow it. */
 export async function endProcess(options: Omit<StopOptions, "gateway">): Promise<number> {
   const { stop, crash, settings, log, clock } = options;
   if (!crash.hasCrashed) return 0;
@@ -103,7 +103,7 @@ export async function endProcess(options: Omit<StopOptions, "gateway">): Promise
   if (delayMs === undefined) {
     log.error("crash-loop", { crashes });
     process.stderr.write(
-      `The gateway crashed ${crashes} times in a row soon after its start, and gives up. The log above says why.\n`,
+      `The gateway crashed ${crashes} times in a row soon after its start and does not restart again. See the log above for the reason.\n`,
     );
     return crashExitCode;
   }

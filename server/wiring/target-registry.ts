@@ -1,4 +1,4 @@
-/** The one roster of targets, for vectors and pictures alike, and how its news reach the log and those who wait for it. */
+/** Wires the target registry, which embeddings and images share: ejections and recoveries go to the log and the events. */
 
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Emit } from "../events/events.ts";
@@ -23,11 +23,11 @@ export const wireTargetRegistry = (options: TargetRegistryWiringOptions): Target
     clock,
     random,
     timers: realTimers,
-    onTargetChange: (news) => tell(log, emit, news),
+    onTargetChange: (change) => reportChange(log, emit, change),
   });
 };
 
-function tell(log: Log, emit: Emit, { what, target, reason }: TargetChange): void {
+function reportChange(log: Log, emit: Emit, { what, target, reason }: TargetChange): void {
   const { id: upstream } = target.upstream;
   const fields = { upstream, targetModel: target.model, reason };
   if (what === "ejected") log.error("target-ejected", fields);

@@ -1,4 +1,4 @@
-/** Puts together request temp storage: the spool folder, its bounds, and the disk reserve that the ledger lives on. */
+/** Wires request temp storage: the spool folder, its limits, and the disk reserve for the ledger. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DiskReserve } from "../lib/disk-reserve.ts";
@@ -9,7 +9,7 @@ import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import { diskSpace } from "../storage/expiring-files.ts";
 
-/** Of responses that wait in memory to be passed on, of all requests together; the rest waits on disk. */
+/** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
 const memoryBytes = 8 * 1024 * 1024;
 
 export interface TempStorageWiringOptions {
@@ -43,16 +43,17 @@ export function wireTempStorage({
     clock,
   });
   const storage = new TempStorage({ maxBytes: settings.VEXEL_SPOOL_MAX_BYTES, disk });
-  const allowance = new MemoryBudget(memoryBytes);
+  const memoryBudget = new MemoryBudget(memoryBytes);
   return {
     folder,
     storage,
     disk,
-    createTemp: (keyId) => createRequestTemp(folder, allowance, storage.account(keyId, "response")),
+    createTemp: (keyId) =>
+      createRequestTemp(folder, memoryBudget, storage.account(keyId, "response")),
   };
 }
 
-/** Files that the last process left belong to requests that are over. */
+/** Files of an earlier process belong to requests that have ended. */
 function emptyFolder(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(path)) rmSync(join(path, name), { force: true, recursive: true });

@@ -199,7 +199,7 @@ describe("the journal of what is held", () => {
     file.write([{ ...filed, cost: 0.02, estimatedCost: null }]);
     recoverReservations(folder.path);
     file.write(taken(folder.path));
-    expect(file.spent({ scope: "key", id: "file:ci" }, "total")).toBeCloseTo(0.03, 12);
+    expect(file.sumSpent({ scope: "key", id: "file:ci" }, "total")).toBeCloseTo(0.03, 12);
     file.close();
   });
 

@@ -15,7 +15,7 @@ const web: BudgetOwner = { scope: "project", id: "web" };
 const open = (folder: string) => new LedgerFile({ folder, maxBytes: 0 });
 const told = (file: LedgerFile, spender: BudgetOwner, at = noon): number[] => {
   const day = new Date(at).toISOString().slice(0, 10);
-  return [day, day.slice(0, 7), "total"].map((period) => file.spent(spender, period));
+  return [day, day.slice(0, 7), "total"].map((period) => file.sumSpent(spender, period));
 };
 
 test("rows add up by key and by project, by day, by month and in all", () => {

@@ -174,7 +174,7 @@ test("with a real ledger: after any number of deaths the budgets know what its r
         if (++written % 7 === 0) reopen().write([row]);
         if (written % 11 === 0) file.prune(row.at + day, 5);
       },
-      spent: (spender, period) => file.spent(spender, period),
+      spent: (spender, period) => file.sumSpent(spender, period),
     };
     run({ seed, books, steps: 150, errs: true, reloads: seed % 2 === 0 });
     file.close();

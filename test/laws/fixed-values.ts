@@ -329,7 +329,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Pause before a target that did not respond is compared again",
     "10 s",
     "server/wiring/embeddings.ts",
-    "lookAgainMs = 10_000",
+    "recheckMs = 10_000",
   ],
   [
     "docs/routing-and-failover.md",
