@@ -22,7 +22,7 @@ export const createImageResultHandler =
     const caller = authenticate(incoming.headers, snapshot(), now());
     const id = decodePathSegment(part);
     const found = await kept.findById(caller.id, id);
-    if (found === "under way") {
+    if (found === "in_progress") {
       const { headers, ...told } = json({ id, object: "image.result", status: "in_progress" }, 202);
       return { ...told, headers: { ...headers, "retry-after": String(retryAfterSeconds) } };
     }

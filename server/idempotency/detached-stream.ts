@@ -1,74 +1,83 @@
-/** A stream that is worked on to its end even when nobody reads it any more. */
+/** A response stream that can be detached from its reader: after a client disconnect it is still read to its end. */
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { BodyChunk } from "../request/http-types.ts";
 
 export interface DetachableStream {
   readonly chunks: AsyncIterable<BodyChunk>;
-  /** The reader has left before the end. */
+  /** The reader left before the end of the stream. */
   readonly isDetached: () => boolean;
 }
 
-/**
- * `onLeft`: told at once when the reader leaves. `onPiece`: told of every piece, read or not. `onOver`: told when the last
- * piece has come.
- */
+export interface StreamCallbacks {
+  /** True: the stream is read to its end without a reader. False: it is canceled. */
+  readonly continueDetached: boolean;
+  /** Called as soon as the reader leaves a stream that continues. */
+  onDetach(): void;
+  /** Called for every chunk, whether a reader takes it or not. */
+  onChunk(chunk: BodyChunk): void;
+  /** Called once, after the last chunk or after the stream failed or was canceled. */
+  onEnd(): Promise<void>;
+}
+
 export function detachableStream(
   source: AsyncIterable<BodyChunk>,
-  told: {
-    /** Whether it goes on without a reader. */
-    readonly continueDetached: boolean;
-    onDetach(): void;
-    onChunk(piece: BodyChunk): void;
-    onEnd(): Promise<void>;
-  },
+  callbacks: StreamCallbacks,
 ): DetachableStream {
   const iterator = source[Symbol.asyncIterator]();
-  let left = false;
-  let over = false;
+  let detached = false;
+  let ended = false;
   let pending: Promise<IteratorResult<BodyChunk>> | undefined;
 
-  const step = async (): Promise<IteratorResult<BodyChunk>> => {
+  const readChunk = async (): Promise<IteratorResult<BodyChunk>> => {
     let result: IteratorResult<BodyChunk> | undefined;
     try {
       result = await iterator.next();
-      if (!result.done) told.onChunk(result.value);
+      if (!result.done) callbacks.onChunk(result.value);
       return result;
     } finally {
-      // Also where it fails: others wait for the end.
-      if ((result === undefined || result.done) && !over) {
-        over = true;
-        await told.onEnd();
+      // Also after a failure: concurrent duplicates wait for the end.
+      if ((result === undefined || result.done) && !ended) {
+        ended = true;
+        await callbacks.onEnd();
       }
     }
   };
+
   const next = (): Promise<IteratorResult<BodyChunk>> => {
-    pending = step();
+    pending = readChunk();
     return pending;
   };
-  const toTheEnd = async (): Promise<void> => {
-    for (let result = await pending; !result?.done; ) result = await step();
+
+  const readToEnd = async (): Promise<void> => {
+    for (let result = await pending; !result?.done; ) result = await readChunk();
   };
-  const leave = async (): Promise<IteratorResult<BodyChunk>> => {
-    if (!over && !left) {
-      left = true;
-      if (!told.continueDetached) {
-        try {
-          await iterator.return?.();
-        } finally {
-          // Also where it fails: others wait for the end.
-          over = true;
-          await told.onEnd();
-        }
-        return { done: true, value: undefined };
+
+  const cancel = async (): Promise<void> => {
+    try {
+      await iterator.return?.();
+    } finally {
+      // Also after a failure: concurrent duplicates wait for the end.
+      ended = true;
+      await callbacks.onEnd();
+    }
+  };
+
+  const detach = async (): Promise<IteratorResult<BodyChunk>> => {
+    if (!ended && !detached) {
+      detached = true;
+      if (callbacks.continueDetached) {
+        callbacks.onDetach();
+        // A failure is in the request record already.
+        ignoreRejection(readToEnd());
+      } else {
+        await cancel();
       }
-      told.onDetach();
-      // Whatever it fails with is in the account of the call already.
-      ignoreRejection(toTheEnd());
     }
     return { done: true, value: undefined };
   };
+
   return {
-    chunks: { [Symbol.asyncIterator]: () => ({ next, return: leave }) },
-    isDetached: () => left,
+    chunks: { [Symbol.asyncIterator]: () => ({ next, return: detach }) },
+    isDetached: () => detached,
   };
 }

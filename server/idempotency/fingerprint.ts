@@ -1,4 +1,4 @@
-/** What makes two image requests the same: every field, in any order (unless they are large), and every byte of every file. */
+/** The fingerprint of an image request: a hash of every field, in any order (unless they are large), and every byte of every file. */
 import { createHash, type Hash } from "node:crypto";
 import { isLargeJson } from "../lib/is-large-json.ts";
 import type { Operation } from "../request/operation.ts";
@@ -10,9 +10,9 @@ export async function fingerprintOf(
 ): Promise<string> {
   const hash = createHash("sha256");
   const { model, prompt, stream, options, rest } = query;
-  // To sort large extra fields would hold the event loop. A client that repeats a request sends them in the same order.
-  const extra = isLargeJson(rest) ? rest : inOrder(rest);
-  hash.update(JSON.stringify([operation, model, prompt, stream, inOrder(options), extra]));
+  // Sorting large extra fields would block the event loop. A client that repeats a request sends them in the same order.
+  const extra = isLargeJson(rest) ? rest : sortFields(rest);
+  hash.update(JSON.stringify([operation, model, prompt, stream, sortFields(options), extra]));
   if ("images" in query) {
     const { images, mask, files } = query;
     for (const source of mask ? [...images, mask] : images) await addSource(hash, source);
@@ -29,14 +29,14 @@ async function addSource(hash: Hash, source: ImageSource): Promise<void> {
 
 async function addFile(hash: Hash, file: FilePart): Promise<void> {
   hash.update(JSON.stringify([file.field.replace(/\[.*$/, ""), file.size]));
-  for await (const piece of file.stream()) hash.update(piece);
+  for await (const chunk of file.stream()) hash.update(chunk);
 }
 
-/** The order in which fields were sent means nothing, at any depth. */
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
+/** Sorts members by name at every depth: their order in a request has no meaning. */
+function sortFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortFields);
   if (typeof value !== "object" || value === null) return value;
   return Object.entries(value)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, entry]) => [name, inOrder(entry)]);
+    .map(([name, entry]) => [name, sortFields(entry)]);
 }

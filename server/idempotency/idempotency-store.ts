@@ -1,7 +1,7 @@
 /**
- * Step 8 for pictures: a call that was made already is not paid for twice. The same Idempotency-Key gives the same answer;
- * a twin that comes while the first is under way waits for it; and a picture whose caller left before it was done goes to
- * whoever asks the same again, or asks for it by the id of the call.
+ * The idempotency store of image requests: an image is not billed twice for a retry. A request with the Idempotency-Key of
+ * an earlier request gets the stored response (replay). A concurrent duplicate waits for the request in flight. The
+ * response of a client that disconnected goes to the next identical request, or to a GET with its request ID.
  */
 
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
@@ -13,138 +13,141 @@ import { InFlightRequest, idName, idNames, storeName } from "./in-flight-request
 import { OrphanedResponses } from "./orphaned-responses.ts";
 
 export interface ClaimOptions {
-  /** The caller's key, by id: nobody gets another's answer. */
+  /** The ID of the client's API key. A response is never replayed to another API key. */
   readonly owner: string;
   readonly requestId: string;
   readonly idempotencyKey?: string;
-  /** What the caller calls the request. */
+  /** The client's own ID for the request (x-client-request-id). */
   readonly clientRequestId?: string;
   readonly fingerprint: () => Promise<string>;
   readonly signal: AbortSignalLike;
 }
 
-/** A call that was waited for, and whose failure is the answer to those who did. */
+/** A failed request whose error is also the response to the duplicates that waited for it. */
 export interface FailedRequest {
   readonly requestId: string;
   readonly error: GatewayError;
 }
 
 export type Claim =
-  | { readonly kind: "replay"; readonly answer: StoredResponse }
+  | { readonly kind: "replay"; readonly response: StoredResponse }
   | ({ readonly kind: "failed" } & FailedRequest)
-  | { readonly kind: "go"; readonly claim: InFlightRequest };
+  | { readonly kind: "proceed"; readonly request: InFlightRequest };
 
 export class IdempotencyStore {
-  readonly #shelf: ResponseStore;
+  readonly #responses: ResponseStore;
   readonly #report: (error: unknown) => void;
-  /** Calls under way that others may wait for, by name. */
-  readonly #running = new Map<string, InFlightRequest>();
-  readonly #lost = new OrphanedResponses();
+  /** Requests in flight that duplicates may wait for, by store name. */
+  readonly #inFlight = new Map<string, InFlightRequest>();
+  readonly #orphans = new OrphanedResponses();
 
-  constructor(shelf: ResponseStore, report: (error: unknown) => void) {
-    this.#shelf = shelf;
+  constructor(responses: ResponseStore, report: (error: unknown) => void) {
+    this.#responses = responses;
     this.#report = report;
   }
 
-  /** The answer, where there is one already, or the right to make the call. */
-  async claim(ask: ClaimOptions): Promise<Claim> {
-    const { owner, idempotencyKey } = ask;
-    if (idempotencyKey === undefined && !this.#lost.has(owner)) {
-      return { kind: "go", claim: new InFlightRequest(this, ask, undefined) };
+  /** Returns the stored response if there is one, otherwise the right to send the request upstream. */
+  async claim(options: ClaimOptions): Promise<Claim> {
+    const { owner, idempotencyKey } = options;
+    if (idempotencyKey === undefined && !this.#orphans.has(owner)) {
+      return { kind: "proceed", request: new InFlightRequest(this, options, undefined) };
     }
-    const fingerprint = await ask.fingerprint();
+    const fingerprint = await options.fingerprint();
     return idempotencyKey === undefined
-      ? this.#claimLost(ask, fingerprint)
-      : this.#claimKey(ask, fingerprint, storeName("key", owner, idempotencyKey));
+      ? this.#claimOrphan(options, fingerprint)
+      : this.#claimKey(options, fingerprint, storeName("key", owner, idempotencyKey));
   }
 
-  async #claimKey(ask: ClaimOptions, fingerprint: string, name: string): Promise<Claim> {
+  async #claimKey(options: ClaimOptions, fingerprint: string, name: string): Promise<Claim> {
     for (;;) {
-      const running = this.#running.get(name);
-      if (running) {
-        if (running.fingerprint !== fingerprint) throw keyReusedError();
-        const failed = await this.#waitFor(running, ask);
+      const inFlight = this.#inFlight.get(name);
+      if (inFlight) {
+        if (inFlight.fingerprint !== fingerprint) throw keyReusedError();
+        const failed = await this.#waitFor(inFlight, options);
         if (failed) return { kind: "failed", ...failed };
         continue;
       }
-      const answer = await this.#shelf.find(name);
-      if (answer) {
-        if (answer.fingerprint !== fingerprint) throw keyReusedError();
-        this.#lost.remove(idName(ask.owner, answer.requestId));
-        return { kind: "replay", answer };
+      const response = await this.#responses.find(name);
+      if (response) {
+        if (response.fingerprint !== fingerprint) throw keyReusedError();
+        this.#orphans.remove(idName(options.owner, response.requestId));
+        return { kind: "replay", response };
       }
-      // Looking took a moment, in which a twin may have begun.
-      if (this.#running.has(name)) continue;
-      const claim = new InFlightRequest(this, ask, fingerprint);
-      claim.register([name, ...idNames(ask)]);
-      return { kind: "go", claim };
+      // A duplicate may have started during the lookup.
+      if (this.#inFlight.has(name)) continue;
+      const request = new InFlightRequest(this, options, fingerprint);
+      request.register([name, ...idNames(options)]);
+      return { kind: "proceed", request };
     }
   }
 
-  /** To one caller only: the next who asks the same gets a picture of their own. */
-  async #claimLost(ask: ClaimOptions, fingerprint: string): Promise<Claim> {
-    const question = storeName("lost", ask.owner, fingerprint);
+  /** An orphaned response goes to one client only: the next identical request generates images of its own. */
+  async #claimOrphan(options: ClaimOptions, fingerprint: string): Promise<Claim> {
+    const fingerprintName = storeName("lost", options.owner, fingerprint);
     for (;;) {
-      const call = this.#lost.first(question);
-      if (call === undefined) {
-        return { kind: "go", claim: new InFlightRequest(this, ask, fingerprint) };
+      const name = this.#orphans.first(fingerprintName);
+      if (name === undefined) {
+        return { kind: "proceed", request: new InFlightRequest(this, options, fingerprint) };
       }
-      const running = this.#running.get(call);
-      if (running) {
-        const failed = await this.#waitFor(running, ask);
-        // Like an answer, to one of them: the others want pictures of their own.
-        if (failed && running.claimFailure()) return { kind: "failed", ...failed };
+      const inFlight = this.#inFlight.get(name);
+      if (inFlight) {
+        const failed = await this.#waitFor(inFlight, options);
+        // Like a response, the failure goes to one waiter: the others generate images of their own.
+        if (failed && inFlight.claimFailure()) return { kind: "failed", ...failed };
         continue;
       }
-      this.#lost.remove(call);
-      const answer = await this.#shelf.find(call);
-      if (answer) return { kind: "replay", answer };
+      this.#orphans.remove(name);
+      const response = await this.#responses.find(name);
+      if (response) return { kind: "replay", response };
     }
   }
 
-  /** Whoever leaves while they wait for another's call finds its answer by their own id. */
-  async #waitFor(running: InFlightRequest, ask: ClaimOptions): Promise<FailedRequest | undefined> {
+  /** A client that disconnects while it waits for another request finds that response by its own request ID. */
+  async #waitFor(
+    inFlight: InFlightRequest,
+    options: ClaimOptions,
+  ): Promise<FailedRequest | undefined> {
     try {
-      return await abortable(running.settled, ask.signal);
+      return await abortable(inFlight.settled, options.signal);
     } catch {
-      // The only way out of it, and one without words of its own.
-      running.addWaiter(idNames(ask));
+      // The client disconnected: `settled` never rejects, and the abort reason has no message for the client.
+      inFlight.addWaiter(idNames(options));
       throw clientClosedError();
     }
   }
 
-  /** An answer by the id of its call, ours or the caller's. "under way" where the call is not over. */
-  async findById(owner: string, id: string): Promise<StoredResponse | "under way" | undefined> {
+  /** A response by its request ID, the gateway's or the client's. "in_progress" while the request is in flight. */
+  async findById(owner: string, id: string): Promise<StoredResponse | "in_progress" | undefined> {
     const name = idName(owner, id);
-    if (this.#running.has(name)) return "under way";
-    const answer = await this.#shelf.find(name);
-    if (answer) this.#lost.remove(idName(owner, answer.requestId));
-    return answer;
+    if (this.#inFlight.has(name)) return "in_progress";
+    const response = await this.#responses.find(name);
+    if (response) this.#orphans.remove(idName(owner, response.requestId));
+    return response;
   }
 
-  register(name: string, going: InFlightRequest): void {
-    this.#running.set(name, going);
+  register(name: string, request: InFlightRequest): void {
+    this.#inFlight.set(name, request);
   }
 
-  /** A name may have been given to a later call meanwhile. */
-  unregister(name: string, going: InFlightRequest): void {
-    if (this.#running.get(name) === going) this.#running.delete(name);
+  /** A later request may have registered the same name meanwhile; its entry stays. */
+  unregister(name: string, request: InFlightRequest): void {
+    if (this.#inFlight.get(name) === request) this.#inFlight.delete(name);
   }
 
   addOrphan({ owner, requestId }: ClaimOptions, fingerprint: string): void {
-    const question = storeName("lost", owner, fingerprint);
-    this.#lost.add(idName(owner, requestId), { owner, question });
+    const fingerprintName = storeName("lost", owner, fingerprint);
+    this.#orphans.add(idName(owner, requestId), { owner, fingerprintName });
   }
 
-  /** There will be no answer. */
+  /** The request ended without a response. */
   removeOrphan({ owner, requestId }: ClaimOptions): void {
-    this.#lost.remove(idName(owner, requestId));
+    this.#orphans.remove(idName(owner, requestId));
   }
 
-  /** Undefined where the disk does not take it: then nothing is kept, and the call goes on. */
+  /** Undefined if the disk refuses the file: the response is then not stored, and the request continues. */
   startRecording(): ResponseWriter | undefined {
     try {
-      return this.#shelf.begin();
+      return this.#responses.begin();
     } catch (error) {
       this.#report(error);
       return undefined;

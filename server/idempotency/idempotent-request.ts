@@ -1,4 +1,7 @@
-/** One paid call and its caller: whether it was made before, and what becomes of the answer when the caller is gone. */
+/**
+ * Idempotency of one image request: replays the response of an earlier identical request, records the response of this
+ * one, and lets it finish after the client has disconnected.
+ */
 
 import type { ReplayContext } from "../images/image-links.ts";
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
@@ -21,13 +24,13 @@ export interface IdempotentRequestOptions {
   readonly record: RequestRecord;
   readonly operation: Operation;
   readonly query: unknown;
-  /** The call goes on when the caller leaves. */
+  /** The request continues after the client disconnects. */
   readonly finishOnDisconnect: boolean;
-  /** What may have been paid for may be ordered again. */
+  /** The model has `retryPaid: true`: images that may have been billed may be requested again. */
   readonly retryPaid: boolean;
 }
 
-/** Of a caller who never leaves. */
+/** The signal of a request that continues after the client disconnects. */
 export const neverAborted: AbortSignal = new AbortController().signal;
 
 type Headers = Readonly<Record<string, string>>;
@@ -39,11 +42,11 @@ export interface ReplayedResponse {
 
 export class IdempotentRequest {
   readonly #options: IdempotentRequestOptions;
-  #claim: InFlightRequest | undefined;
-  #abandoned: Promise<void> | undefined;
-  /** Of a stream: its end is there, and pictures before it. */
-  #isAnswer = false;
-  /** Of a stream: how it ended otherwise. */
+  #request: InFlightRequest | undefined;
+  #detached: Promise<void> | undefined;
+  /** Of a stream: it ended, and may be replayed. */
+  #isReplayable = false;
+  /** Of a stream: the error it ended with. */
   #failure: GatewayError | undefined;
 
   constructor(options: IdempotentRequestOptions) {
@@ -55,139 +58,141 @@ export class IdempotentRequest {
   }
 
   get isDetached(): boolean {
-    return this.#abandoned !== undefined;
+    return this.#detached !== undefined;
   }
 
-  /** Of an answer that will be given again: it has a key, or its caller is gone. */
+  /** Defined if the response will be replayed: the request has an Idempotency-Key, or its client has disconnected. */
   replayContext(signal: AbortSignalLike, temp: RequestTemp): ReplayContext | undefined {
     const { target } = this.#options.record.routing;
-    return target && (this.#claim?.hasIdempotencyKey || this.isDetached)
-      ? { target, signal, temp }
-      : undefined;
+    const willBeReplayed = this.#request?.hasIdempotencyKey || this.isDetached;
+    return target && willBeReplayed ? { target, signal, temp } : undefined;
   }
 
-  /** The answer, where the call was made before. */
+  /** Returns the stored response of an earlier identical request, if there is one. */
   async claim(): Promise<ReplayedResponse | undefined> {
-    const {
-      store: kept,
-      incoming,
-      record,
-      operation,
-      query,
-      finishOnDisconnect: finishes,
-    } = this.#options;
+    const { store, incoming, record, operation, query } = this.#options;
     const { headers, signal, requestId } = incoming;
     const idempotencyKey = readIdempotencyKey(headers.get("idempotency-key"));
-    const clientId = headers.get("x-client-request-id");
-    const claimed = await kept.claim({
+    const clientRequestId = headers.get("x-client-request-id");
+    const claim = await store.claim({
       owner: record.caller?.id ?? "",
       requestId,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
-      ...(clientId && { clientRequestId: clientId }),
+      ...(clientRequestId && { clientRequestId }),
       fingerprint: () => fingerprintOf(operation, query as GenerationQuery),
       signal,
     });
-    if (claimed.kind === "replay") {
-      const { answer } = claimed;
-      record.addStep(`replayed: ${answer.requestId}`);
-      record.outcome.bytesOut = answer.length;
-      const from = { "idempotent-replayed": "true", "vexel-replayed-from": answer.requestId };
+    if (claim.kind === "replay") {
+      const { response } = claim;
+      record.addStep(`replayed: ${response.requestId}`);
+      record.outcome.bytesOut = response.length;
+      const replayHeaders = {
+        "idempotent-replayed": "true",
+        "vexel-replayed-from": response.requestId,
+      };
       const close = async (): Promise<void> => undefined;
-      return { headers: { ...answer.headers, ...from }, body: { ...answer, close } };
+      return {
+        headers: { ...response.headers, ...replayHeaders },
+        body: { ...response, close },
+      };
     }
-    if (claimed.kind === "failed") {
-      record.addStep(`failed with: ${claimed.requestId}`);
-      throw claimed.error;
+    if (claim.kind === "failed") {
+      record.addStep(`failed with: ${claim.requestId}`);
+      throw claim.error;
     }
-    this.#claim = claimed.claim;
-    if (finishes) signal.addEventListener("abort", this.#onLeft, { once: true });
+    this.#request = claim.request;
+    if (this.finishesOnDisconnect) {
+      signal.addEventListener("abort", this.#onDisconnect, { once: true });
+    }
     return undefined;
   }
 
-  /** An answer that is made is on its way: what becomes of it, whoever sends it knows. */
-  readonly #onLeft = (): void => {
-    if (!this.#claim?.isSettled) void this.#abandon();
+  /** Once the response is complete, the code that sends it handles a disconnect (storeResponse, storeUndelivered). */
+  readonly #onDisconnect = (): void => {
+    if (!this.#request?.isSettled) void this.#detach();
   };
 
-  /** Kept where it will be asked for again. True where the caller is gone, so that it need not be sent. */
+  /** Stores the response if it may be requested again. True if the client has disconnected, so that it is not sent. */
   async storeResponse(
     body: string | Uint8Array | StreamedJson,
     headers: Headers,
   ): Promise<boolean> {
-    const left = this.finishesOnDisconnect && this.#options.incoming.signal.aborted;
-    if (left) await this.#abandon();
-    if (left || this.#claim?.hasIdempotencyKey) await this.#keep(body, headers);
-    else this.#claim?.settle();
-    return left;
+    const disconnected = this.finishesOnDisconnect && this.#options.incoming.signal.aborted;
+    if (disconnected) await this.#detach();
+    if (disconnected || this.#request?.hasIdempotencyKey) await this.#store(body, headers);
+    else this.#request?.settle();
+    return disconnected;
   }
 
-  /** The caller left while it was sent. */
+  /** The client disconnected while the response was sent. */
   async storeUndelivered(body: StreamedJson, headers: Headers): Promise<void> {
-    if (!this.finishesOnDisconnect || this.#claim?.hasIdempotencyKey) return;
-    await this.#abandon();
-    await this.#keep(body, headers);
+    if (!this.finishesOnDisconnect || this.#request?.hasIdempotencyKey) return;
+    await this.#detach();
+    await this.#store(body, headers);
   }
 
-  /** Everything that leaves, written down as it leaves, and worked on to its end when the caller is gone. */
+  /** Records a stream while it is sent, and reads it to its end if the client disconnects. */
   recordStream(body: AsyncIterable<BodyChunk>, headers: Headers): AsyncIterable<BodyChunk> {
-    const claim = this.#claim;
+    const request = this.#request;
     const { incoming } = this.#options;
-    if (!claim || (!this.finishesOnDisconnect && !claim.hasIdempotencyKey)) return body;
-    const { chunks: pieces } = detachableStream(body, {
+    if (!request || (!this.finishesOnDisconnect && !request.hasIdempotencyKey)) return body;
+    const { chunks } = detachableStream(body, {
       continueDetached: this.finishesOnDisconnect,
-      onDetach: () => void this.#abandon(),
-      onChunk: (piece) => claim.append(piece),
+      onDetach: () => void this.#detach(),
+      onChunk: (chunk) => request.append(chunk),
       onEnd: async () => {
-        await this.#abandoned;
-        if (this.#isAnswer && (claim.hasIdempotencyKey || this.isDetached))
-          await claim.store(headers);
-        else await claim.release(this.#forOthers(this.#failure));
+        await this.#detached;
+        const willBeReplayed = request.hasIdempotencyKey || this.isDetached;
+        if (this.#isReplayable && willBeReplayed) await request.store(headers);
+        else await request.release(this.#failureForWaiters(this.#failure));
       },
     });
-    const iterator = pieces[Symbol.asyncIterator]();
-    // Not every way of leaving ends the reading of a body.
-    if (this.finishesOnDisconnect)
+    const iterator = chunks[Symbol.asyncIterator]();
+    // Not every disconnect ends the iteration of a body.
+    if (this.finishesOnDisconnect) {
       incoming.signal.addEventListener("abort", () => void iterator.return?.());
+    }
     return { [Symbol.asyncIterator]: () => iterator };
   }
 
   /**
-   * Before the files of the call are cleared away. Pictures that came before a failure are paid for: with the failure at
-   * its end the stream is an answer, unless it was cut off because nobody reads it.
+   * Called before the files of the request are deleted. Images that were sent before an error are billed: the stream,
+   * with the error at its end, is then a response that can be replayed, unless it was canceled because the client
+   * disconnected.
    */
-  async onStreamEnd(failure: GatewayError | undefined, pictures = 0): Promise<void> {
-    this.#isAnswer = failure === undefined || (pictures > 0 && failure.kind !== "client_closed");
+  async onStreamEnd(failure: GatewayError | undefined, images = 0): Promise<void> {
+    this.#isReplayable = failure === undefined || (images > 0 && failure.kind !== "client_closed");
     this.#failure = failure;
-    await this.#abandoned;
-    // The last piece is yet to leave, and with it the caller may.
-    if (this.finishesOnDisconnect && this.#isAnswer) await this.#claim?.computeFingerprint();
+    await this.#detached;
+    // The last chunk is not sent yet, and the client may disconnect before it is.
+    if (this.finishesOnDisconnect && this.#isReplayable) await this.#request?.computeFingerprint();
   }
 
   async release(failure: GatewayError): Promise<void> {
-    await this.#abandoned;
-    await this.#claim?.release(this.#forOthers(failure));
+    await this.#detached;
+    await this.#request?.release(this.#failureForWaiters(failure));
   }
 
   /**
-   * What those are told who wait for a call that failed. They are as one caller: what may have been paid for is not ordered
-   * again by the next of them, and what cannot succeed is not tried. A caller who left has nothing to tell.
+   * The error that concurrent duplicates get when the request they wait for fails. The next of them does not send a
+   * request again that may have been billed or that cannot succeed. A client disconnect is no error for the others.
    */
-  #forOthers(failure: GatewayError | undefined): GatewayError | undefined {
+  #failureForWaiters(failure: GatewayError | undefined): GatewayError | undefined {
     if (!failure || failure.kind === "client_closed") return undefined;
     const { record, retryPaid } = this.#options;
-    const isPaid = !retryPaid && mayHaveBeenBilled(record.routing.attempts, failure);
-    return isPaid || failure.definition.retry === "never" ? failure : undefined;
+    const isBilled = !retryPaid && mayHaveBeenBilled(record.routing.attempts, failure);
+    return isBilled || failure.definition.retry === "never" ? failure : undefined;
   }
 
-  #abandon(): Promise<void> {
-    this.#abandoned ??= this.#claim?.detach() ?? Promise.resolve();
-    return this.#abandoned;
+  #detach(): Promise<void> {
+    this.#detached ??= this.#request?.detach() ?? Promise.resolve();
+    return this.#detached;
   }
 
-  async #keep(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<void> {
-    await this.#claim?.appendAll(body);
-    await this.#claim?.store(headers);
-    this.#options.record.addStep("answer kept");
+  async #store(body: string | Uint8Array | StreamedJson, headers: Headers): Promise<void> {
+    await this.#request?.appendAll(body);
+    await this.#request?.store(headers);
+    this.#options.record.addStep("response stored");
   }
 }
 
@@ -196,7 +201,7 @@ function readIdempotencyKey(key: string | null): string | undefined {
   if (/^[\x20-\x7e]{1,255}$/.test(key) && key.trim() !== "") return key;
   throw new GatewayError(
     "invalid_idempotency_key",
-    "Invalid 'Idempotency-Key': it must be 1 to 255 printable characters of ASCII.",
+    "Invalid 'Idempotency-Key': expected 1 to 255 printable ASCII characters that are not all spaces.",
     { param: "Idempotency-Key" },
   );
 }

@@ -1,27 +1,27 @@
-/** A call that is being made, and what is kept of it: for those who wait for it, and for those who ask later. */
+/** An image request in flight: it records its response for concurrent duplicates that wait for it and for later retries. */
 import { createHash } from "node:crypto";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { ResponseMetadata, ResponseWriter } from "../lib/response-store.ts";
 import type { ClaimOptions, FailedRequest, IdempotencyStore } from "./idempotency-store.ts";
 
-/** Of one answer: whoever comes after so many that wait for it makes their own. */
+/** The most names of one response. The request ID of a waiter beyond it does not find the response. */
 const maxNames = 64;
 
 export class InFlightRequest {
-  readonly #kept: IdempotencyStore;
-  readonly #ask: ClaimOptions;
+  readonly #store: IdempotencyStore;
+  readonly #options: ClaimOptions;
   #fingerprint: string | undefined;
   readonly #names = new Set<string>();
-  #over = Promise.withResolvers<FailedRequest | undefined>();
-  #recorder: ResponseWriter | undefined;
-  #isSpoilt = false;
-  #isOver = false;
-  #isTold = false;
+  #settlement = Promise.withResolvers<FailedRequest | undefined>();
+  #writer: ResponseWriter | undefined;
+  #isIncomplete = false;
+  #isSettled = false;
+  #isFailureClaimed = false;
 
-  constructor(kept: IdempotencyStore, ask: ClaimOptions, fingerprint: string | undefined) {
-    this.#kept = kept;
-    this.#ask = ask;
+  constructor(store: IdempotencyStore, options: ClaimOptions, fingerprint: string | undefined) {
+    this.#store = store;
+    this.#options = options;
     this.#fingerprint = fingerprint;
   }
 
@@ -29,163 +29,166 @@ export class InFlightRequest {
     return this.#fingerprint;
   }
 
-  /** Settles when the call is over, however it went: with its failure where whoever waits is not to make it anew. */
+  /** Settles when the request ends, and never rejects. It has the failure if the waiters must not send the request again. */
   get settled(): Promise<FailedRequest | undefined> {
-    return this.#over.promise;
+    return this.#settlement.promise;
   }
 
-  /** True once: to whom a failure is handed over that only one is to have. */
+  /** True for the first waiter only: a failure that one waiter alone may receive. */
   claimFailure(): boolean {
-    const isFirst = !this.#isTold;
-    this.#isTold = true;
+    const isFirst = !this.#isFailureClaimed;
+    this.#isFailureClaimed = true;
     return isFirst;
   }
 
   get isSettled(): boolean {
-    return this.#isOver;
+    return this.#isSettled;
   }
 
-  /** The answer will be asked for again, whether it arrives or not. */
+  /** The response is stored whether it is delivered or not, because a retry will have the same key. */
   get hasIdempotencyKey(): boolean {
-    return this.#ask.idempotencyKey !== undefined;
+    return this.#options.idempotencyKey !== undefined;
   }
 
   register(names: readonly string[]): void {
-    // It was over, and was not delivered after all: whoever comes now waits for the end of that, and not for one that is past.
-    if (this.#isOver) {
-      this.#isOver = false;
-      this.#over = Promise.withResolvers();
+    // The request had settled, but its response was not delivered: new waiters need a settlement that is still to come.
+    if (this.#isSettled) {
+      this.#isSettled = false;
+      this.#settlement = Promise.withResolvers();
     }
     for (const name of names) {
       this.#names.add(name);
-      this.#kept.register(name, this);
+      this.#store.register(name, this);
     }
   }
 
-  /** Nothing once it is over: what is kept by then has its names. */
+  /** Adds the names of a waiter. Does nothing once the request has settled: the stored response has its names by then. */
   addWaiter(names: readonly string[]): void {
-    if (!this.#isOver && this.#names.size < maxNames) this.register(names);
+    if (!this.#isSettled && this.#names.size < maxNames) this.register(names);
   }
 
   /**
-   * Looks at the question, files and all, while they are there: nobody can be given the answer without. A file that cannot
-   * be read costs that, and not the call.
+   * Computes the fingerprint while the uploaded files exist. Without it the response cannot be replayed. If a file cannot
+   * be read, only the replay is lost, not the request.
    */
   async computeFingerprint(): Promise<string | undefined> {
     try {
-      this.#fingerprint ??= await this.#ask.fingerprint();
+      this.#fingerprint ??= await this.#options.fingerprint();
     } catch (error) {
-      this.#kept.reportStorageError(error);
+      this.#store.reportStorageError(error);
     }
     return this.#fingerprint;
   }
 
-  /** The caller is gone: whoever asks the same may wait for what was begun. */
+  /** The client disconnected: from now on an identical request may wait for this one. */
   async detach(): Promise<void> {
-    const wasOver = this.#isOver;
+    const wasSettled = this.#isSettled;
     const fingerprint = await this.computeFingerprint();
-    // It ended meanwhile: who waited for it now would wait for ever.
-    if (fingerprint === undefined || this.#isOver !== wasOver) return;
-    this.register(idNames(this.#ask));
-    this.#kept.addOrphan(this.#ask, fingerprint);
+    // The request settled meanwhile: a waiter that joined now would wait forever.
+    if (fingerprint === undefined || this.#isSettled !== wasSettled) return;
+    this.register(idNames(this.#options));
+    this.#store.addOrphan(this.#options, fingerprint);
   }
 
-  append(piece: string | Uint8Array): void {
-    // An answer with a gap in it is none: what could not be begun, or went wrong once, is not taken up again.
-    if (this.#isSpoilt) return;
+  append(chunk: string | Uint8Array): void {
+    // A response with a gap must not be replayed: after the first error nothing more is recorded.
+    if (this.#isIncomplete) return;
     try {
-      this.#recorder ??= this.#kept.startRecording();
-      this.#recorder?.append(piece);
-      this.#isSpoilt = this.#recorder === undefined;
+      this.#writer ??= this.#store.startRecording();
+      this.#writer?.append(chunk);
+      this.#isIncomplete = this.#writer === undefined;
     } catch (error) {
-      this.#isSpoilt = true;
-      this.#kept.reportStorageError(error);
+      this.#isIncomplete = true;
+      this.#store.reportStorageError(error);
       void this.#discard();
     }
   }
 
   async appendAll(body: string | Uint8Array | StreamedJson): Promise<void> {
     if (typeof body === "string" || body instanceof Uint8Array) this.append(body);
-    else for await (const piece of body.open()) this.append(piece);
+    else for await (const chunk of body.open()) this.append(chunk);
   }
 
-  /** Kept under every name it was begun with. */
+  /** Stores the recorded response under every registered name. */
   async store(headers: ResponseMetadata["headers"]): Promise<void> {
-    const { requestId } = this.#ask;
+    const { requestId } = this.#options;
     const fingerprint = await this.computeFingerprint();
     if (fingerprint === undefined) await this.#discard();
     else await this.#commit({ requestId, fingerprint, headers });
-    if (!this.#recorder) return this.release(responseNotStored());
-    this.#recorder = undefined;
+    if (!this.#writer) return this.release(responseNotStored());
+    this.#writer = undefined;
     this.settle();
   }
 
-  async #commit(facts: ResponseMetadata): Promise<void> {
-    for (const name of idNames(this.#ask)) this.#names.add(name);
-    const kept = new Set<string>();
+  async #commit(metadata: ResponseMetadata): Promise<void> {
+    for (const name of idNames(this.#options)) this.#names.add(name);
+    const committed = new Set<string>();
     try {
-      // While it is written, one who waits may leave and want it under another name.
-      while (this.#recorder && kept.size < this.#names.size) {
-        const names = [...this.#names].filter((name) => !kept.has(name));
-        await this.#recorder.commit(names, facts);
-        for (const name of names) kept.add(name);
+      // During a commit a waiter may disconnect and add its own names.
+      while (this.#writer && committed.size < this.#names.size) {
+        const names = [...this.#names].filter((name) => !committed.has(name));
+        await this.#writer.commit(names, metadata);
+        for (const name of names) committed.add(name);
       }
     } catch (error) {
-      this.#kept.reportStorageError(error);
+      this.#store.reportStorageError(error);
       await this.#discard();
     }
   }
 
-  /** Nothing is kept. `failure`: what those who wait are told; without it, one of them makes the call anew. */
+  /** Ends without a stored response. Waiters get `failure`; without it, one of them sends the request again. */
   async release(failure?: GatewayError): Promise<void> {
-    // A caller who left is told of as of a failure, after the answer was kept.
-    if (this.#isOver) return;
+    // A client disconnect is reported as a failure even after the response was stored.
+    if (this.#isSettled) return;
     await this.#discard();
-    this.#kept.removeOrphan(this.#ask);
+    this.#store.removeOrphan(this.#options);
     this.settle(failure);
   }
 
   /** Never rejects: concurrent duplicates wait for what comes after it. */
   async #discard(): Promise<void> {
-    const recorder = this.#recorder;
-    this.#recorder = undefined;
+    const writer = this.#writer;
+    this.#writer = undefined;
     try {
-      await recorder?.discard();
+      await writer?.discard();
     } catch (error) {
-      this.#kept.reportStorageError(error);
+      this.#store.reportStorageError(error);
     }
   }
 
   settle(failure?: GatewayError): void {
-    this.#isOver = true;
-    for (const name of this.#names) this.#kept.unregister(name, this);
-    const { requestId } = this.#ask;
-    this.#over.resolve(failure && { requestId, error: asNonRetryable(failure) });
+    this.#isSettled = true;
+    for (const name of this.#names) this.#store.unregister(name, this);
+    const { requestId } = this.#options;
+    this.#settlement.resolve(failure && { requestId, error: asNonRetryable(failure) });
   }
 }
 
-/** Whoever is told of it has asked nobody. All the same their client is not to order again by itself. */
-const asNonRetryable = ({ kind: fault, message, details }: GatewayError): GatewayError =>
-  new GatewayError(fault, message, {
+/** No upstream request was sent for a waiter. All the same its client must not retry by itself. */
+const asNonRetryable = ({ kind, message, details }: GatewayError): GatewayError =>
+  new GatewayError(kind, message, {
     ...details,
     overrides: { ...details.overrides, retry: "never" },
   });
 
-/** It is paid for, and was for the one who asked first. Each of those who wait would pay for it again. */
+/** The images were billed and delivered to the first client. Each waiter that sent the request again would be billed again. */
 const responseNotStored = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",
-    "The same call was made a moment ago, and its answer could not be kept for this one. Asked again, it would be paid for again.",
+    "An identical request was processed, but its response could not be stored for this one. Retrying would generate, and bill, the images again.",
   );
 
-/** So much of an id counts, whether it is given to a call or asked for. */
-const idLength = 512;
+/** IDs are compared up to this length, both when they are stored and when they are looked up. */
+const maxIdLength = 512;
 
 export const idName = (owner: string, id: string): string =>
-  storeName("id", owner, id.slice(0, idLength));
+  storeName("id", owner, id.slice(0, maxIdLength));
 
-export const idNames = ({ owner, requestId, clientRequestId: clientId }: ClaimOptions): string[] =>
-  [requestId, ...(clientId === undefined ? [] : [clientId])].map((id) => idName(owner, id));
+export const idNames = ({ owner, requestId, clientRequestId }: ClaimOptions): string[] => {
+  const ids = clientRequestId === undefined ? [requestId] : [requestId, clientRequestId];
+  return ids.map((id) => idName(owner, id));
+};
 
+/** The name of a response in the response store: a hash, so that it holds no secret and any text is a valid name. */
 export const storeName = (...parts: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("hex");

@@ -1,58 +1,60 @@
 /**
- * Answers whose caller left before they came, by the question they answer: whoever asks the same again gets one of them,
- * each of them once. In memory only; by the id of its call an answer is found after a restart too.
+ * Orphaned responses: stored responses whose client disconnected before it received them, indexed by the fingerprint of
+ * the request. A retry of the same request claims one of them, and each is claimed once. The index is in memory only;
+ * after a restart a response is still found by its request ID.
  */
 
 interface Orphan {
   readonly owner: string;
-  readonly question: string;
+  /** A hash of the owner and the fingerprint of the request. */
+  readonly fingerprintName: string;
 }
 
 export class OrphanedResponses {
-  /** By the name of the call, oldest first. */
-  readonly #lost = new Map<string, Orphan>();
-  readonly #byQuestion = new Map<string, Set<string>>();
-  /** Only for callers who have lost one is it worth to look. */
-  readonly #owners = new Map<string, number>();
-  readonly #most: number;
+  /** By the store name of the request, oldest first. */
+  readonly #orphans = new Map<string, Orphan>();
+  readonly #byFingerprint = new Map<string, Set<string>>();
+  /** The number of orphans per owner. A request of an owner without orphans needs no fingerprint. */
+  readonly #countByOwner = new Map<string, number>();
+  readonly #max: number;
 
-  /** Of more than so many the oldest are forgotten here: most have expired by then, or are fetched by their id. */
-  constructor(most = 4096) {
-    this.#most = most;
+  /** Above `max`, the oldest are evicted: most have expired by then, or are fetched by their request ID. */
+  constructor(max = 4096) {
+    this.#max = max;
   }
 
   has(owner: string): boolean {
-    return this.#owners.has(owner);
+    return this.#countByOwner.has(owner);
   }
 
-  add(call: string, { owner, question }: Orphan): void {
-    if (this.#lost.has(call)) return;
-    this.#lost.set(call, { owner, question });
-    const calls = this.#byQuestion.get(question);
-    if (calls) calls.add(call);
-    else this.#byQuestion.set(question, new Set([call]));
-    this.#owners.set(owner, (this.#owners.get(owner) ?? 0) + 1);
-    const [oldest] = this.#lost.keys();
-    if (oldest !== undefined && this.#lost.size > this.#most) this.remove(oldest);
+  add(name: string, { owner, fingerprintName }: Orphan): void {
+    if (this.#orphans.has(name)) return;
+    this.#orphans.set(name, { owner, fingerprintName });
+    const names = this.#byFingerprint.get(fingerprintName);
+    if (names) names.add(name);
+    else this.#byFingerprint.set(fingerprintName, new Set([name]));
+    this.#countByOwner.set(owner, (this.#countByOwner.get(owner) ?? 0) + 1);
+    const [oldest] = this.#orphans.keys();
+    if (oldest !== undefined && this.#orphans.size > this.#max) this.remove(oldest);
   }
 
-  /** The call that was begun first. */
-  first(question: string): string | undefined {
-    const [call] = this.#byQuestion.get(question) ?? [];
-    return call;
+  /** The oldest request with this fingerprint. */
+  first(fingerprintName: string): string | undefined {
+    const [name] = this.#byFingerprint.get(fingerprintName) ?? [];
+    return name;
   }
 
-  /** It has reached someone, or will never come. */
-  remove(call: string): void {
-    const lost = this.#lost.get(call);
-    if (!lost) return;
-    const { owner, question } = lost;
-    this.#lost.delete(call);
-    const calls = this.#byQuestion.get(question);
-    calls?.delete(call);
-    if (calls?.size === 0) this.#byQuestion.delete(question);
-    const left = (this.#owners.get(owner) ?? 1) - 1;
-    if (left > 0) this.#owners.set(owner, left);
-    else this.#owners.delete(owner);
+  /** The response was delivered to a client, or will never exist. */
+  remove(name: string): void {
+    const orphan = this.#orphans.get(name);
+    if (!orphan) return;
+    const { owner, fingerprintName } = orphan;
+    this.#orphans.delete(name);
+    const names = this.#byFingerprint.get(fingerprintName);
+    names?.delete(name);
+    if (names?.size === 0) this.#byFingerprint.delete(fingerprintName);
+    const left = (this.#countByOwner.get(owner) ?? 1) - 1;
+    if (left > 0) this.#countByOwner.set(owner, left);
+    else this.#countByOwner.delete(owner);
   }
 }

@@ -326,10 +326,10 @@ test("a file that cannot be removed leaves no concurrent duplicate waiting", asy
     signal: neverAborted,
   });
   const first = await store.claim(ask("first"));
-  if (first.kind !== "go") throw new Error("The first request has nothing to wait for.");
+  if (first.kind !== "proceed") throw new Error("The first request has nothing to wait for.");
   const second = store.claim(ask("second"));
-  first.claim.append("a response");
-  await first.claim.store({});
+  first.request.append("a response");
+  await first.request.store({});
   expect(await second).toMatchObject({ kind: "failed", requestId: "first" });
   expect(failures).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-/** A picture that was paid for is not paid for twice: the same key, a retry, a caller who left. */
+/** Idempotency keys: an image is not billed twice for a retry with the same key or after a client disconnect. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { arrange, drawn, until } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
@@ -8,33 +8,33 @@ beforeEach(() => fake.clear());
 afterAll(() => close());
 
 const body = (prompt: string, more = {}) => ({ model: "gpt-image-2", prompt, ...more });
-const draw = (prompt: string, headers: Record<string, string> = {}, more = {}) =>
+const generate = (prompt: string, headers: Record<string, string> = {}, more = {}) =>
   gateway.post("/v1/images/generations", body(prompt, more), headers);
-const key = () => ({ "idempotency-key": crypto.randomUUID() });
+const newKey = () => ({ "idempotency-key": crypto.randomUUID() });
 const authorization = { authorization: `Bearer ${testKey}` };
 
-/** Asks, and hangs up when the upstream has the question. */
-async function leave(prompt: string, more: object = {}, headers = {}): Promise<string> {
+/** Sends a request, and disconnects when the upstream has received it. */
+async function disconnect(prompt: string, more: object = {}, headers = {}): Promise<string> {
   const controller = new AbortController();
   const before = fake.requests.length;
-  const asking = fetch(`${gateway.url}/v1/images/generations`, {
+  const sending = fetch(`${gateway.url}/v1/images/generations`, {
     method: "POST",
     headers: { ...authorization, "content-type": "application/json", ...headers },
     body: JSON.stringify(body(prompt, more)),
     signal: controller.signal,
   });
-  asking.catch(() => "we hung up ourselves");
+  sending.catch(() => "disconnected");
   await until(() => fake.requests.length > before);
   controller.abort();
-  await asking.catch(() => "we hung up ourselves");
+  await sending.catch(() => "disconnected");
   return prompt;
 }
 
 describe("the same Idempotency-Key", () => {
-  test("gives the same answer, byte for byte, and asks the upstream once", async () => {
-    const headers = key();
-    const first = await draw("an otter", headers);
-    const second = await draw("an otter", headers);
+  test("replays the same response, byte for byte, with one upstream request", async () => {
+    const headers = newKey();
+    const first = await generate("an otter", headers);
+    const second = await generate("an otter", headers);
     expect(second.status).toBe(200);
     expect(await second.text()).toBe(await first.text());
     expect(fake.requests).toHaveLength(1);
@@ -43,46 +43,46 @@ describe("the same Idempotency-Key", () => {
     expect(first.headers.get("idempotent-replayed")).toBeNull();
   });
 
-  test("gives the same stream, event by event", async () => {
-    const headers = key();
+  test("replays the same stream, event by event", async () => {
+    const headers = newKey();
     const more = { stream: true, partial_images: 2 };
-    const first = await (await draw("an otter", headers, more)).text();
-    const second = await draw("an otter", headers, more);
+    const first = await (await generate("an otter", headers, more)).text();
+    const second = await generate("an otter", headers, more);
     expect(second.headers.get("content-type")).toContain("text/event-stream");
     expect(await second.text()).toBe(first);
     expect(first).toContain("image_generation.completed");
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("lets a twin wait for the first, and both have the same answer", async () => {
-    const headers = key();
+  test("lets concurrent duplicates wait for the first, and all get the same response", async () => {
+    const headers = newKey();
     fake.script({ delayMs: 300 });
-    const answers = await Promise.all([1, 2, 3, 4].map(() => draw("twins", headers)));
-    const texts = await Promise.all(answers.map((answer) => answer.text()));
+    const responses = await Promise.all([1, 2, 3, 4].map(() => generate("duplicates", headers)));
+    const texts = await Promise.all(responses.map((response) => response.text()));
     expect(new Set(texts).size).toBe(1);
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("is refused with another question, whether the first is over or not", async () => {
-    const headers = key();
+  test("is refused with a different request, whether the first has ended or not", async () => {
+    const headers = newKey();
     fake.script({ delayMs: 200 });
-    const first = draw("an otter", headers);
+    const first = generate("an otter", headers);
     await until(() => fake.requests.length === 1);
-    const early = await draw("a boat", headers);
+    const early = await generate("a boat", headers);
     expect((await first).status).toBe(200);
-    const late = await draw("an otter", headers, { size: "1536x1024" });
-    for (const answer of [early, late]) {
-      expect(answer.status).toBe(409);
-      const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    const late = await generate("an otter", headers, { size: "1536x1024" });
+    for (const response of [early, late]) {
+      expect(response.status).toBe(409);
+      const { error } = (await response.json()) as { error: { code: string; message: string } };
       expect(error.code).toBe("idempotency_mismatch");
       expect(error.message).toContain("Use a new key");
     }
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("does not mind in which order the fields came", async () => {
-    const headers = key();
-    await draw("an otter", headers, { size: "1024x1024", quality: "low" });
+  test("ignores the order of the fields", async () => {
+    const headers = newKey();
+    await generate("an otter", headers, { size: "1024x1024", quality: "low" });
     const again = await gateway.post(
       "/v1/images/generations",
       { quality: "low", prompt: "an otter", size: "1024x1024", model: "gpt-image-2" },
@@ -92,16 +92,16 @@ describe("the same Idempotency-Key", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("of a call that failed is free for the next try", async () => {
-    const headers = key();
+  test("can be used again after the request failed", async () => {
+    const headers = newKey();
     fake.script({ reply: { status: 500, body: "{}" } });
-    expect((await draw("an otter", headers)).status).toBe(502);
-    expect((await draw("an otter", headers)).status).toBe(200);
+    expect((await generate("an otter", headers)).status).toBe(502);
+    expect((await generate("an otter", headers)).status).toBe(200);
     expect(fake.requests).toHaveLength(2);
   });
 
   test("tells edits apart by the bytes of their files", async () => {
-    const headers = key();
+    const headers = newKey();
     const edit = (words: string) => {
       const form = new FormData();
       form.set("model", "gpt-image-2");
@@ -119,36 +119,36 @@ describe("the same Idempotency-Key", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("must be one that can be told apart", async () => {
+  test("must not be blank or longer than 255 characters", async () => {
     for (const bad of [" ", "x".repeat(256)]) {
-      const answer = await draw("an otter", { "idempotency-key": bad });
-      expect(answer.status).toBe(400);
-      const { error } = (await answer.json()) as { error: { param: string } };
+      const response = await generate("an otter", { "idempotency-key": bad });
+      expect(response.status).toBe(400);
+      const { error } = (await response.json()) as { error: { param: string } };
       expect(error.param).toBe("Idempotency-Key");
     }
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("has its row in the ledger, and nothing used in it", async () => {
-    const headers = key();
-    await draw("an otter", headers);
-    await (await draw("an otter", headers)).text();
+  test("has a ledger row of its own without usage", async () => {
+    const headers = newKey();
+    await generate("an otter", headers);
+    await (await generate("an otter", headers)).text();
     const row = gateway.rows().at(-1);
     expect(row).toMatchObject({ status: 200, attempts: 0, images: null, outputTokens: null });
     expect(row?.steps).toContain("replayed: req_");
   });
 });
 
-describe("a caller who left", () => {
-  test("gets the picture with the same question again, and it was paid for once", async () => {
+describe("a client that disconnected", () => {
+  test("gets the image with an identical request, and it is billed once", async () => {
     fake.script({ delayMs: 300 });
-    const prompt = await leave("left early");
-    const answer = await draw(prompt);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("vexel-replayed-from")).toStartWith("req_");
+    const prompt = await disconnect("disconnected early");
+    const response = await generate(prompt);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("vexel-replayed-from")).toStartWith("req_");
     expect(fake.requests).toHaveLength(1);
-    // Handed over once: who asks a third time wants a new picture.
-    const third = await draw(prompt);
+    // An orphaned response is replayed once: a third request generates a new image.
+    const third = await generate(prompt);
     expect(third.headers.get("idempotent-replayed")).toBeNull();
     expect(fake.requests).toHaveLength(2);
   });
@@ -156,7 +156,7 @@ describe("a caller who left", () => {
   test("has the usage in the ledger", async () => {
     fake.script({ delayMs: 200 });
     const before = gateway.rows().length;
-    await leave("left and counted");
+    await disconnect("disconnected and billed");
     await until(() => gateway.rows().length > before);
     const row = gateway.rows().at(-1);
     expect(row).toMatchObject({ status: 499, error: "client_closed", images: 1 });
@@ -164,36 +164,36 @@ describe("a caller who left", () => {
     expect(fake.requests[0]?.aborted).toBe(false);
   });
 
-  test("finds the answer by the id they gave the call, and hears while it is under way", async () => {
+  test("finds the response by its x-client-request-id, and gets 202 while it is in progress", async () => {
     fake.script({ delayMs: 400 });
     const id = `client-${crypto.randomUUID()}`;
-    await leave("by id", {}, { "x-client-request-id": id });
+    await disconnect("by id", {}, { "x-client-request-id": id });
     const get = () => fetch(`${gateway.url}/v1/images/results/${id}`, { headers: authorization });
-    let answer = await get();
-    for (let tries = 0; answer.status === 202 && tries < 100; tries++) {
-      expect(answer.headers.get("retry-after")).toBe("2");
+    let response = await get();
+    for (let tries = 0; response.status === 202 && tries < 100; tries++) {
+      expect(response.headers.get("retry-after")).toBe("2");
       await Bun.sleep(20);
-      answer = await get();
+      response = await get();
     }
-    expect(answer.status).toBe(200);
-    const { data } = (await answer.json()) as { data: { b64_json: string }[] };
+    expect(response.status).toBe(200);
+    const { data } = (await response.json()) as { data: { b64_json: string }[] };
     expect(data[0]?.b64_json.length).toBeGreaterThan(100);
   });
 
-  test("of a stream finds all its events", async () => {
+  test("from a stream gets all its events with an identical request", async () => {
     fake.script({ eventDelayMs: 100 });
-    const prompt = await leave("a stream", { stream: true, partial_images: 1 });
-    const text = await (await draw(prompt, {}, { stream: true, partial_images: 1 })).text();
+    const prompt = await disconnect("a stream", { stream: true, partial_images: 1 });
+    const text = await (await generate(prompt, {}, { stream: true, partial_images: 1 })).text();
     expect(text).toContain("image_generation.completed");
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("is not answered with another key's picture", async () => {
-    const answer = await fetch(`${gateway.url}/v1/images/results/req_unknown`, {
+  test("gets 404 for an unknown request ID, and 401 without an API key", async () => {
+    const response = await fetch(`${gateway.url}/v1/images/results/req_unknown`, {
       headers: authorization,
     });
-    expect(answer.status).toBe(404);
-    const { error } = (await answer.json()) as { error: { code: string } };
+    expect(response.status).toBe(404);
+    const { error } = (await response.json()) as { error: { code: string } };
     expect(error.code).toBe("result_not_found");
     const stranger = await fetch(`${gateway.url}/v1/images/results/req_unknown`);
     expect(stranger.status).toBe(401);

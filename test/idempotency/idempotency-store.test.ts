@@ -1,0 +1,212 @@
+/** The idempotency store under races: waiters, disconnects and failures that happen at the same moment. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import {
+  type Claim,
+  type ClaimOptions,
+  IdempotencyStore,
+} from "../../server/idempotency/idempotency-store.ts";
+import { IdempotentRequest } from "../../server/idempotency/idempotent-request.ts";
+import type { IncomingRequest } from "../../server/request/http-types.ts";
+import { RequestRecord } from "../../server/request/request-record.ts";
+import { ResponseFiles } from "../../server/storage/response-files.ts";
+import { until } from "../conformance/arrange.ts";
+import { roomyDisk, temporaryFolder } from "../harness.ts";
+
+const folder = temporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+const createResponseFiles = (maxBytes = 10_000, now = () => Date.now()) =>
+  new ResponseFiles({
+    folder: join(folder.path, crypto.randomUUID()),
+    ttlMs: 60_000,
+    maxBytes,
+    disk: roomyDisk,
+    now,
+  });
+const failOnReport = (error: unknown): void => {
+  throw error;
+};
+const { signal } = new AbortController();
+const claimOptions = (idempotencyKey: string): ClaimOptions => ({
+  owner: "key_1",
+  requestId: `req_${idempotencyKey}`,
+  idempotencyKey,
+  fingerprint: async () => "the same",
+  signal,
+});
+const withoutKey = (name: string, fingerprint: ClaimOptions["fingerprint"]): ClaimOptions => {
+  const { idempotencyKey: _, ...options } = claimOptions(name);
+  return { ...options, fingerprint };
+};
+async function startRequest(store: IdempotencyStore, options: ClaimOptions) {
+  const claim = await store.claim(options);
+  if (claim.kind !== "proceed") throw new Error("expected a new request");
+  return claim.request;
+}
+
+describe("waiters", () => {
+  test("retry a request that was not billed one at a time, and get the response of the one that succeeds", async () => {
+    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+    const first = await startRequest(store, claimOptions("duplicates"));
+    const claims: Claim[] = [];
+    const waiting = Array.from({ length: 4 }, (_, at) =>
+      store
+        .claim({ ...claimOptions("duplicates"), requestId: `req_${at}` })
+        .then((request) => claims.push(request)),
+    );
+    await Bun.sleep(20);
+    expect(claims).toHaveLength(0);
+    await first.release();
+    await until(() => claims.length > 0);
+    await Bun.sleep(20);
+    expect(claims.map(({ kind }) => kind)).toEqual(["proceed"]);
+    const [second] = claims;
+    if (second?.kind !== "proceed") throw new Error("expected one waiter to proceed");
+    second.request.append("{}");
+    await second.request.store({});
+    await Promise.all(waiting);
+    expect(claims.map(({ kind }) => kind)).toEqual(["proceed", "replay", "replay", "replay"]);
+  });
+
+  test("get an error instead of a second bill when there was no room to store the response", async () => {
+    const reports: unknown[] = [];
+    const store = new IdempotencyStore(createResponseFiles(100), (error) => reports.push(error));
+    const first = await startRequest(store, claimOptions("large"));
+    const waiting = [1, 2, 3].map(() => store.claim(claimOptions("large")));
+    await Bun.sleep(20);
+    first.append("x".repeat(200));
+    await first.store({});
+    for (const request of await Promise.all(waiting)) {
+      expect(request).toMatchObject({ kind: "failed", error: { kind: "storage_unavailable" } });
+    }
+    expect(reports).toHaveLength(1);
+    expect((await store.claim(claimOptions("large"))).kind).toBe("proceed");
+  });
+
+  test("that disconnect at the moment the request ends do not keep their request ID in progress forever", async () => {
+    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+    const first = await startRequest(store, claimOptions("ends"));
+    const controller = new AbortController();
+    const options = { ...claimOptions("ends"), requestId: "req_leaver", signal: controller.signal };
+    const waiting = store.claim(options).catch(() => "left");
+    await Bun.sleep(20);
+    controller.abort();
+    first.settle();
+    expect(await waiting).toBe("left");
+    expect(await store.findById("key_1", "req_leaver")).toBeUndefined();
+  });
+});
+
+describe("a client that disconnects", () => {
+  test("while its request fails does not block an identical request", async () => {
+    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+    const reading = Promise.withResolvers<string>();
+    const request = await startRequest(
+      store,
+      withoutKey("fails", () => reading.promise),
+    );
+    const detaching = request.detach();
+    await request.release();
+    reading.resolve("the same");
+    await detaching;
+    expect(await store.findById("key_1", "req_fails")).toBeUndefined();
+    expect((await store.claim(withoutKey("again", async () => "the same"))).kind).toBe("proceed");
+  });
+
+  test("at the last chunk of a stream finds the whole stream by its request ID, although the uploads are deleted by then", async () => {
+    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+    let areDeleted = false;
+    const file = {
+      field: "image",
+      size: 1,
+      stream: async function* () {
+        if (areDeleted) throw new Error("the upload is deleted");
+        yield new Uint8Array(1);
+      },
+    };
+    const requestId = "req_last";
+    const incoming = { requestId, headers: new Headers(), signal } as unknown as IncomingRequest;
+    const idempotentRequest = new IdempotentRequest({
+      store: store,
+      incoming,
+      record: new RequestRecord(requestId, "edits", 0),
+      operation: "edits",
+      query: { model: "m", prompt: "p", images: [{ kind: "file", file }], files: [] },
+      finishOnDisconnect: true,
+      retryPaid: false,
+    });
+    await idempotentRequest.claim();
+    async function* body(): AsyncGenerator<string> {
+      yield "first ";
+      await idempotentRequest.onStreamEnd(undefined, 1);
+      areDeleted = true;
+      yield "last";
+    }
+    const chunks = idempotentRequest.recordStream(body(), {})[Symbol.asyncIterator]();
+    await chunks.next();
+    await chunks.next();
+    await chunks.return?.();
+    let found = await store.findById("", requestId);
+    for (
+      ;
+      found === undefined || found === "in_progress";
+      found = await store.findById("", requestId)
+    ) {
+      await Bun.sleep(5);
+    }
+    expect(Buffer.concat(await Array.fromAsync(found.open())).toString()).toBe("first last");
+  });
+
+  test("loses only the stored response when its upload cannot be read again", async () => {
+    const reports: unknown[] = [];
+    const store = new IdempotencyStore(createResponseFiles(), (error) => reports.push(error));
+    const deletedFile = () => Promise.reject(new Error("the file is deleted"));
+    const request = await startRequest(store, withoutKey("gone", deletedFile));
+    await request.detach();
+    request.append("{}");
+    await request.store({});
+    expect(request.isSettled).toBe(true);
+    expect(await store.findById("key_1", "req_gone")).toBeUndefined();
+    expect(reports.length).toBeGreaterThan(0);
+  });
+});
+
+describe("a response", () => {
+  test("with an Idempotency-Key is in progress under its request ID until it is stored", async () => {
+    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+    const request = await startRequest(store, claimOptions("drawn"));
+    expect(await store.findById("key_1", "req_drawn")).toBe("in_progress");
+    request.append("{}");
+    await request.store({});
+    expect(await store.findById("key_1", "req_drawn")).toMatchObject({ requestId: "req_drawn" });
+  });
+
+  test("is found by the first 512 characters of a long client request ID", async () => {
+    const store = new IdempotencyStore(createResponseFiles(), failOnReport);
+    const clientRequestId = "i".repeat(600);
+    const request = await startRequest(store, {
+      ...claimOptions("long"),
+      clientRequestId: clientRequestId,
+    });
+    request.append("{}");
+    await request.store({});
+    expect(await store.findById("key_1", clientRequestId)).toMatchObject({ requestId: "req_long" });
+    expect(await store.findById("key_1", clientRequestId.slice(0, 512))).toBeDefined();
+    expect(await store.findById("key_1", clientRequestId.slice(0, 511))).toBeUndefined();
+  });
+
+  test("that was found just before it expired can still be read", async () => {
+    let now = Date.now();
+    const responses = createResponseFiles(10_000, () => now);
+    const store = new IdempotencyStore(responses, failOnReport);
+    const request = await startRequest(store, claimOptions("late"));
+    request.append("{}");
+    await request.store({});
+    const found = await store.findById("key_1", "req_late");
+    if (found === undefined || found === "in_progress") throw new Error("it was kept");
+    now += 61_000;
+    await responses.sweep();
+    expect(Buffer.concat(await Array.fromAsync(found.open())).toString()).toBe("{}");
+    expect(await store.findById("key_1", "req_late")).toBeUndefined();
+  });
+});

@@ -1,0 +1,242 @@
+/** A billed response that was not delivered can be fetched by its request ID, or claimed by an identical request. */
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { detachableStream } from "../../server/idempotency/detached-stream.ts";
+import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import { OrphanedResponses } from "../../server/idempotency/orphaned-responses.ts";
+import { ResponseFiles } from "../../server/storage/response-files.ts";
+import { arrange, until } from "../conformance/arrange.ts";
+import { roomyDisk, temporaryFolder, testKey } from "../harness.ts";
+
+const { fake, gateway, close } = arrange();
+beforeEach(() => fake.clear());
+afterAll(() => close());
+
+const headers = { authorization: `Bearer ${testKey}`, "content-type": "application/json" };
+const generate = (prompt: string, more: Record<string, string> = {}, signal?: AbortSignal) =>
+  fetch(`${gateway.url}/v1/images/generations`, {
+    method: "POST",
+    headers: { ...headers, ...more },
+    body: JSON.stringify({ model: "gpt-image-2", prompt }),
+    ...(signal && { signal }),
+  });
+
+/** Sends a request and returns a function that disconnects. */
+function startRequest(prompt: string, id: string, more: Record<string, string> = {}) {
+  const controller = new AbortController();
+  const sending = generate(prompt, { "x-client-request-id": id, ...more }, controller.signal);
+  const ended = sending.catch(() => "disconnected");
+  return async () => {
+    controller.abort();
+    await ended;
+  };
+}
+
+const getResult = (id: string) => fetch(`${gateway.url}/v1/images/results/${id}`, { headers });
+
+async function resultOf(id: string): Promise<Response> {
+  for (;;) {
+    const response = await getResult(id);
+    if (response.status !== 202) return response;
+    await Bun.sleep(20);
+  }
+}
+
+/** Waits until the gateway has noticed the disconnect. */
+async function untilDetached(id: string): Promise<void> {
+  while ((await getResult(id)).status !== 202) await Bun.sleep(5);
+}
+
+test("a client that disconnects while it waits for an identical request has a ledger row with client_closed", async () => {
+  fake.script({ delayMs: 600 });
+  const disconnectFirst = startRequest("waits for another", "first-of-two");
+  await until(() => fake.requests.length === 1);
+  await Promise.all([disconnectFirst(), untilDetached("first-of-two")]);
+  const before = gateway.rows().length;
+  const disconnectSecond = startRequest("waits for another", "second-of-two");
+  await untilDetached("first-of-two");
+  await Bun.sleep(50);
+  await disconnectSecond();
+  await until(() => gateway.rows().length > before);
+  expect(gateway.rows().at(-1)).toMatchObject({ error: "client_closed", bytesOut: 0 });
+  expect(gateway.log()).not.toContain('"event":"internal-error"');
+  expect((await resultOf("first-of-two")).status).toBe(200);
+});
+
+describe("two identical requests whose clients both disconnect", () => {
+  test("are each found by their own request ID", async () => {
+    fake.script({ delayMs: 400 }, { times: 2 });
+    const disconnectFirst = startRequest("two clients", "one");
+    const disconnectSecond = startRequest("two clients", "two");
+    await until(() => fake.requests.length === 2);
+    await Promise.all([
+      disconnectFirst(),
+      disconnectSecond(),
+      untilDetached("one"),
+      untilDetached("two"),
+    ]);
+    const [one, two] = await Promise.all([resultOf("one"), resultOf("two")]);
+    expect([one.status, two.status]).toEqual([200, 200]);
+    const from = [one, two].map((response) => response.headers.get("vexel-replayed-from"));
+    expect(new Set(from).size).toBe(2);
+  });
+
+  test("are both replayed to identical requests before new images are generated", async () => {
+    fake.script({ delayMs: 400 }, { times: 2 });
+    const disconnects = ["three", "four"].map((id) => startRequest("two retries", id));
+    await until(() => fake.requests.length === 2);
+    await Promise.all([
+      ...disconnects.map((disconnect) => disconnect()),
+      untilDetached("three"),
+      untilDetached("four"),
+    ]);
+    const retries = [await generate("two retries"), await generate("two retries")];
+    const from = retries.map((response) => response.headers.get("vexel-replayed-from"));
+    expect(from.every((id) => id?.startsWith("req_"))).toBe(true);
+    expect(new Set(from).size).toBe(2);
+    expect(fake.requests).toHaveLength(2);
+    expect((await generate("two retries")).headers.get("idempotent-replayed")).toBeNull();
+  });
+});
+
+test.each<[string, Record<string, string>]>([
+  ["the same Idempotency-Key", { "idempotency-key": crypto.randomUUID() }],
+  ["the same parameters", {}],
+])(
+  "a client that waits for a request with %s and disconnects too finds the response by its own request ID",
+  async (name, more) => {
+    fake.script({ delayMs: 500 });
+    const disconnectFirst = startRequest(name, `${name} 1`, more);
+    await until(() => fake.requests.length === 1);
+    await Promise.all([disconnectFirst(), untilDetached(`${name} 1`)]);
+    const disconnectSecond = startRequest(name, `${name} 2`, more);
+    // Nothing shows when a request starts to wait.
+    await Bun.sleep(100);
+    await Promise.all([disconnectSecond(), untilDetached(`${name} 2`)]);
+    const [first, second] = await Promise.all([resultOf(`${name} 1`), resultOf(`${name} 2`)]);
+    expect(second.status).toBe(200);
+    expect(await second.text()).toBe(await first.text());
+    expect(fake.requests).toHaveLength(1);
+  },
+);
+
+test("a response that was fetched by its request ID counts as delivered, so an identical request generates a new image", async () => {
+  fake.script({ delayMs: 200 });
+  const disconnect = startRequest("fetched", "fetched");
+  await until(() => fake.requests.length === 1);
+  await Promise.all([disconnect(), untilDetached("fetched")]);
+  expect((await resultOf("fetched")).status).toBe(200);
+  expect((await generate("fetched")).headers.get("idempotent-replayed")).toBeNull();
+  expect(fake.requests).toHaveLength(2);
+});
+
+test("a replayed response with missing images has the same vexel-missing header", async () => {
+  const key = { "idempotency-key": crypto.randomUUID() };
+  const options = () =>
+    gateway.post("/v1/images/generations", { model: "gpt-image-2", prompt: "some", n: 3 }, key);
+  fake.script({ images: "missing" });
+  const first = await options();
+  const second = await options();
+  expect(first.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
+  expect(second.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
+  expect(second.headers.get("idempotent-replayed")).toBe("true");
+  expect(await second.text()).toBe(await first.text());
+  expect(fake.requests).toHaveLength(1);
+});
+
+describe("the idempotency store", () => {
+  const folder = temporaryFolder();
+  afterAll(() => folder[Symbol.dispose]());
+  const createResponseFiles = (maxBytes: number) =>
+    new ResponseFiles({
+      folder: join(folder.path, crypto.randomUUID()),
+      ttlMs: 60_000,
+      maxBytes,
+      disk: roomyDisk,
+      now: () => Date.now(),
+    });
+  const { signal } = new AbortController();
+  const claimOptions = (idempotencyKey: string) => ({
+    owner: "key_1",
+    requestId: `req_${idempotencyKey}`,
+    idempotencyKey,
+    fingerprint: async () => "the same",
+    signal,
+  });
+
+  test("stores no part of a response that exceeds its room", async () => {
+    const reports: unknown[] = [];
+    const store = new IdempotencyStore(createResponseFiles(1000), (error) => reports.push(error));
+    const claim = await store.claim(claimOptions("a"));
+    if (claim.kind !== "proceed") throw new Error("expected a new request");
+    for (const length of [600, 600, 10]) claim.request.append("x".repeat(length));
+    await claim.request.store({});
+    expect(reports).toHaveLength(1);
+    expect((await store.claim(claimOptions("a"))).kind).toBe("proceed");
+  });
+
+  test("counts small responses against its room, so that their number is bounded", async () => {
+    const reports: unknown[] = [];
+    const store = new IdempotencyStore(createResponseFiles(10_000), (error) => reports.push(error));
+    for (let at = 0; at < 100; at++) {
+      const claim = await store.claim(claimOptions(`small ${at}`));
+      if (claim.kind !== "proceed") throw new Error("expected a new request");
+      claim.request.append("{}");
+      await claim.request.store({});
+    }
+    expect(reports.length).toBeGreaterThan(50);
+  });
+
+  test("lets an identical request wait for an undelivered response that is being stored, and replays it", async () => {
+    const store = new IdempotencyStore(createResponseFiles(10_000), (error) =>
+      expect(error).toBeUndefined(),
+    );
+    const options = (requestId: string) => {
+      const { idempotencyKey: _, ...rest } = claimOptions(requestId);
+      return { ...rest, requestId };
+    };
+    const first = await store.claim(options("req_1"));
+    if (first.kind !== "proceed") throw new Error("expected a new request");
+    // The response was complete and being sent; then its client disconnected.
+    first.request.settle();
+    await first.request.detach();
+    const second = store.claim(options("req_2"));
+    await Bun.sleep(10);
+    first.request.append("{}");
+    await first.request.store({});
+    expect(await second).toMatchObject({ kind: "replay", response: { requestId: "req_1" } });
+  });
+
+  test("ends a detached stream once when its source fails", async () => {
+    async function* breaking(): AsyncGenerator<string> {
+      yield "one";
+      throw new Error("broken");
+    }
+    let over = 0;
+    const { chunks } = detachableStream(breaking(), {
+      continueDetached: true,
+      onDetach: () => undefined,
+      onChunk: () => undefined,
+      onEnd: async () => {
+        over++;
+      },
+    });
+    const reading = (async () => {
+      for await (const chunk of chunks) expect(chunk).toBe("one");
+    })();
+    expect(reading).rejects.toThrow("broken");
+    await reading.catch(() => "expected");
+    expect(over).toBe(1);
+  });
+
+  test("bounds the number of orphaned responses, and skips the lookup for owners without any", () => {
+    const orphans = new OrphanedResponses(2);
+    for (const name of ["a", "b", "c"]) orphans.add(name, { owner: name, fingerprintName: "q" });
+    expect(orphans.has("a")).toBe(false);
+    expect(orphans.first("q")).toBe("b");
+    orphans.remove("b");
+    orphans.remove("c");
+    expect(orphans.first("q")).toBeUndefined();
+    expect(orphans.has("c")).toBe(false);
+  });
+});
