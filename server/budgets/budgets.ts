@@ -7,6 +7,7 @@ import type { EventData } from "../../contract/events.ts";
 import type { BudgetedOwner, BudgetOwner, Reservation } from "../lib/budget.ts";
 import { endOfPeriod, type Period, periodNames, periods } from "../lib/utc-periods.ts";
 import { BudgetCounter } from "./budget-counter.ts";
+import type { BudgetStatus } from "./budget-status.ts";
 import { overBudgetError, priceUnknownError } from "./over-budget.ts";
 
 /** The estimated cost of a request. */
@@ -25,16 +26,6 @@ export interface ThresholdEvent {
   readonly data: EventData["budget.threshold"];
   /** The same for the same threshold of the same budget in the same period. */
   readonly once: string;
-}
-
-/** The status of one budget in one period. */
-export interface BudgetStatus {
-  readonly period: Period;
-  readonly limit: number;
-  readonly spent: number;
-  readonly reserved: number;
-  /** Unix milliseconds. Absent for a total budget, which never resets. */
-  readonly resetsAt?: number;
 }
 
 export interface BudgetsOptions {

@@ -1,11 +1,15 @@
 /** Estimates the cost of a request before it is sent: at the most expensive of its targets, since the target is not selected yet. */
 
-import { type Policy, planImage } from "../images/plan/plan.ts";
+import type { Policy } from "../images/plan/image-plan.ts";
+import { planImage } from "../images/plan/plan.ts";
 import { costOf, type Delivered, highestListedCost } from "../ledger/cost.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { TokenPrice } from "../lib/price.ts";
 import { loadOf, type RequestLoad } from "../request/request-load.ts";
-import { estimateImageTokens, unknownModelTokens } from "../upstream/catalog/images/image-tokens.ts";
+import {
+  estimateImageTokens,
+  unknownModelTokens,
+} from "../upstream/catalog/images/image-tokens.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
 import type {

@@ -1,7 +1,7 @@
 /** The errors for a request that exceeds a budget, or whose price is unknown where the budget requires one. */
 import type { BudgetedOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { BudgetStatus } from "./budgets.ts";
+import type { BudgetStatus } from "./budget-status.ts";
 
 const dayMs = 86_400_000;
 

@@ -13,7 +13,7 @@ import type {
 import { markMayBeBilled } from "../upstream/may-have-been-billed.ts";
 import { mergeResponses } from "./merge-responses.ts";
 import { mergeStreams } from "./merge-streams.ts";
-import type { Plan } from "./plan/plan.ts";
+import type { Plan } from "./plan/image-plan.ts";
 import { advanceSeed } from "./seeds.ts";
 
 /** One client must not use all concurrency slots of an upstream. */

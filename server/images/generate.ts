@@ -27,7 +27,8 @@ import type {
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
 import type { Held } from "./image-head.ts";
-import { type Policy, planImage } from "./plan/plan.ts";
+import type { Policy } from "./plan/image-plan.ts";
+import { planImage } from "./plan/plan.ts";
 import { type Conversion, limitImages, postProcess } from "./post-process.ts";
 import { MissingRecorder } from "./record-missing.ts";
 import { prepareSources } from "./sources/prepare-sources.ts";

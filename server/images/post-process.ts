@@ -22,7 +22,7 @@ import {
   readMetadata,
   resolveQuality,
 } from "./image-metadata.ts";
-import type { PostProcessing } from "./plan/plan.ts";
+import type { PostProcessing } from "./plan/image-plan.ts";
 
 /** The tools for post-processing one request. */
 export interface PostProcessTools {

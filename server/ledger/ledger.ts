@@ -3,7 +3,7 @@
  * write-ahead journal at once and from there to SQLite in groups (group commit), so a busy gateway needs few transactions.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { LedgerRow } from "../storage/ledger-file.ts";
+import type { LedgerRow } from "../storage/ledger-row.ts";
 import type { ReservedRequest } from "../storage/reservation-log.ts";
 
 export type { LedgerRow, ReservedRequest as HeldCall };

@@ -2,8 +2,9 @@
  * Journal recovery: moves the rows that earlier processes journaled into the ledger, at startup or, if the disk was full
  * then, once it is not. Until then they count as spent.
  */
-import type { LedgerRow } from "./ledger-file.ts";
+
 import { type OrphanedJournal, orphanedJournals } from "./ledger-journal.ts";
+import type { LedgerRow } from "./ledger-row.ts";
 
 /** In bites: a disk that is still full is noticed at the first one, and it happens on the thread that serves. */
 const chunkRows = 500;

@@ -2,41 +2,9 @@
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { BudgetOwner } from "../lib/budget.ts";
+import type { LedgerRow } from "./ledger-row.ts";
 import { openDatabase } from "./open-database.ts";
 import { prepareSpendTable, SpendTable, SpendTally } from "./spend-table.ts";
-
-export interface LedgerRow {
-  readonly requestId: string;
-  /** Unix milliseconds at which the call arrived. */
-  readonly at: number;
-  readonly endpoint: string;
-  readonly keyId: string;
-  readonly model: string | null;
-  readonly upstream: string | null;
-  readonly targetModel: string | null;
-  readonly attempts: number;
-  readonly status: number;
-  readonly error: string | null;
-  readonly latencyMs: number;
-  /** null where nobody said: unknown is never 0. */
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly images: number | null;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  /** Of embeddings: inputs that no upstream was asked for, because their vectors were known. */
-  readonly cachedInputs: number | null;
-  /** Of embeddings: what the upstream counted for this call. 0 where it was not asked. */
-  readonly upstreamTokens: number | null;
-  /** US dollars. null where no price is known. */
-  readonly cost: number | null;
-  /** Of image calls: what was done for it, in order. */
-  readonly steps: string | null;
-  /** What the key belonged to. */
-  readonly project: string | null;
-  /** US dollars that count against budgets beside `cost`, or because it is not known: they may have been paid. */
-  readonly estimatedCost: number | null;
-}
 
 const columns = {
   requestId: "request_id TEXT PRIMARY KEY",

@@ -14,7 +14,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { fromValues, type LedgerRow, valuesOf } from "./ledger-file.ts";
+import { fromValues, valuesOf } from "./ledger-file.ts";
+import type { LedgerRow } from "./ledger-row.ts";
 
 const name = /^ledger-\d+-[\w-]+\.journal$/;
 

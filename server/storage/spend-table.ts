@@ -5,7 +5,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { BudgetOwner } from "../lib/budget.ts";
 import { periodNames, periods } from "../lib/utc-periods.ts";
-import type { LedgerRow } from "./ledger-file.ts";
+import type { LedgerRow } from "./ledger-row.ts";
 
 const schema = `CREATE TABLE spent (
   scope   TEXT NOT NULL,

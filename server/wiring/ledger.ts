@@ -8,8 +8,9 @@ import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import { startIntegrityCheck } from "../storage/integrity-check.ts";
 import { JournalRecovery } from "../storage/journal-recovery.ts";
-import { LedgerFile, type LedgerRow } from "../storage/ledger-file.ts";
+import { LedgerFile } from "../storage/ledger-file.ts";
 import { LedgerJournal } from "../storage/ledger-journal.ts";
+import type { LedgerRow } from "../storage/ledger-row.ts";
 import { OpenedFiles } from "../storage/opened-files.ts";
 import { sumDollars } from "../storage/spend-table.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { estimateEmbeddings, estimateImages } from "../../server/budgets/estimate-cost.ts";
 import { ObservedCosts } from "../../server/budgets/observed-costs.ts";
-import type { Policy } from "../../server/images/plan/plan.ts";
+import type { Policy } from "../../server/images/plan/image-plan.ts";
 import type { Price } from "../../server/lib/price.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { estimateImageTokens } from "../../server/upstream/catalog/images/image-tokens.ts";

@@ -1,7 +1,7 @@
 /** What the tests of failing upstreams share: gateways before fakes, and what every refusal must keep to. */
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
-import type { LedgerRow } from "../../server/storage/ledger-file.ts";
+import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { type Fake, fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 

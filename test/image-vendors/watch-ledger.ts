@@ -1,8 +1,8 @@
 /** A gateway's ledger, looked at after every call of thousands: only what is new is read. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import type { LedgerRow } from "../../server/storage/ledger-file.ts";
 import { journaledRows } from "../../server/storage/ledger-journal.ts";
+import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 
 export type WatchedRow = Pick<
   LedgerRow,

@@ -1,6 +1,6 @@
 /** SSRF guard: links of upstreams and of clients never lead into the operator's private network. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { PostProcessing } from "../../server/images/plan/plan.ts";
+import type { PostProcessing } from "../../server/images/plan/image-plan.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import { type PostProcessTools, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";

@@ -1,7 +1,8 @@
 /** Laws of what becomes of an option: for every row of what image models can do, every option, and every policy. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Plan, type Policy, planImage } from "../../server/images/plan/plan.ts";
+import type { Plan, Policy } from "../../server/images/plan/image-plan.ts";
+import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";

@@ -1,6 +1,6 @@
 /** The ledger says what each call cost: by the price list, by the configuration, and null where nobody knows. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { LedgerRow } from "../../server/storage/ledger-file.ts";
+import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { arrange } from "../conformance/arrange.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";

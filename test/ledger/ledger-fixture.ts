@@ -1,5 +1,5 @@
 /** A row of the ledger, with everything that it must have. */
-import type { LedgerRow } from "../../server/storage/ledger-file.ts";
+import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 
 let made = 0;
 

@@ -1,7 +1,7 @@
 /** Every call by a known key is one row that tells what happened, and what nobody knows is null. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { LedgerRow } from "../../server/storage/ledger-file.ts";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import { bearer, embedder, painter, png, startEdge, until } from "../http/edge-fixture.ts";

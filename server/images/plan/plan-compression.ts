@@ -1,6 +1,6 @@
 /** Plans output_compression. Only jpeg and webp support it, so it is planned after the format. */
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
-import type { Draft } from "./plan.ts";
+import type { Draft } from "./image-plan.ts";
 import { uncompressible, unsupportedOption } from "./plan-refusals.ts";
 
 /** Must be called after all other options are planned. */

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { OptionName } from "../../upstream/image-capabilities.ts";
 import { quotedList } from "../../upstream/image-sizes.ts";
-import type { Draft } from "./plan.ts";
+import type { Draft } from "./image-plan.ts";
 
 /** Formats that the gateway can convert any image to. */
 export const convertibleFormats = ["png", "jpeg", "webp"] as const;

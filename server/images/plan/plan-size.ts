@@ -10,7 +10,7 @@ import {
   parseSize,
   sizeRuleViolation,
 } from "../../upstream/image-sizes.ts";
-import type { Draft } from "./plan.ts";
+import type { Draft } from "./image-plan.ts";
 
 export function planSize(draft: Draft, sizes: Sizes): void {
   const requested = draft.options.size;

@@ -1,7 +1,7 @@
 /** Plans streaming: what a stream cannot contain, and targets that do not stream. */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
-import type { Draft } from "./plan.ts";
+import type { Draft } from "./image-plan.ts";
 import { unsupportedOption } from "./plan-refusals.ts";
 
 export function planStream(draft: Draft, { streams }: ImageCapabilities): void {

@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ImageCapabilities } from "../../upstream/image-capabilities.ts";
-import type { Draft } from "./plan.ts";
+import type { Draft } from "./image-plan.ts";
 
 export function planUser(
   { options, policy, adapted, dropped }: Draft,

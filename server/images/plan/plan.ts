@@ -2,7 +2,6 @@
  * Step 6 for images: plans the upstream request, what the gateway emulates, and what is rejected. A pure function of
  * the query, the target's capabilities and the policy; every change is reported.
  */
-import type { Parameters } from "../../config/snapshot.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type {
   EditQuery,
@@ -11,56 +10,13 @@ import type {
   ImageOptions,
 } from "../../upstream/contract.ts";
 import type { ImageCapabilities, OptionName } from "../../upstream/image-capabilities.ts";
+import type { Draft, Plan, Policy, PostProcessing } from "./image-plan.ts";
 import { planCompression } from "./plan-compression.ts";
 import { convertibleFormats, invalidOption, unsupportedOption } from "./plan-refusals.ts";
 import { planSize } from "./plan-size.ts";
 import { checkSources } from "./plan-sources.ts";
 import { planStream } from "./plan-stream.ts";
 import { planUser } from "./plan-user.ts";
-
-/**
- * `adapt`: the gateway emulates what the target lacks where it can, and rejects the rest. `drop`: as `adapt`, but the
- * rest is dropped. `strict`: whatever the target lacks is rejected. `pass`: the request is passed through to targets
- * with an OpenAI-compatible API.
- */
-export type Policy = Parameters;
-
-/** How an image is post-processed. */
-export interface PostProcessing {
-  readonly format?: "png" | "jpeg" | "webp";
-  /** 0 to 100. */
-  readonly compression?: number;
-  /** The compression for a target that supports it: applied only where the gateway has to convert the format. */
-  readonly fallbackCompression?: number;
-  /** Without transparency. */
-  readonly opaque?: true;
-  /** How it is delivered. Absent: as the upstream sent it. */
-  readonly as?: "url" | "b64_json";
-}
-
-export interface Plan<Q extends GenerationQuery> {
-  /** The query for the target. */
-  readonly query: Q;
-  /** The number of images of each upstream request. */
-  readonly requestCounts: readonly number[];
-  readonly postProcessing: PostProcessing;
-  /** Fields that the gateway emulates or changes. */
-  readonly adapted: readonly string[];
-  /** Fields that are dropped. */
-  readonly dropped: readonly string[];
-}
-
-/** The mutable state of a plan in progress. */
-export interface Draft {
-  readonly policy: Policy;
-  /** The public id, for messages. */
-  readonly model: string;
-  readonly adapted: string[];
-  readonly dropped: string[];
-  options: { -readonly [K in keyof ImageOptions]: ImageOptions[K] };
-  shape?: Pick<GenerationQuery, "aspectRatio" | "requestedSize">;
-  postProcessing: { -readonly [K in keyof PostProcessing]: PostProcessing[K] };
-}
 
 /** Throws GatewayError where this target cannot serve the query. */
 export function planImage<Q extends GenerationQuery | EditQuery>(

@@ -1,0 +1,34 @@
+/** One row of the ledger: what one request used and cost. */
+
+export interface LedgerRow {
+  readonly requestId: string;
+  /** Unix milliseconds at which the request arrived. */
+  readonly at: number;
+  readonly endpoint: string;
+  readonly keyId: string;
+  readonly model: string | null;
+  readonly upstream: string | null;
+  readonly targetModel: string | null;
+  readonly attempts: number;
+  readonly status: number;
+  readonly error: string | null;
+  readonly latencyMs: number;
+  /** null if the upstream did not report it: unknown is never 0. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly images: number | null;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** Embeddings: inputs that were served without an upstream request (cached, in flight or duplicate). */
+  readonly cachedInputs: number | null;
+  /** Embeddings: tokens that the upstream counted for this request. 0 without an upstream request. */
+  readonly upstreamTokens: number | null;
+  /** US dollars. null where no price is known. */
+  readonly cost: number | null;
+  /** Image requests: the steps of routing and post-processing, in order. */
+  readonly steps: string | null;
+  /** The project of the API key. */
+  readonly project: string | null;
+  /** US dollars that count against budgets beside `cost`, or because `cost` is unknown: they may have been billed. */
+  readonly estimatedCost: number | null;
+}
