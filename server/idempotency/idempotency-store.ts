@@ -4,37 +4,27 @@
  * response of a client that disconnected goes to the next identical request, or to a GET with its request ID.
  */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { abortable } from "../lib/abortable.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ResponseStore, ResponseWriter, StoredResponse } from "../lib/response-store.ts";
 import { clientClosedError } from "../request/deadline.ts";
-import { InFlightRequest, idName, idNames, storeName } from "./in-flight-request.ts";
+import {
+  type ClaimOptions,
+  type FailedRequest,
+  InFlightRequest,
+  type InFlightRequests,
+  idName,
+  idNames,
+  storeName,
+} from "./in-flight-request.ts";
 import { OrphanedResponses } from "./orphaned-responses.ts";
-
-export interface ClaimOptions {
-  /** The ID of the client's API key. A response is never replayed to another API key. */
-  readonly owner: string;
-  readonly requestId: string;
-  readonly idempotencyKey?: string;
-  /** The client's own ID for the request (x-client-request-id). */
-  readonly clientRequestId?: string;
-  readonly fingerprint: () => Promise<string>;
-  readonly signal: AbortSignalLike;
-}
-
-/** A failed request whose error is also the response to the duplicates that waited for it. */
-export interface FailedRequest {
-  readonly requestId: string;
-  readonly error: GatewayError;
-}
 
 export type Claim =
   | { readonly kind: "replay"; readonly response: StoredResponse }
   | ({ readonly kind: "failed" } & FailedRequest)
   | { readonly kind: "proceed"; readonly request: InFlightRequest };
 
-export class IdempotencyStore {
+export class IdempotencyStore implements InFlightRequests {
   readonly #responses: ResponseStore;
   readonly #report: (error: unknown) => void;
   /** Requests in flight that duplicates may wait for, by store name. */

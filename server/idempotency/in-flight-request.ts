@@ -1,15 +1,42 @@
 /** An image request in flight: it records its response for concurrent duplicates that wait for it and for later retries. */
 import { createHash } from "node:crypto";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { ResponseMetadata, ResponseWriter } from "../lib/response-store.ts";
-import type { ClaimOptions, FailedRequest, IdempotencyStore } from "./idempotency-store.ts";
 
 /** The most names of one response. The request ID of a waiter beyond it does not find the response. */
 const maxNames = 64;
 
+export interface ClaimOptions {
+  /** The ID of the client's API key. A response is never replayed to another API key. */
+  readonly owner: string;
+  readonly requestId: string;
+  readonly idempotencyKey?: string;
+  /** The client's own ID for the request (x-client-request-id). */
+  readonly clientRequestId?: string;
+  readonly fingerprint: () => Promise<string>;
+  readonly signal: AbortSignalLike;
+}
+
+/** A failed request whose error is also the response to the duplicates that waited for it. */
+export interface FailedRequest {
+  readonly requestId: string;
+  readonly error: GatewayError;
+}
+
+/** The store that this request belongs to: who waits for it, and where its response is recorded. */
+export interface InFlightRequests {
+  register(name: string, request: InFlightRequest): void;
+  unregister(name: string, request: InFlightRequest): void;
+  addOrphan(options: ClaimOptions, fingerprint: string): void;
+  removeOrphan(options: ClaimOptions): void;
+  startRecording(): ResponseWriter | undefined;
+  reportStorageError(error: unknown): void;
+}
+
 export class InFlightRequest {
-  readonly #store: IdempotencyStore;
+  readonly #store: InFlightRequests;
   readonly #options: ClaimOptions;
   #fingerprint: string | undefined;
   readonly #names = new Set<string>();
@@ -19,7 +46,7 @@ export class InFlightRequest {
   #isSettled = false;
   #isFailureClaimed = false;
 
-  constructor(store: IdempotencyStore, options: ClaimOptions, fingerprint: string | undefined) {
+  constructor(store: InFlightRequests, options: ClaimOptions, fingerprint: string | undefined) {
     this.#store = store;
     this.#options = options;
     this.#fingerprint = fingerprint;

@@ -1,8 +1,9 @@
 /** However an image request ends, every resource that it holds is released, and its row is written. */
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
-import { type ClaimOptions, IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
+import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
 import { keepAlive } from "../../server/images/keep-alive.ts";
 import type { ResponseStore } from "../../server/lib/response-store.ts";
 import { MemoryBudget } from "../../server/lib/spill-buffer.ts";

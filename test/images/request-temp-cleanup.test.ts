@@ -54,7 +54,7 @@ test.each(outcomes)(
     const rows: LedgerRow[] = [];
     const defects: unknown[] = [];
     const deadlines = createDeadlines(() => 0);
-    const { serve, inHand: inHand } = createServe({
+    const { serve, inHand } = createServe({
       snapshot: () => snapshot,
       ledger: {
         admit: () => undefined,
