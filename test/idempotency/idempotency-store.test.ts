@@ -1,12 +1,9 @@
 /** The idempotency store under races: waiters, disconnects and failures that happen at the same moment. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import {
-  type Claim,
-  type ClaimOptions,
-  IdempotencyStore,
-} from "../../server/idempotency/idempotency-store.ts";
+import { type Claim, IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { IdempotentRequest } from "../../server/idempotency/idempotent-request.ts";
+import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
