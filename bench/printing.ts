@@ -5,7 +5,7 @@
  * Not in it: HTTP, the checks, the accounts, and putting the printed vectors together into one body.
  */
 
-import { fromBase64 } from "../server/embeddings/vector-formats.ts";
+import { decodeVector } from "../server/embeddings/vector-formats.ts";
 import { warmUp } from "./measure.ts";
 import { cpuMs } from "./proc.ts";
 import { vectors } from "./vectors.ts";
@@ -17,7 +17,7 @@ async function round(time: number): Promise<number> {
   let calls = 0;
   let characters = 0;
   while (performance.now() < until) {
-    for (const vector of vectors) characters += `[${fromBase64(vector)?.join(",")}]`.length;
+    for (const vector of vectors) characters += `[${decodeVector(vector)?.join(",")}]`.length;
     calls++;
     // As a server does between calls: a loop that never rests would hold back what runs in between.
     await new Promise(setImmediate);

@@ -5,7 +5,7 @@ import { fileText } from "../server/config/file-text.ts";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
-import { lengthOf } from "../server/embeddings/vector-formats.ts";
+import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
@@ -113,7 +113,7 @@ async function probeLocal(upstream: Upstream): Promise<Probe> {
   try {
     const target = { upstream, model: upstream.id };
     const { vectors } = await embeddedModel.embeddings(query, target, AbortSignal.timeout(60_000));
-    const detail = `the model loads and has ${vectors[0] && lengthOf(vectors[0])} dimensions`;
+    const detail = `the model loads and has ${vectors[0] && dimensionsOf(vectors[0])} dimensions`;
     return { upstream: upstream.id, ok: true, detail };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

@@ -1,7 +1,11 @@
 /** POST /v1/embeddings, and the older path with the model in the address. */
 
 import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
-import { areFloat32Numbers, inBase64, inNumbers } from "../embeddings/write-vectors.ts";
+import {
+  areFloat32Numbers,
+  writeBase64Response,
+  writeFloatResponse,
+} from "../embeddings/write-vectors.ts";
 import { releaseUnshared } from "../lib/chunked-bytes.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { Endpoint, Written } from "../pipeline/endpoint.ts";
@@ -85,8 +89,8 @@ function bodyOf(
     return releasedAfterSending(verbatim.body.list, releaseUnshared);
   }
   const { model } = query;
-  if (query.encoding === "base64") return inBase64(reply, { model, tokens });
-  const numbers = inNumbers(reply, { model, tokens });
+  if (query.encoding === "base64") return writeBase64Response(reply, { model, tokens });
+  const numbers = writeFloatResponse(reply, { model, tokens });
   return numbers instanceof Promise ? numbers.then(releasedBuffers) : releasedBuffers(numbers);
 }
 

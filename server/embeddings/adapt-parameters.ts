@@ -11,29 +11,34 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 import { decodeTokens } from "./decode-tokens.ts";
-import { type Unit, unitOf } from "./one-unit.ts";
-import { type Fitting, fittingOf, isPlain, refuseTogether } from "./parameter-changes.ts";
-import { cutShort, lengthOf } from "./vector-formats.ts";
+import {
+  isPlain,
+  type ParameterChanges,
+  parameterChanges,
+  rejectUnsplittable,
+} from "./parameter-changes.ts";
+import { type UnsplittableReason, unsplittableReason } from "./unsplittable.ts";
+import { dimensionsOf, truncateVector } from "./vector-formats.ts";
 
-export type TraitsOf = (target: Target) => EmbeddingCapabilities;
+export type CapabilitiesOf = (target: Target) => EmbeddingCapabilities;
 
 /** What targets can take, and what their answers have shown of it. */
-export interface Learned {
-  readonly traits: TraitsOf;
+export interface LearnedCapabilities {
+  readonly capabilities: CapabilitiesOf;
   /** It takes `dimensions` and gives its full length all the same: from now on it is not sent them. */
-  overlooks(target: Target): void;
+  markDimensionsIgnored(target: Target): void;
 }
 
-export const learn = (traits: TraitsOf): Learned => {
+export const learnCapabilities = (traits: CapabilitiesOf): LearnedCapabilities => {
   const whole = new WeakSet<Target>();
   return {
-    traits: (target) => {
+    capabilities: (target) => {
       const said = traits(target);
       if (!whole.has(target)) return said;
       const { dimensions: _, ...others } = said;
       return others;
     },
-    overlooks: (target) => void whole.add(target),
+    markDimensionsIgnored: (target) => void whole.add(target),
   };
 };
 
@@ -41,33 +46,34 @@ export const learn = (traits: TraitsOf): Learned => {
  * Above everything that may answer instead of an upstream, so that the caller is told the same every time: refuses what
  * no target can do, and notes what is done in another way.
  */
-export const promise =
-  (traits: TraitsOf): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
+export const checkParameters =
+  (traits: CapabilitiesOf): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) => {
     const { query, route, record } = call;
-    const unit = unitOf(query, route);
+    const unit = unsplittableReason(query, route);
     if (isPlain(query) && isEmptyObject(query.rest) && !unit) return next(call);
     const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, unit));
     const able = fittings.filter(({ refusal }) => !refusal);
     if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
     record.parameters.adapted = namesOf(able, "adapted");
     record.parameters.dropped = namesOf(able, "dropped");
-    const [tokenizer, ...more] = new Set(able.map(({ decode }) => decode));
+    const [tokenizer, ...more] = new Set(able.map(({ decodeWith: decode }) => decode));
     if (tokenizer === undefined || more.length > 0) return next(call);
     // Every target gets the text: from here on it is a text, and shares the cached vector of the same text.
     return decodeTokens(query, tokenizer).then((decoded) => next({ ...call, query: decoded }));
   };
 
-const namesOf = (fittings: readonly Fitting[], of: "adapted" | "dropped"): readonly string[] => [
-  ...new Set(fittings.flatMap((fitting) => fitting[of])),
-];
+const namesOf = (
+  fittings: readonly ParameterChanges[],
+  of: "adapted" | "dropped",
+): readonly string[] => [...new Set(fittings.flatMap((fitting) => fitting[of]))];
 
 /** Whether a target can serve it at all. */
-export const ableTo =
-  (traits: TraitsOf) =>
+export const supportsParameters =
+  (traits: CapabilitiesOf) =>
   ({ query, route }: StageRequest<EmbeddingsQuery>, target: Target): boolean => {
-    const unit = unitOf(query, route);
+    const unit = unsplittableReason(query, route);
     if (isPlain(query) && !unit) return true;
     return fittingAt(query, traits(target), route, unit).refusal === undefined;
   };
@@ -76,16 +82,16 @@ function fittingAt(
   query: EmbeddingsQuery,
   traits: EmbeddingCapabilities,
   route: Route,
-  unit: Unit | undefined,
-): Fitting {
-  const fitting = fittingOf(query, traits, route);
-  const refusal = fitting.refusal ?? (unit && refuseTogether(query, traits, unit));
+  unit: UnsplittableReason | undefined,
+): ParameterChanges {
+  const fitting = parameterChanges(query, traits, route);
+  const refusal = fitting.refusal ?? (unit && rejectUnsplittable(query, traits, unit));
   return refusal ? { ...fitting, refusal } : fitting;
 }
 
 /** Just above the upstream: asks it in the way it understands, and makes of its answer what was asked for. */
-export const fit =
-  (learned: Learned): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+export const adaptParameters =
+  (learned: LearnedCapabilities): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) => {
     const { query, target } = call;
@@ -113,11 +119,11 @@ const otherRequestsFirst = (): Promise<unknown> => new Promise(setImmediate);
 async function fitted(
   call: StageRequest<EmbeddingsQuery>,
   target: Target,
-  { traits, overlooks }: Learned,
+  { capabilities: traits, markDimensionsIgnored: overlooks }: LearnedCapabilities,
   next: (call: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
 ): Promise<EmbeddingsResponse> {
   const { route } = call;
-  const fitting = fittingOf(call.query, traits(target), route);
+  const fitting = parameterChanges(call.query, traits(target), route);
   if (fitting.refusal) throw fitting.refusal;
   const query = await reworded(call.query, fitting);
   const reply = await next({ ...call, query });
@@ -130,22 +136,25 @@ async function fitted(
   // Longer than the model makes them: another model's, whose beginnings are of no use. The check that follows refuses it.
   if (route.known && isTooLong(reply, route.known.dimensions)) return reply;
   const cut = cutTo(dimensions, reply, call);
-  if (fitting.cutTo === undefined) overlooks(target);
+  if (fitting.truncateTo === undefined) overlooks(target);
   return cut;
 }
 
-async function reworded(given: EmbeddingsQuery, fitting: Fitting): Promise<EmbeddingsQuery> {
-  const query = fitting.decode ? await decodeTokens(given, fitting.decode) : given;
+async function reworded(
+  given: EmbeddingsQuery,
+  fitting: ParameterChanges,
+): Promise<EmbeddingsQuery> {
+  const query = fitting.decodeWith ? await decodeTokens(given, fitting.decodeWith) : given;
   const { dimensions, taskType: purpose, ...others } = query;
   return {
     ...others,
-    ...(dimensions !== undefined && fitting.cutTo === undefined && { dimensions }),
+    ...(dimensions !== undefined && fitting.truncateTo === undefined && { dimensions }),
     ...(purpose && !fitting.dropped.includes(purpose.field) && { taskType: purpose }),
   };
 }
 
 const isTooLong = ({ vectors }: EmbeddingsResponse, dimensions: number): boolean =>
-  vectors.some((vector) => lengthOf(vector) > dimensions);
+  vectors.some((vector) => dimensionsOf(vector) > dimensions);
 
 /** All of one length, which is less than was asked for and the model's own: it has no more to give. */
 function checkItsOwn(
@@ -153,9 +162,9 @@ function checkItsOwn(
   dimensions: number,
   { query: { model }, route }: StageRequest<EmbeddingsQuery>,
 ): void {
-  const length = first === undefined ? 0 : lengthOf(first);
+  const length = first === undefined ? 0 : dimensionsOf(first);
   if (length <= 0 || length === dimensions) return;
-  if (others.some((vector) => lengthOf(vector) !== length)) return;
+  if (others.some((vector) => dimensionsOf(vector) !== length)) return;
   // Another length than it is known to have is an untrue answer, which the check that follows refuses.
   if (length !== (route.dimensions ?? route.known?.dimensions ?? length)) return;
   throw new GatewayError(
@@ -179,5 +188,5 @@ function cutTo(
   }
   record.parameters.adapted = [...new Set([...(record.parameters.adapted ?? []), "dimensions"])];
   const { verbatim: _, ...others } = reply;
-  return { ...others, vectors: reply.vectors.map((vector) => cutShort(vector, dimensions)) };
+  return { ...others, vectors: reply.vectors.map((vector) => truncateVector(vector, dimensions)) };
 }

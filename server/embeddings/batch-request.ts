@@ -8,27 +8,27 @@ import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { RequestLoad } from "../request/request-load.ts";
 import type { Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { tokensOfInputs } from "./share-input-tokens.ts";
+import { tokensPerInput } from "./share-input-tokens.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 /** One call among several. It hears its outcome, or leaves as soon as its own signal fires. */
-export class Member {
-  readonly call: StageRequest<EmbeddingsQuery>;
+export class BatchMember {
+  readonly request: StageRequest<EmbeddingsQuery>;
   readonly load: RequestLoad;
-  readonly reply: Promise<EmbeddingsResponse>;
+  readonly response: Promise<EmbeddingsResponse>;
   /** It has heard its outcome, or left. */
-  over = false;
+  isSettled = false;
   /** Told when it leaves early. */
-  onLeave: (() => void) | undefined;
+  onAbort: (() => void) | undefined;
   readonly #resolve: (reply: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
 
   constructor(call: StageRequest<EmbeddingsQuery>, load: RequestLoad) {
-    this.call = call;
+    this.request = call;
     this.load = load;
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
-    this.reply = promise;
+    this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
     call.signal.addEventListener("abort", this.#leave);
@@ -45,21 +45,21 @@ export class Member {
   }
 
   #end(): void {
-    this.over = true;
-    this.call.signal.removeEventListener("abort", this.#leave);
+    this.isSettled = true;
+    this.request.signal.removeEventListener("abort", this.#leave);
   }
 
   readonly #leave = (): void => {
     // A signal that is firing may still call those who have stopped listening.
-    if (this.over) return;
-    this.fail(this.call.signal.reason);
-    this.onLeave?.();
+    if (this.isSettled) return;
+    this.fail(this.request.signal.reason);
+    this.onAbort?.();
   };
 }
 
 /** Some who travel as one, and where they are a half of others: what became of the other half. */
 interface Lot {
-  readonly members: readonly Member[];
+  readonly members: readonly BatchMember[];
   readonly halving?: Halving;
 }
 
@@ -68,23 +68,23 @@ interface Halving {
   /** What the half that is done has shown. Absent: none is, or the server failed it as well. */
   server?: "well" | "in trouble";
   /** The half that the server failed as well, until it is known how the other fares. */
-  failed?: { readonly party: readonly Member[]; readonly error: unknown };
+  failed?: { readonly party: readonly BatchMember[]; readonly error: unknown };
 }
 
 /** Never fails: every member hears its own outcome. */
-export const travel = (
-  members: readonly Member[],
+export const sendBatch = (
+  members: readonly BatchMember[],
   send: EmbeddingsSend,
   maxParallel: number,
 ): Promise<void> => {
   const pile: Lot[] = [{ members }];
-  const halve = (party: readonly Member[], halving?: Halving): void => {
+  const halve = (party: readonly BatchMember[], halving?: Halving): void => {
     const middle = party.length >> 1;
     for (const half of [party.slice(middle), party.slice(0, middle)]) {
       pile.push({ members: half, ...(halving && { halving }) });
     }
   };
-  const failedBy = (party: readonly Member[], error: unknown, halving: Halving = {}): void => {
+  const failedBy = (party: readonly BatchMember[], error: unknown, halving: Halving = {}): void => {
     if (party.length > 1 && halving.server !== "in trouble") halve(party, {});
     else failAll(party, error);
   };
@@ -94,7 +94,7 @@ export const travel = (
     if (halving.failed) failedBy(halving.failed.party, halving.failed.error, halving);
   };
   return runConcurrently(pile, maxParallel, async ({ members: all, halving }) => {
-    const party = all.filter((member) => !member.over);
+    const party = all.filter((member) => !member.isSettled);
     if (party.length === 0) return show(halving, "well");
     try {
       shareOut(await ask(party, send), party);
@@ -118,7 +118,7 @@ export const travel = (
   });
 };
 
-function failAll(party: readonly Member[], error: unknown): void {
+function failAll(party: readonly BatchMember[], error: unknown): void {
   for (const member of party) member.fail(error);
 }
 
@@ -136,19 +136,19 @@ const isServers = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.kind === "upstream_error" || error.kind === "upstream_invalid");
 
-function ask(party: readonly Member[], send: EmbeddingsSend): Promise<EmbeddingsResponse> {
-  for (const { call } of party) call.record.routing.batchSize = party.length;
-  const { call } = party[0]!;
+function ask(party: readonly BatchMember[], send: EmbeddingsSend): Promise<EmbeddingsResponse> {
+  for (const { request: call } of party) call.record.routing.batchSize = party.length;
+  const { request: call } = party[0]!;
   if (party.length === 1) {
-    party[0]!.onLeave = undefined;
+    party[0]!.onAbort = undefined;
     return send(call);
   }
   const cancel = new AbortSource();
   let present = party.length;
   for (const member of party) {
-    member.onLeave = () => {
+    member.onAbort = () => {
       // As long as one is left, the others never notice.
-      if (--present === 0) cancel.abort(member.call.signal.reason);
+      if (--present === 0) cancel.abort(member.request.signal.reason);
     };
   }
   const query = { ...call.query, input: joined(party), single: false };
@@ -156,9 +156,9 @@ function ask(party: readonly Member[], send: EmbeddingsSend): Promise<Embeddings
   return send({ ...call, query, signal: cancel });
 }
 
-function joined(party: readonly Member[]): EmbeddingInput {
+function joined(party: readonly BatchMember[]): EmbeddingInput {
   const [texts, tokens]: [string[], (readonly number[])[]] = [[], []];
-  for (const { call } of party) {
+  for (const { request: call } of party) {
     const { input } = call.query;
     if (input.kind === "text") texts.push(...input.texts);
     else tokens.push(...input.tokens);
@@ -166,7 +166,7 @@ function joined(party: readonly Member[]): EmbeddingInput {
   return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
 }
 
-function shareOut(reply: EmbeddingsResponse, party: readonly Member[]): void {
+function shareOut(reply: EmbeddingsResponse, party: readonly BatchMember[]): void {
   const { vectors, usage } = reply;
   const asked = party.reduce((sum, { load }) => sum + load.items, 0);
   // Held by `check.ts` already. One off here would give a caller another's vector, so it is held twice.
@@ -185,12 +185,12 @@ function shareOut(reply: EmbeddingsResponse, party: readonly Member[]): void {
   if (reply.verbatim && !(vectors[0] instanceof EncodedVector)) {
     for (const piece of reply.verbatim.body.list) freeBuffer(piece.buffer);
   }
-  const counts = usage && tokensOfInputs(usage, joined(party));
+  const counts = usage && tokensPerInput(usage, joined(party));
   let from = 0;
   for (const member of party) {
     const to = from + member.load.items;
     // They are alike: what was done for one was done for all.
-    member.call.record.parameters.adapted = party[0]!.call.record.parameters.adapted;
+    member.request.record.parameters.adapted = party[0]!.request.record.parameters.adapted;
     member.succeed({
       vectors: vectors.slice(from, to),
       ...(counts && { usage: usageOf(counts.slice(from, to)) }),

@@ -9,54 +9,54 @@ import type {
   EmbeddingsResponse,
   Target,
 } from "../upstream/contract.ts";
-import { WaitingRoom } from "./batcher.ts";
-import { unitOf } from "./one-unit.ts";
+import { Batcher } from "./batcher.ts";
+import { unsplittableReason } from "./unsplittable.ts";
 
 export interface BatchOptions {
-  readonly traits: (target: Target) => EmbeddingCapabilities;
+  readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** May calls for this model travel together? */
   readonly enabled: (route: Route) => boolean;
   /** So many calls under way keep a target busy; below that, none waits. */
-  readonly lanes?: number;
+  readonly concurrency?: number;
   /** The longest a call waits for a lane. */
   readonly maxWaitMs?: number;
   /** The most inputs that travel together, where the target could take more. */
-  readonly maxTogether?: number;
+  readonly maxInputs?: number;
   /** A call with more inputs than this goes by itself. */
-  readonly maxJoining?: number;
+  readonly maxInputsPerRequest?: number;
   /** The most calls that wait before one target; the next goes by itself. */
-  readonly maxWaiting?: number;
+  readonly maxQueued?: number;
   /** A target whose answers usually take less is never busy. */
-  readonly quickMs?: number;
+  readonly fastMs?: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
 export const batch =
   ({
-    traits,
+    capabilities: traits,
     enabled,
-    lanes = 4,
+    concurrency: lanes = 4,
     maxWaitMs = 25,
-    maxTogether = 64,
-    maxJoining = 16,
-    maxWaiting = 1024,
-    quickMs = 5,
+    maxInputs: maxTogether = 64,
+    maxInputsPerRequest: maxJoining = 16,
+    maxQueued: maxWaiting = 1024,
+    fastMs: quickMs = 5,
     clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
     // Targets live in a snapshot: when that goes, so do their rooms.
-    const rooms = new WeakMap<Target, WaitingRoom>();
-    const roomOf = (target: Target): WaitingRoom => {
+    const rooms = new WeakMap<Target, Batcher>();
+    const roomOf = (target: Target): Batcher => {
       const limits = limitsOf([traits(target)]);
       const items = Math.min(limits.items, maxTogether);
-      const room = new WaitingRoom({
+      const room = new Batcher({
         next,
         limits: { ...limits, items },
-        lanes,
+        concurrency: lanes,
         maxWaitMs,
-        maxWaiting,
-        quickMs,
+        maxQueued: maxWaiting,
+        fastMs: quickMs,
         clock,
       });
       rooms.set(target, room);
@@ -67,10 +67,10 @@ export const batch =
       if (!target || !enabled(route)) return next(call);
       const room = rooms.get(target) ?? roomOf(target);
       // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
-      const alone = !isEmptyObject(query.rest) || unitOf(query, route) !== undefined;
-      if (room.idle || itemsOf(query.input) > maxJoining || alone) {
+      const alone = !isEmptyObject(query.rest) || unsplittableReason(query, route) !== undefined;
+      if (room.isIdle || itemsOf(query.input) > maxJoining || alone) {
         return room.send(call);
       }
-      return room.join(call);
+      return room.enqueue(call);
     };
   };

@@ -4,19 +4,19 @@ import type { Route } from "../request/caller.ts";
 import { loadOf, type RequestLoad } from "../request/request-load.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { type EmbeddingsSend, Member, travel } from "./batch-request.ts";
+import { BatchMember, type EmbeddingsSend, sendBatch } from "./batch-request.ts";
 
-export interface WaitingRoomOptions {
+export interface BatcherOptions {
   readonly next: EmbeddingsSend;
   /** The most that may travel together. */
   readonly limits: RequestLoad;
   /** As many calls under way, and the target counts as busy. */
-  readonly lanes: number;
+  readonly concurrency: number;
   readonly maxWaitMs: number;
   /** The most calls that wait at the same time. */
-  readonly maxWaiting: number;
+  readonly maxQueued: number;
   /** A target that answers quicker than this is never busy: waiting for others would cost more than it saves. */
-  readonly quickMs: number;
+  readonly fastMs: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
@@ -25,15 +25,15 @@ export interface WaitingRoomOptions {
 interface Group {
   readonly key: string;
   readonly route: Route;
-  readonly members: Set<Member>;
+  readonly members: Set<BatchMember>;
   readonly timer: ReturnType<typeof setTimeout | typeof setImmediate>;
   items: number;
   tokens: number;
   bytes: number;
 }
 
-export class WaitingRoom {
-  readonly #options: WaitingRoomOptions;
+export class Batcher {
+  readonly #options: BatcherOptions;
   /** The longest wait first. */
   readonly #groups = new Map<string, Group>();
   #underWay = 0;
@@ -41,17 +41,17 @@ export class WaitingRoom {
   /** How long its answers take, the latest counting most. Infinity until there was one. */
   #usualMs = Infinity;
 
-  constructor(options: WaitingRoomOptions) {
+  constructor(options: BatcherOptions) {
     this.#options = options;
   }
 
   /** Nothing is under way: whoever comes now goes at once. */
-  get idle(): boolean {
+  get isIdle(): boolean {
     return this.#underWay === 0;
   }
 
-  get busy(): boolean {
-    return this.#underWay >= this.#options.lanes && this.#usualMs >= this.#options.quickMs;
+  get isBusy(): boolean {
+    return this.#underWay >= this.#options.concurrency && this.#usualMs >= this.#options.fastMs;
   }
 
   /** At once, and as it is. */
@@ -70,10 +70,10 @@ export class WaitingRoom {
   };
 
   /** With others, within the limits, as soon as a lane is free or the wait has been long enough. */
-  join(call: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
+  enqueue(call: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
     const { query, route, signal } = call;
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.#waiting >= this.#options.maxWaiting) return this.send(call);
+    if (this.#waiting >= this.#options.maxQueued) return this.send(call);
     const load = loadOf(query.input);
     // It fills a batch by itself.
     if (!this.#hasRoom(load, smallest)) return this.send(call);
@@ -100,7 +100,7 @@ export class WaitingRoom {
   #open(key: string, route: Route): Group {
     const leave = () => this.#leave(group);
     // Those that come in the same turn of the event loop go together: that costs nobody any time.
-    const timer = this.busy ? setTimeout(leave, this.#options.maxWaitMs) : setImmediate(leave);
+    const timer = this.isBusy ? setTimeout(leave, this.#options.maxWaitMs) : setImmediate(leave);
     const group: Group = { key, route, members: new Set(), timer, items: 0, tokens: 0, bytes: 0 };
     this.#groups.set(key, group);
     return group;
@@ -111,18 +111,18 @@ export class WaitingRoom {
     load: RequestLoad,
     group: Group,
   ): Promise<EmbeddingsResponse> {
-    const member = new Member(call, load);
-    member.onLeave = () => this.#drop(member, group);
+    const member = new BatchMember(call, load);
+    member.onAbort = () => this.#drop(member, group);
     group.members.add(member);
     this.#waiting++;
     group.items += load.items;
     group.tokens += load.tokens;
     group.bytes += load.bytes;
     if (!this.#hasRoom(group, smallest)) this.#leave(group);
-    return member.reply;
+    return member.response;
   }
 
-  #drop(member: Member, group: Group): void {
+  #drop(member: BatchMember, group: Group): void {
     group.members.delete(member);
     this.#waiting--;
     group.items -= member.load.items;
@@ -140,13 +140,13 @@ export class WaitingRoom {
   #leave(group: Group): void {
     this.#close(group);
     this.#waiting -= group.members.size;
-    void travel([...group.members], this.send, this.#options.lanes);
+    void sendBatch([...group.members], this.send, this.#options.concurrency);
   }
 
   readonly #free = (): void => {
     this.#underWay--;
     for (const group of this.#groups.values()) {
-      if (this.busy) return;
+      if (this.isBusy) return;
       this.#leave(group);
     }
   };

@@ -17,36 +17,36 @@ export interface CanaryOptions {
   readonly snapshot: () => Snapshot;
   readonly embed: UpstreamClient["embeddings"];
   /** Told when a target is taken out, comes back, or could not be asked. */
-  readonly report: (told: CanaryTold) => void;
+  readonly report: (told: CanaryReport) => void;
   readonly timeoutMs: number;
   /** How long a target that nobody has looked at yet is not asked. Absent, or 0: it is asked at once. */
   readonly graceMs?: number;
   /** Milliseconds, monotonic. */
   readonly clock?: () => number;
   /** Told that there is a model with targets that nobody has looked at. */
-  readonly onUnknown?: () => void;
+  readonly onUnchecked?: () => void;
   /** Absent: nothing is limited. */
   readonly limits?: InternalRequestLimits;
 }
 
-export interface CanaryTold {
-  readonly what: "drifted" | "realigned" | "silent";
+export interface CanaryReport {
+  readonly status: "drifted" | "realigned" | "silent";
   readonly model: string;
   readonly target: Target;
   /** For a person: what was seen. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface Canary {
   /** Looks at every model whose targets have not been looked at, or at all of them. */
-  look(all: boolean): Promise<void>;
+  check(all: boolean): Promise<void>;
   /** Asked of each that has answered. Of this model: what strays from one model's first target may itself be the first of another. */
-  strayed(model: Model, target: Target): boolean;
+  hasDrifted(model: Model, target: Target): boolean;
   /**
    * Not to be asked: it has strayed, or nobody has looked yet. That takes a moment after a start or a reload, in which the
    * first target serves alone; where the first does not answer, the others are asked all the same.
    */
-  barred(model: Model, target: Target): boolean;
+  isExcluded(model: Model, target: Target): boolean;
   /** Lets go of those that are being asked, and says nothing more. */
   close(): void;
 }
@@ -64,7 +64,7 @@ const alike = 0.985;
 
 export function createCanary(options: CanaryOptions): Canary {
   const { snapshot, embed, report, timeoutMs, limits } = options;
-  const { graceMs = 0, clock = () => 0, onUnknown } = options;
+  const { graceMs = 0, clock = () => 0, onUnchecked: onUnknown } = options;
   const out = new Set<string>();
   const judged = new Set<string>();
   /** Of which every target has been looked at. */
@@ -77,7 +77,8 @@ export function createCanary(options: CanaryOptions): Canary {
   let closed = false;
   const tellSilence = (model: Model, target: Target, why: string): void => {
     const place = placeOf(model, target);
-    if (!silent.has(place) && !closed) report({ what: "silent", model: model.id, target, why });
+    if (!silent.has(place) && !closed)
+      report({ status: "silent", model: model.id, target, reason: why });
     silent.add(place);
   };
   const hear = (model: Model, target: Target): void => {
@@ -111,16 +112,16 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 
   const judge = (model: Model, target: Target, vector: Float32Array, first: Float32Array): void => {
-    const likeness = cosine(vector, first);
+    const likeness = cosineSimilarity(vector, first);
     judged.add(placeOf(model, target));
     const reference = model.targets[0] as Target;
     if (likeness >= alike) {
       if (out.delete(placeOf(model, target))) {
         report({
-          what: "realigned",
+          status: "realigned",
           model: model.id,
           target,
-          why: `cosine ${likeness.toFixed(4)}`,
+          reason: `cosine ${likeness.toFixed(4)}`,
         });
       }
       return;
@@ -131,7 +132,7 @@ export function createCanary(options: CanaryOptions): Canary {
       vector.length === first.length
         ? `its vectors are not those of ${reference.upstream.id}: the cosine for one text is ${likeness.toFixed(4)}`
         : `its vectors have ${vector.length} dimensions, those of ${reference.upstream.id} ${first.length}`;
-    report({ what: "drifted", model: model.id, target, why });
+    report({ status: "drifted", model: model.id, target, reason: why });
   };
 
   /** The first target is what the others are measured by: it is what the operator put first. */
@@ -182,7 +183,7 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 
   return {
-    look: async (all) => {
+    check: async (all) => {
       // One with a single target has nothing to be compared with, and is not asked for nothing.
       const models = [...snapshot().models.values()].filter(
         (model) =>
@@ -193,8 +194,8 @@ export function createCanary(options: CanaryOptions): Canary {
       // Side by side: one that does not answer must not keep the others from being found out.
       await runConcurrently(models.reverse(), mostAtOnce, lookAt);
     },
-    strayed,
-    barred: (model, target) =>
+    hasDrifted: strayed,
+    isExcluded: (model, target) =>
       (out.size > 0 && out.has(placeOf(model, target))) ||
       (graceMs > 0 && !known.has(model) && isUnknown(model, target)),
     close: () => {
@@ -216,11 +217,11 @@ const placeOf = ({ id, targets }: Model, target: Target): string =>
 function directionOf(vector: Vector | undefined): Float32Array | undefined {
   const numbers = vector === undefined ? undefined : floatsOf(vector);
   const floats = numbers && Float32Array.from(numbers);
-  return floats && cosine(floats, floats) > 0 ? floats : undefined;
+  return floats && cosineSimilarity(floats, floats) > 0 ? floats : undefined;
 }
 
 /** -1 for vectors that cannot be compared at all. */
-export function cosine(a: Float32Array, b: Float32Array): number {
+export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) return -1;
   let [dot, aa, bb] = [0, 0, 0];
   for (let i = 0; i < a.length; i++) {

@@ -5,7 +5,10 @@ import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import type { Target } from "../upstream/contract.ts";
 
 /** `targets`: those that could have been asked. */
-export function vectorsCost(record: RequestRecord, targets: readonly Target[]): number | undefined {
+export function embeddingsCost(
+  record: RequestRecord,
+  targets: readonly Target[],
+): number | undefined {
   const { inputs, cachedInputs, upstreamTokens } = record.embeddings;
   const { target, usedSeveralTargets } = record.routing;
   // Whatever was known already, or is there because another call asked for it, has been paid for.

@@ -7,33 +7,33 @@ import { canBeCutTo, type KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { EmbeddingCapabilities, EmbeddingsQuery } from "../upstream/contract.ts";
 import { vendorTaskType } from "../upstream/task-type.ts";
 import type { TokenizerName } from "../upstream/tokenizers.ts";
-import type { Unit } from "./one-unit.ts";
+import type { UnsplittableReason } from "./unsplittable.ts";
 
-export interface Fitting {
+export interface ParameterChanges {
   /** Fields of the caller's that are served in another way than by passing them on. */
   readonly adapted: readonly string[];
   /** Fields that make no difference there, and are left out. */
   readonly dropped: readonly string[];
   /** The vectors come longer and are cut here. */
-  readonly cutTo?: number;
+  readonly truncateTo?: number;
   /** The tokens are turned into the texts that they stand for. */
-  readonly decode?: TokenizerName;
+  readonly decodeWith?: TokenizerName;
   readonly refusal?: GatewayError;
 }
 
-const asItIs: Fitting = { adapted: [], dropped: [] };
+const unchanged: ParameterChanges = { adapted: [], dropped: [] };
 
 /** Nothing in it that a target may not understand: most calls, and they must not pay for the others. */
 export const isPlain = ({ input, dimensions, taskType: purpose, user }: EmbeddingsQuery): boolean =>
   dimensions === undefined && purpose === undefined && user === undefined && input.kind === "text";
 
-export function fittingOf(
+export function parameterChanges(
   query: EmbeddingsQuery,
   traits: EmbeddingCapabilities,
   { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
-): Fitting {
+): ParameterChanges {
   const ignored = ignoredFields(query, traits);
-  if (isPlain(query)) return ignored.length === 0 ? asItIs : { ...asItIs, dropped: ignored };
+  if (isPlain(query)) return ignored.length === 0 ? unchanged : { ...unchanged, dropped: ignored };
   const length = fitDimensions(query, traits, known);
   const tokens = fitTokens(query, traits, known, tokenArrays);
   const purpose = fitPurpose(query, traits);
@@ -59,10 +59,10 @@ const ignoredFields = (
   extras && !isEmptyObject(rest) ? Object.keys(rest).filter((name) => !extras.includes(name)) : [];
 
 /** A request that is one unit cannot be split: the target must take all of it. */
-export function refuseTogether(
+export function rejectUnsplittable(
   { input, model }: EmbeddingsQuery,
   { maxItems, maxBytes = Infinity }: EmbeddingCapabilities,
-  unit: Unit,
+  unit: UnsplittableReason,
 ): GatewayError | undefined {
   // Tokens are not compared: of texts they are an estimate, and the upstream counts them.
   const { items, bytes } = loadOf(input);
@@ -88,15 +88,15 @@ function fitDimensions(
   { dimensions, model }: EmbeddingsQuery,
   traits: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
-): Fitting {
-  if (dimensions === undefined) return asItIs;
-  if (traits.dimensions === "any" || traits.dimensions?.includes(dimensions)) return asItIs;
+): ParameterChanges {
+  if (dimensions === undefined) return unchanged;
+  if (traits.dimensions === "any" || traits.dimensions?.includes(dimensions)) return unchanged;
   // What it gives anyhow need not be asked for.
-  if (known?.dimensions === dimensions) return { ...asItIs, cutTo: dimensions };
+  if (known?.dimensions === dimensions) return { ...unchanged, truncateTo: dimensions };
   if (known && canBeCutTo(known, dimensions)) {
-    return { ...asItIs, adapted: ["dimensions"], cutTo: dimensions };
+    return { ...unchanged, adapted: ["dimensions"], truncateTo: dimensions };
   }
-  return { ...asItIs, refusal: notThatLong(model, dimensions, traits, known) };
+  return { ...unchanged, refusal: notThatLong(model, dimensions, traits, known) };
 }
 
 function notThatLong(
@@ -140,15 +140,15 @@ function fitTokens(
   traits: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
   tokenArrays: Model["tokenArrays"],
-): Fitting {
-  if (input.kind === "text") return asItIs;
+): ParameterChanges {
+  if (input.kind === "text") return unchanged;
   if (tokenArrays === "refuse" || (tokenArrays === "pass" && !traits.tokens)) {
-    return { ...asItIs, refusal: textsOnly(model) };
+    return { ...unchanged, refusal: textsOnly(model) };
   }
   // A known model without one of these is somebody else's, whatever server it is behind.
   const tokenizer = known ? known.tokenizer : traits.tokenizer;
-  if (traits.tokens && (tokenArrays === "pass" || tokenizer === usualTokenizer)) return asItIs;
-  return { ...asItIs, adapted: ["input"], decode: tokenizer ?? usualTokenizer };
+  if (traits.tokens && (tokenArrays === "pass" || tokenizer === usualTokenizer)) return unchanged;
+  return { ...unchanged, adapted: ["input"], decodeWith: tokenizer ?? usualTokenizer };
 }
 
 const textsOnly = (model: string): GatewayError =>
@@ -160,17 +160,17 @@ const textsOnly = (model: string): GatewayError =>
 function fitPurpose(
   { taskType: purpose, model }: EmbeddingsQuery,
   { taskTypes: purposes }: EmbeddingCapabilities,
-): Fitting {
-  if (!purpose || purposes === "as-given") return asItIs;
-  if (purposes === "indifferent") return { ...asItIs, dropped: [purpose.field] };
+): ParameterChanges {
+  if (!purpose || purposes === "as-given") return unchanged;
+  if (purposes === "indifferent") return { ...unchanged, dropped: [purpose.field] };
   const word = vendorTaskType(purpose, purposes);
   if (word !== undefined) {
     const same = word === purpose.given && purposes.field === purpose.field;
-    return same ? asItIs : { ...asItIs, adapted: [purpose.field] };
+    return same ? unchanged : { ...unchanged, adapted: [purpose.field] };
   }
   const words = Object.values(purposes.values);
   return {
-    ...asItIs,
+    ...unchanged,
     refusal: new GatewayError(
       "invalid_value",
       `Invalid value: '${purpose.given.slice(0, 100)}'. ${words.length > 0 ? `Supported values of '${purpose.field}' for the model \`${model}\` are: ${words.map((one) => `'${one}'`).join(", ")}.` : `The model \`${model}\` is not told what vectors are for: leave '${purpose.field}' out, and put what its owner wants before the text into the text.`}`,

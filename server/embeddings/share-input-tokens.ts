@@ -4,7 +4,7 @@ import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts
 import { shareUsage } from "./share-usage.ts";
 
 /** Exact where the model reports them for each input; otherwise in proportion to an estimate. They add up to the usage. */
-export function tokensOfInputs(
+export function tokensPerInput(
   usage: NonNullable<EmbeddingsResponse["usage"]>,
   input: EmbeddingInput,
 ): readonly number[] {

@@ -4,8 +4,8 @@ import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
-import type { Known } from "./cache/embedding-cache.ts";
-import { lasting } from "./vector-formats.ts";
+import type { CachedEmbedding } from "./cache/embedding-cache.ts";
+import { detachVector } from "./vector-formats.ts";
 
 type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 
@@ -16,7 +16,7 @@ type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 const maxKeptOn = 64;
 
 /** One question on its way, by the call that asks it. */
-export class Flight {
+export class InFlightQuery {
   readonly #asking: EmbeddingsCall;
   readonly #inputs: number;
   #waiting: Set<() => void> | undefined;
@@ -24,8 +24,8 @@ export class Flight {
   #goesOn: ((reason: unknown) => boolean) | undefined;
   /** Its caller has hung up, and it goes on for those who wait. */
   #goneWith: GatewayError | undefined;
-  #found: Map<string, Known> | undefined;
-  #failure: { readonly error: unknown; readonly abandoned: boolean } | undefined;
+  #found: Map<string, CachedEmbedding> | undefined;
+  #failure: { readonly error: unknown; readonly wasAbandoned: boolean } | undefined;
 
   constructor(asking: EmbeddingsCall, inputs: number) {
     this.#asking = asking;
@@ -33,38 +33,38 @@ export class Flight {
   }
 
   /** Its caller has gone or is out of time, so nothing will come of it. */
-  get doomed(): boolean {
+  get isAborted(): boolean {
     return this.#asking.signal.aborted;
   }
 
   /** The end was its own caller's, and says nothing about the question. */
   get abandoned(): boolean {
-    return this.#failure?.abandoned === true;
+    return this.#failure?.wasAbandoned === true;
   }
 
   get error(): unknown {
     return this.#failure?.error;
   }
 
-  find(key: string): Known | undefined {
+  result(key: string): CachedEmbedding | undefined {
     return this.#found?.get(key);
   }
 
-  found(key: string, known: Known): void {
+  addResult(key: string, known: CachedEmbedding): void {
     if (this.#waiting === undefined || this.#waiting.size === 0) return;
     this.#found ??= new Map();
     // Whoever waits may look at it when the answer that it lies in has left already.
-    this.#found.set(key, { ...known, vector: lasting(known.vector) });
+    this.#found.set(key, { ...known, vector: detachVector(known.vector) });
   }
 
-  failed(error: unknown): void {
-    this.#failure = { error, abandoned: isHangUp(error) || this.doomed };
+  fail(error: unknown): void {
+    this.#failure = { error, wasAbandoned: isHangUp(error) || this.isAborted };
   }
 
   /** From now on a caller who hangs up does not end it: what is asked already need not be paid for twice. */
-  wait(landed: () => void): void {
+  addWaiter(settle: () => void): void {
     this.#waiting ??= new Set();
-    this.#waiting.add(landed);
+    this.#waiting.add(settle);
     const { signal } = this.#asking;
     if (this.#inputs > maxKeptOn || !(signal instanceof AbortSource)) return;
     this.#goesOn ??= (reason) => {
@@ -76,7 +76,7 @@ export class Flight {
     signal.deferAbort = this.#goesOn;
   }
 
-  leave(landed: () => void): void {
+  removeWaiter(landed: () => void): void {
     this.#waiting?.delete(landed);
     if (this.#waiting?.size === 0) this.#letGo();
   }
@@ -100,8 +100,8 @@ export class Flight {
    * Would the other call have failed in the same way? When its own upstream is in trouble, yes. A refusal may be about
    * an input that only this call has, its `user`, or its key: it counts for the very same question of the same key.
    */
-  failsToo(other: EmbeddingsCall): boolean {
-    if (this.#failure === undefined || this.#failure.abandoned) return false;
+  alsoFails(other: EmbeddingsCall): boolean {
+    if (this.#failure === undefined || this.#failure.wasAbandoned) return false;
     const { route, query, record } = this.#asking;
     if (route !== other.route) return false;
     if (isTrouble(this.#failure.error)) return true;
@@ -124,26 +124,26 @@ function isTrouble(error: unknown): boolean {
 }
 
 /** As many as there are inputs of calls in hand, which are bounded. */
-export class Flights {
-  readonly #flights = new Map<string, Flight>();
+export class SingleFlight {
+  readonly #flights = new Map<string, InFlightQuery>();
 
   get size(): number {
     return this.#flights.size;
   }
 
   /** Undefined where waiting would be in vain. */
-  of(key: string): Flight | undefined {
+  find(key: string): InFlightQuery | undefined {
     const flight = this.#flights.get(key);
-    return flight?.doomed ? undefined : flight;
+    return flight?.isAborted ? undefined : flight;
   }
 
-  begin(asking: EmbeddingsCall, keys: readonly string[]): Flight {
-    const flight = new Flight(asking, keys.length);
-    for (const key of keys) if (!this.of(key)) this.#flights.set(key, flight);
+  start(asking: EmbeddingsCall, keys: readonly string[]): InFlightQuery {
+    const flight = new InFlightQuery(asking, keys.length);
+    for (const key of keys) if (!this.find(key)) this.#flights.set(key, flight);
     return flight;
   }
 
-  end(flight: Flight, keys: readonly string[]): void {
+  end(flight: InFlightQuery, keys: readonly string[]): void {
     // Another may have taken the place of one that was doomed.
     for (const key of keys) if (this.#flights.get(key) === flight) this.#flights.delete(key);
     flight.landed();
@@ -151,17 +151,20 @@ export class Flights {
 }
 
 /** Until all have landed, or one of them with a fault for us too, or our own caller is gone. Never rejects. */
-export function untilLanded(flights: ReadonlySet<Flight>, call: EmbeddingsCall): Promise<void> {
+export function waitForInFlight(
+  flights: ReadonlySet<InFlightQuery>,
+  call: EmbeddingsCall,
+): Promise<void> {
   const { signal } = call;
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) {
     resolve();
     return promise;
   }
-  const flying = new Map<Flight, () => void>();
+  const flying = new Map<InFlightQuery, () => void>();
   const leave = (): void => {
     signal.removeEventListener("abort", leave);
-    for (const [flight, landed] of flying) flight.leave(landed);
+    for (const [flight, landed] of flying) flight.removeWaiter(landed);
     flying.clear();
     resolve();
   };
@@ -169,10 +172,10 @@ export function untilLanded(flights: ReadonlySet<Flight>, call: EmbeddingsCall):
   for (const flight of flights) {
     const landed = (): void => {
       flying.delete(flight);
-      if (flying.size === 0 || flight.failsToo(call)) leave();
+      if (flying.size === 0 || flight.alsoFails(call)) leave();
     };
     flying.set(flight, landed);
-    flight.wait(landed);
+    flight.addWaiter(landed);
   }
   return promise;
 }

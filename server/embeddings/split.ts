@@ -21,17 +21,17 @@ import type {
   Vector,
 } from "../upstream/contract.ts";
 import { remapInputIndex } from "../upstream/rejected-input.ts";
-import { unitOf } from "./one-unit.ts";
-import { areOfOneLength } from "./vector-formats.ts";
+import { unsplittableReason } from "./unsplittable.ts";
+import { haveSameLength } from "./vector-formats.ts";
 
 export interface SplitOptions {
-  readonly traits: (target: Target) => EmbeddingCapabilities;
+  readonly capabilities: (target: Target) => EmbeddingCapabilities;
   /** The most parts of one call that are under way at the same time. */
   readonly maxParallel?: number;
 }
 
 export const split = ({
-  traits,
+  capabilities: traits,
   maxParallel = 8,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<Route, RequestLoad>();
@@ -44,7 +44,7 @@ export const split = ({
   return (next) => (call) => {
     const { query, route } = call;
     const { input } = query;
-    if (itemsOf(input) === 1 || unitOf(query, route)) return next(call);
+    if (itemsOf(input) === 1 || unsplittableReason(query, route)) return next(call);
     const ranges = splitIntoRanges(input, limits.get(call.route) ?? look(call.route));
     return ranges.length === 1
       ? inOne(call, next, maxParallel)
@@ -118,7 +118,7 @@ async function inParts(
   } finally {
     signal.removeEventListener("abort", hangUp);
   }
-  if (!areOfOneLength(vectors)) {
+  if (!haveSameLength(vectors)) {
     throw new GatewayError(
       "upstream_invalid",
       "The upstream's answer is not usable: the vectors of its parts are of different lengths.",

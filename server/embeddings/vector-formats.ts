@@ -11,7 +11,7 @@ import { wasmBuffer } from "../lib/codec/wasm-memory.ts";
 import type { Vector } from "../upstream/contract.ts";
 
 /** Undefined when it is not base64 of whole float32 numbers. */
-export function fromBase64(text: string): Float32Array<ArrayBuffer> | undefined {
+export function decodeVector(text: string): Float32Array<ArrayBuffer> | undefined {
   const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
   const written = decodeText(text, bytes);
   return written === undefined ? undefined : new Float32Array(bytes.buffer, 0, written / 4);
@@ -19,28 +19,30 @@ export function fromBase64(text: string): Float32Array<ArrayBuffer> | undefined 
 
 /** Its numbers. Undefined as above. */
 export function floatsOf(vector: Vector): Float32Array | readonly number[] | undefined {
-  if (typeof vector === "string") return fromBase64(vector);
+  if (typeof vector === "string") return decodeVector(vector);
   if (!(vector instanceof EncodedVector)) return vector;
   const { buffer, length } = vector.decode();
   return new Float32Array(buffer.slice(0, length));
 }
 
 /** How many numbers it has, and whether they can be believed. Undefined as above. Leaves nothing for the garbage collector. */
-export function inspect(vector: Vector): { length: number; soundness: VectorValidity } | undefined {
+export function inspectVector(
+  vector: Vector,
+): { length: number; validity: VectorValidity } | undefined {
   if (typeof vector === "string") {
     const written = decodeText(vector, wasmBuffer(vector.length));
     if (written === undefined) return undefined;
-    return { length: written / 4, soundness: checkVectorInWasm(written) };
+    return { length: written / 4, validity: checkVectorInWasm(written) };
   }
   if (vector instanceof EncodedVector) {
-    return { length: vector.dimensions, soundness: vector.validity };
+    return { length: vector.dimensions, validity: vector.validity };
   }
   const soundness = vector instanceof Float32Array ? checkVector(vector) : checkNumbers(vector);
-  return { length: vector.length, soundness };
+  return { length: vector.length, validity: soundness };
 }
 
 /** How many numbers; -1 where it is no vector at all. */
-export function lengthOf(vector: Vector): number {
+export function dimensionsOf(vector: Vector): number {
   if (vector instanceof EncodedVector) return vector.dimensions;
   if (typeof vector !== "string") return vector.length;
   const padding = vector.endsWith("==") ? 2 : vector.endsWith("=") ? 1 : 0;
@@ -49,12 +51,12 @@ export function lengthOf(vector: Vector): number {
 }
 
 /** The same, but not as a part of something that goes away. */
-export const lasting = (vector: Vector): Vector =>
+export const detachVector = (vector: Vector): Vector =>
   vector instanceof EncodedVector ? String(vector) : vector;
 
 /** The beginning of a longer vector, brought to length 1 again. A vector that is short enough stays what it is. */
-export function cutShort(vector: Vector, length: number): Vector {
-  if (lengthOf(vector) <= length) return vector;
+export function truncateVector(vector: Vector, length: number): Vector {
+  if (dimensionsOf(vector) <= length) return vector;
   const whole = floatsOf(vector);
   if (!whole) return vector;
   const beginning = Float32Array.from(whole.slice(0, length));
@@ -65,17 +67,17 @@ export function cutShort(vector: Vector, length: number): Vector {
   return norm === 0 ? beginning : beginning.map((number) => number / norm);
 }
 
-export function toBase64(vector: Vector): string {
+export function encodeVector(vector: Vector): string {
   if (typeof vector === "string" || vector instanceof EncodedVector) return String(vector);
   const packed = vector instanceof Float32Array ? vector : Float32Array.from(vector);
   return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("base64");
 }
 
 /** Where they come from several answers, nobody has compared them yet. */
-export function areOfOneLength(vectors: readonly Vector[]): boolean {
+export function haveSameLength(vectors: readonly Vector[]): boolean {
   const [first] = vectors;
   if (first === undefined) return true;
-  const length = lengthOf(first);
-  for (const vector of vectors) if (lengthOf(vector) !== length) return false;
+  const length = dimensionsOf(first);
+  for (const vector of vectors) if (dimensionsOf(vector) !== length) return false;
   return true;
 }

@@ -4,16 +4,16 @@ import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
 import type { BodyChunk, BodyChunks } from "../request/http-types.ts";
 import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
-import { floatsOf, lengthOf, toBase64 } from "./vector-formats.ts";
+import { dimensionsOf, encodeVector, floatsOf } from "./vector-formats.ts";
 
 const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
 const begin = `{"object":"list","data":[${entry(0)}`;
 
-const endOf = ({ model, tokens }: Written): string =>
+const endOf = ({ model, tokens }: ResponseTail): string =>
   `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
 
 /** What stands behind the vectors. */
-export interface Written {
+export interface ResponseTail {
   /** The public model id. */
   readonly model: string;
   /** For `usage`, which OpenAI's types require: as reported, or estimated. */
@@ -21,15 +21,15 @@ export interface Written {
 }
 
 /** Of one vector at least. In parts: joining them would copy each vector once more, and most answers are small enough to leave without that. */
-export function inBase64(
+export function writeBase64Response(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
-  written: Written,
+  written: ResponseTail,
 ): BodyChunks {
   const parts: BodyChunk[] = [`${begin}"`];
   for (let at = 0; at < vectors.length; at++) {
     if (at > 0) parts.push(`"},${entry(at)}"`);
     const vector = vectors[at] as Vector;
-    parts.push(vector instanceof EncodedVector ? vector.view() : toBase64(vector));
+    parts.push(vector instanceof EncodedVector ? vector.view() : encodeVector(vector));
   }
   parts.push(`"}${endOf(written)}`);
   return parts;
@@ -39,12 +39,15 @@ export function inBase64(
 const inOneTurn = 100_000;
 
 /** The same in numbers, printed to where they leave from. All of their memory is theirs. */
-export function inNumbers(
+export function writeFloatResponse(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
-  written: Written,
+  written: ResponseTail,
 ): readonly Buffer[] | Promise<readonly Buffer[]> {
   const end = `}${endOf(written)}`;
-  const perTurn = Math.max(1, Math.floor(inOneTurn / Math.max(1, lengthOf(vectors[0] as Vector))));
+  const perTurn = Math.max(
+    1,
+    Math.floor(inOneTurn / Math.max(1, dimensionsOf(vectors[0] as Vector))),
+  );
   return vectors.length <= perTurn
     ? [printed(vectors, 0, vectors.length, end)]
     : inTurns(vectors, perTurn, end);
@@ -70,7 +73,7 @@ function printed(vectors: readonly Vector[], from: number, to: number, end: stri
   for (let at = 0; at < entries.length; at++) {
     const vector = entries[at] as Printable;
     room += begin.length + entry(from + at).length;
-    room += typeof vector === "string" ? vector.length : mostBytes(lengthOf(vector));
+    room += typeof vector === "string" ? vector.length : mostBytes(dimensionsOf(vector));
   }
   // What is never written to costs nothing.
   const text = Buffer.allocUnsafeSlow(room);

@@ -1,6 +1,6 @@
 /** A call for vectors: nothing of it outlives its caller, and nothing lies on disk. */
 
-import { vectorsCost } from "../embeddings/embeddings-cost.ts";
+import { embeddingsCost } from "../embeddings/embeddings-cost.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Route } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
@@ -20,7 +20,7 @@ export class VectorJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
   }
 
   protected override handOver(answer: A, query: Q, route: Route): Promise<OutgoingResponse> {
-    this.record.cost.actual = vectorsCost(this.record, route.targets);
+    this.record.cost.actual = embeddingsCost(this.record, route.targets);
     const writing = this.endpoint.write(answer, query, nothingMore);
     return writing instanceof Promise
       ? writing.then((written) => this.#deliver(written))

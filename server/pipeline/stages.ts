@@ -1,9 +1,15 @@
 /** The stages of each operation, in order. Order is policy, so it is all in this file. */
 
-import { ableTo, fit, learn, promise, type TraitsOf } from "../embeddings/adapt-parameters.ts";
+import {
+  adaptParameters,
+  type CapabilitiesOf,
+  checkParameters,
+  learnCapabilities,
+  supportsParameters,
+} from "../embeddings/adapt-parameters.ts";
 import { type BatchOptions, batch } from "../embeddings/batch.ts";
-import { type RememberOptions, remember } from "../embeddings/cache/cache-stage.ts";
-import { knownOnly } from "../embeddings/cache-only.ts";
+import { type CacheStageOptions, cacheStage } from "../embeddings/cache/cache-stage.ts";
+import { cacheOnly } from "../embeddings/cache-only.ts";
 import { split } from "../embeddings/split.ts";
 import { fillMissing } from "../images/fill-missing.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
@@ -39,15 +45,15 @@ export interface Stacks {
 }
 
 export interface EmbeddingStages extends CheckOptions {
-  readonly traits: TraitsOf;
-  readonly memory: RememberOptions;
-  readonly batch: Omit<BatchOptions, "traits">;
+  readonly traits: CapabilitiesOf;
+  readonly memory: CacheStageOptions;
+  readonly batch: Omit<BatchOptions, "capabilities">;
   readonly roster: TargetRegistry;
   readonly limits: TargetLimitOptions;
   /** Not to be asked, whatever it could do. */
-  readonly barred: (route: Route, target: Target) => boolean;
+  readonly isExcluded: (route: Route, target: Target) => boolean;
   /** Not to be believed. */
-  readonly strayed: (route: Route, target: Target) => boolean;
+  readonly hasDrifted: (route: Route, target: Target) => boolean;
 }
 
 export const embeddingsStack = (
@@ -58,21 +64,21 @@ export const embeddingsStack = (
     batch: together,
     roster: registry,
     limits,
-    barred,
-    strayed,
+    isExcluded,
+    hasDrifted,
     onDisbelieved,
   }: EmbeddingStages,
 ): Answering<EmbeddingsQuery, EmbeddingsResponse> => {
-  const learned = learn(traits);
-  const canDo = ableTo(learned.traits);
+  const learned = learnCapabilities(traits);
+  const canDo = supportsParameters(learned.capabilities);
   const canServe = (call: StageRequest<EmbeddingsQuery>, target: Target): boolean =>
-    !barred(call.route, target) && canDo(call, target);
+    !isExcluded(call.route, target) && canDo(call, target);
   const capacity = targetCapacity(limits.admission, limits.clock, "embedding");
   const queue = targetQueue(limits.admission);
   const unknown = through(
     [
-      knownOnly,
-      split({ traits }),
+      cacheOnly,
+      split({ capabilities: traits }),
       routeRequest({
         registry,
         canServe,
@@ -81,18 +87,18 @@ export const embeddingsStack = (
         capacity,
         queue,
       }),
-      batch({ ...together, traits }),
-      checkEmbeddings({ onDisbelieved, strayed }),
-      fit(learned),
+      batch({ ...together, capabilities: traits }),
+      checkEmbeddings({ onDisbelieved, hasDrifted }),
+      adaptParameters(learned),
       enforceTargetLimits(limits),
     ],
     (call) => reach(call.query, targetOf(call), call.signal),
   );
   return first(
     [
-      promise(learned.traits),
+      checkParameters(learned.capabilities),
       // What is known is there at once.
-      remember(memory),
+      cacheStage(memory),
     ],
     unknown,
   );

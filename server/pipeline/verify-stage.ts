@@ -25,15 +25,15 @@ export interface CheckOptions {
 
 export interface VectorCheckOptions extends CheckOptions {
   /** It was found out while it was asked. */
-  readonly strayed: (route: Route, target: Target) => boolean;
+  readonly hasDrifted: (route: Route, target: Target) => boolean;
 }
 
 export const checkEmbeddings =
-  ({ onDisbelieved, strayed }: VectorCheckOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+  ({ onDisbelieved, hasDrifted }: VectorCheckOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) =>
     next(call).then((reply) => {
-      if (call.target && strayed(call.route, call.target)) {
+      if (call.target && hasDrifted(call.route, call.target)) {
         throw invalidResponse("its vectors are not those of the model's other targets");
       }
       if (reply.truncated) {

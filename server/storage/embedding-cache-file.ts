@@ -85,12 +85,12 @@ export class EmbeddingCacheFile {
     this.#queuedBytes += byteLength;
   }
 
-  used(key: string): void {
+  touch(key: string): void {
     if (this.#table && this.#used.size < maxUsed) this.#used.add(key);
   }
 
   /** Everything, and what waits to be written as well. */
-  forget(): void {
+  clear(): void {
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#used.clear();

@@ -1,11 +1,11 @@
 /** Wires the embeddings pipeline: cache, single-flight, micro-batching, drift canary. */
 
 import type { Snapshot } from "../config/snapshot.ts";
-import { keyFormat } from "../embeddings/cache/cache-key.ts";
-import { VectorMemory } from "../embeddings/cache/embedding-cache.ts";
-import { ExpiringMemory } from "../embeddings/cache/expiring-cache.ts";
-import { type CanaryTold, createCanary } from "../embeddings/drift-canary.ts";
-import { Flights } from "../embeddings/single-flight.ts";
+import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
+import { EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
+import { ExpiringCache } from "../embeddings/cache/expiring-cache.ts";
+import { type CanaryReport, createCanary } from "../embeddings/drift-canary.ts";
+import { SingleFlight } from "../embeddings/single-flight.ts";
 import type { Emit } from "../events/events.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
@@ -66,15 +66,15 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     timeoutMs: 30_000,
     graceMs: settings.VEXEL_CANARY_HOURS > 0 ? graceMs : 0,
     clock,
-    onUnknown: () => driftChecks.now(),
+    onUnchecked: () => driftChecks.now(),
     limits,
     report: (result) => {
       reportDrift(log, emit, result);
       // Vectors of the drifted target may be in the cache, and it is unknown which.
-      if (result.what === "drifted") memory.forget();
+      if (result.status === "drifted") memory.clear();
     },
   });
-  const driftChecks = scheduleDriftChecks(settings.VEXEL_CANARY_HOURS, (all) => canary.look(all));
+  const driftChecks = scheduleDriftChecks(settings.VEXEL_CANARY_HOURS, (all) => canary.check(all));
 
   const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
@@ -84,10 +84,10 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
   const send = embeddingsStack(upstreamClient.embeddings, {
     traits: upstreamClient.embeddingCapabilities,
     memory: {
-      memory,
-      flights: new Flights(),
+      cache: memory,
+      singleFlight: new SingleFlight(),
       enabled: (route) => isCacheOn && !route.uncached,
-      byMeaning: (route) =>
+      taskTypesTranslated: (route) =>
         route.targets.every(
           (target) => typeof upstreamClient.embeddingCapabilities(target).taskTypes === "object",
         ),
@@ -99,13 +99,13 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     },
     roster: registry,
     limits,
-    strayed: canary.strayed,
-    barred: canary.barred,
+    hasDrifted: canary.hasDrifted,
+    isExcluded: canary.isExcluded,
     onDisbelieved: reportImplausibleUsage(log),
   });
   return {
     send,
-    clearCache: () => memory.forget(),
+    clearCache: () => memory.clear(),
     close: () => {
       driftChecks.close();
       canary.close();
@@ -117,9 +117,9 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
 function createCache(settings: Settings, log: Log, now: () => number) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
-  const newCache = (keeper?: EmbeddingCacheFile) => {
-    const options = { maxBytes, ...(keeper && { keeper }) };
-    return ttlMs > 0 ? new ExpiringMemory({ ...options, ttlMs, now }) : new VectorMemory(options);
+  const newCache = (persistence?: EmbeddingCacheFile) => {
+    const options = { maxBytes, ...(persistence && { persistence }) };
+    return ttlMs > 0 ? new ExpiringCache({ ...options, ttlMs, now }) : new EmbeddingCache(options);
   };
   if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
     return { memory: newCache(), file: undefined };
@@ -127,13 +127,13 @@ function createCache(settings: Settings, log: Log, now: () => number) {
   const file = new EmbeddingCacheFile({
     folder: settings.VEXEL_DATA,
     maxBytes,
-    keyFormat,
+    keyFormat: cacheKeyFormat,
     ...(ttlMs > 0 && { ttlMs }),
     now,
     report: (reason) => log.error("cache-not-persisted", { reason }),
   });
   const memory = newCache(file);
-  void file.load((...row) => memory.recall(...row));
+  void file.load((...row) => memory.restore(...row));
   return { memory, file };
 }
 
@@ -173,15 +173,15 @@ function scheduleDriftChecks(
   };
 }
 
-function reportDrift(log: Log, emit: Emit, { what, model, target, why }: CanaryTold): void {
+function reportDrift(log: Log, emit: Emit, { status, model, target, reason }: CanaryReport): void {
   const { id: upstream } = target.upstream;
-  const fields = { model, upstream, targetModel: target.model, reason: why };
-  if (what === "drifted") log.error("target-drifted", fields);
-  else if (what === "realigned") log.warn("target-realigned", fields);
+  const fields = { model, upstream, targetModel: target.model, reason };
+  if (status === "drifted") log.error("target-drifted", fields);
+  else if (status === "realigned") log.warn("target-realigned", fields);
   else log.warn("target-not-compared", fields);
-  if (what === "silent") return;
+  if (status === "silent") return;
   emit({
-    type: `target.${what}`,
-    data: { model, upstream, target_model: target.model, reason: why },
+    type: `target.${status}`,
+    data: { model, upstream, target_model: target.model, reason },
   });
 }

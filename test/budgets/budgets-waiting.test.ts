@@ -6,7 +6,7 @@ import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
-import { targetNamed } from "../embeddings/travelling-fixture.ts";
+import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { VirtualTime } from "../fuzz/scheduling-world.ts";
 import { arrange, budgeted, noon } from "./budgets-fixture.ts";
 

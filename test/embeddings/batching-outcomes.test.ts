@@ -19,7 +19,7 @@ import {
   tooManyTokens,
   traitsOf,
   vectorFor,
-} from "./travelling-fixture.ts";
+} from "./stage-fixture.ts";
 
 describe("a caller who hangs up", () => {
   const reason = new Error("gone");
@@ -38,7 +38,7 @@ describe("a caller who hangs up", () => {
   });
 
   test("as the last of those who wait leaves nothing behind", async () => {
-    const { upstream, send, busy, free } = arrange({}, { maxWaiting: 1 });
+    const { upstream, send, busy, free } = arrange({}, { maxQueued: 1 });
     busy();
     const given = call("a");
     const outcome = outcomeOf(send(given));
@@ -156,10 +156,10 @@ describe("a party that fails", () => {
     const asked: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
     const send = batch({
-      traits: traitsOf({}),
+      capabilities: traitsOf({}),
       enabled: () => true,
-      lanes: 1,
-      quickMs: 0,
+      concurrency: 1,
+      fastMs: 0,
       clock: () => 0,
     })(async (given) => {
       if (textsOf(given)[0] === "first") {
@@ -269,10 +269,10 @@ describe("a party that fails", () => {
     const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
     const both = routeTo(bad, good);
     const joined = batch({
-      traits: traitsOf({}),
+      capabilities: traitsOf({}),
       enabled: () => true,
-      lanes: 1,
-      quickMs: 0,
+      concurrency: 1,
+      fastMs: 0,
       clock: () => 0,
     })((given) => upstreams.get(given.target!)!.next(given));
     const send: EmbeddingsSend = (given) =>

@@ -20,7 +20,7 @@ import {
   targetNamed,
   traitsOf,
   vectorFor,
-} from "./travelling-fixture.ts";
+} from "./stage-fixture.ts";
 
 describe("a call for an idle target", () => {
   test("goes out in the same tick, as it is, and so does its answer", async () => {
@@ -36,7 +36,7 @@ describe("a call for an idle target", () => {
   });
 
   test("that comes with others goes with them, in the same turn of the event loop", async () => {
-    const { upstream, send } = arrange({}, { lanes: 3 });
+    const { upstream, send } = arrange({}, { concurrency: 3 });
     for (const text of ["a", "b", "c", "d"]) void send(call(text));
     expect(upstream.asked).toEqual([["a"]]);
     await new Promise(setImmediate);
@@ -44,7 +44,7 @@ describe("a call for an idle target", () => {
   });
 
   test("does not wait as long as a lane is free", async () => {
-    const { upstream, send } = arrange({}, { lanes: 3 });
+    const { upstream, send } = arrange({}, { concurrency: 3 });
     for (const text of ["a", "b", "c", "d"]) {
       void send(call(text));
       await new Promise(setImmediate);
@@ -144,9 +144,12 @@ describe("calls for a busy target", () => {
       else free++;
       return answerTo(given);
     };
-    const send = batch({ traits: traitsOf({}), enabled: () => true, quickMs: 0, clock: () => 0 })(
-      upstream,
-    );
+    const send = batch({
+      capabilities: traitsOf({}),
+      enabled: () => true,
+      fastMs: 0,
+      clock: () => 0,
+    })(upstream);
     const caller = async (name: number): Promise<void> => {
       for (let round = 0; round < 4; round++) {
         const text = `${name} ${round}`;
@@ -168,7 +171,7 @@ describe("a party", () => {
   });
 
   test("is never larger than the gateway wants it, although the target could take more", () => {
-    const { upstream, send, busy } = arrange({}, { maxTogether: 2 });
+    const { upstream, send, busy } = arrange({}, { maxInputs: 2 });
     busy();
     for (const text of ["a", "b", "c", "d", "e"]) void send(call(text));
     expect(upstream.asked).toEqual([["first"], ["a", "b"], ["c", "d"]]);
@@ -250,7 +253,7 @@ describe("goes by itself, without waiting,", () => {
   };
 
   test("a call with many inputs", () => {
-    expectAlone({ maxJoining: 2 }, callFor(["a", "b", "c"], route));
+    expectAlone({ maxInputsPerRequest: 2 }, callFor(["a", "b", "c"], route));
   });
 
   test("a call with fields that are not understood", () => {
@@ -271,7 +274,7 @@ describe("goes by itself, without waiting,", () => {
   });
 
   test("a call that finds too many waiting", async () => {
-    const { upstream, send, busy, free } = arrange({}, { maxWaiting: 2 });
+    const { upstream, send, busy, free } = arrange({}, { maxQueued: 2 });
     busy();
     for (const text of ["a", "b", "c"]) void send(call(text));
     expect(upstream.asked).toEqual([["first"], ["c"]]);

@@ -1,9 +1,9 @@
 /** While a long request is decoded and written, other requests get their turn of the event loop in between. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { fit } from "../../server/embeddings/adapt-parameters.ts";
+import { adaptParameters } from "../../server/embeddings/adapt-parameters.ts";
 import { decodeTokens } from "../../server/embeddings/decode-tokens.ts";
-import { callFor, route, traitsOf } from "./travelling-fixture.ts";
+import { callFor, route, traitsOf } from "./stage-fixture.ts";
 
 /** Whether the event loop has made a turn since. */
 function turn(): { readonly isOver: boolean } {
@@ -40,7 +40,10 @@ test("before a long upstream request is written, and not before a short one", as
   ] as const) {
     const next = turn();
     let seen: boolean | undefined;
-    const send = fit({ traits: traitsOf({}), overlooks: () => undefined })(async () => {
+    const send = adaptParameters({
+      capabilities: traitsOf({}),
+      markDimensionsIgnored: () => undefined,
+    })(async () => {
       seen = next.isOver;
       return { vectors: [[1, 2]] };
     });

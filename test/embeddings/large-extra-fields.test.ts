@@ -1,7 +1,7 @@
 /** Extra fields of a request are passed on, however large, and hold nobody up: they are not sorted, hashed or repeated. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { keyOf } from "../../server/embeddings/cache/cache-key.ts";
-import { unitOf } from "../../server/embeddings/one-unit.ts";
+import { cacheKey } from "../../server/embeddings/cache/cache-key.ts";
+import { unsplittableReason } from "../../server/embeddings/unsplittable.ts";
 import { fingerprintOf } from "../../server/idempotency/fingerprint.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import type { GenerationQuery } from "../../server/upstream/contract.ts";
@@ -89,7 +89,7 @@ test("of a million extra values only the first thousand are looked at", () => {
       return Reflect.get(list, name);
     },
   });
-  expect(unitOf({ rest: { x } }, {})).toBe("large extra fields");
+  expect(unsplittableReason({ rest: { x } }, {})).toBe("large extra fields");
   expect(reads).toBeLessThan(2000);
 });
 
@@ -136,7 +136,7 @@ test("dropping ten times as many unknown fields takes about ten times as long", 
   expect(costOf(20_000)).toBeLessThan(40 * Math.max(few, 0.5));
 });
 
-const textKey = (text: string) => keyOf("prefix", { kind: "text", texts: [text] }, 0);
+const textKey = (text: string) => cacheKey("prefix", { kind: "text", texts: [text] }, 0);
 
 test("a text with lone surrogates shares its cache key with no other text", () => {
   const long = "é".repeat(64 * 1024 - 1);

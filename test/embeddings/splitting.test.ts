@@ -22,7 +22,7 @@ import {
   tooManyTokens,
   traitsOf,
   vectorFor,
-} from "./travelling-fixture.ts";
+} from "./stage-fixture.ts";
 
 const numbered = (count: number): string[] =>
   Array.from({ length: count }, (_, at) => `text ${at}`);
@@ -35,7 +35,7 @@ function through(
 ) {
   const seen: Parameters<EmbeddingsSend>[0][] = [];
   const send = split({
-    traits: traitsOf(limits),
+    capabilities: traitsOf(limits),
     ...(maxParallel !== undefined && { maxParallel }),
   })((call) => {
     seen.push(call);
@@ -64,7 +64,7 @@ describe("a call within the limits", () => {
     };
     const call = callFor(["x".repeat(1_000_000)], route);
     let seen: unknown;
-    await split({ traits })(async (given) => {
+    await split({ capabilities: traits })(async (given) => {
       seen = given;
       return reply;
     })(call);
@@ -111,7 +111,8 @@ describe("a larger call", () => {
     const [wide, narrow] = [targetNamed("wide"), targetNamed("narrow")];
     const sizes: number[] = [];
     const send = split({
-      traits: (target) => traitsOf(target === narrow ? { maxItems: 2 } : { maxBytes: 3 })(target),
+      capabilities: (target) =>
+        traitsOf(target === narrow ? { maxItems: 2 } : { maxBytes: 3 })(target),
     })(async (call) => {
       sizes.push(textsOf(call).length);
       return answerTo(call);
@@ -142,7 +143,7 @@ describe("a larger call", () => {
 
   test("comes back in order, in whatever order its parts do", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ traits: traitsOf({ maxItems: 2 }) })(upstream.next);
+    const send = split({ capabilities: traitsOf({ maxItems: 2 }) })(upstream.next);
     const texts = numbered(7);
     const reply = send(callFor(texts, route));
     await settled();
@@ -152,7 +153,7 @@ describe("a larger call", () => {
 
   test("has no more parts under way than are allowed, and no fewer", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
+    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
     const reply = send(callFor(numbered(8), route));
     for (let done = 0; done < 8; done++) {
       await settled();
@@ -259,7 +260,7 @@ describe("a part that is refused as too large", () => {
 describe("a part that fails for good", () => {
   test("fails the call with its fault, ends the others and leaves none running", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
+    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
     const call = callFor(numbered(9), route);
     const outcome = outcomeOf(send(call));
     await settled();
@@ -283,7 +284,7 @@ test("a part with too few vectors fails the call: none is made up", async () => 
 describe("a caller who hangs up", () => {
   test("ends every part, and no other is sent", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 2 })(upstream.next);
+    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 2 })(upstream.next);
     const call = callFor(numbered(5), route);
     const outcome = outcomeOf(send(call));
     await settled();
@@ -297,7 +298,7 @@ describe("a caller who hangs up", () => {
 
   test("has no more sent, even where the upstream takes no notice", async () => {
     const visits: (() => void)[] = [];
-    const send = split({ traits: traitsOf({ maxItems: 1 }), maxParallel: 2 })(
+    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 2 })(
       (given) => new Promise((resolve) => visits.push(() => resolve(answerTo(given)))),
     );
     const call = callFor(numbered(5), route);

@@ -6,7 +6,7 @@ import { Admission, type AdmissionTicket } from "../../server/limits/admission.t
 import { type Demand, type LimitScope, type Rate, rates } from "../../server/limits/limit-scope.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { ExactCount } from "./exact-count.ts";
-import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-calls.ts";
+import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-requests.ts";
 
 /** The same on every run; another one to look further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Limits } from "../../server/lib/limits.ts";
 import { rates } from "../../server/limits/limit-scope.ts";
-import { type CallPlan, demandOf, limitOf } from "./limits-calls.ts";
+import { type CallPlan, demandOf, limitOf } from "./limits-requests.ts";
 import { patienceMs, type SimulatedCall, World, worlds } from "./limits-world.ts";
 
 const limits: fc.Arbitrary<Limits> = fc.record(

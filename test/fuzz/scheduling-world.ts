@@ -20,7 +20,7 @@ import {
   callFor,
   type EmbeddingsCall,
   type EmbeddingsSend,
-} from "../embeddings/travelling-fixture.ts";
+} from "../embeddings/stage-fixture.ts";
 
 /** The same numbers for the same seed, everywhere (mulberry32). */
 export function randomFrom(seed: number): () => number {

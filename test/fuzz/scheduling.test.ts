@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { PolicyName } from "../../server/config/snapshot.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { type Mood, randomFrom, World } from "./scheduling-world.ts";
 
 const depth = Number(process.env.LAW_DEPTH ?? 1);

@@ -3,6 +3,7 @@ import { describe, expect } from "bun:test";
 import fc from "fast-check";
 import { estimateInputTokens } from "../../server/embeddings/embedding-usage.ts";
 import { verifyImages } from "../../server/images/verify-images.ts";
+import { anything, painters, replyOf, type Subject, subjects } from "./adapter-cases.ts";
 import {
   answerOf,
   asText,
@@ -20,8 +21,7 @@ import {
   pictures,
   question,
   readDrawn,
-} from "./adapter-answers.ts";
-import { anything, painters, replyOf, type Subject, subjects } from "./adapter-cases.ts";
+} from "./adapter-responses.ts";
 import { type Law, obey, tries } from "./law.ts";
 
 const runs = tries(20);

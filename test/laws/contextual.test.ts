@@ -4,11 +4,11 @@
  */
 import { expect } from "bun:test";
 import type { Model } from "../../server/config/snapshot.ts";
-import { promise } from "../../server/embeddings/adapt-parameters.ts";
+import { checkParameters } from "../../server/embeddings/adapt-parameters.ts";
 import { batch } from "../../server/embeddings/batch.ts";
-import { remember } from "../../server/embeddings/cache/cache-stage.ts";
-import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
-import { Flights } from "../../server/embeddings/single-flight.ts";
+import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
+import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { split } from "../../server/embeddings/split.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -27,10 +27,10 @@ import {
   HeldUpstream,
   outcomeOf,
   settled,
-} from "../embeddings/travelling-fixture.ts";
+} from "../embeddings/stage-fixture.ts";
 import { subjects } from "./adapter-cases.ts";
 import { type Law, obey } from "./law.ts";
-import { vendorSubjects } from "./vendor-queries.ts";
+import { vendorSubjects } from "./vendor-requests.ts";
 
 interface Dependent {
   readonly target: Target;
@@ -94,17 +94,23 @@ function arrange({ target, contextual, rest }: Dependent) {
   });
   const send = first(
     [
-      promise(traits),
-      remember({
-        memory: new VectorMemory({ maxBytes: 1e6 }),
-        flights: new Flights(),
+      checkParameters(traits),
+      cacheStage({
+        cache: new EmbeddingCache({ maxBytes: 1e6 }),
+        singleFlight: new SingleFlight(),
         enabled: () => true,
       }),
     ],
     through(
       [
-        split({ traits }),
-        batch({ traits, enabled: () => true, lanes: 1, quickMs: 0, clock: () => 0 }),
+        split({ capabilities: traits }),
+        batch({
+          capabilities: traits,
+          enabled: () => true,
+          concurrency: 1,
+          fastMs: 0,
+          clock: () => 0,
+        }),
       ],
       upstream.next,
     ),

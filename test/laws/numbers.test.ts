@@ -9,7 +9,7 @@ import {
 } from "../../server/lib/codec/check-vector.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
-import { inPieces } from "../pieces.ts";
+import { inPieces } from "../chunks.ts";
 import { expectAssembled } from "./assembled.ts";
 import { tries } from "./law.ts";
 

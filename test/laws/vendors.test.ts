@@ -8,8 +8,8 @@ import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
-import { bits, faultOf, matrices } from "./adapter-answers.ts";
 import { replyOf } from "./adapter-cases.ts";
+import { bits, faultOf, matrices } from "./adapter-responses.ts";
 import { type Exceptions, type Law, obey, tries } from "./law.ts";
 import {
   everyText,
@@ -20,7 +20,7 @@ import {
   spoilt,
   type VendorSubject,
   vendorSubjects,
-} from "./vendor-queries.ts";
+} from "./vendor-requests.ts";
 
 const runs = tries(25);
 const now = Date.parse("2026-01-01T00:00:00Z");

@@ -19,7 +19,7 @@ import {
   rejected,
   routeTo,
   targetNamed,
-} from "../embeddings/travelling-fixture.ts";
+} from "../embeddings/stage-fixture.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { tries } from "../laws/law.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { addStep } from "../../server/routing/routing-steps.ts";
-import { targetNamed } from "../embeddings/travelling-fixture.ts";
+import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";

@@ -1,7 +1,7 @@
 /** A fault that passes is noticed by nobody, also where a model has no other target: the same one is asked again, in bounds. */
 import { afterEach, describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
-import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
 import { arrange, closeArranged } from "./scheduling-gateway-fixture.ts";

@@ -4,7 +4,7 @@ import type { UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { rateLimitExhaustedMs } from "../../server/upstream/adapters/wire/rate-limit-reset.ts";
 import { createRateLimitObserver } from "../../server/upstream/rate-limit-signal.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
-import { targetNamed } from "../embeddings/travelling-fixture.ts";
+import { targetNamed } from "../embeddings/stage-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import { answers, seatNamed } from "./scheduling-fixture.ts";

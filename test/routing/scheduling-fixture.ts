@@ -3,7 +3,7 @@
 import { type TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
 import { policies } from "../../server/routing/policies/index.ts";
 import type { Candidate, SelectionContext } from "../../server/routing/policies/policy.ts";
-import { targetNamed } from "../embeddings/travelling-fixture.ts";
+import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
 
 export const half = (): number => 0.5;

@@ -1,6 +1,6 @@
 /** Targets that say nothing: asked less and less, whoever saves the call; and those that are merely slow come back. */
 import { describe, expect, test } from "bun:test";
-import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { type Mood, World } from "../fuzz/scheduling-world.ts";
 
 const [good, bad] = [targetNamed("good"), targetNamed("bad")];

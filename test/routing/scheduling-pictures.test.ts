@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { HalfOpenProbe } from "../../server/routing/health/half-open-probe.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { type Mood, World } from "../fuzz/scheduling-world.ts";
 
 const [first, second] = [targetNamed("first"), { ...targetNamed("second"), tier: 1 }];

@@ -5,7 +5,7 @@ import { embeddingPrice, imagePrice } from "../../server/routing/expected-price.
 import type { Candidate, Policy } from "../../server/routing/policies/policy.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
-import { callFor, routeTo } from "../embeddings/travelling-fixture.ts";
+import { callFor, routeTo } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
 import { obey } from "../laws/law.ts";
 import {

@@ -1,6 +1,6 @@
 /** Those who wait for a target that says nothing: served as soon as anybody can, and never the reason why others wait. */
 import { describe, expect, test } from "bun:test";
-import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
 
 const [a, b] = [targetNamed("a"), targetNamed("b")];

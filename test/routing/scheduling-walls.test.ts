@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { routeTo, targetNamed } from "../embeddings/travelling-fixture.ts";
+import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 

@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
 import type { ExtraFields, GenerationQuery, Target } from "../../server/upstream/contract.ts";
-import { faultOf } from "../laws/adapter-answers.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
+import { faultOf } from "../laws/adapter-responses.ts";
 
 const { adapter } = dashscope;
 

@@ -5,7 +5,7 @@ import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import type { BufferedImageResponse, EditQuery } from "../../server/upstream/contract.ts";
 import { anyEdges } from "../../server/upstream/image-capabilities.ts";
-import { faultOf } from "../laws/adapter-answers.ts";
+import { faultOf } from "../laws/adapter-responses.ts";
 import { bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
 import { declaredSchemas } from "./runware-schemas.ts";
 

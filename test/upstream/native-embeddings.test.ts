@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, ExtraFields } from "../../server/upstream/contract.ts";
 import { targetOf } from "../embedding-vendors/bearer-case.ts";
-import { faultOf } from "../laws/adapter-answers.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
+import { faultOf } from "../laws/adapter-responses.ts";
 
 const question = (rest: ExtraFields = {}): EmbeddingsQuery => ({
   model: "public-model",

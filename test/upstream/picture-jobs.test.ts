@@ -5,7 +5,7 @@ import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
 import type { BufferedImageResponse } from "../../server/upstream/contract.ts";
-import { faultOf } from "../laws/adapter-answers.ts";
+import { faultOf } from "../laws/adapter-responses.ts";
 import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
 
 describe("the API key is sent only to the vendor", () => {

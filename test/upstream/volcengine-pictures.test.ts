@@ -8,8 +8,8 @@ import type {
   ImageEvent,
   Target,
 } from "../../server/upstream/contract.ts";
-import { faultOf } from "../laws/adapter-answers.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
+import { faultOf } from "../laws/adapter-responses.ts";
 
 const { adapter } = volcengine;
 

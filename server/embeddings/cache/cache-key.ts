@@ -5,7 +5,7 @@ import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstrea
 import type { TaskType } from "../../upstream/task-type.ts";
 
 /** Raised when keys are made otherwise: vectors kept under the old ones are never found again and may go. */
-export const keyFormat = 1;
+export const cacheKeyFormat = 1;
 
 /** Longer ones are hashed themselves: a client's extra fields may have kilobytes, and go before each of many inputs. */
 const maxPrefix = 256;
@@ -14,14 +14,14 @@ const maxPrefix = 256;
  * What all inputs of a call have in common. `user` is not in it, nor the encoding: they change no vector.
  * `byMeaning`: the upstreams are told what vectors are for in their own words, so the caller's own do not matter.
  */
-export function keyPrefix(query: EmbeddingsQuery, route: Route, byMeaning: boolean): string {
+export function cacheKeyPrefix(query: EmbeddingsQuery, route: Route, byMeaning: boolean): string {
   const { dimensions, taskType: purpose, rest } = query;
   const purposeText = purpose === undefined ? "" : purposeOf(purpose, byMeaning);
   const restText = isEmptyObject(rest) ? "" : canonical(rest);
   const origin = origins.get(route) ?? originOf(route);
   const text = `[${origin},${dimensions ?? ""},${purposeText},${restText}]`;
   const short = text.length <= maxPrefix ? text : hash(text);
-  return `${keyFormat}:${short.length}:${short}`;
+  return `${cacheKeyFormat}:${short.length}:${short}`;
 }
 
 const origins = new WeakMap<Route, string>();
@@ -46,7 +46,7 @@ function originOf(route: Route): string {
 const purposeOf = ({ field, given, meaning }: TaskType, byMeaning: boolean): string =>
   JSON.stringify(byMeaning && meaning !== undefined ? meaning : [field, given]);
 
-export function keyOf(prefix: string, input: EmbeddingInput, at: number): string {
+export function cacheKey(prefix: string, input: EmbeddingInput, at: number): string {
   if (input.kind === "tokens") return hash(`${prefix}i${(input.tokens[at] ?? []).join(",")}`);
   const text = input.texts[at] ?? "";
   // A lone surrogate has no UTF-8: every one would be hashed as the same replacement character.

@@ -14,32 +14,37 @@ import type {
 } from "../../upstream/contract.ts";
 import { remapInputIndex } from "../../upstream/rejected-input.ts";
 import { countedTokens } from "../embedding-usage.ts";
-import { unitOf } from "../one-unit.ts";
-import { tokensOfInputs } from "../share-input-tokens.ts";
-import { type Flight, type Flights, untilLanded } from "../single-flight.ts";
-import { areOfOneLength } from "../vector-formats.ts";
-import { inBase64 } from "../write-vectors.ts";
-import { keyOf, keyPrefix } from "./cache-key.ts";
-import type { Known, VectorMemory } from "./embedding-cache.ts";
+import { tokensPerInput } from "../share-input-tokens.ts";
+import { type InFlightQuery, type SingleFlight, waitForInFlight } from "../single-flight.ts";
+import { unsplittableReason } from "../unsplittable.ts";
+import { haveSameLength } from "../vector-formats.ts";
+import { writeBase64Response } from "../write-vectors.ts";
+import { cacheKey, cacheKeyPrefix } from "./cache-key.ts";
+import type { CachedEmbedding, EmbeddingCache } from "./embedding-cache.ts";
 
-export interface RememberOptions {
-  readonly memory: VectorMemory;
-  readonly flights: Flights;
+export interface CacheStageOptions {
+  readonly cache: EmbeddingCache;
+  readonly singleFlight: SingleFlight;
   readonly enabled: (route: Route) => boolean;
   /** All its upstreams have words of their own for what vectors are for: those of the caller make no difference. */
-  readonly byMeaning?: (route: Route) => boolean;
+  readonly taskTypesTranslated?: (route: Route) => boolean;
 }
 
 type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
-type Answers = Map<string, Known>;
+type Answers = Map<string, CachedEmbedding>;
 
 /** How often a call waits for others who then hang up, before it asks for itself. */
 const maxWaits = 2;
 
-export const remember =
-  (options: RememberOptions): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
+export const cacheStage =
+  (options: CacheStageOptions): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
-    const { memory, flights, enabled, byMeaning } = options;
+    const {
+      cache: memory,
+      singleFlight: flights,
+      enabled,
+      taskTypesTranslated: byMeaning,
+    } = options;
 
     /** Whatever becomes of it, nothing is left in flight, and the record knows what was asked. */
     const ask = (
@@ -51,7 +56,7 @@ export const remember =
       const before = record.embeddings.upstreamTokens;
       record.embeddings.upstreamTokens = undefined;
       record.embeddings.cachedInputs -= keys.length;
-      const flight = flights.begin(call, keys);
+      const flight = flights.start(call, keys);
       const take = (reply: EmbeddingsResponse): EmbeddingsResponse => {
         const tokens = countedTokens(reply);
         if (before !== undefined && tokens !== undefined)
@@ -65,7 +70,7 @@ export const remember =
         return reply;
       };
       const fail = (error: unknown): never => {
-        flight.failed(error);
+        flight.fail(error);
         flights.end(flight, keys);
         throw error;
       };
@@ -76,19 +81,19 @@ export const remember =
       { query }: EmbeddingsCall,
       keys: readonly string[],
       { vectors, usage }: EmbeddingsResponse,
-      flight: Flight,
+      flight: InFlightQuery,
       answers: Answers | undefined,
     ): void => {
       if (vectors.length !== keys.length) throw unusable("it has not one vector for each input");
       // The count of a request with one input is that input's count.
       const shares =
-        keys.length === 1 || !usage ? [usage?.inputTokens] : tokensOfInputs(usage, query.input);
+        keys.length === 1 || !usage ? [usage?.inputTokens] : tokensPerInput(usage, query.input);
       for (let at = 0; at < keys.length; at++) {
         const key = keys[at] as string;
         // Those who wait share the vector as it came: nobody writes into a reply.
         const known = { vector: vectors[at] as Vector, tokens: shares[at] };
-        if (!memory.learn(key, known)) throw unusable("a vector is not base64 of float32 numbers");
-        flight.found(key, known);
+        if (!memory.set(key, known)) throw unusable("a vector is not base64 of float32 numbers");
+        flight.addResult(key, known);
         answers?.set(key, known);
       }
     };
@@ -104,10 +109,10 @@ export const remember =
       let missing = [...places.keys()];
       while (missing.length > 0) {
         const mine: string[] = [];
-        const joined = new Map<string, Flight>();
+        const joined = new Map<string, InFlightQuery>();
         for (const key of missing) {
           const known = memory.get(key, call.query.encoding);
-          const flight = known || patience === 0 ? undefined : flights.of(key);
+          const flight = known || patience === 0 ? undefined : flights.find(key);
           if (known) answers.set(key, known);
           else if (flight) joined.set(key, flight);
           else mine.push(key);
@@ -125,16 +130,16 @@ export const remember =
               })
             : undefined;
         const others = new Set(joined.values());
-        const landing = others.size > 0 ? untilLanded(others, call) : undefined;
+        const landing = others.size > 0 ? waitForInFlight(others, call) : undefined;
         // First, even if the others fail us meanwhile: what this call asks is accounted to it.
         await asking;
         await landing;
         if (landing && call.signal.aborted) throw call.signal.reason;
-        for (const flight of others) if (flight.failsToo(call)) throw flight.error;
+        for (const flight of others) if (flight.alsoFails(call)) throw flight.error;
         missing = [];
         patience--;
         for (const [key, flight] of joined) {
-          const known = flight.find(key);
+          const known = flight.result(key);
           if (known) answers.set(key, known);
           else missing.push(key);
           // A refusal that need not be ours: whoever waited asks for itself, all of them at once and not one by one.
@@ -142,20 +147,20 @@ export const remember =
         }
       }
       const reply = inOrder(keys, answers);
-      if (areOfOneLength(reply.vectors)) return reply;
+      if (haveSameLength(reply.vectors)) return reply;
       // What was known is of another model by now than what was asked for: all of it is asked for anew.
       const all = [...places.keys()];
       call.record.embeddings.cachedInputs = keys.length;
       answers.clear();
       await ask(only(call, places, all), all, answers);
       const fresh = inOrder(keys, answers);
-      if (!areOfOneLength(fresh.vectors)) throw unusable("its vectors are of different lengths");
+      if (!haveSameLength(fresh.vectors)) throw unusable("its vectors are of different lengths");
       return fresh;
     };
 
     /** The whole answer, made once for each vector that is held ready: then it leaves as it lies there. */
-    const written = new WeakMap<Known, EmbeddingsResponse>();
-    const known = (found: Known, query: EmbeddingsQuery): EmbeddingsResponse => {
+    const written = new WeakMap<CachedEmbedding, EmbeddingsResponse>();
+    const known = (found: CachedEmbedding, query: EmbeddingsQuery): EmbeddingsResponse => {
       const before = written.get(found);
       if (before?.ready?.model === query.model) return before;
       const { tokens } = found;
@@ -165,7 +170,7 @@ export const remember =
       const { model } = query;
       const reply = {
         ...bare,
-        ready: { body: joinChunks(inBase64(bare, { model, tokens })), model },
+        ready: { body: joinChunks(writeBase64Response(bare, { model, tokens })), model },
       };
       written.set(found, reply);
       return reply;
@@ -182,19 +187,19 @@ export const remember =
       const { input } = query;
       const count = input.kind === "text" ? input.texts.length : input.tokens.length;
       record.embeddings.inputs = count;
-      if (!enabled(route) || unitOf(query, route)) return pass(call);
+      if (!enabled(route) || unsplittableReason(query, route)) return pass(call);
       record.embeddings.cachedInputs = count;
       record.embeddings.upstreamTokens = 0;
-      const prefix = keyPrefix(query, route, byMeaning?.(route) === true);
-      const first = keyOf(prefix, input, 0);
+      const prefix = cacheKeyPrefix(query, route, byMeaning?.(route) === true);
+      const first = cacheKey(prefix, input, 0);
       // Most calls have one input, and the ways of handling several would be most of what they cost.
       if (count === 1) {
         const found = memory.get(first, query.encoding);
         if (found) return known(found, query);
-        return flights.of(first) ? gather(call, [first]) : ask(call, [first]);
+        return flights.find(first) ? gather(call, [first]) : ask(call, [first]);
       }
       const keys = [first];
-      for (let at = 1; at < count; at++) keys.push(keyOf(prefix, input, at));
+      for (let at = 1; at < count; at++) keys.push(cacheKey(prefix, input, at));
       return gather(call, keys);
     };
   };

@@ -1,28 +1,28 @@
 /** Vectors that are known already, in memory and bounded by bytes. What was used least recently goes first. */
 import type { Vector } from "../../upstream/contract.ts";
-import { inspect, lengthOf } from "../vector-formats.ts";
-import { type Page, slotBytesOf, VectorArena } from "./slab-allocator.ts";
+import { dimensionsOf, inspectVector } from "../vector-formats.ts";
+import { type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";
 
-export interface Known {
+export interface CachedEmbedding {
   readonly vector: Vector;
   /** This input's share of what the upstream counted. Undefined: it did not say. */
   readonly tokens: number | undefined;
 }
 
 /** Where vectors outlive the process. It is told of each new one, and of each use. */
-export interface VectorKeeper {
+export interface CachePersistence {
   /** The vector is a view that will be written over: what is needed of it is copied at once. */
-  add(key: string, known: Known & { readonly vector: Float32Array }): void;
-  used(key: string): void;
-  forget(): void;
+  add(key: string, known: CachedEmbedding & { readonly vector: Float32Array }): void;
+  touch(key: string): void;
+  clear(): void;
 }
 
-export interface VectorMemoryOptions {
+export interface EmbeddingCacheOptions {
   /** Of the pages and all entries together. 0: nothing is remembered. */
   readonly maxBytes: number;
-  readonly keeper?: VectorKeeper;
+  readonly persistence?: CachePersistence;
   /** No vector may be larger. */
-  readonly pageBytes?: number;
+  readonly slabBytes?: number;
 }
 
 /** What an entry takes beside its vector, key included. Measured as resident memory, with 80,000 of them. */
@@ -52,29 +52,29 @@ const mostReady = 1024;
  */
 class Entry {
   readonly key: string;
-  readonly page: Page<Entry>;
+  readonly slab: Slab<Entry>;
   readonly slot: number;
   readonly length: number;
   readonly tokens: number | undefined;
   /** It was asked for before. */
-  isUsed = false;
-  ready: Known | undefined = undefined;
+  wasRequested = false;
+  encoded: CachedEmbedding | undefined = undefined;
   newer: Entry | undefined = undefined;
   older: Entry | undefined = undefined;
 
-  constructor(key: string, page: Page<Entry>, length: number, tokens: number | undefined) {
+  constructor(key: string, page: Slab<Entry>, length: number, tokens: number | undefined) {
     this.key = key;
-    this.page = page;
+    this.slab = page;
     this.slot = page.nextSlot;
     this.length = length;
     this.tokens = tokens;
   }
 }
 
-export class VectorMemory {
+export class EmbeddingCache {
   readonly #maxBytes: number;
-  readonly #keeper: VectorKeeper | undefined;
-  readonly #arena: VectorArena<Entry>;
+  readonly #keeper: CachePersistence | undefined;
+  readonly #arena: SlabAllocator<Entry>;
   readonly #entries = new Map<string, Entry>();
   #newest: Entry | undefined;
   #oldest: Entry | undefined;
@@ -83,10 +83,10 @@ export class VectorMemory {
   readonly #ready: (Entry | undefined)[] = [];
   #nextReady = 0;
 
-  constructor({ maxBytes, keeper, pageBytes }: VectorMemoryOptions) {
+  constructor({ maxBytes, persistence: keeper, slabBytes: pageBytes }: EmbeddingCacheOptions) {
     this.#maxBytes = maxBytes;
     this.#keeper = keeper;
-    this.#arena = new VectorArena(pageBytes ?? pageBytesOf(maxBytes));
+    this.#arena = new SlabAllocator(pageBytes ?? pageBytesOf(maxBytes));
   }
 
   /** Pages that are not full count whole. */
@@ -102,57 +102,57 @@ export class VectorMemory {
    * A copy, in the form that is asked for: by the time it is written to the caller, the memory may have forgotten it.
    * The same object as long as it is held ready, so that others can keep what they have made of it.
    */
-  get(key: string, encoding: "float" | "base64"): Known | undefined {
+  get(key: string, encoding: "float" | "base64"): CachedEmbedding | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     if (entry !== this.#newest) {
       this.#unlink(entry);
       this.#linkNewest(entry);
     }
-    this.#keeper?.used(key);
+    this.#keeper?.touch(key);
     this.#moved();
-    if (encoding === "base64" && entry.isUsed) return entry.ready ?? this.#makeReady(entry);
-    entry.isUsed = true;
+    if (encoding === "base64" && entry.wasRequested) return entry.encoded ?? this.#makeReady(entry);
+    entry.wasRequested = true;
     return read(entry, encoding);
   }
 
-  #makeReady(entry: Entry): Known {
+  #makeReady(entry: Entry): CachedEmbedding {
     const ready = read(entry, "base64");
     const before = this.#ready[this.#nextReady];
-    if (before) before.ready = undefined;
-    entry.ready = ready;
+    if (before) before.encoded = undefined;
+    entry.encoded = ready;
     this.#ready[this.#nextReady] = entry;
     this.#nextReady = (this.#nextReady + 1) % mostReady;
     return ready;
   }
 
   /** False when it is no vector. One that there is no room for is a vector all the same. */
-  learn(key: string, { vector, tokens }: Known): boolean {
-    const length = lengthOf(vector);
+  set(key: string, { vector, tokens }: CachedEmbedding): boolean {
+    const length = dimensionsOf(vector);
     if (length < 0) return false;
     const before = this.#entries.get(key);
     if (before) this.#remove(before);
-    const page = this.#makeRoom(slotBytesOf(length * 4));
-    if (!page) return inspect(vector) !== undefined;
+    const page = this.#makeRoom(sizeClassOf(length * 4));
+    if (!page) return inspectVector(vector) !== undefined;
     // Before it is anyone's: if it turns out to be no vector, there is nothing to undo.
     if (!page.write(page.nextSlot, vector, length)) return false;
     const entry = this.#enter(key, page, length, tokens);
     this.#linkNewest(entry);
-    this.#keeper?.add(key, { vector: page.lookAt(entry.slot, length), tokens });
+    this.#keeper?.add(key, { vector: page.view(entry.slot, length), tokens });
     this.#moved();
     return true;
   }
 
   /** Everything, also what outlives the process. */
-  forget(): void {
+  clear(): void {
     for (const entry of this.#entries.values()) this.#remove(entry);
-    this.#keeper?.forget();
+    this.#keeper?.clear();
   }
 
   /** What an earlier process knew, the most recently used first. False when there is no room for more. */
-  recall(key: string, vector: Float32Array, tokens: number | undefined): boolean {
+  restore(key: string, vector: Float32Array, tokens: number | undefined): boolean {
     if (this.#entries.has(key)) return true;
-    const page = this.#room(0) ? this.#freePage(slotBytesOf(vector.byteLength)) : undefined;
+    const page = this.#room(0) ? this.#freePage(sizeClassOf(vector.byteLength)) : undefined;
     if (!page) return false;
     page.write(page.nextSlot, vector, vector.length);
     const entry = this.#enter(key, page, vector.length, tokens);
@@ -169,25 +169,25 @@ export class VectorMemory {
   }
 
   /** Nobody has to go for it. */
-  #freePage(slotBytes: number): Page<Entry> | undefined {
-    const { pageBytes } = this.#arena;
+  #freePage(slotBytes: number): Slab<Entry> | undefined {
+    const { slabBytes: pageBytes } = this.#arena;
     if (slotBytes > pageBytes) return undefined;
-    const page = this.#arena.pageWith(slotBytes);
+    const page = this.#arena.slabWith(slotBytes);
     if (page || !this.#room(pageBytes)) return page;
     this.#arena.grow();
-    return this.#arena.pageWith(slotBytes);
+    return this.#arena.slabWith(slotBytes);
   }
 
   /** One goes, or those of one page. Undefined where all of them would not be enough. */
-  #makeRoom(slotBytes: number): Page<Entry> | undefined {
-    const { pageBytes } = this.#arena;
+  #makeRoom(slotBytes: number): Slab<Entry> | undefined {
+    const { slabBytes: pageBytes } = this.#arena;
     if (slotBytes > pageBytes || pageBytes + entryOverhead > this.#maxBytes) return undefined;
     // Where vectors become shorter there are more of them, and what they take beside the pages is taken from the pages.
     if (!this.#room(0) && !this.#arena.shrink()) this.#forgetOldest();
     const free = this.#freePage(slotBytes);
     if (free) return free;
     this.#freeSlot(slotBytes);
-    return this.#arena.pageWith(slotBytes);
+    return this.#arena.slabWith(slotBytes);
   }
 
   /** The oldest of that size, or where none of them is old, all that share a page with the oldest of all. */
@@ -195,22 +195,22 @@ export class VectorMemory {
     let entry = this.#oldest;
     const look = Math.min(maxLook, 1 + this.#entries.size / oldestOf);
     for (let looked = 0; entry && looked < look; looked++) {
-      if (entry.page.slotBytes === slotBytes) {
+      if (entry.slab.slotBytes === slotBytes) {
         this.#remove(entry);
         return;
       }
       entry = entry.newer;
     }
-    for (const tenant of this.#oldest?.page.tenants ?? []) this.#remove(tenant);
+    for (const tenant of this.#oldest?.slab.owners ?? []) this.#remove(tenant);
   }
 
   #moved(): void {
     if (++this.#moves % movesBetweenHints === 0) Bun.gc(false);
   }
 
-  #enter(key: string, page: Page<Entry>, length: number, tokens: number | undefined): Entry {
+  #enter(key: string, page: Slab<Entry>, length: number, tokens: number | undefined): Entry {
     const entry = new Entry(key, page, length, tokens);
-    this.#arena.enter(entry);
+    this.#arena.allocate(entry);
     this.#entries.set(key, entry);
     return entry;
   }
@@ -235,14 +235,17 @@ export class VectorMemory {
   }
 
   #remove(entry: Entry): void {
-    entry.ready = undefined;
+    entry.encoded = undefined;
     this.#unlink(entry);
     this.#entries.delete(entry.key);
-    this.#arena.leave(entry);
+    this.#arena.free(entry);
   }
 }
 
-const read = ({ page, slot, length, tokens }: Entry, encoding: "float" | "base64"): Known => ({
+const read = (
+  { slab: page, slot, length, tokens }: Entry,
+  encoding: "float" | "base64",
+): CachedEmbedding => ({
   vector: page.read(slot, length, encoding),
   tokens,
 });

@@ -7,8 +7,8 @@ import { EncodedVector } from "../../lib/codec/encoded-vector.ts";
 import type { Vector } from "../../upstream/contract.ts";
 
 /** Whoever has a slot. */
-interface Tenant<T> {
-  readonly page: Page<T>;
+interface SlotOwner<T> {
+  readonly slab: Slab<T>;
   readonly slot: number;
 }
 
@@ -16,16 +16,16 @@ interface Tenant<T> {
 const leastSlot = 512;
 
 /** Eight sizes for each doubling: the usual lengths fit exactly, and no choice of lengths makes many sizes. */
-export function slotBytesOf(bytes: number): number {
+export function sizeClassOf(bytes: number): number {
   if (bytes <= leastSlot) return leastSlot;
   const step = 1 << (31 - Math.clz32(bytes - 1) - 3);
   return Math.ceil(bytes / step) * step;
 }
 
 /** Divided into slots of one size, anew whenever it is empty. */
-export class Page<T> {
+export class Slab<T> {
   #slotBytes = 0;
-  #tenants: (T | undefined)[] = [];
+  #owners: (T | undefined)[] = [];
   #free: number[] = [];
   readonly #memory: ArrayBuffer;
   readonly #bytes: Buffer;
@@ -46,7 +46,7 @@ export class Page<T> {
   }
 
   get isEmpty(): boolean {
-    return this.#free.length === this.#tenants.length;
+    return this.#free.length === this.#owners.length;
   }
 
   /** Of one that is not full. */
@@ -54,8 +54,8 @@ export class Page<T> {
     return this.#free.at(-1) as number;
   }
 
-  get tenants(): readonly T[] {
-    return this.#tenants.filter((tenant) => tenant !== undefined);
+  get owners(): readonly T[] {
+    return this.#owners.filter((tenant) => tenant !== undefined);
   }
 
   /** Of one that is empty. */
@@ -63,18 +63,18 @@ export class Page<T> {
     if (slotBytes === this.#slotBytes) return;
     const count = Math.floor(this.#memory.byteLength / slotBytes);
     this.#slotBytes = slotBytes;
-    this.#tenants = new Array(count).fill(undefined);
+    this.#owners = new Array(count).fill(undefined);
     // The last is taken first.
     this.#free = Array.from({ length: count }, (_, at) => count - 1 - at);
   }
 
   /** The next slot is this one's from now on. */
-  enter(tenant: T): void {
-    this.#tenants[this.#free.pop() as number] = tenant;
+  allocate(tenant: T): void {
+    this.#owners[this.#free.pop() as number] = tenant;
   }
 
-  leave(slot: number): void {
-    this.#tenants[slot] = undefined;
+  free(slot: number): void {
+    this.#owners[slot] = undefined;
     this.#free.push(slot);
   }
 
@@ -107,7 +107,7 @@ export class Page<T> {
   }
 
   /** A view: whoever gets it makes a copy at once. */
-  lookAt(slot: number, length: number): Float32Array {
+  view(slot: number, length: number): Float32Array {
     const from = (slot * this.#slotBytes) / 4;
     return this.#floats.subarray(from, from + length);
   }
@@ -119,23 +119,23 @@ export class Page<T> {
 }
 
 /** Which pages there are, and where a slot is free. Whose vector must go for another is not decided here. */
-export class VectorArena<T extends Tenant<T>> {
-  readonly pageBytes: number;
-  #pages = 0;
-  readonly #empty: Page<T>[] = [];
+export class SlabAllocator<T extends SlotOwner<T>> {
+  readonly slabBytes: number;
+  #slabs = 0;
+  readonly #empty: Slab<T>[] = [];
   /** Those with tenants and free slots, by the size of their slots. */
-  readonly #open = new Map<number, Page<T>[]>();
+  readonly #open = new Map<number, Slab<T>[]>();
 
   constructor(pageBytes: number) {
-    this.pageBytes = pageBytes;
+    this.slabBytes = pageBytes;
   }
 
   get bytes(): number {
-    return this.#pages * this.pageBytes;
+    return this.#slabs * this.slabBytes;
   }
 
   /** One that has a free slot of this size. */
-  pageWith(slotBytes: number): Page<T> | undefined {
+  slabWith(slotBytes: number): Slab<T> | undefined {
     const open = this.#open.get(slotBytes)?.at(-1);
     if (open) return open;
     const empty = this.#empty.at(-1);
@@ -144,8 +144,8 @@ export class VectorArena<T extends Tenant<T>> {
   }
 
   grow(): void {
-    this.#empty.push(new Page(this.pageBytes));
-    this.#pages++;
+    this.#empty.push(new Slab(this.slabBytes));
+    this.#slabs++;
   }
 
   /** False when no page is empty. */
@@ -153,35 +153,35 @@ export class VectorArena<T extends Tenant<T>> {
     const page = this.#empty.pop();
     if (!page) return false;
     page.discard();
-    this.#pages--;
+    this.#slabs--;
     return true;
   }
 
-  enter(tenant: T): void {
-    const { page } = tenant;
+  allocate(tenant: T): void {
+    const { slab: page } = tenant;
     const open = this.#openOf(page);
     if (page.isEmpty) {
       drop(this.#empty, page);
       open.push(page);
     }
-    page.enter(tenant);
+    page.allocate(tenant);
     if (page.isFull) drop(open, page);
   }
 
-  leave({ page, slot }: T): void {
+  free({ slab: page, slot }: T): void {
     const open = this.#openOf(page);
     if (page.isFull) open.push(page);
-    page.leave(slot);
+    page.free(slot);
     if (page.isEmpty) {
       drop(open, page);
       this.#empty.push(page);
     }
   }
 
-  #openOf({ slotBytes }: Page<T>): Page<T>[] {
+  #openOf({ slotBytes }: Slab<T>): Slab<T>[] {
     const found = this.#open.get(slotBytes);
     if (found) return found;
-    const open: Page<T>[] = [];
+    const open: Slab<T>[] = [];
     this.#open.set(slotBytes, open);
     return open;
   }

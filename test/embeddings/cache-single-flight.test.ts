@@ -1,6 +1,6 @@
 /** Upstreams are asked only for what nobody knows yet; vectors and usage are as if each input had been asked for alone. */
 import { describe, expect, test } from "bun:test";
-import { type RememberOptions, remember } from "../../server/embeddings/cache/cache-stage.ts";
+import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { shareUsage } from "../../server/embeddings/share-usage.ts";
 import type { Route } from "../../server/request/caller.ts";
 import type { EmbeddingsResponse } from "../../server/upstream/contract.ts";
@@ -13,7 +13,7 @@ import {
   settle,
   startMemory,
   textQuery,
-} from "../fuzz/memory-fixture.ts";
+} from "../fuzz/cache-fixture.ts";
 
 const route = routeOf("model", "space");
 const room = 1e6;
@@ -22,10 +22,15 @@ const letters = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => `text ${from + at}`);
 
 /** The stage before an upstream that always says the same. */
-function before(reply: EmbeddingsResponse, options: Partial<RememberOptions> = {}) {
+function before(reply: EmbeddingsResponse, options: Partial<CacheStageOptions> = {}) {
   const { memory, flights } = startMemory({ maxBytes: room });
   let asked = 0;
-  const send = remember({ memory, flights, enabled: () => true, ...options })(async () => {
+  const send = cacheStage({
+    cache: memory,
+    singleFlight: flights,
+    enabled: () => true,
+    ...options,
+  })(async () => {
     asked++;
     return reply;
   });
@@ -177,7 +182,10 @@ describe("a vector", () => {
   test("is the same for two words of one meaning only where upstreams have words of their own", async () => {
     const words = [parseTaskType("input_type", "query"), parseTaskType("task", "retrieval.query")];
     for (const byMeaning of [true, false]) {
-      const { send, asked } = before({ vectors: ["AACAPw=="] }, { byMeaning: () => byMeaning });
+      const { send, asked } = before(
+        { vectors: ["AACAPw=="] },
+        { taskTypesTranslated: () => byMeaning },
+      );
       for (const purpose of words)
         await send(callOf(textQuery(["a"], { taskType: purpose }), route));
       expect(asked()).toBe(byMeaning ? 1 : 2);

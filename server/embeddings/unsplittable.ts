@@ -9,13 +9,13 @@ import type { Route } from "../request/caller.ts";
 import { hasContextOption, hasNestedContextOption } from "../upstream/contextual.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 
-export type Unit = "inputs depend on each other" | "large extra fields";
+export type UnsplittableReason = "inputs depend on each other" | "large extra fields";
 
 /** Why the request is one unit; undefined where it is not. */
-export function unitOf(
+export function unsplittableReason(
   { rest }: Pick<EmbeddingsQuery, "rest">,
   { contextual }: Pick<Route, "contextual">,
-): Unit | undefined {
+): UnsplittableReason | undefined {
   if (contextual === true) return "inputs depend on each other";
   if (isEmptyObject(rest)) return undefined;
   if (hasContextOption(rest)) return "inputs depend on each other";

@@ -1,7 +1,7 @@
 /** Calls travel together only where that is quicker than not to. */
 import { describe, expect, test } from "bun:test";
 import { batch } from "../../server/embeddings/batch.ts";
-import { answerTo, call, settled, traitsOf } from "./travelling-fixture.ts";
+import { answerTo, call, settled, traitsOf } from "./stage-fixture.ts";
 
 describe("a target that is quick", () => {
   /** Answers after so long, by a clock of its own. */
@@ -9,10 +9,10 @@ describe("a target that is quick", () => {
     let now = 0;
     const held: (() => void)[] = [];
     const send = batch({
-      traits: traitsOf({}),
+      capabilities: traitsOf({}),
       enabled: () => true,
-      lanes: 1,
-      quickMs: 5,
+      concurrency: 1,
+      fastMs: 5,
       clock: () => now,
     })((given) => new Promise((resolve) => held.push(() => resolve(answerTo(given)))));
     // One answer tells how quick it is.
@@ -48,11 +48,11 @@ describe("a target that is quick", () => {
     let now = 0;
     const requests: (readonly string[])[] = [];
     const send = batch({
-      traits: traitsOf({}),
+      capabilities: traitsOf({}),
       enabled: () => true,
       // A request that waited for this timer would not be sent within the test.
       maxWaitMs: 1_000_000,
-      quickMs: 5,
+      fastMs: 5,
       clock: () => now++,
     })(async (given) => {
       const { input } = given.query;

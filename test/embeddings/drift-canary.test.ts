@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import {
   type CanaryOptions,
-  type CanaryTold,
-  cosine,
+  type CanaryReport,
+  cosineSimilarity,
   createCanary,
 } from "../../server/embeddings/drift-canary.ts";
 import type { AbortSignalLike } from "../../server/lib/abort-signal.ts";
@@ -12,7 +12,7 @@ import type { Target, Vector } from "../../server/upstream/contract.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { expectVectors, until } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
-import { routeTo, targetNamed } from "./travelling-fixture.ts";
+import { routeTo, targetNamed } from "./stage-fixture.ts";
 
 const [a, b, c] = [targetNamed("a"), targetNamed("b"), targetNamed("c")];
 const modelNamed = (id: string, ...targets: Target[]): Model => ({ ...routeTo(...targets), id });
@@ -21,7 +21,7 @@ const modelNamed = (id: string, ...targets: Target[]): Model => ({ ...routeTo(..
 type Says = Record<string, Vector | Error | "nothing">;
 
 function arrange(models: Model[], says: Says, more: Partial<CanaryOptions> = {}) {
-  const told: CanaryTold[] = [];
+  const told: CanaryReport[] = [];
   const asked: string[] = [];
   const snapshot = (): Snapshot => ({
     version: 1,
@@ -46,7 +46,8 @@ function arrange(models: Model[], says: Says, more: Partial<CanaryOptions> = {})
       return { vectors: [said] };
     },
   });
-  const words = (): string[] => told.map(({ what, target }) => `${target.upstream.id} ${what}`);
+  const words = (): string[] =>
+    told.map(({ status: what, target }) => `${target.upstream.id} ${what}`);
   return { canary, told, asked, words, models, says };
 }
 
@@ -64,7 +65,7 @@ describe("a target that nobody has looked at yet", () => {
     const arranged = arrange([model], says, {
       graceMs,
       clock: () => now,
-      onUnknown: () => {
+      onUnchecked: () => {
         wanted++;
       },
     });
@@ -76,48 +77,52 @@ describe("a target that nobody has looked at yet", () => {
 
   test("is not asked before it is found to be right, and a look is asked for once", async () => {
     const { canary, model, wanted } = unsure({ a: right, b: packed });
-    expect([canary.barred(model, a), canary.barred(model, b)]).toEqual([false, true]);
-    expect(canary.barred(model, b)).toBe(true);
+    expect([canary.isExcluded(model, a), canary.isExcluded(model, b)]).toEqual([false, true]);
+    expect(canary.isExcluded(model, b)).toBe(true);
     expect(wanted()).toBe(1);
-    await canary.look(false);
-    expect(canary.barred(model, b)).toBe(false);
+    await canary.check(false);
+    expect(canary.isExcluded(model, b)).toBe(false);
     // The same after a reload, and one more that is new.
     const more = modelNamed("m", a, b, c);
-    expect([a, b, c].map((target) => canary.barred(more, target))).toEqual([false, false, true]);
+    expect([a, b, c].map((target) => canary.isExcluded(more, target))).toEqual([
+      false,
+      false,
+      true,
+    ]);
     expect(wanted()).toBe(2);
   });
 
   test("is not asked at all if it turns out to have strayed", async () => {
     const { canary, model, pass } = unsure({ a: right, b: wrong });
-    await canary.look(false);
+    await canary.check(false);
     pass(60_000);
-    expect(canary.barred(model, b)).toBe(true);
-    expect(canary.strayed(model, b)).toBe(true);
+    expect(canary.isExcluded(model, b)).toBe(true);
+    expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
   test("is asked after a moment where the first does not say anything", async () => {
     const { canary, model, pass } = unsure({ a: new Error("down"), b: packed });
-    expect(canary.barred(model, b)).toBe(true);
-    await canary.look(false);
+    expect(canary.isExcluded(model, b)).toBe(true);
+    await canary.check(false);
     pass(1000);
-    expect(canary.barred(model, b)).toBe(false);
+    expect(canary.isExcluded(model, b)).toBe(false);
   });
 
   test("is looked at as soon as the first has answered anybody again", async () => {
     const { canary, model, says, wanted } = unsure({ a: new Error("down"), b: wrong });
-    await canary.look(false);
-    expect(canary.strayed(model, b)).toBe(false);
+    await canary.check(false);
+    expect(canary.hasDrifted(model, b)).toBe(false);
     expect(wanted()).toBe(0);
     says.a = right;
-    expect([canary.strayed(model, a), canary.strayed(model, a)]).toEqual([false, false]);
+    expect([canary.hasDrifted(model, a), canary.hasDrifted(model, a)]).toEqual([false, false]);
     expect(wanted()).toBe(1);
-    await canary.look(false);
-    expect(canary.strayed(model, b)).toBe(true);
+    await canary.check(false);
+    expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
   test("is asked at once where nobody looks", () => {
     const { canary, model } = unsure({ a: right, b: wrong }, 0);
-    expect(canary.barred(model, b)).toBe(false);
+    expect(canary.isExcluded(model, b)).toBe(false);
   });
 });
 
@@ -125,54 +130,58 @@ describe("a target that strays", () => {
   test("is found by its vector, told of with both names, and not to be asked", async () => {
     const model = modelNamed("m", a, b, c);
     const { canary, told, words } = arrange([model], { a: right, b: wrong, c: packed });
-    await canary.look(false);
+    await canary.check(false);
     expect(words()).toEqual(["b drifted"]);
     expect(told[0]).toMatchObject({ model: "m", target: b });
-    expect(told[0]!.why).toMatch(/not those of a: the cosine for one text is -?0\.\d{4}/);
-    expect([a, b, c].map((target) => canary.strayed(model, target))).toEqual([false, true, false]);
+    expect(told[0]!.reason).toMatch(/not those of a: the cosine for one text is -?0\.\d{4}/);
+    expect([a, b, c].map((target) => canary.hasDrifted(model, target))).toEqual([
+      false,
+      true,
+      false,
+    ]);
   });
 
   test("is found by the length of its vectors", async () => {
     const model = modelNamed("m", a, b);
     const { canary, told } = arrange([model], { a: right, b: right.subarray(0, 32) });
-    await canary.look(false);
-    expect(told[0]!.why).toBe("its vectors have 32 dimensions, those of a 64");
-    expect(canary.strayed(model, b)).toBe(true);
+    await canary.check(false);
+    expect(told[0]!.reason).toBe("its vectors have 32 dimensions, those of a 64");
+    expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
   test("is told of once, and once more when it is back", async () => {
     const model = modelNamed("m", a, b);
     const { canary, words, says } = arrange([model], { a: right, b: wrong });
-    for (let look = 0; look < 3; look++) await canary.look(true);
+    for (let look = 0; look < 3; look++) await canary.check(true);
     expect(words()).toEqual(["b drifted"]);
     says.b = nearly;
-    for (let look = 0; look < 3; look++) await canary.look(true);
+    for (let look = 0; look < 3; look++) await canary.check(true);
     expect(words()).toEqual(["b drifted", "b realigned"]);
-    expect(canary.strayed(model, b)).toBe(false);
+    expect(canary.hasDrifted(model, b)).toBe(false);
   });
 
   test("stays out while it does not answer", async () => {
     const model = modelNamed("m", a, b);
     const { canary, words, says } = arrange([model], { a: right, b: wrong });
-    await canary.look(true);
+    await canary.check(true);
     says.b = new Error("down");
-    await canary.look(true);
+    await canary.check(true);
     expect(words()).toEqual(["b drifted", "b silent"]);
-    expect(canary.strayed(model, b)).toBe(true);
+    expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
   test("stays out after a reload, when it is the same by another object", async () => {
     const model = modelNamed("m", a, b);
     const { canary } = arrange([model], { a: right, b: wrong });
-    await canary.look(false);
+    await canary.check(false);
     const again = modelNamed("m", targetNamed("a"), targetNamed("b"));
-    expect(canary.strayed(again, again.targets[1]!)).toBe(true);
+    expect(canary.hasDrifted(again, again.targets[1]!)).toBe(true);
   });
 
   test("is found although a target of another model says nothing", async () => {
     const models = [modelNamed("first", a, c), modelNamed("second", a, b)];
     const { canary, words } = arrange(models, { a: right, b: wrong, c: "nothing" });
-    const looking = canary.look(false);
+    const looking = canary.check(false);
     await Bun.sleep(5);
     expect(words()).toEqual(["b drifted"]);
     await looking;
@@ -181,10 +190,10 @@ describe("a target that strays", () => {
   test("of one model may be the first of another", async () => {
     const [one, other] = [modelNamed("one", a, b), modelNamed("other", b, c)];
     const { canary, words } = arrange([one, other], { a: right, b: wrong, c: wrong });
-    await canary.look(false);
+    await canary.check(false);
     expect(words()).toEqual(["b drifted"]);
-    expect(canary.strayed(one, b)).toBe(true);
-    expect([b, c].map((target) => canary.strayed(other, target))).toEqual([false, false]);
+    expect(canary.hasDrifted(one, b)).toBe(true);
+    expect([b, c].map((target) => canary.hasDrifted(other, target))).toEqual([false, false]);
   });
 });
 
@@ -192,20 +201,20 @@ describe("the first target is what the others are measured by", () => {
   test("and never strays, even if it is the odd one out", async () => {
     const model = modelNamed("m", a, b, c);
     const { canary, words } = arrange([model], { a: wrong, b: right, c: right });
-    for (let look = 0; look < 2; look++) await canary.look(true);
+    for (let look = 0; look < 2; look++) await canary.check(true);
     expect(words().sort()).toEqual(["b drifted", "c drifted"]);
-    expect(canary.strayed(model, a)).toBe(false);
+    expect(canary.hasDrifted(model, a)).toBe(false);
   });
 
   test("and whoever is put first by a reload is that from then on, and is looked at soon", async () => {
     const { canary, words, models } = arrange([modelNamed("m", a, b)], { a: right, b: wrong });
-    await canary.look(false);
+    await canary.check(false);
     const turned = modelNamed("m", b, a);
     models[0] = turned;
-    expect([a, b].map((target) => canary.strayed(turned, target))).toEqual([false, false]);
-    await canary.look(false);
+    expect([a, b].map((target) => canary.hasDrifted(turned, target))).toEqual([false, false]);
+    await canary.check(false);
     expect(words()).toEqual(["b drifted", "a drifted"]);
-    expect([a, b].map((target) => canary.strayed(turned, target))).toEqual([true, false]);
+    expect([a, b].map((target) => canary.hasDrifted(turned, target))).toEqual([true, false]);
   });
 
   test.each<[string, Vector | Error | "nothing"]>([
@@ -218,14 +227,14 @@ describe("the first target is what the others are measured by", () => {
   ])("and nobody strays while it %s", async (_, said) => {
     const model = modelNamed("m", a, b);
     const { canary, words, says } = arrange([model], { a: said, b: right });
-    for (let look = 0; look < 2; look++) await canary.look(false);
+    for (let look = 0; look < 2; look++) await canary.check(false);
     // Told once, although it is tried again.
     expect(words()).toEqual(["a silent"]);
-    expect([a, b].map((target) => canary.strayed(model, target))).toEqual([false, false]);
+    expect([a, b].map((target) => canary.hasDrifted(model, target))).toEqual([false, false]);
     says.a = right;
-    await canary.look(false);
+    await canary.check(false);
     says.a = said;
-    await canary.look(true);
+    await canary.check(true);
     expect(words()).toEqual(["a silent", "a silent"]);
   });
 });
@@ -234,45 +243,45 @@ describe("only what is worth asking is asked", () => {
   test("models with one target never are, nor are those for pictures", async () => {
     const picture = { ...modelNamed("p", a, b), kind: "image" as const };
     const { canary, asked } = arrange([modelNamed("m", a), picture], { a: right, b: right });
-    await canary.look(true);
+    await canary.check(true);
     expect(asked).toEqual([]);
   });
 
   test("what was looked at is left alone until all are, and what is new or was silent is not", async () => {
     const says: Says = { a: right, b: right, c: "nothing" };
     const { canary, asked, models } = arrange([modelNamed("m", a, b)], says);
-    await canary.look(false);
-    await canary.look(false);
+    await canary.check(false);
+    await canary.check(false);
     expect(asked).toEqual(["a", "b"]);
     models.push(modelNamed("n", b, c));
-    await canary.look(false);
-    await canary.look(false);
+    await canary.check(false);
+    await canary.check(false);
     expect(asked.slice(2)).toEqual(["b", "c", "b", "c"]);
     says.c = right;
-    await canary.look(false);
-    await canary.look(false);
+    await canary.check(false);
+    await canary.check(false);
     expect(asked.slice(6)).toEqual(["b", "c"]);
-    await canary.look(true);
+    await canary.check(true);
     expect(asked.slice(8)).toEqual(["a", "b", "b", "c"]);
   });
 });
 
 test("a gateway that stops does not wait for those that do not answer, and says nothing of them", async () => {
   const { canary, told, asked } = arrange([modelNamed("m", a, b)], { a: "nothing", b: right });
-  const looking = canary.look(false);
+  const looking = canary.check(false);
   await until(() => asked.length === 1);
   canary.close();
   await Promise.race([looking, Bun.sleep(10).then(() => Promise.reject(new Error("it waits")))]);
-  await canary.look(true);
+  await canary.check(true);
   expect([told, asked]).toEqual([[], ["a"]]);
 });
 
 test("likeness is that of directions, and none where there is nothing to compare", () => {
-  expect(cosine(Float32Array.of(1, 0), Float32Array.of(5, 0))).toBe(1);
-  expect(cosine(Float32Array.of(1, 0), Float32Array.of(0, 2))).toBe(0);
-  expect(cosine(Float32Array.of(1, 0), Float32Array.of(-1, 0))).toBe(-1);
-  expect(cosine(Float32Array.of(1), Float32Array.of(1, 0))).toBe(-1);
-  expect(cosine(Float32Array.of(0, 0), Float32Array.of(1, 0))).toBe(-1);
+  expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(5, 0))).toBe(1);
+  expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(0, 2))).toBe(0);
+  expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(-1, 0))).toBe(-1);
+  expect(cosineSimilarity(Float32Array.of(1), Float32Array.of(1, 0))).toBe(-1);
+  expect(cosineSimilarity(Float32Array.of(0, 0), Float32Array.of(1, 0))).toBe(-1);
 });
 
 test("a gateway finds it out by itself, says so in its log, and asks the honest one only", async () => {

@@ -8,9 +8,9 @@ import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import type { ImageCapabilities } from "../../server/upstream/image-capabilities.ts";
 import { parseSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
+import { namedKinds, type Row, rows } from "./image-plan-rows.ts";
+import { queryOf, several, wishes } from "./image-requests.ts";
 import { type Law, obey, tries } from "./law.ts";
-import { namedKinds, type Row, rows } from "./picture-rows.ts";
-import { queryOf, several, wishes } from "./picture-wishes.ts";
 
 type Rows = ReadonlyMap<string, Row>;
 type Query = GenerationQuery | EditQuery;

@@ -26,7 +26,7 @@ import {
   tooManyTokens,
   traitsOf,
   vectorFor,
-} from "../embeddings/travelling-fixture.ts";
+} from "../embeddings/stage-fixture.ts";
 import { tries } from "../laws/law.ts";
 
 const words = fc.constantFrom("a", "two words", "日本語のことば", "δοκιμή", "x".repeat(40), "🙂🙂");
@@ -231,9 +231,15 @@ async function expectSafeTravels(given: World): Promise<void> {
     next({ ...call, target });
   const send = through(
     [
-      split({ traits, maxParallel: given.maxParallel }),
+      split({ capabilities: traits, maxParallel: given.maxParallel }),
       choose,
-      batch({ traits, enabled: () => true, quickMs: 0, clock: () => 0, ...given.options }),
+      batch({
+        capabilities: traits,
+        enabled: () => true,
+        fastMs: 0,
+        clock: () => 0,
+        ...given.options,
+      }),
     ],
     upstream.next,
   );

@@ -1,6 +1,6 @@
 /** Vectors in numbers: each to the last bit, in one answer, and nobody else waits while very many are printed. */
 import { expect, test } from "bun:test";
-import { inNumbers } from "../../server/embeddings/write-vectors.ts";
+import { writeFloatResponse } from "../../server/embeddings/write-vectors.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";
@@ -10,7 +10,7 @@ const floats = (seed: number, length: number) =>
 const packed = (vector: Float32Array<ArrayBuffer>) => Buffer.from(vector.buffer).toString("base64");
 
 async function printed(vectors: readonly Vector[]) {
-  const pieces = await inNumbers({ vectors }, { model: "m\u00e9", tokens: 7 });
+  const pieces = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 });
   const answer = JSON.parse(Buffer.concat(pieces).toString());
   return { answer, pieces: pieces.length };
 }
@@ -31,7 +31,9 @@ test.each([1, 2, 65, 66, 200])("%d vectors are one answer", async (count) => {
 test("float32 numbers that an upstream sends as JSON numbers have the text that they have from the cache", async () => {
   const vector = floats(1, 1536);
   const textOf = async (sent: Vector) =>
-    Buffer.concat(await inNumbers({ vectors: [sent] }, { model: "m", tokens: 1 })).toString();
+    Buffer.concat(
+      await writeFloatResponse({ vectors: [sent] }, { model: "m", tokens: 1 }),
+    ).toString();
   expect(await textOf(Array.from(vector))).toBe(await textOf(vector));
   expect(await textOf([-0, 0, 0.5])).toBe(await textOf(Float32Array.of(-0, 0, 0.5)));
 });

@@ -184,11 +184,11 @@ export function arrange(
 ): Arranged {
   const upstream = new HeldUpstream();
   const send = batch({
-    quickMs: 0,
+    fastMs: 0,
     clock: () => 0,
-    traits: traitsOf(limits),
+    capabilities: traitsOf(limits),
     enabled: () => true,
-    lanes: 1,
+    concurrency: 1,
     maxWaitMs: 60_000,
     ...options,
   })(upstream.next);

@@ -1,13 +1,13 @@
 /** An upstream whose answers come when the test says so, and whose vectors follow from the question alone. */
 
 import { expect } from "bun:test";
-import { remember } from "../../server/embeddings/cache/cache-stage.ts";
+import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import {
-  VectorMemory,
-  type VectorMemoryOptions,
+  EmbeddingCache,
+  type EmbeddingCacheOptions,
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { quarterTokens } from "../../server/embeddings/share-input-tokens.ts";
-import { Flights } from "../../server/embeddings/single-flight.ts";
+import { SingleFlight } from "../../server/embeddings/single-flight.ts";
 import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
@@ -111,10 +111,10 @@ export function embed(material: string): Float32Array {
 let floods = 0;
 
 /** Takes every slot of a small memory: whatever was a view into it is now something else. */
-export function flood(memory: VectorMemory): void {
+export function flood(memory: EmbeddingCache): void {
   for (const length of lengths) {
     const vector = new Float32Array(length).fill(++floods);
-    for (let i = 0; i < 8; i++) memory.learn(`flood ${floods} ${i}`, { vector, tokens: 1 });
+    for (let i = 0; i < 8; i++) memory.set(`flood ${floods} ${i}`, { vector, tokens: 1 });
   }
 }
 
@@ -149,9 +149,9 @@ export function callOf(
   return { operation: "embeddings", query, route, signal, temp: noRequestTemp, record };
 }
 
-export function startMemory(options: VectorMemoryOptions) {
-  const memory = new VectorMemory(options);
-  const flights = new Flights();
+export function startMemory(options: EmbeddingCacheOptions) {
+  const memory = new EmbeddingCache(options);
+  const flights = new SingleFlight();
   const asked: Asked[] = [];
 
   const next = (call: EmbeddingsCall): Promise<EmbeddingsResponse> => {
@@ -186,7 +186,7 @@ export function startMemory(options: VectorMemoryOptions) {
     return promise;
   };
 
-  const send = remember({ memory, flights, enabled: () => true })(next);
+  const send = cacheStage({ cache: memory, singleFlight: flights, enabled: () => true })(next);
 
   return {
     memory,

@@ -2,36 +2,36 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { entryOverhead, VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
-import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
-import { lengthOf } from "../../server/embeddings/vector-formats.ts";
+import { EmbeddingCache, entryOverhead } from "../../server/embeddings/cache/embedding-cache.ts";
+import { sizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
+import { dimensionsOf } from "../../server/embeddings/vector-formats.ts";
 import { tries } from "../laws/law.ts";
 
 const vectorOf = (seed: number, length = 8): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + at / 16);
-const slot = slotBytesOf(8 * 4);
+const slot = sizeClassOf(8 * 4);
 const entryBytes = slot + entryOverhead;
 
 /** Room for exactly this many vectors of eight numbers: each has a page of its own. */
 function roomFor(entries: number) {
   const told: string[] = [];
-  const memory = new VectorMemory({
+  const memory = new EmbeddingCache({
     maxBytes: entries * entryBytes,
-    pageBytes: slot,
-    keeper: {
+    slabBytes: slot,
+    persistence: {
       add: (key) => told.push(`add ${key}`),
-      used: (key) => told.push(`used ${key}`),
-      forget: () => told.push("forget"),
+      touch: (key) => told.push(`used ${key}`),
+      clear: () => told.push("forget"),
     },
   });
   const learn = (...keys: string[]) => {
     for (const key of keys) {
-      memory.learn(key, { vector: vectorOf(key.charCodeAt(0)), tokens: 1 });
+      memory.set(key, { vector: vectorOf(key.charCodeAt(0)), tokens: 1 });
     }
   };
   /** Of a full memory. Looks without counting as a use of what is there. */
   const forgotten = (keys: string) =>
-    [...keys].filter((key) => !memory.recall(key, vectorOf(0), 0));
+    [...keys].filter((key) => !memory.restore(key, vectorOf(0), 0));
   return { memory, learn, told, forgotten };
 }
 
@@ -39,7 +39,7 @@ describe("a full memory", () => {
   test("holds no more bytes after ten times its size than it may, and what came last", () => {
     const { memory } = roomFor(500);
     for (let i = 0; i < 5000; i++) {
-      memory.learn(`key ${i}`, { vector: vectorOf(i), tokens: i });
+      memory.set(`key ${i}`, { vector: vectorOf(i), tokens: i });
       expect(memory.bytes).toBeLessThanOrEqual(500 * entryBytes);
     }
     expect([memory.size, memory.bytes]).toEqual([500, 500 * entryBytes]);
@@ -51,12 +51,12 @@ describe("a full memory", () => {
 
   test("counts pages whole, and beside them what each entry takes", () => {
     const [maxBytes, pageBytes] = [100_000, 9000];
-    const memory = new VectorMemory({ maxBytes, pageBytes });
+    const memory = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
     let sizes = 1;
     for (let i = 0; i < 3000; i++) {
       sizes = (sizes * 48_271) % 2_147_483_647;
       const vector = vectorOf(i, 1 + (sizes % 2000));
-      memory.learn(`key ${sizes % 700}`, { vector, tokens: undefined });
+      memory.set(`key ${sizes % 700}`, { vector, tokens: undefined });
       expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
       expect((memory.bytes - memory.size * entryOverhead) % pageBytes).toBe(0);
     }
@@ -65,7 +65,7 @@ describe("a full memory", () => {
       const known = memory.get(`key ${key}`, "float");
       if (!known) continue;
       held++;
-      slots += slotBytesOf(lengthOf(known.vector) * 4);
+      slots += sizeClassOf(dimensionsOf(known.vector) * 4);
     }
     expect(memory.size).toBe(held);
     expect(slots + held * entryOverhead).toBeLessThanOrEqual(memory.bytes);
@@ -80,7 +80,7 @@ describe("a full memory", () => {
     const keys = Array.from({ length: entries * 3 }, (_, at) => `key ${at}`);
     const turn = () => {
       const before = process.cpuUsage();
-      for (const key of keys) memory.learn(key, { vector, tokens: 1 });
+      for (const key of keys) memory.set(key, { vector, tokens: 1 });
       const { user, system } = process.cpuUsage(before);
       return (user + system) / keys.length;
     };
@@ -104,14 +104,14 @@ describe("a full memory", () => {
   test("takes no vector that is larger than a page, and forgets nothing for it", () => {
     const { memory, learn } = roomFor(2);
     learn("a");
-    expect(memory.learn("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
+    expect(memory.set("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
     expect(memory.get("large", "float")).toBeUndefined();
     expect(memory.size).toBe(1);
   });
 
   test("of no bytes remembers nothing", () => {
-    const memory = new VectorMemory({ maxBytes: 0 });
-    memory.learn("a", { vector: vectorOf(1), tokens: 1 });
+    const memory = new EmbeddingCache({ maxBytes: 0 });
+    memory.set("a", { vector: vectorOf(1), tokens: 1 });
     expect([memory.size, memory.bytes, memory.get("a", "float")]).toEqual([0, 0, undefined]);
   });
 });
@@ -120,7 +120,7 @@ describe("a vector in memory", () => {
   test("has bytes of its own, and does not change with the answer it came in", () => {
     const { memory } = roomFor(3);
     const answer = new Float32Array(1_000_000).fill(0.5);
-    memory.learn("a", { vector: answer.subarray(1000, 1008), tokens: 1 });
+    memory.set("a", { vector: answer.subarray(1000, 1008), tokens: 1 });
     answer.fill(7);
     expect(memory.get("a", "float")?.vector).toEqual(new Float32Array(8).fill(0.5));
   });
@@ -128,7 +128,7 @@ describe("a vector in memory", () => {
   test("is replaced by a newer one under the same key, and counted once", () => {
     const { memory, learn } = roomFor(3);
     learn("a", "b");
-    memory.learn("a", { vector: vectorOf(5), tokens: 9 });
+    memory.set("a", { vector: vectorOf(5), tokens: 9 });
     expect(memory.get("a", "float")).toMatchObject({ vector: vectorOf(5), tokens: 9 });
     expect([memory.size, memory.bytes]).toEqual([2, 2 * entryBytes]);
   });
@@ -138,7 +138,7 @@ describe("what an earlier process knew", () => {
   test("comes after what this one knows, in the order of its use, until there is no room", () => {
     const { memory, learn } = roomFor(4);
     learn("z");
-    const recalled = [..."abcde"].map((key) => memory.recall(key, vectorOf(1), 1));
+    const recalled = [..."abcde"].map((key) => memory.restore(key, vectorOf(1), 1));
     expect(recalled).toEqual([true, true, true, false, false]);
     learn("y");
     expect(memory.get("c", "float")).toBeUndefined();
@@ -150,7 +150,7 @@ describe("what an earlier process knew", () => {
   test("does not take the place of what was learnt meanwhile", () => {
     const { memory, learn } = roomFor(4);
     learn("a");
-    expect(memory.recall("a", vectorOf(9), 9)).toBe(true);
+    expect(memory.restore("a", vectorOf(9), 9)).toBe(true);
     expect(memory.get("a", "float")?.vector).toEqual(vectorOf(97));
     expect(memory.size).toBe(1);
   });
@@ -167,9 +167,9 @@ test("whatever is learnt, used and recalled in whichever order, it is as a plain
         const held = list.includes(key);
         const others = list.filter((other) => other !== key);
         if (what === "get") expect(memory.get(key, "float") !== undefined).toBe(held);
-        if (what === "learn") memory.learn(key, { vector: vectorOf(1), tokens: 1 });
+        if (what === "learn") memory.set(key, { vector: vectorOf(1), tokens: 1 });
         if (what === "recall") {
-          expect(memory.recall(key, vectorOf(1), 1)).toBe(held || list.length < room);
+          expect(memory.restore(key, vectorOf(1), 1)).toBe(held || list.length < room);
           if (!held && list.length < room) list.push(key);
         } else if (held || what === "learn") list = [key, ...others].slice(0, room);
         expect([memory.size, memory.bytes]).toEqual([list.length, list.length * entryBytes]);
@@ -182,7 +182,7 @@ test("whatever is learnt, used and recalled in whichever order, it is as a plain
 test("whoever keeps vectors hears of each new one and of each use, and not again of what it gave itself", () => {
   const { memory, learn, told } = roomFor(4);
   learn("a");
-  memory.recall("b", vectorOf(1), 1);
+  memory.restore("b", vectorOf(1), 1);
   memory.get("a", "float");
   memory.get("b", "float");
   memory.get("c", "float");

@@ -2,12 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
+  EmbeddingCache,
+  type EmbeddingCacheOptions,
   entryOverhead,
-  VectorMemory,
-  type VectorMemoryOptions,
 } from "../../server/embeddings/cache/embedding-cache.ts";
-import { slotBytesOf } from "../../server/embeddings/cache/slab-allocator.ts";
-import { fromBase64, toBase64 } from "../../server/embeddings/vector-formats.ts";
+import { sizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
+import { decodeVector, encodeVector } from "../../server/embeddings/vector-formats.ts";
 import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -22,10 +22,10 @@ const vectorOf = (seed: number, length: number): Float32Array =>
 
 /** Bit by bit: of numbers that are none, and of zeros, there are several. */
 const bitsOf = (vector: Vector | undefined): string | undefined =>
-  vector === undefined ? undefined : toBase64(vector);
+  vector === undefined ? undefined : encodeVector(vector);
 
 const forms = {
-  base64: toBase64,
+  base64: encodeVector,
   numbers: (vector: Float32Array) => Array.from(vector),
   floats: (vector: Float32Array) => vector.slice(),
 } as const;
@@ -33,11 +33,11 @@ const forms = {
 describe("a slot", () => {
   test("fits the usual lengths exactly, wastes little on others, and is of few sizes", () => {
     for (const dimensions of [128, 256, 384, 512, 768, 896, 1024, 1536, 2048, 2560, 3072, 4096]) {
-      expect(slotBytesOf(dimensions * 4)).toBe(dimensions * 4);
+      expect(sizeClassOf(dimensions * 4)).toBe(dimensions * 4);
     }
     const sizes = new Set<number>();
     for (let bytes = 512; bytes <= 16 * KiB; bytes += 4) {
-      const slot = slotBytesOf(bytes);
+      const slot = sizeClassOf(bytes);
       sizes.add(slot);
       expect(slot).toBeGreaterThanOrEqual(bytes);
       expect(slot).toBeLessThanOrEqual(bytes * 1.125);
@@ -51,10 +51,10 @@ describe("a slot", () => {
     const bits = fc.uint32Array({ minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(bits, fc.boolean(), (bits, text) => {
-        const memory = new VectorMemory({ maxBytes: 100 * KiB });
+        const memory = new EmbeddingCache({ maxBytes: 100 * KiB });
         const vector = new Float32Array(bits.slice().buffer);
-        const base64 = toBase64(vector);
-        memory.learn("a", { vector: text ? base64 : vector, tokens: 1 });
+        const base64 = encodeVector(vector);
+        memory.set("a", { vector: text ? base64 : vector, tokens: 1 });
         for (const encoding of encodings) {
           expect(bitsOf(memory.get("a", encoding)?.vector)).toBe(base64);
         }
@@ -78,13 +78,13 @@ describe("a slot", () => {
     const text = fc.oneof(whole, spoilt, fc.string({ maxLength: 12 }));
     fc.assert(
       fc.property(text, (text) => {
-        const memory = new VectorMemory({ maxBytes: 100 * KiB });
+        const memory = new EmbeddingCache({ maxBytes: 100 * KiB });
         const neighbour = vectorOf(1, 128);
         for (const key of ["before", "between", "after"]) {
-          memory.learn(key, { vector: neighbour, tokens: 1 });
+          memory.set(key, { vector: neighbour, tokens: 1 });
         }
-        const [decoded, size] = [fromBase64(text), memory.size];
-        expect(memory.learn("between", { vector: text, tokens: 1 })).toBe(decoded !== undefined);
+        const [decoded, size] = [decodeVector(text), memory.size];
+        expect(memory.set("between", { vector: text, tokens: 1 })).toBe(decoded !== undefined);
         expect(bitsOf(memory.get("between", "float")?.vector)).toBe(
           decoded ? text : memory.size === size ? bitsOf(neighbour) : undefined,
         );
@@ -98,8 +98,8 @@ describe("a slot", () => {
   });
 
   test("is not needed to see that something is no vector", () => {
-    const memory = new VectorMemory({ maxBytes: 0 });
-    const learn = (vector: string) => memory.learn("a", { vector, tokens: 1 });
+    const memory = new EmbeddingCache({ maxBytes: 0 });
+    const learn = (vector: string) => memory.set("a", { vector, tokens: 1 });
     expect([learn("AACAPw=="), learn("AACAPw"), learn("AACA"), learn("AAC?Pw==")]).toEqual([
       ...[true, false, false, false],
     ]);
@@ -125,7 +125,7 @@ describe("whatever lengths come", () => {
       fc.property(fc.array(step, { maxLength: 120 }), geometry, (steps, room) => {
         const { pageBytes } = room;
         const maxBytes = room.pages * pageBytes + room.entries * entryOverhead;
-        const memory = new VectorMemory({ maxBytes, pageBytes });
+        const memory = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
         /** Each learns another vector of the length that is its key's. */
         const latest = new Map<string, string>();
         const answers: { readonly vector: Vector; readonly expected: string }[] = [];
@@ -133,18 +133,18 @@ describe("whatever lengths come", () => {
           const key = `key ${number}`;
           const vector = vectorOf(at + 1, lengths[number % lengths.length] as number);
           if (what === "learn") {
-            expect(memory.learn(key, { vector: forms[form](vector), tokens: at })).toBe(true);
-            latest.set(key, toBase64(vector));
-            const fits = slotBytesOf(vector.byteLength) <= pageBytes;
+            expect(memory.set(key, { vector: forms[form](vector), tokens: at })).toBe(true);
+            latest.set(key, encodeVector(vector));
+            const fits = sizeClassOf(vector.byteLength) <= pageBytes;
             const known = memory.get(key, encoding);
             expect(known?.tokens).toBe(fits ? at : undefined);
           }
           if (what === "recall") {
             const held = memory.get(key, encoding) !== undefined;
-            if (memory.recall(key, vector, at) && !held) latest.set(key, toBase64(vector));
+            if (memory.restore(key, vector, at) && !held) latest.set(key, encodeVector(vector));
           }
           if (what === "spoil") {
-            expect(memory.learn(key, { vector: `${toBase64(vector)}=`, tokens: 0 })).toBe(false);
+            expect(memory.set(key, { vector: `${encodeVector(vector)}=`, tokens: 0 })).toBe(false);
           }
           const known = memory.get(key, encoding);
           if (known) {
@@ -161,25 +161,25 @@ describe("whatever lengths come", () => {
 
   test("no more than a page's worth is forgotten for one, and that one is known", () => {
     const pageBytes = 64 * KiB;
-    const memory = new VectorMemory({ maxBytes: 2048 * KiB, pageBytes });
+    const memory = new EmbeddingCache({ maxBytes: 2048 * KiB, slabBytes: pageBytes });
     let sizes = 1;
     for (let i = 0; i < 6000; i++) {
       sizes = (sizes * 48_271) % 2_147_483_647;
       // Now mostly long ones, now mostly short ones.
       const length = (i >> 10) % 2 ? 1 + (sizes % 300) : 1 + (sizes % 4000);
       const before = memory.size;
-      memory.learn(`key ${i}`, { vector: vectorOf(i, length), tokens: i });
-      expect(before - memory.size).toBeLessThanOrEqual(pageBytes / slotBytesOf(1));
+      memory.set(`key ${i}`, { vector: vectorOf(i, length), tokens: i });
+      expect(before - memory.size).toBeLessThanOrEqual(pageBytes / sizeClassOf(1));
       expect(memory.get(`key ${i}`, "float")?.vector).toHaveLength(length);
     }
   });
 
   /** How full it is: what its vectors and entries take, of all that it may. */
-  function fill(memory: VectorMemory, maxBytes: number, length: number, rounds: number): number {
-    const entryBytes = slotBytesOf(length * 4) + entryOverhead;
+  function fill(memory: EmbeddingCache, maxBytes: number, length: number, rounds: number): number {
+    const entryBytes = sizeClassOf(length * 4) + entryOverhead;
     const count = Math.ceil((maxBytes / entryBytes) * rounds);
     const vector = vectorOf(1, length);
-    for (let i = 0; i < count; i++) memory.learn(`${length}: ${i}`, { vector, tokens: 1 });
+    for (let i = 0; i < count; i++) memory.set(`${length}: ${i}`, { vector, tokens: 1 });
     let held = 0;
     for (let i = 0; i < count; i++) if (memory.get(`${length}: ${i}`, "float")) held++;
     return (held * entryBytes) / maxBytes;
@@ -187,7 +187,7 @@ describe("whatever lengths come", () => {
 
   test("the room becomes that of the length that is asked for now", () => {
     const maxBytes = 4096 * KiB;
-    const memory = new VectorMemory({ maxBytes });
+    const memory = new EmbeddingCache({ maxBytes });
     for (const length of [3072, 128, 1536, 384, 3072, 768]) {
       expect(fill(memory, maxBytes, length, 2)).toBeGreaterThan(0.8);
       expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
@@ -196,9 +196,9 @@ describe("whatever lengths come", () => {
 
   test("one that is rarely asked for finds room beside one that is always asked for", () => {
     const maxBytes = 2048 * KiB;
-    const memory = new VectorMemory({ maxBytes });
+    const memory = new EmbeddingCache({ maxBytes });
     const learn = (key: string, length: number) =>
-      memory.learn(key, { vector: vectorOf(1, length), tokens: 1 });
+      memory.set(key, { vector: vectorOf(1, length), tokens: 1 });
     fill(memory, maxBytes, 1536, 2);
     const others = 20;
     for (let i = 0; i < others; i++) {
@@ -214,15 +214,15 @@ describe("whatever lengths come", () => {
 
 describe("pages", () => {
   const pageBytes = 64 * KiB;
-  const start = (options: Partial<VectorMemoryOptions> = {}) =>
-    new VectorMemory({ maxBytes: 1024 * KiB, pageBytes, ...options });
+  const start = (options: Partial<EmbeddingCacheOptions> = {}) =>
+    new EmbeddingCache({ maxBytes: 1024 * KiB, slabBytes: pageBytes, ...options });
 
   test("are made as they are needed, and used again for ten times what fits", () => {
     const memory = start();
     const perPage = Math.floor(pageBytes / (384 * 4));
     const seen: number[] = [];
     for (let i = 0; i < 10 * 540; i++) {
-      memory.learn(`key ${i}`, { vector: vectorOf(i, 384), tokens: 1 });
+      memory.set(`key ${i}`, { vector: vectorOf(i, 384), tokens: 1 });
       const pages = (memory.bytes - memory.size * entryOverhead) / pageBytes;
       if (memory.size === i + 1) expect(pages).toBe(Math.ceil(memory.size / perPage));
       else seen.push(pages);
@@ -247,13 +247,13 @@ describe("pages", () => {
     const first = open();
     const memory = start({
       maxBytes: 3 * (2 * KiB + entryOverhead),
-      pageBytes: 2 * KiB,
-      keeper: first,
+      slabBytes: 2 * KiB,
+      persistence: first,
     });
     const lengthOf = (i: number) => 1 + ((i * 37) % 500);
     for (let i = 0; i < 200; i++) {
       const vector = vectorOf(i, lengthOf(i));
-      memory.learn(keyFor(i), { vector: i % 2 ? toBase64(vector) : vector, tokens: i });
+      memory.set(keyFor(i), { vector: i % 2 ? encodeVector(vector) : vector, tokens: i });
     }
     first.close();
     const second = open();

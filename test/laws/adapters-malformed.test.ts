@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { errorTable } from "../../contract/errors.ts";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { anything, key, replyOf, type Subject, subjects } from "./adapter-cases.ts";
 import {
   cuts,
   eventStream,
@@ -12,8 +13,7 @@ import {
   oddEvents,
   question,
   readAll,
-} from "./adapter-answers.ts";
-import { anything, key, replyOf, type Subject, subjects } from "./adapter-cases.ts";
+} from "./adapter-responses.ts";
 import { type Law, obey, tries } from "./law.ts";
 
 const runs = tries(20);

@@ -1,12 +1,12 @@
 /** Whoever asks, together with whomever, gets what asking alone would have given: its own vectors; and nobody waits for ever. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { keyOf, keyPrefix } from "../../server/embeddings/cache/cache-key.ts";
+import { cacheKey, cacheKeyPrefix } from "../../server/embeddings/cache/cache-key.ts";
 import {
+  type EmbeddingCacheOptions,
   entryOverhead,
-  type VectorMemoryOptions,
 } from "../../server/embeddings/cache/embedding-cache.ts";
-import { inBase64 } from "../../server/embeddings/write-vectors.ts";
+import { writeBase64Response } from "../../server/embeddings/write-vectors.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Route } from "../../server/request/caller.ts";
 import { joinChunks } from "../../server/request/response-bodies.ts";
@@ -26,7 +26,7 @@ import {
   settle,
   startMemory,
   sumTokens,
-} from "./memory-fixture.ts";
+} from "./cache-fixture.ts";
 import {
   calm,
   crowded,
@@ -37,7 +37,7 @@ import {
   routes,
   type Step,
   texts,
-} from "./memory-steps.ts";
+} from "./cache-steps.ts";
 
 function answerOrRefuse(question: Asked | undefined, form: Form, told: boolean): void {
   const refused = question?.inputs.includes(poison);
@@ -45,7 +45,7 @@ function answerOrRefuse(question: Asked | undefined, form: Form, told: boolean):
   else question?.answer(form, told);
 }
 
-async function play(steps: readonly Step[], room: VectorMemoryOptions) {
+async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
   const world = startMemory(room);
   const journeys: Journey[] = [];
   const ownOf = ({ call }: Journey): Asked[] =>
@@ -116,7 +116,10 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
   if (ready)
     expect(ready).toEqual({
       body: joinChunks(
-        inBase64(bare, { model: call.query.model, tokens: bare.usage?.inputTokens ?? -1 }),
+        writeBase64Response(bare, {
+          model: call.query.model,
+          tokens: bare.usage?.inputTokens ?? -1,
+        }),
       ),
       model: call.query.model,
     });
@@ -171,7 +174,7 @@ describe("calls that share what they know", () => {
     maxBytes: pages * pageBytes + entries * entryOverhead,
     pageBytes,
   }));
-  const rooms = fc.constantFrom<VectorMemoryOptions>({ maxBytes: 0 }, ...tiny, { maxBytes: 1e6 });
+  const rooms = fc.constantFrom<EmbeddingCacheOptions>({ maxBytes: 0 }, ...tiny, { maxBytes: 1e6 });
 
   test("keep their own vectors, whatever is forgotten and written over before they are read", async () => {
     let known = 0;
@@ -253,7 +256,7 @@ describe("a key", () => {
     .map(({ query, input, rest, route }) => ({ query: { ...query, input, rest }, route }));
   type Question = { readonly query: EmbeddingsQuery; readonly route: Route };
   const keyFor = ({ query, route }: Question): string =>
-    keyOf(keyPrefix(query, route, false), query.input, 0);
+    cacheKey(cacheKeyPrefix(query, route, false), query.input, 0);
   const materialFor = (one: Question): string =>
     materialOf(one, inputsOf(one.query.input)[0] as string);
 

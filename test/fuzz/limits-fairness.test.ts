@@ -1,7 +1,7 @@
 /** Who goes in when many wait: keys take turns, and nobody waits for ever. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { CallPlan } from "./limits-calls.ts";
+import type { CallPlan } from "./limits-requests.ts";
 import { patienceMs, World, worlds } from "./limits-world.ts";
 
 test(

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import { fileOf } from "./adapter-cases.ts";
-import type { Row } from "./picture-rows.ts";
+import type { Row } from "./image-plan-rows.ts";
 
 /** Legal somewhere, or nowhere. */
 const values = {

@@ -4,9 +4,9 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageAdapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 import { partsOf } from "./adapter-cases.ts";
+import { type Row, rows } from "./image-plan-rows.ts";
+import { queryOf, wishes } from "./image-requests.ts";
 import { type Law, obey } from "./law.ts";
-import { type Row, rows } from "./picture-rows.ts";
-import { queryOf, wishes } from "./picture-wishes.ts";
 
 type Query = GenerationQuery | EditQuery;
 type Rows = ReadonlyMap<string, Row>;

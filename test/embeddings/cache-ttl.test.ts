@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { ExpiringMemory } from "../../server/embeddings/cache/expiring-cache.ts";
+import { ExpiringCache } from "../../server/embeddings/cache/expiring-cache.ts";
 import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
@@ -45,24 +45,24 @@ const rowsIn = (folder: string): number => {
 
 describe("a known vector", () => {
   test("is forgotten when it is old, however often it was used, and learnt again", () => {
-    const memory = new ExpiringMemory({ maxBytes: 1e6, ttlMs, now });
-    memory.learn("a", { vector: vector(1), tokens: 3 });
+    const memory = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
+    memory.set("a", { vector: vector(1), tokens: 3 });
     for (let second = 0; second < 10; second++) {
       expect(memory.get("a", "float")).toEqual({ vector: vector(1), tokens: 3 });
       time += 1000;
     }
     expect(memory.get("a", "float")).toBeUndefined();
-    memory.learn("a", { vector: vector(2), tokens: 3 });
+    memory.set("a", { vector: vector(2), tokens: 3 });
     time += 9999;
     expect(memory.get("a", "float")?.vector).toEqual(vector(2));
-    memory.forget();
+    memory.clear();
     expect(memory.get("a", "float")).toBeUndefined();
   });
 
   test("stays known while others come and go, and notes of those that went go too", () => {
-    const memory = new ExpiringMemory({ maxBytes: 40_000, ttlMs: 1e12, now });
+    const memory = new ExpiringCache({ maxBytes: 40_000, ttlMs: 1e12, now });
     for (let round = 0; round < 20_000; round++) {
-      memory.learn(keyFor(round), { vector: vector(round), tokens: 1 });
+      memory.set(keyFor(round), { vector: vector(round), tokens: 1 });
     }
     expect(memory.get(keyFor(19_999), "float")?.vector).toEqual(vector(19_999));
     expect(memory.get(keyFor(0), "float")).toBeUndefined();
@@ -76,11 +76,11 @@ describe("a known vector", () => {
     time += 6000;
     const second = openFile(folder.path);
     second.add(keyFor("young"), { vector: vector(2), tokens: 2 });
-    second.used(keyFor("old"));
+    second.touch(keyFor("old"));
     second.close();
     time += 3999;
-    const memory = new ExpiringMemory({ maxBytes: 1e6, ttlMs, now });
-    await openFile(folder.path).load((...row) => memory.recall(...row));
+    const memory = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
+    await openFile(folder.path).load((...row) => memory.restore(...row));
     expect(memory.get(keyFor("old"), "float")?.tokens).toBe(1);
     time += 1;
     expect(memory.get(keyFor("old"), "float")).toBeUndefined();

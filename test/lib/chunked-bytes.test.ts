@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedBytes, releaseUnshared } from "../../server/lib/chunked-bytes.ts";
+import { inPieces } from "../chunks.ts";
 import { tries } from "../laws/law.ts";
-import { inPieces } from "../pieces.ts";
 
 /** Few different bytes, so that what is sought is there, and often nearly. */
 const texts = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 60 });

@@ -1,7 +1,7 @@
 /** A pile is worked off from the top, some at a time, and nothing is left running behind. */
 import { describe, expect, test } from "bun:test";
 import { runConcurrently } from "../../server/lib/run-concurrently.ts";
-import { outcomeOf, settled } from "../embeddings/travelling-fixture.ts";
+import { outcomeOf, settled } from "../embeddings/stage-fixture.ts";
 
 /** Work that ends when told to. */
 function held() {

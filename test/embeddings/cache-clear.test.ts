@@ -1,6 +1,6 @@
 /** When a target turns out to give other vectors, nothing that it may have given is remembered. */
 import { expect, test } from "bun:test";
-import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";
 import { temporaryFolder } from "../harness.ts";
 
@@ -20,18 +20,18 @@ test("everything is forgotten at once, in memory and on disk, and new vectors ar
       },
     });
   const first = open();
-  const memory = new VectorMemory({ maxBytes: 1024 * 1024, keeper: first });
-  memory.learn(keyFor("written"), { vector, tokens: 1 });
+  const memory = new EmbeddingCache({ maxBytes: 1024 * 1024, persistence: first });
+  memory.set(keyFor("written"), { vector, tokens: 1 });
   first.close();
 
   const second = open();
-  const again = new VectorMemory({ maxBytes: 1024 * 1024, keeper: second });
-  await second.load((key, found, tokens) => again.recall(key, found, tokens));
+  const again = new EmbeddingCache({ maxBytes: 1024 * 1024, persistence: second });
+  await second.load((key, found, tokens) => again.restore(key, found, tokens));
   expect(again.size).toBe(1);
-  again.learn(keyFor("waiting to be written"), { vector, tokens: 1 });
-  again.forget();
+  again.set(keyFor("waiting to be written"), { vector, tokens: 1 });
+  again.clear();
   expect([again.size, again.get(keyFor("written"), "float")]).toEqual([0, undefined]);
-  again.learn(keyFor("new"), { vector, tokens: 7 });
+  again.set(keyFor("new"), { vector, tokens: 7 });
   second.close();
 
   const third = open();

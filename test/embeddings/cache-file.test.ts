@@ -3,13 +3,13 @@ import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { keyOf, keyPrefix } from "../../server/embeddings/cache/cache-key.ts";
-import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
+import { cacheKey, cacheKeyPrefix } from "../../server/embeddings/cache/cache-key.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
 } from "../../server/storage/embedding-cache-file.ts";
-import { routeOf, textQuery } from "../fuzz/memory-fixture.ts";
+import { routeOf, textQuery } from "../fuzz/cache-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const cleanUps: (() => void)[] = [];
@@ -92,9 +92,9 @@ describe("after a restart", () => {
     first.add(0, 200);
     first.file.close();
 
-    const memory = new VectorMemory({ maxBytes: 10 * KiB * KiB });
+    const memory = new EmbeddingCache({ maxBytes: 10 * KiB * KiB });
     const second = open(path);
-    await second.file.load((key, vector, tokens) => memory.recall(key, vector, tokens));
+    await second.file.load((key, vector, tokens) => memory.restore(key, vector, tokens));
     expect(memory.size).toBe(201);
     for (let i = 0; i < 200; i++) {
       expect(memory.get(keyFor(i), "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
@@ -114,7 +114,7 @@ describe("after a restart", () => {
     const again = open(path);
     again.later();
     again.add(3, 5);
-    again.file.used(keyFor(1));
+    again.file.touch(keyFor(1));
     again.later();
     again.file.close();
     later();
@@ -175,7 +175,11 @@ describe("the file", () => {
     const path = folder();
     const { file } = open(path);
     const query = textQuery(["a secret text"], { user: "somebody" });
-    const key = keyOf(keyPrefix(query, routeOf("the-model", "the-space"), false), query.input, 0);
+    const key = cacheKey(
+      cacheKeyPrefix(query, routeOf("the-model", "the-space"), false),
+      query.input,
+      0,
+    );
     file.add(key, { vector: vectorOf(1), tokens: 3 });
     file.close();
     for (const name of readdirSync(path)) {
@@ -258,7 +262,7 @@ describe("a file that is of no use", () => {
   async function expectDoneWithout({ file, told, add }: ReturnType<typeof open>, words: string) {
     for (let i = 0; i < 3; i++) {
       add(0, 50);
-      file.used(keyFor(1));
+      file.touch(keyFor(1));
       await file.load(() => true);
       await Bun.sleep(20);
     }

@@ -17,7 +17,7 @@ import {
   questionOf,
   startWorld,
   tokensAsked,
-} from "./whole-path-fixture.ts";
+} from "./gateway-fixture.ts";
 
 const world = startWorld();
 afterAll(() => world.close());

@@ -11,7 +11,7 @@ import {
   settle,
   startMemory,
   textQuery,
-} from "../fuzz/memory-fixture.ts";
+} from "../fuzz/cache-fixture.ts";
 
 const route = routeOf("model", "space");
 const room = 1e6;

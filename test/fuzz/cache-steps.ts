@@ -7,7 +7,7 @@ import type {
   ExtraFields,
 } from "../../server/upstream/contract.ts";
 import { parseTaskType } from "../../server/upstream/task-type.ts";
-import { type Form, routeOf } from "./memory-fixture.ts";
+import { type Form, routeOf } from "./cache-fixture.ts";
 
 export type Step =
   | {

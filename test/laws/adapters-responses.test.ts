@@ -1,14 +1,14 @@
 /** Embeddings answers are read by a shorter way than JSON.parse: it must lead to the same place. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { inspect } from "../../server/embeddings/vector-formats.ts";
+import { inspectVector } from "../../server/embeddings/vector-formats.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/parse-embeddings-response.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
-import { inPieces } from "../pieces.ts";
+import { inPieces } from "../chunks.ts";
 import { tries } from "./law.ts";
 
 const ascii = fc.string({ unit: "binary-ascii", maxLength: 12 });
@@ -91,7 +91,7 @@ test("a vector with a character beyond ASCII is refused, in small responses and 
     const { data } = parseEmbeddingsResponse(inPieces(bytes, []), from).value as {
       data: [{ embedding: string }];
     };
-    expect(inspect(String(data[0].embedding))).toBeUndefined();
+    expect(inspectVector(String(data[0].embedding))).toBeUndefined();
   }
 });
 

@@ -1,15 +1,15 @@
 /** Vectors that are asked for again and again lie ready as text; what lies ready is never another's, and never outlives its vector. */
 import { describe, expect, test } from "bun:test";
-import { VectorMemory } from "../../server/embeddings/cache/embedding-cache.ts";
-import { toBase64 } from "../../server/embeddings/vector-formats.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
+import { encodeVector } from "../../server/embeddings/vector-formats.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";
 
 const vectorOf = (seed: number): Float32Array => new Float32Array(8).fill(seed);
-const memoryWith = (count: number): VectorMemory => {
-  const memory = new VectorMemory({ maxBytes: 8_000_000 });
+const memoryWith = (count: number): EmbeddingCache => {
+  const memory = new EmbeddingCache({ maxBytes: 8_000_000 });
   for (let at = 0; at < count; at++) {
-    memory.learn(`key ${at}`, { vector: vectorOf(at + 1), tokens: at });
+    memory.set(`key ${at}`, { vector: vectorOf(at + 1), tokens: at });
   }
   return memory;
 };
@@ -19,7 +19,7 @@ describe("a vector that lies ready", () => {
     const memory = memoryWith(1);
     const first = memory.get("key 0", "base64");
     const second = memory.get("key 0", "base64");
-    expect(first).toEqual({ vector: toBase64(vectorOf(1)), tokens: 0 });
+    expect(first).toEqual({ vector: encodeVector(vectorOf(1)), tokens: 0 });
     expect(second).toEqual(first!);
     expect(memory.get("key 0", "base64")).toBe(second!);
   });
@@ -33,16 +33,19 @@ describe("a vector that lies ready", () => {
   test("goes when another takes its place", () => {
     const memory = memoryWith(1);
     for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
-    memory.learn("key 0", { vector: vectorOf(9), tokens: 90 });
+    memory.set("key 0", { vector: vectorOf(9), tokens: 90 });
     for (let round = 0; round < 3; round++) {
-      expect(memory.get("key 0", "base64")).toEqual({ vector: toBase64(vectorOf(9)), tokens: 90 });
+      expect(memory.get("key 0", "base64")).toEqual({
+        vector: encodeVector(vectorOf(9)),
+        tokens: 90,
+      });
     }
   });
 
   test("goes when everything is forgotten", () => {
     const memory = memoryWith(1);
     for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
-    memory.forget();
+    memory.clear();
     expect(memory.get("key 0", "base64")).toBeUndefined();
   });
 
@@ -55,7 +58,7 @@ describe("a vector that lies ready", () => {
     const again = Array.from({ length: 1024 }, (_, at) => memory.get(`key ${176 + at}`, "base64"));
     expect(again.every((known, at) => known === seen[176 + at])).toBe(true);
     expect(memory.get("key 0", "base64")).not.toBe(seen[0] as never);
-    expect(memory.get("key 0", "base64")).toEqual({ vector: toBase64(vectorOf(1)), tokens: 0 });
+    expect(memory.get("key 0", "base64")).toEqual({ vector: encodeVector(vectorOf(1)), tokens: 0 });
   });
 });
 
