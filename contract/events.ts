@@ -1,6 +1,6 @@
-/** Every event: changes people wait for. The one table from which records, webhooks and docs/observability.md follow. */
+/** The event table: records, webhook payloads and docs/observability.md are derived from it. */
 
-/** What each type tells, beside when it happened. Names as in the ledger and the log; never a key, prompt or picture. */
+/** The `data` of each event type. Names are those of the ledger and the log. Never an API key, prompt or image. */
 export interface EventData {
   "budget.threshold": {
     readonly scope: "key" | "project";
@@ -40,20 +40,23 @@ interface KeyEventData {
 
 export type EventType = keyof EventData;
 
-/** When each happens, for people. */
+/** When each event occurs, for people. docs/observability.md has the same sentences. */
 export const eventTypes = {
-  "budget.threshold": "A key or a project has spent 50, 80 or 100 percent of a budget.",
-  "target.ejected": "A target fails too often and is not asked for a while.",
-  "target.recovered": "It answers again, and is asked again.",
-  "target.drifted": "A target's vectors are not those of the model's first target.",
-  "target.realigned": "They are again.",
-  "key.created": "A key was made on the command line.",
-  "key.revoked": "A key was revoked on the command line.",
-  "key.expiring": "A key will soon stop working.",
-  "config.reloaded": "The configuration file changed and is in force.",
-  "config.rejected": "The configuration file has a mistake; the old one stays in force.",
-  "ledger.unwritable": "Rows of the ledger cannot be written.",
-  "ledger.recovered": "They can again.",
+  "budget.threshold": "An API key or a project has spent 50, 80 or 100 percent of a budget.",
+  "target.ejected":
+    "The circuit breaker of a target opened, and the target gets no requests for now.",
+  "target.recovered": "The target responds again and gets requests again.",
+  "target.drifted":
+    "A target's vectors differ from those of the model's first target (vector space drift).",
+  "target.realigned": "The target's vectors match those of the first target again.",
+  "key.created": "An API key was created on the command line.",
+  "key.revoked": "An API key was revoked on the command line.",
+  "key.expiring": "An API key expires within a week.",
+  "config.reloaded": "The configuration file was reloaded and is in force.",
+  "config.rejected":
+    "The configuration file has an error; the previous configuration stays in force.",
+  "ledger.unwritable": "Ledger rows cannot be written.",
+  "ledger.recovered": "Ledger rows can be written again.",
   "webhook.test":
-    "Somebody asked for a test of a webhook. It is sent to that one alone, and not recorded.",
+    "A test of one webhook was requested. The event goes to that webhook only and is not recorded.",
 } as const satisfies Readonly<Record<EventType, string>>;

@@ -1,4 +1,4 @@
-/** /admin: what the operator alone may see and do, with a key of its own. Without that key in the settings it is off. */
+/** The admin API (/admin), for the operator, with its own key. It is off unless VEXEL_ADMIN_KEY is set. */
 import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
@@ -18,39 +18,39 @@ export interface AdminApiOptions {
   readonly targets: () => readonly ShownTarget[];
 }
 
-const pageSizes = { least: 1, most: 100, usual: 20 } as const;
+const pageSizes = { min: 1, max: 100, default: 20 } as const;
 
-/** What may stand behind the question mark of GET /admin/events. */
+/** The query parameters of GET /admin/events. */
 export const eventsQuery = z.object({
   after: z
     .string()
-    .regex(/^evt_[0-9a-f]{32}$/, "it is not the id of an event")
+    .regex(/^evt_[0-9a-f]{32}$/, "it is not an event ID")
     .optional()
-    .describe("The `last_id` of the page before."),
+    .describe("The `last_id` of the previous page."),
   type: z
     .string()
     .max(200)
     .refine(
       (glob) => matchingTypes(glob).length > 0,
-      `no event is of such a type. There are: ${Object.keys(eventTypes).join(", ")}`,
+      `no event type matches. The event types are: ${Object.keys(eventTypes).join(", ")}`,
     )
     .optional()
-    .describe("A glob over types, such as `budget.*`."),
+    .describe("A glob pattern for event types, such as `budget.*`."),
   limit: z
     .int()
-    .min(pageSizes.least)
-    .max(pageSizes.most)
+    .min(pageSizes.min)
+    .max(pageSizes.max)
     .optional()
-    .describe(`How many, from 1 to ${pageSizes.most}. ${pageSizes.usual} if not said.`),
+    .describe(`The number of events, from 1 to ${pageSizes.max}. Default: ${pageSizes.default}.`),
 });
 
-/** For whoever asked, and for no cache on the way. */
+/** Admin responses must not be stored by caches between the gateway and the operator. */
 const uncachedJson = (value: unknown): OutgoingResponse => {
-  const { headers, ...answer } = json(value);
-  return { ...answer, headers: { ...headers, "cache-control": "no-store" } };
+  const { headers, ...response } = json(value);
+  return { ...response, headers: { ...headers, "cache-control": "no-store" } };
 };
 
-/** All text, but for what is a number. */
+/** Query parameters are text; `limit` is parsed as a number. */
 const parseQuery = (search: string): Record<string, unknown> =>
   Object.fromEntries(
     [...new URLSearchParams(search)].map(([name, value]) => [
@@ -59,57 +59,60 @@ const parseQuery = (search: string): Record<string, unknown> =>
     ]),
   );
 
-export function createAdminHandlers({ key, views: show, targets }: AdminApiOptions) {
-  const right = Buffer.from(keyHash(key));
-  /** Hashes are all of one length, so how long a wrong key takes to refuse tells nothing of the right one. */
-  const permit = ({ headers }: IncomingRequest): void => {
+export function createAdminHandlers({ key, views, targets }: AdminApiOptions) {
+  const expectedHash = Buffer.from(keyHash(key));
+  /** Compares hashes in constant time: they all have one length, so the time reveals nothing about the key. */
+  const authenticateAdmin = ({ headers }: IncomingRequest): void => {
     if (key === "") {
       throw new GatewayError(
         "unknown_url",
-        "The admin API is off. Whoever runs this gateway can turn it on with VEXEL_ADMIN_KEY.",
+        "The admin API is off. The operator can turn it on by setting VEXEL_ADMIN_KEY.",
       );
     }
     const presented = /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
     if (!presented) {
       throw new GatewayError(
         "missing_api_key",
-        "You didn't provide the admin key. It goes into a header: Authorization: Bearer KEY.",
+        "You didn't provide the admin key. Send it in the header Authorization: Bearer KEY.",
       );
     }
-    if (!timingSafeEqual(Buffer.from(keyHash(presented)), right)) {
+    if (!timingSafeEqual(Buffer.from(keyHash(presented)), expectedHash)) {
       throw new GatewayError(
         "invalid_api_key",
-        "This is not the admin key. It is what VEXEL_ADMIN_KEY was set to when the gateway started.",
+        "Incorrect admin key provided. The admin key is the value of VEXEL_ADMIN_KEY when the gateway started.",
       );
     }
   };
 
   const events: Handler = (incoming) => {
-    permit(incoming);
-    const { limit = pageSizes.usual, ...filter } = parse(eventsQuery, parseQuery(incoming.search));
-    const page = show.events({ ...filter, limit });
+    authenticateAdmin(incoming);
+    const { limit = pageSizes.default, ...filter } = parse(
+      eventsQuery,
+      parseQuery(incoming.search),
+    );
+    const page = views.events({ ...filter, limit });
     if (page) return uncachedJson(page);
     throw new GatewayError(
       "invalid_value",
-      "Invalid 'after': no event that is kept has this id. Begin anew without it.",
+      "Invalid 'after': no stored event has this ID. Start again without 'after'.",
       { param: "after" },
     );
   };
   const allTargets: Handler = (incoming) => {
-    permit(incoming);
+    authenticateAdmin(incoming);
     return uncachedJson({ object: "list", data: targets() });
   };
   const webhooks: Handler = (incoming) => {
-    permit(incoming);
-    return uncachedJson(show.webhooks());
+    authenticateAdmin(incoming);
+    return uncachedJson(views.webhooks());
   };
   const webhookTest: Handler = async (incoming, part) => {
-    permit(incoming);
-    const tested = await show.testWebhook(decodePathSegment(part));
+    authenticateAdmin(incoming);
+    const tested = await views.testWebhook(decodePathSegment(part));
     if (tested) return uncachedJson(tested);
     throw new GatewayError(
       "unknown_url",
-      "No webhook has this id. GET /admin/webhooks lists those there are.",
+      "No webhook has this ID. GET /admin/webhooks lists the webhooks.",
     );
   };
   return {

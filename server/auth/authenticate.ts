@@ -1,4 +1,4 @@
-/** Step 2: who are you. Leaves a `Caller`, which nothing else can make. */
+/** Authentication by API key (step 2 of a request). Returns a `Caller`, which only this file can create. */
 
 import { timingSafeEqual } from "node:crypto";
 import type { Key, Snapshot } from "../config/snapshot.ts";
@@ -10,7 +10,7 @@ import type { RequestHeaders } from "../request/http-types.ts";
 
 const bearer = /^bearer +/i;
 
-/** Who said the very same on the same connection before. Hashing a key takes longer than all else that is done here. */
+/** Cache of authenticated header sets of kept connections: hashing the key takes longer than the rest of this file. */
 const authenticatedHeaders = new WeakMap<
   RequestHeaders,
   { readonly snapshot: Snapshot; readonly caller: Caller }
@@ -25,7 +25,7 @@ export function authenticate(headers: RequestHeaders, snapshot: Snapshot, now: n
   return caller;
 }
 
-/** The id of the valid API key that a request carries. Undefined without one. */
+/** The ID of the valid API key of a request. Undefined without one. */
 export function validKeyId(
   headers: RequestHeaders,
   snapshot: Snapshot,
@@ -42,7 +42,7 @@ const isExpired = ({ expiresAt }: Key, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now;
 
 /**
- * Everything after the scheme, spaces included: a key that has spaces is refused by name, not taken for none. The
+ * Everything after the scheme, spaces included, so that a key with spaces gets its own error message. The regular
  * expression matches only the scheme, because one that also trimmed the key would backtrack over a run of spaces.
  */
 function bearerKey(authorization: string): string | undefined {
@@ -62,12 +62,12 @@ function findKey(headers: RequestHeaders, snapshot: Snapshot, now: number): Call
   if (/\s/.test(presented)) {
     throw new GatewayError(
       "invalid_api_key",
-      "Incorrect API key provided: it has a space in it, and API keys are visible ASCII characters without spaces. Check the Authorization or api-key header for more than the key.",
+      "Incorrect API key provided: it contains a space, and API keys are visible ASCII characters without spaces. Check that the Authorization or api-key header has nothing besides the key.",
     );
   }
   const hash = keyHash(presented);
   const key = snapshot.keys.get(hash);
-  // The look-up reveals nothing about a key, only about its hash; the comparison that decides takes constant time.
+  // The timing of the lookup reveals nothing about a key, only about its hash. The comparison runs in constant time.
   if (!key || !isEqualInConstantTime(key.hash, hash)) {
     throw new GatewayError(
       "invalid_api_key",
@@ -83,14 +83,15 @@ function findKey(headers: RequestHeaders, snapshot: Snapshot, now: number): Call
   return brand<Key, "authenticated">(key);
 }
 
-/** Places to compare in, made once: hashes are all of one length. */
-const [one, other] = [Buffer.alloc(64), Buffer.alloc(64)];
+/** Buffers for the comparison, allocated once: all hashes have one length. */
+const [leftBuffer, rightBuffer] = [Buffer.alloc(64), Buffer.alloc(64)];
 
 function isEqualInConstantTime(a: string, b: string): boolean {
-  const whole = one.write(a, "latin1") === b.length && other.write(b, "latin1") === a.length;
-  return timingSafeEqual(one, other) && whole;
+  const isSameLength =
+    leftBuffer.write(a, "latin1") === b.length && rightBuffer.write(b, "latin1") === a.length;
+  return timingSafeEqual(leftBuffer, rightBuffer) && isSameLength;
 }
 
-/** As OpenAI shows it: enough to recognise one's own key, not enough to use it. */
+/** Masked like OpenAI's error messages: enough to recognize a key, not enough to use it. */
 const masked = (key: string): string =>
   key.length < 16 ? "****" : `${key.slice(0, 5)}****${key.slice(-4)}`.replace(/[^\x21-\x7e]/g, "?");

@@ -1,13 +1,13 @@
-/** The model of a request that names none. Old clients, and some of OpenAI's own, leave it out of image requests. */
+/** The default model of a request without `model`. Old clients, and some of OpenAI's own, omit it in image requests. */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
 import { mayUse } from "./resolve-model.ts";
 
-/** How many ids an error names. */
+/** The most model IDs that an error message lists. */
 const maxListed = 20;
 
-/** The key's default, the configuration's, or the only model of the kind that the key may use. */
+/** The default of the API key, else of the configuration, else the only model of this kind that the key may use. */
 export function defaultModel(kind: Model["kind"], caller: Caller, snapshot: Snapshot): string {
   for (const id of [caller.defaults?.[kind], snapshot.defaults?.[kind]]) {
     const model = id === undefined ? undefined : snapshot.models.get(id);
@@ -28,8 +28,8 @@ function missingModel(kind: Model["kind"], usable: readonly string[]): GatewayEr
   const more = left > 0 ? ` and ${left} more (GET /v1/models lists them)` : "";
   const choice =
     usable.length === 0
-      ? `This key may use no ${kind} model.`
-      : `This key may use: ${listed}${more}.`;
+      ? `This API key may not use any ${kind} model.`
+      : `This API key may use: ${listed}${more}.`;
   return kind === "embedding"
     ? new GatewayError("missing_model", `you must provide a model parameter. ${choice}`)
     : new GatewayError("missing_parameter", `Missing required parameter: 'model'. ${choice}`, {

@@ -1,4 +1,4 @@
-/** Step 5: where may it go. Leaves a `Route`, which needs a `Caller` to be made. */
+/** Authorization of the model (step 5 of a request): resolves a model ID to a `Route`, which only a `Caller` can get. */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -12,17 +12,17 @@ export function resolveModel(
   snapshot: Snapshot,
 ): Route {
   const model = snapshot.models.get(id);
-  // One response for both: a key cannot find out which models there are for other keys.
+  // The same error for an unknown and for a forbidden model, so that a key cannot probe for the models of other keys.
   if (!model || !mayUse(caller, model)) throw modelNotFound(id);
   if (model.kind !== kind) {
     throw kind === "embedding"
       ? new GatewayError(
           "not_an_embedding_model",
-          `You are not allowed to generate embeddings from this model: \`${id}\` makes images.`,
+          `You are not allowed to generate embeddings from this model: \`${id}\` is an image model.`,
         )
       : new GatewayError(
           "not_an_image_model",
-          `The model '${id}' does not make images: it makes embeddings.`,
+          `The model '${id}' does not generate images: it is an embedding model.`,
           { param: "model" },
         );
   }

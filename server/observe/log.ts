@@ -1,6 +1,6 @@
 /**
- * Logs: one readable line per event on a terminal, JSON otherwise.
- * Callers pass names, counts and times; never a key, prompt, vector or picture.
+ * The log: one readable line per event on a terminal, JSON Lines otherwise. Fields are names, counts and times; never a
+ * key, prompt, vector or image.
  */
 
 export type Level = "debug" | "info" | "warn" | "error";
@@ -11,9 +11,9 @@ export interface Log {
   info(event: string, fields?: Fields): void;
   warn(event: string, fields?: Fields): void;
   error(event: string, fields?: Fields): void;
-  /** Would a line of this level be written? Spares the making of those that would not. */
+  /** Whether lines of this level are written, so that a caller can skip building a line that is not. */
   writes(level: Level): boolean;
-  /** Writes what is still held back. */
+  /** Writes the buffered lines. */
   flush(): void;
 }
 
@@ -27,28 +27,29 @@ export interface LogOptions {
 const rank = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const;
 const colors = { debug: "\x1b[2m", info: "", warn: "\x1b[33m", error: "\x1b[31m" } as const;
 
-/** Lines are held back this long, so that a busy gateway makes few writes. */
+/** Lines are buffered this long, so that a busy gateway makes few writes. */
 const flushDelayMs = 20;
 const maxBufferedChars = 64 * 1024;
 
 export function createLog({ level, format, now, write }: LogOptions): Log {
-  let held = "";
+  let buffer = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (held === "") return;
-    const text = held;
-    held = "";
+    if (buffer === "") return;
+    const text = buffer;
+    buffer = "";
     write(text);
   };
   const writes = (at: Level): boolean => rank[at] >= rank[level];
   const line = (at: Level, event: string, fields: Fields): void => {
     if (!writes(at)) return;
-    held += format === "json" ? asJson(now(), at, event, fields) : asText(now(), at, event, fields);
-    // Trouble must be on the screen even if the process dies next.
-    if (rank[at] >= rank.warn || held.length > maxBufferedChars) flush();
+    buffer +=
+      format === "json" ? asJson(now(), at, event, fields) : asText(now(), at, event, fields);
+    // Warnings and errors must be written even if the process dies next.
+    if (rank[at] >= rank.warn || buffer.length > maxBufferedChars) flush();
     else timer ??= setTimeout(flush, flushDelayMs);
   };
 
@@ -71,17 +72,17 @@ function asText(at: Date, level: Level, event: string, fields: Fields): string {
     .map(([name, value]) => `${name}=${printable(String(value))}`)
     .join(" ");
   const time = at.toTimeString().slice(0, 8);
-  const colour = colors[level];
-  return `${colour}${time} ${event}${rest && " "}${rest}${colour && "\x1b[0m"}\n`;
+  const color = colors[level];
+  return `${color}${time} ${event}${rest && " "}${rest}${color && "\x1b[0m"}\n`;
 }
 
-/** Control characters from outside must not steer the terminal or forge a line. */
+/** Escapes text from outside: control characters must not control the terminal or forge a log line. */
 const printable = (text: string): string =>
   /^[\x21-\x7e]+$/.test(text) && !text.includes('"') ? text : quoted(text);
 
-/** JSON escapes only some of what steers: terminals also act on C1 controls and on marks that turn the writing around. */
+/** JSON escapes only some control characters: terminals also act on C1 controls and on bidirectional marks. */
 const quoted = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

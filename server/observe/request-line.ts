@@ -1,8 +1,8 @@
-/** One line for each call: who, what, where, how long. Never what was said. */
+/** The request log line (access log): key, model, upstream, duration and usage of each request. Never its content. */
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { Fields } from "./log.ts";
 
-/** What a line is made from; the request record has all of it. */
+/** The members of the request record that the line is made from. */
 export interface RequestLogRecord {
   readonly requestId: string;
   readonly endpoint: string;
@@ -26,24 +26,24 @@ export interface RequestLogRecord {
     | undefined;
 }
 
-/** Its name is not told: what a caller sends as one may be a key or a prompt. */
-const unknown = "model_not_found" satisfies ErrorKind;
+/** The name of an unknown model is not logged: clients send API keys and prompts in its place. */
+const unknownModel = "model_not_found" satisfies ErrorKind;
 
-export const requestLine = (told: RequestLogRecord): Fields => ({
-  status: told.outcome.status,
-  endpoint: told.endpoint,
-  model: told.model ?? (told.outcome.error === unknown ? "(unknown)" : undefined),
-  key: told.caller?.name,
-  upstream: told.routing.target?.upstream.id,
-  durationMs: Math.round(told.outcome.latencyMs * 10) / 10,
-  attempts: told.routing.attempts > 1 ? told.routing.attempts : undefined,
-  error: told.outcome.error,
-  inputTokens: told.usage?.inputTokens,
-  outputTokens: told.usage?.outputTokens,
-  images: told.usage?.images,
-  cost: told.cost.actual,
-  steps: told.steps?.join("; "),
-  bytesIn: told.outcome.bytesIn,
-  bytesOut: told.outcome.bytesOut,
-  requestId: told.requestId,
+export const requestLine = (record: RequestLogRecord): Fields => ({
+  status: record.outcome.status,
+  endpoint: record.endpoint,
+  model: record.model ?? (record.outcome.error === unknownModel ? "(unknown)" : undefined),
+  key: record.caller?.name,
+  upstream: record.routing.target?.upstream.id,
+  durationMs: Math.round(record.outcome.latencyMs * 10) / 10,
+  attempts: record.routing.attempts > 1 ? record.routing.attempts : undefined,
+  error: record.outcome.error,
+  inputTokens: record.usage?.inputTokens,
+  outputTokens: record.usage?.outputTokens,
+  images: record.usage?.images,
+  cost: record.cost.actual,
+  steps: record.steps?.join("; "),
+  bytesIn: record.outcome.bytesIn,
+  bytesOut: record.outcome.bytesOut,
+  requestId: record.requestId,
 });

@@ -80,7 +80,7 @@ test("all of it is listed", async () => {
   await create("--name", "full", ...all, "--parameters", "drop", "--expires", "2099-01-31");
   const { out } = await keys("list");
   const row = out.split("\n").find((line) => line.includes(" full "));
-  expect(row).toContain("$5 a day, $100 in all, known prices only");
+  expect(row).toContain("$5 per day, $100 in total, known prices only");
   expect(row).toMatch(/ drop +\S+ +2099-01-31T00:00$/);
   const listed = JSON.parse((await keys("list", "--json")).out) as { name: string }[];
   expect(listed.find(({ name }) => name === "full")).toMatchObject({
@@ -96,7 +96,7 @@ test.each<[string, readonly string[]]>([
   ["--unknown-price must be allow or refuse", ["create", "--unknown-price", "maybe"]],
   ["--unknown-price must be allow or refuse", ["create", "--unknown-price", ""]],
   ["--parameters must be one of adapt, strict, drop, pass", ["create", "--parameters", "lax"]],
-  ["are given when a key is made", ["list", "--budget-day", "5"]],
+  ['are options of "create"', ["list", "--budget-day", "5"]],
 ])("%s: %p", async (words, args) => {
   const { code, out, err } = await keys(...args);
   expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -112,18 +112,18 @@ describe("a request that names no model", () => {
     for (const model of [undefined, null, ""]) {
       const body = { model, input: "a" };
       expect((await message("/v1/embeddings", body, "sk-narrow-0000000000")).message).toBe(
-        "you must provide a model parameter. This key may use: text-embedding-3-small, text-embedding-ada-002.",
+        "you must provide a model parameter. This API key may use: text-embedding-3-small, text-embedding-ada-002.",
       );
     }
     expect(
       await message("/v1/images/generations", { prompt: "a" }, "sk-narrow-0000000000"),
     ).toMatchObject({
-      message: "Missing required parameter: 'model'. This key may use: gpt-image-2, dall-e-3.",
+      message: "Missing required parameter: 'model'. This API key may use: gpt-image-2, dall-e-3.",
       param: "model",
     });
     const none = await message("/v1/images/generations", { prompt: "a" }, "sk-nothing-000000000");
     expect(none.message).toBe(
-      "Missing required parameter: 'model'. This key may use no image model.",
+      "Missing required parameter: 'model'. This API key may not use any image model.",
     );
   });
 

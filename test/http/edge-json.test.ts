@@ -258,7 +258,7 @@ describe("what is required is asked for", () => {
     ["empty", { model: "", input: "a" }],
   ])("the model of an embeddings call that is %s", async (_, body) => {
     const message = await expectFault(await gateway.post("/v1/embeddings", body), "missing_model");
-    expect(message).toStartWith("you must provide a model parameter. This key may use: text-");
+    expect(message).toStartWith("you must provide a model parameter. This API key may use: text-");
   });
 
   test.each<[string, string, object]>([
