@@ -10,7 +10,7 @@ export const budget = z.strictObject({
   day: dollars.optional(),
   month: dollars.optional(),
   total: dollars.optional(),
-  /** What becomes of calls that nobody knows the price of. */
+  /** Whether requests without a known price are allowed. */
   unknownPrice: z.enum(["allow", "refuse"]).default("allow"),
 });
 
@@ -18,7 +18,7 @@ export const budgetKeys: readonly string[] = Object.keys(budget.shape);
 
 type Given = z.output<typeof budget> | undefined;
 
-/** What was left out is absent. */
+/** Leaves out the limits that the file does not set. */
 export function budgetOf(given: Given): { readonly budget?: Budget } {
   if (!given) return {};
   const { unknownPrice, ...limits } = given;
@@ -26,7 +26,7 @@ export function budgetOf(given: Given): { readonly budget?: Budget } {
   return { budget: { ...Object.fromEntries(entries), unknownPrice } };
 }
 
-/** Its own, its project's. Absent where there is none, so that most calls need not look further. */
+/** The budget of the key and that of its project. Absent if there is none, so that most requests skip the check. */
 export function keyBudgets(
   { id, name, budget: own, project: group }: Key,
   projects: Snapshot["projects"],

@@ -22,7 +22,7 @@ export interface SnapshotSources {
   readonly environment: readonly ProvisionedUpstream[];
   readonly embedded: readonly ProvisionedUpstream[];
   readonly storedKeys: readonly Key[];
-  /** Unix milliseconds, to compare end dates with. Absent: no warning is given of them. */
+  /** Unix milliseconds, to compare end dates with. Absent: no warnings about end dates. */
   readonly now?: number;
 }
 
@@ -39,7 +39,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const provided = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
     ...(config.embedded ? embedded.map((row) => [row, "embedded"] as const) : []),
-    // Who names an upstream in the file says there what it serves.
+    // An upstream in the file replaces the provisioned one, with its models.
   ].filter(([{ upstream }]) => !upstreams.has(upstream.id));
   for (const [{ upstream }] of provided) upstreams.set(upstream.id, upstream);
 
@@ -93,7 +93,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
   };
 }
 
-/** The same snapshot with other keys from the store. The file need not be read for it, and may be bad or gone. */
+/** The same snapshot with other stored keys. Does not read the file, which may be invalid or deleted. */
 export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): Snapshot => {
   const keys = keysByHash(
     [...current.keys.values()].filter(({ source }) => source !== "store"),
@@ -104,7 +104,7 @@ export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): S
   return Object.freeze({ ...current, version: current.version + 1, keys, limits });
 };
 
-/** By hash. What the file says of a key wins. */
+/** All keys by hash. A key in the file overrides a stored one. */
 function keysByHash(
   fileKeys: readonly Key[],
   stored: readonly Key[],
@@ -140,7 +140,8 @@ function fileModel(
 ): Model {
   const upstreamAt = (id: string): Upstream => {
     const upstream = upstreams.get(id);
-    if (!upstream) throw new Error(`model ${row.id} has a target at ${id}, which is not there`);
+    if (!upstream)
+      throw new Error(`model ${row.id} has a target at the upstream ${id}, which does not exist`);
     return upstream;
   };
   const order = orderOf(row.kind, targets);
@@ -191,7 +192,7 @@ function fileModel(
   };
 }
 
-/** By the names of its targets, unless the configuration says it: a deployment may have any name. */
+/** The configured value, else derived from the names of the targets: a deployment may have any name. */
 const contextualFlag = (
   targets: readonly Target[],
   configured = targets.some(({ model }) => isContextualModel(model)),
@@ -202,7 +203,7 @@ const endDate = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
   return on === undefined ? {} : { endsOn: on };
 };
 
-/** What the names of an embedding model's targets say of its vectors. What the configuration says itself comes after. */
+/** Vector space, known model and dimensions, derived from the names of the targets. Configured values override these. */
 function vectorFacts(id: string, targets: readonly Target[]) {
   const spaces = new Set(targets.map(({ upstream, model }) => vectorSpaceOf(model, upstream.kind)));
   const known = targets.map(({ upstream, model }) => knownEmbedding(model, upstream.kind));
@@ -210,7 +211,7 @@ function vectorFacts(id: string, targets: readonly Target[]) {
   const [space = ""] = spaces;
   const dimensions = first?.dimensions;
   return {
-    // Of several the author vouches that they are one. Which one nobody knows, so it is no other model's.
+    // With `sameSpace` the author declares several spaces to be one. It is unknown which, so no other model shares it.
     space: spaces.size > 1 ? `vouched:${id}` : space,
     ...(first && known.every((row) => row === first) && { known: first }),
     ...(dimensions !== undefined &&
@@ -221,7 +222,7 @@ function vectorFacts(id: string, targets: readonly Target[]) {
 const freezeAll = <V>(map: ReadonlyMap<string, V>): [string, V][] =>
   [...map].map(([id, value]) => [id, deepFreeze(value)]);
 
-/** A glob that lets a key use nothing is more often a slip than a plan. */
+/** Globs that match no model are usually a mistake. */
 function unusedGlobWarnings({ keys, models }: Snapshot): string[] {
   const ids = [...models.keys()];
   const idle = (glob: string) => !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
@@ -231,12 +232,12 @@ function unusedGlobWarnings({ keys, models }: Snapshot): string[] {
       globs
         .filter(idle)
         .map(
-          (glob) => `the key ${JSON.stringify(name)} may use ${glob}, but no model has such an id`,
+          (glob) => `the key ${JSON.stringify(name)} may use ${glob}, but no model id matches it`,
         ),
     );
 }
 
-/** A key made on the command line whose project is not in the file: what the project may spend, it does not share. */
+/** Keys created on the command line whose project is not in the file: they have no project limits and no project budget. */
 export const unknownProjectWarnings = ({
   keys,
   projects,
@@ -245,5 +246,5 @@ export const unknownProjectWarnings = ({
     .filter(({ project }) => project !== undefined && !projects?.has(project))
     .map(
       ({ name, project }) =>
-        `the key ${JSON.stringify(name)} is of the project ${JSON.stringify(project)}, which is not in vexel.yaml: it has its own limits and budget only`,
+        `the key ${JSON.stringify(name)} belongs to the project ${JSON.stringify(project)}, which is not in vexel.yaml: only the key's own limits and budget apply`,
     );

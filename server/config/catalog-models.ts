@@ -10,7 +10,7 @@ export interface CatalogModel {
   readonly id: string;
   readonly kind: "embedding" | "image";
   readonly dimensions?: number;
-  /** Absent: the contract's 10. */
+  /** Absent: 10, as in OpenAI's API. */
   readonly maxImages?: number;
 }
 
@@ -36,7 +36,7 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
     image("gpt-image-2.6-flare"),
     image("chatgpt-image-latest"),
   ],
-  // MicrosoftDocs/azure-ai-docs, foundry/openai/how-to/dall-e.md. Taken for deployment names when none are given.
+  // MicrosoftDocs/azure-ai-docs, foundry/openai/how-to/dall-e.md. Used as deployment names if none are given.
   azure: [
     ...openaiEmbeddings,
     image("gpt-image-1-mini"),
@@ -72,7 +72,7 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
     embedding("voyage-finance-2"),
     embedding("voyage-law-2"),
   ],
-  // docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html: those that need no inference profile.
+  // docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html: models that need no inference profile.
   bedrock: [
     embedding("amazon.titan-embed-text-v2:0"),
     embedding("cohere.embed-english-v3"),
@@ -96,9 +96,9 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
     embedding("@cf/qwen/qwen3-embedding-0.6b"),
     embedding("@cf/google/embeddinggemma-300m"),
   ],
-  // docs.agno.com/reference/knowledge/embedder/together: the one embedding model left on the serverless list.
+  // docs.agno.com/reference/knowledge/embedder/together: the only embedding model left on the serverless list.
   together: [embedding("intfloat/multilingual-e5-large-instruct")],
-  // docs.fireworks.ai/guides/querying-embeddings-models: the one that is served without a deployment of one's own.
+  // docs.fireworks.ai/guides/querying-embeddings-models: the only one that needs no dedicated deployment.
   fireworks: [embedding("fireworks/qwen3-embedding-8b")],
   // deepinfra.com/BAAI/bge-m3/api, /Qwen/Qwen3-Embedding-0.6B/api.
   deepinfra: [embedding("BAAI/bge-m3"), embedding("Qwen/Qwen3-Embedding-0.6B")],
@@ -145,7 +145,7 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
     embedding("ibm/slate-125m-english-rtrvr-v2"),
     embedding("intfloat/multilingual-e5-large"),
   ],
-  // docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models: endpoints that are there by themselves.
+  // docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models: preconfigured endpoints.
   databricks: [
     embedding("databricks-gte-large-en"),
     embedding("databricks-bge-large-en"),
@@ -180,7 +180,7 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
   venice: [embedding("text-embedding-bge-m3")],
   // digitalocean/openapi, resources/inference.
   digitalocean: [embedding("qwen3-embedding-0.6b")],
-  // ollama.com/search?c=embedding. Each works once it is pulled there.
+  // ollama.com/search?c=embedding. Each works once it is pulled.
   ollama: [
     embedding("nomic-embed-text"),
     embedding("mxbai-embed-large"),
@@ -189,7 +189,7 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
   ],
 };
 
-/** What a name means can depend on the kind of upstream. */
+/** The meaning of a model name can depend on the kind of upstream. */
 const sized = (row: CatalogModel, kind: string): CatalogModel => {
   const dimensions = row.kind === "embedding" && knownEmbedding(row.id, kind)?.dimensions;
   return dimensions ? { ...row, dimensions } : row;

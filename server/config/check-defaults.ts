@@ -34,7 +34,7 @@ const view = z
 
 type Show = (text: string) => string;
 
-/** Reports defaults that are no model, are of the other kind, or that their key may not use. */
+/** Reports defaults that do not exist, are of the other kind, or that their key may not use. */
 export function checkDefaults(
   raw: unknown,
   provided: readonly ProvisionedUpstream[],
@@ -44,7 +44,7 @@ export function checkDefaults(
   const named = new Set(file.upstreams?.map((upstream) => upstream.id));
   const kindOf = new Map<string, string | undefined>();
   for (const { upstream, models } of provided) {
-    // An upstream that the file names serves what the file says.
+    // An upstream in the file replaces the provisioned one, with its models.
     if (!named.has(upstream.id)) for (const model of models) kindOf.set(model.id, model.kind);
   }
   for (const model of file.models ?? []) {
@@ -52,7 +52,7 @@ export function checkDefaults(
   }
   const problemOf = (model: string, kind: string, globs: readonly string[]): string | undefined => {
     if (!kindOf.has(model)) {
-      return `no model is called ${show(model)}${didYouMean(model, kindOf.keys(), show)}`;
+      return `there is no model ${show(model)}${didYouMean(model, kindOf.keys(), show)}`;
     }
     const actual = kindOf.get(model);
     if (actual !== kind && (actual === "embedding" || actual === "image")) {

@@ -12,7 +12,7 @@ const parts = {
 } as const;
 const none: ReadonlyMap<string, object> = new Map();
 
-/** Keys of the command line come and go by themselves, and are told of where they do. */
+/** Without stored keys: they change on their own, and those changes are logged elsewhere. */
 const configured = (entries: ReadonlyMap<string, object>): ReadonlyMap<string, object> =>
   new Map([...entries].filter(([, entry]) => !("source" in entry && entry.source === "store")));
 
@@ -22,7 +22,7 @@ function entriesOf(snapshot: Snapshot, part: keyof typeof parts): ReadonlyMap<st
     : configured(snapshot[part] ?? none);
 }
 
-/** Such as `2 models added, 1 key removed`; empty when nothing is different. */
+/** Such as `2 models added, 1 key removed`; empty if nothing changed. */
 export function describeChanges(before: Snapshot, after: Snapshot): string {
   const changes = (Object.keys(parts) as (keyof typeof parts)[]).flatMap((part) => {
     const old = entriesOf(before, part);

@@ -28,7 +28,7 @@ export const embedded = (has: { readonly migan: boolean }): readonly Provisioned
         provided("vexel-migan", "migan", {
           id: "migan-inpaint",
           kind: "image",
-          description: "Inpaints the masked area, takes no notice of the prompt.",
+          description: "Inpaints the masked area and ignores the prompt.",
         }),
       ]
     : []),

@@ -11,7 +11,7 @@ import type { Target } from "../upstream/contract.ts";
 import { kinds } from "../upstream/kinds.ts";
 import type { Model, Snapshot } from "./snapshot.ts";
 
-/** Vendors that serve their own models and no others, at their own address. */
+/** Vendors that serve only their own models at their own address. */
 const vendorModels: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
   ["openai", openai],
   ["cohere", cohere],
@@ -27,13 +27,13 @@ export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[
     .filter(({ kind, source }) => kind === "embedding" && source === "file")
     .flatMap((model) => [...dimensionsWarning(model), ...wrongVendorWarning(model)]);
 
-/** `dimensions` of a model says how long its vectors are, and is often meant to say how long they shall be. */
+/** `dimensions` of a model declares the length of its vectors; authors often expect it to shorten them. */
 function dimensionsWarning({ id, dimensions, known, targets }: Model): string[] {
   if (!known || dimensions === undefined || dimensions === known.dimensions) return [];
-  // A server of one's own may shorten them without being asked.
+  // A self-hosted server may be configured to shorten them.
   if (canBeCutTo(known, dimensions) && !targets.some(isAtVendorAddress)) return [];
   return [
-    `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} gives ${known.dimensions} to whoever asks for none: those answers will be refused; leave it out, and let callers send dimensions where the model allows`,
+    `the model ${JSON.stringify(id)} has dimensions: ${dimensions}, but ${known.name} returns ${known.dimensions} unless a request has dimensions: its responses will be refused; remove the key, and let clients send dimensions if the model supports it`,
   ];
 }
 
@@ -44,11 +44,11 @@ function wrongVendorWarning({ id, targets }: Model): string[] {
     const own = vendorModels.get(upstream.kind);
     if (!known || !own || own.includes(known) || !isAtVendorAddress(target)) return [];
     return [
-      `the model ${JSON.stringify(id)} has the target ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)}, which is of kind ${upstream.kind} and serves no such model`,
+      `the model ${JSON.stringify(id)} has the target ${JSON.stringify(model)} at ${JSON.stringify(upstream.id)}, which is of kind ${upstream.kind} and does not serve this model`,
     ];
   });
 }
 
-/** At the vendor's own address. */
+/** The upstream is the vendor itself, not another server of the same kind. */
 const isAtVendorAddress = ({ upstream: { kind, baseUrl } }: Target): boolean =>
   Boolean(baseUrl?.startsWith("https:")) && baseUrl === kinds.get(kind)?.baseUrl;

@@ -3,11 +3,11 @@ import { endDateOf, hasEnded } from "../upstream/catalog/ends/index.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** An end that is further away is in `GET /v1/models` and needs no warning yet. */
+/** End dates further ahead are only in `GET /v1/models`. */
 const warnDaysAhead = 180;
 const dayMs = 86_400_000;
 
-/** The day from which no target serves the model. A target without a known end serves on, so the model has none. */
+/** The day from which no target serves the model. Undefined if any target has no known end date. */
 export function endsOn(targets: readonly Target[]): string | undefined {
   const ends = targets.flatMap(({ upstream, model }) => endDateOf(model, upstream.kind)?.on ?? []);
   return ends.length === targets.length ? ends.sort().at(-1) : undefined;

@@ -10,11 +10,11 @@ import { baseUrl as baseUrlSchema, id as idSchema, secret } from "./schema.ts";
 
 export interface FromEnvironment {
   readonly upstreams: readonly ProvisionedUpstream[];
-  /** Variables that do not amount to an upstream, by the provider's id. */
+  /** Providers whose variables are incomplete or invalid, by id. */
   readonly warnings: readonly { readonly id: string; readonly message: string }[];
 }
 
-/** `now`: Unix milliseconds. A model of the catalog that has ended by then is left out. */
+/** `now`: Unix milliseconds. Catalog models that have ended by then are left out. */
 export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironment {
   const warnings: { id: string; message: string }[] = [];
   const taken = new Set<string>();
@@ -32,7 +32,7 @@ export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironm
   return { upstreams: provided, warnings };
 }
 
-/** What the provider's variables amount to; in words, when they do not amount to anything. */
+/** The provisioned upstream; a warning if the variables are incomplete or invalid; undefined if none is set. */
 function provision(
   provider: Provider,
   env: Environment,
@@ -42,7 +42,7 @@ function provision(
     (name) => read(env, name) !== undefined && !provider.shared?.includes(name),
   );
   if (set.length === 0) return undefined;
-  const skipped = `no upstream ${provider.id} is made`;
+  const skipped = `the upstream ${provider.id} is not created`;
 
   const needs = kinds.get(provider.kind)?.needs ?? [];
   const keyVariable = provider.apiKey?.find((name) => read(env, name) !== undefined);
@@ -50,7 +50,7 @@ function provision(
   if (apiKey === undefined && needs.includes("apiKey"))
     return `${set.join(", ")} is set, but ${provider.apiKey?.join(" or ")} is not: ${skipped}`;
   if (apiKey !== undefined && !secret.safeParse(apiKey).success)
-    return `${keyVariable} holds a space or other character that no header can carry: ${skipped}`;
+    return `${keyVariable} contains a space or another character that is not allowed in a header: ${skipped}`;
 
   const address = provider.baseUrl && read(env, provider.baseUrl);
   if (address === undefined && needs.includes("baseUrl"))
@@ -58,12 +58,12 @@ function provision(
   const url = address && (provider.kind === "ollama" ? ollamaUrl(address) : address);
   const baseUrl = url ? baseUrlSchema.safeParse(url) : undefined;
   if ((address && !url) || baseUrl?.success === false)
-    return `${provider.baseUrl} is not a URL that can be used: ${skipped}`;
+    return `${provider.baseUrl} is not a valid URL: ${skipped}`;
   const baseUrlOrDefault = baseUrl?.data ?? kinds.get(provider.kind)?.baseUrl;
 
   const models = modelsOf(provider, env, now);
   if (models.some(({ id }) => !idSchema.safeParse(id).success))
-    return `${Object.values(provider.deployments ?? {}).join(" or ")} lists what cannot be a deployment: ${skipped}`;
+    return `${Object.values(provider.deployments ?? {}).join(" or ")} contains an invalid deployment name: ${skipped}`;
 
   const missing = Object.entries(provider.options ?? {}).find(
     ([option, name]) => needs.includes(option) && read(env, name) === undefined,
@@ -98,7 +98,7 @@ function modelsOf(
         known.find((row) => row.id === id && row.kind === of) ?? { id, kind: of },
     ),
   );
-  // A list of deployments is complete, and the operator answers for what it names.
+  // A list of deployments is complete: the operator decides which models it names, ended ones included.
   if (named.length > 0) return named;
   return known.filter(({ id }) => {
     const end = endDateOf(id, kind);
@@ -109,7 +109,7 @@ function modelsOf(
 const splitList = (text: string | undefined): readonly string[] =>
   [...new Set(text?.split(",").map((entry) => entry.trim()))].filter((entry) => entry !== "");
 
-/** Set to nothing is not set: compose files do that to variables they only pass on. */
+/** An empty variable counts as not set: compose files set variables that they only pass on to an empty value. */
 function read(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim();
   return value === "" ? undefined : value;

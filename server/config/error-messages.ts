@@ -18,7 +18,7 @@ export function explainIssue(issue: z.core.$ZodIssue, raw: unknown, show: Show):
       message: () => unknownKey(key, path, raw),
     }));
   const value = valueAt(raw, path);
-  // A union is told apart by `kind`, and only by it.
+  // Every union in the schema is discriminated by `kind`.
   if (issue.code === "invalid_union") {
     const list = path[0] === "upstreams" ? "upstreams" : "models";
     const entry = path.slice(0, -1);
@@ -41,7 +41,7 @@ export const didYouMean = (word: string, candidates: Iterable<string>, show: Sho
 };
 
 function unknownKey(key: string, path: Path, raw: unknown): string {
-  // What may stand below an entry depends on the entry's kind.
+  // The allowed keys of an entry depend on its kind.
   const kind = valueAt(raw, [...path.slice(0, 2), "kind"]);
   const known = knownKeys(path, typeof kind === "string" ? kind : undefined);
   if (path[0] === "models" && path.length === 2) {
@@ -75,7 +75,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
       }`;
     case "too_small":
       if (issue.origin === "string" && issue.minimum === 1) return "must not be empty";
-      if (issue.origin === "array") return "must hold at least one entry";
+      if (issue.origin === "array") return "must have at least one entry";
       return `must ${measure[issue.origin] ?? "be"} at least ${issue.minimum}${unitOf(issue.origin)}`;
     case "too_big":
       return `must ${measure[issue.origin] ?? "be"} at most ${issue.maximum}${unitOf(issue.origin)}`;

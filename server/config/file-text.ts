@@ -15,7 +15,7 @@ export function fileText(path: string): FileText {
   let bytes: Uint8Array;
   try {
     const about = statSync(path);
-    // A pipe would be waited for.
+    // Reading a pipe would block.
     if (!about.isFile()) return { error: "is not a regular file" };
     if (about.size > maxBytes) return tooLarge;
     bytes = readFileSync(path);

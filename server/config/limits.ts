@@ -11,7 +11,7 @@ export const limits = z.strictObject({
   requestsPerMinute: perMinute.optional(),
   tokensPerMinute: perMinute.optional(),
   imagesPerMinute: perMinute.optional(),
-  // More could not be counted exactly, pixel by pixel.
+  // The upper bound keeps pixel counts exact.
   megapixelsPerMinute: z.number().min(0.001).max(100_000).optional(),
   concurrent: z.int().min(1).max(1_000_000).optional(),
 });
@@ -26,24 +26,24 @@ interface Counted extends Limited {
   readonly scopes?: readonly string[];
 }
 
-/** Empty is absent, and absent members are: zod leaves `undefined` behind. */
+/** Leaves out limits that are not set, for which zod has `undefined`. No limit at all is an absent member. */
 export function limitsOf(given: Given): Limited {
   const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? {} : { limits: Object.fromEntries(entries) };
 }
 
-/** Ids stay the same over reloads, so counts do. */
+/** Scope ids are stable across reloads, so usage counts are kept. */
 const keyScope = (id: string): string => `key:${id}`;
 const projectScope = (name: string): string => `project:${name}`;
 const modelScope = (id: string): string => `model:${id}`;
 const upstreamScope = (id: string): string => `upstream:${id}`;
-/** Two models may send to the same place, each with limits of its own for it. */
+/** Includes the model id: two models may use the same target with different limits. */
 const targetScope = (modelId: string, { upstream, model, surface }: Target): string =>
   `target:${JSON.stringify([modelId, upstream.id, model, ...(surface ? [surface] : [])])}`;
 
 const counted = (scopes: readonly string[]): Counted => (scopes.length === 0 ? {} : { scopes });
 
-/** A key whose project is not there has its own limits only. */
+/** If the project of a key does not exist, only the key's own limits apply. */
 export const keyLimits = (
   { id, limits: own, project }: Key,
   projects: Snapshot["projects"],
@@ -68,7 +68,7 @@ export function targetLimits(modelId: string, given: Given, target: Target): Tar
   return { ...target, ...own, ...counted(scopes) };
 }
 
-/** Everything in a snapshot that has limits, by the name of its count. */
+/** All limits of a snapshot, by scope. */
 export function limitTable({
   keys,
   projects,

@@ -5,7 +5,7 @@ export interface LinePosition {
   readonly column: number;
 }
 
-/** Found from the text itself: the YAML library's own counter misses lines in some broken files. */
+/** Computed from the text: the YAML library's own counter misses lines in some broken files. */
 export function positionsIn(text: string): (offset: number) => LinePosition {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);

@@ -14,7 +14,7 @@ import type { InspectFolder } from "./validate-references.ts";
 
 export interface LoadOptions {
   readonly path: string;
-  /** Someone named the file, so its absence is a problem. */
+  /** The file was named explicitly, so its absence is a problem. */
   readonly required?: boolean;
   readonly env: Environment;
   readonly storedKeys?: readonly Key[];
@@ -23,7 +23,7 @@ export interface LoadOptions {
   readonly version?: number;
   /** Unix milliseconds, to compare the end dates of models with. Absent: none has passed. */
   readonly now?: number;
-  /** Looks into the folders of local models, for those who want to know before the first call. */
+  /** Checks the folders of local models, so that a problem shows before the first request. */
   readonly inspectFolder?: InspectFolder;
 }
 
@@ -57,7 +57,7 @@ export function loadSnapshot(options: LoadOptions): Loaded {
     storedKeys,
     ...(now !== undefined && { now }),
   });
-  // What the file settles needs no warning.
+  // A provider that the file configures needs no warning.
   const isInFile = (id: string) => config.upstreams.some((upstream) => upstream.id === id);
   const environmentWarnings = config.environment
     ? environment.warnings.filter(({ id }) => !isInFile(id))

@@ -9,11 +9,11 @@ import { offsetOf, pathOf } from "./yaml-location.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ParsedYaml {
-  /** `undefined` when the text is not YAML at all; the notes say why. */
+  /** `undefined` if the text is not valid YAML; the notes have the reasons. */
   readonly raw: unknown;
   readonly notes: readonly Note[];
   locate(note: Note): LinePosition;
-  /** Quotes a value of the file in a message, unless it came out of the environment: those may be secrets. */
+  /** Quotes a value of the file in a message, unless it came from the environment: it may be a secret. */
   show(text: string): string;
 }
 
@@ -29,9 +29,9 @@ export function parseYaml(source: string, env: Environment): ParsedYaml {
   });
 
   const masked = mask(source);
-  if (!masked) return result(undefined, [{ path: [], message: "holds too many variables" }]);
+  if (!masked) return result(undefined, [{ path: [], message: "has too many variables" }]);
   try {
-    // `prettyErrors` would quote the file, and with it the secrets there.
+    // `prettyErrors` would quote the file, which may contain secrets.
     const options = { prettyErrors: false, stringKeys: true, uniqueKeys: false } as const;
     document = parseDocument(masked.text, options);
     const broken = brokenSyntax(document, positionOf);
@@ -39,17 +39,17 @@ export function parseYaml(source: string, env: Environment): ParsedYaml {
     const aliases = badAliases(document);
     if (aliases.length > 0) return result(undefined, aliases);
     const notes = [...duplicateKeys(document), ...expandVariables(document, masked, env, secrets)];
-    // An empty file says nothing, which is allowed.
+    // An empty file is allowed.
     return result(document.toJS({ maxAliasCount: maxAliases }) ?? {}, notes);
   } catch {
-    // The library throws on what it finds excessive: depth, or aliases of aliases.
+    // The library throws on excessive depth and on aliases of aliases.
     return result(undefined, [
-      { path: [], message: "nests too deeply, or repeats itself too often" },
+      { path: [], message: "is nested too deeply, or has too many aliases" },
     ]);
   }
 }
 
-/** Puts what each `${...}` means in its place, and what was put there in `secrets`. */
+/** Expands each `${...}` and adds values from the environment to `secrets`. */
 function expandVariables(
   document: Document.Parsed,
   masked: Masked,
@@ -62,7 +62,7 @@ function expandVariables(
     if (means.kind === "variable") {
       const { name, fallback } = means;
       const value = env[name];
-      // As in a shell, `:-` stands in for an empty variable too.
+      // As in a shell, the fallback after `:-` also replaces an empty variable.
       if (typeof value === "string" && (value !== "" || fallback === undefined)) {
         secrets.add(value);
         return value;
@@ -82,7 +82,7 @@ function expandVariables(
         const path = pathOf(ancestors, node);
         if (role !== "key") return expand(reference, path);
         const { offset } = reference;
-        notes.push({ path: path.slice(0, -1), offset, message: "a key cannot hold a variable" });
+        notes.push({ path: path.slice(0, -1), offset, message: "a key cannot contain a variable" });
         return "";
       });
     },
@@ -93,7 +93,7 @@ function expandVariables(
 const maxQuoted = 80;
 
 function quote(text: string, secrets: ReadonlySet<string>): string {
-  // Of a shorter one nothing can be told, and it would be found everywhere.
+  // A shorter value reveals nothing, and would match almost any text.
   for (const secret of secrets)
     if (secret.length >= 4 && text.includes(secret)) return "(a hidden value)";
   return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted - 1)}…` : text);

@@ -2,23 +2,23 @@
 
 export interface Problem {
   readonly file: string;
-  /** From 1; 0 when the file as a whole is meant. */
+  /** From 1; 0 for the whole file. */
   readonly line: number;
   readonly column: number;
-  /** Such as `models[0].targets[1].upstream`; empty when no key is meant. */
+  /** Such as `models[0].targets[1].upstream`; empty if the problem is not about a key. */
   readonly key: string;
   readonly message: string;
 }
 
 export type Path = readonly (string | number)[];
 
-/** A problem before it has a place: the words may be costly (suggestions), so they are made last. */
+/** A problem without its location. The message may be a function, because suggestions are expensive to compute. */
 export interface Note {
   readonly path: Path;
   readonly message: string | (() => string);
-  /** Of what stands at the path: its key, or what the key holds. */
+  /** Whether the key at the path is meant, or its value. */
   readonly on?: "key" | "value";
-  /** Where exactly, when that is known better than by the path. */
+  /** The exact offset, if it is known more precisely than by the path. */
   readonly offset?: number;
 }
 

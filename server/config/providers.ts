@@ -1,22 +1,22 @@
 /** Environment variables that provision an upstream by themselves. docs/upstreams.md follows from this table. */
 
 export interface Provider {
-  /** Of the upstream, and before the slash where two providers serve a model of one name. */
+  /** The upstream's id, and the prefix of a model id that two providers serve. */
   readonly id: string;
   /** The adapter. */
   readonly kind: string;
-  /** The first that is set is used. */
+  /** The first variable that is set is used. */
   readonly apiKey?: readonly string[];
   readonly baseUrl?: string;
   /** Options of the kind, by the variable that sets each. */
   readonly options?: Readonly<Record<string, string>>;
-  /** Variables that are there for other reasons, too: alone they ask for nothing. */
+  /** Variables with other common uses: alone they provision nothing. */
   readonly shared?: readonly string[];
-  /** Variables listing, comma-separated, the deployments there are. */
+  /** Variables with comma-separated lists of deployments. */
   readonly deployments?: Readonly<Record<"embedding" | "image", string>>;
 }
 
-/** In order of precedence: where two serve a model of one name, the upper keeps the plain id. */
+/** In order of precedence: if two serve a model of the same name, the first keeps the plain id. */
 export const providers: readonly Provider[] = [
   { id: "openai", kind: "openai", apiKey: ["OPENAI_API_KEY"], baseUrl: "OPENAI_BASE_URL" },
   {

@@ -9,7 +9,7 @@ export interface ProvisionedUpstream {
 export interface ProvisionedModel {
   readonly id: string;
   readonly kind: "embedding" | "image";
-  /** What the upstream calls it. */
+  /** Its name at the upstream. */
   readonly name: string;
   readonly description?: string;
   readonly dimensions?: number;

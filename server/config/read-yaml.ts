@@ -16,14 +16,14 @@ export interface Config extends Omit<ConfigFile, "upstreams"> {
 
 export interface ReadOptions {
   readonly text: string;
-  /** As problems name it. */
+  /** The file name in problems. */
   readonly file: string;
   readonly env: Environment;
-  /** Upstreams and models that are there without the file, unless it sets the switch of that name to false. */
+  /** Upstreams and models provisioned without the file, unless the file sets the key of that name to false. */
   readonly provisioned?: Readonly<
     Record<"environment" | "embedded", readonly ProvisionedUpstream[]>
   >;
-  /** Looks into the folders of local models, for those who want to know before the first call. */
+  /** Checks the folders of local models, so that a problem shows before the first request. */
   readonly inspectFolder?: InspectFolder;
 }
 
@@ -53,7 +53,7 @@ export function readConfig({
     ...(shaped.error?.issues.flatMap((issue) => explainIssue(issue, raw, parsed.show)) ?? []),
     ...validateReferences(raw, upstreams, parsed.show, inspectFolder),
     ...checkDefaults(raw, available, parsed.show),
-    // A variable that is not set leaves an empty text behind; that it is empty is no second problem.
+    // An unset variable leaves an empty value; that it is empty is not reported as a second problem.
   ].filter(({ path }) => !unset.has(keyOf(path)));
   if (!shaped.success || notes.length + parsed.notes.length > 0)
     return refuse([...parsed.notes, ...notes], file, parsed);
@@ -77,7 +77,7 @@ function refuse(notes: readonly Note[], file: string, parsed: ParsedYaml): ReadC
   return { ok: false, problems };
 }
 
-/** A key with nothing after it is a key that is not there. Deeper than the schema goes nothing needs a look. */
+/** A key without a value counts as absent. `depth`: the schema is not nested any deeper. */
 function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((entry) => withoutNulls(entry, depth - 1));

@@ -5,7 +5,7 @@
  */
 
 export interface Reference {
-  /** In the file. */
+  /** Offset in the file. */
   readonly offset: number;
   readonly length: number;
   readonly expansion:
@@ -16,18 +16,18 @@ export interface Reference {
 
 export interface Masked {
   readonly text: string;
-  /** Replaces the stand-ins in a parsed value by what each reference means. */
+  /** Replaces the placeholders in a parsed value by the expansion of each reference. */
   expand(value: string, expandReference: (reference: Reference) => string): string;
 }
 
 const maxReferences = 10_000;
 
-// In this order: escaped, well formed, closed but misnamed, never closed. The last takes only what surely belongs to it,
-// so that a forgotten brace is reported as such and does not swallow the rest of a flow map.
+// In this order: escaped, well formed, closed with an invalid name, not closed. The last matches only the name, so that a
+// missing brace is reported as such and does not swallow the rest of a flow map.
 const shape =
   /\$\$\{[^}\r\n]*\}?|\$\{([A-Za-z_]\w*)(?::-([^}\r\n]*))?\}|\$\{[^{}\r\n,[\]"'#:]*\}|\$\{\w*/g;
 
-/** `undefined` when there are more references than can be told apart. */
+/** `undefined` if there are more references than placeholders. */
 export function mask(source: string): Masked | undefined {
   const references: Reference[] = [];
   const first = unusedBlock(source);
@@ -54,10 +54,10 @@ function expansionOf(found: string, name?: string, fallback?: string): Reference
   if (found.startsWith("$$")) return { kind: "text", text: found.slice(1) };
   if (name !== undefined)
     return { kind: "variable", name, ...(fallback !== undefined && { fallback }) };
-  const mistake = found.endsWith("}") ? "does not name a variable" : "is not closed";
+  const mistake = found.endsWith("}") ? "is not a valid variable name" : "is not closed";
   return {
     kind: "mistake",
-    message: `${found} ${mistake}: write \${NAME} or \${NAME:-default}, or $\${ for a plain \${`,
+    message: `${found} ${mistake}: write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`,
   };
 }
 
@@ -86,7 +86,7 @@ const blocks = 13;
 const placeholder = (codePoint: number, length: number): string =>
   String.fromCodePoint(Math.min(codePoint, 0x10fffd)).padEnd(length, "\uE000");
 
-/** Icon fonts use these characters too: stand-ins come from a block the file does not touch. */
+/** Icon fonts use these characters too: placeholders come from a block that the file does not use. */
 function unusedBlock(source: string): number | undefined {
   const used = new Set<number>();
   for (const { 0: character } of source.matchAll(privateUse))

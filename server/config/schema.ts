@@ -7,35 +7,38 @@ import { embeddingPrice, imagePrice, priceKeys } from "./price.ts";
 import { policy, targetOrder, targetOrderKeys } from "./target-order.ts";
 import { webhookKeys, webhooksSchema } from "./webhooks.ts";
 
-/** What callers type and URLs carry: printable, in one piece. */
+/** An id that clients send and URLs contain: printable, without spaces. */
 export const id = z
   .string()
   .min(1)
   .max(200)
-  .regex(/^[^\s\p{C}]*$/u, "must not hold spaces, line breaks or invisible characters");
+  .regex(/^[^\s\p{C}]*$/u, "must not contain spaces, line breaks or invisible characters");
 
 const name = z
   .string()
   .min(1)
   .max(200)
-  .regex(/^[^\p{C}]*$/u, "must not hold line breaks or invisible characters");
+  .regex(/^[^\p{C}]*$/u, "must not contain line breaks or invisible characters");
 
-/** Sent in a header; a line break at the end, as secret files like to have, would break every call. */
+/** Sent in a header: a trailing line break, which secret files often have, would break every request. */
 export const secret = z
   .string()
   .min(1)
   .max(4096)
   .regex(
     /^[\x21-\x7e]*$/,
-    "holds a space, line break or other character; only visible ASCII characters can be in it",
+    "contains a space, a line break or another character that is not visible ASCII",
   );
 
 const headers = z.record(
-  z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not the name of a header"),
+  z.string().regex(/^[!#$%&'*+.^_`|~\w-]+$/, "is not a valid header name"),
   z
     .string()
     .max(4096)
-    .regex(/^[\x20-\x7e]*$/, "holds a line break or other character that no header can carry"),
+    .regex(
+      /^[\x20-\x7e]*$/,
+      "contains a line break or another character that is not allowed in a header",
+    ),
 );
 
 export const baseUrl = z
@@ -52,8 +55,9 @@ function urlProblem(text: string): string | undefined {
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return "must start with http:// or https://";
-  if (url.username || url.password) return "must not hold a user name or password: use apiKey";
-  if (text.includes("?") || text.includes("#")) return "must not hold a query (?) or fragment (#)";
+  if (url.username || url.password) return "must not contain a user name or password: use apiKey";
+  if (text.includes("?") || text.includes("#"))
+    return "must not contain a query (?) or fragment (#)";
   return undefined;
 }
 
@@ -77,7 +81,7 @@ const target = { upstream: id, model: id, ...targetOrder, limits: limits.optiona
 
 const model = {
   id,
-  /** Seconds a call may take in all. Absent: as the setting says. */
+  /** Timeout of a whole request, in seconds. Absent: the setting applies. */
   timeout: z.number().min(1).max(86_400).optional(),
   targets: z.array(z.strictObject(target)).min(1),
   description: z.string().max(2000).optional(),
@@ -91,19 +95,19 @@ const embedding = z.strictObject({
   targets: z.array(z.strictObject({ ...target, price: embeddingPrice.optional() })).min(1),
   price: embeddingPrice.optional(),
   dimensions: z.int().min(1).max(65_536).optional(),
-  /** The targets name different models, and the author vouches for their vectors being comparable. */
+  /** The targets name different models, and the author declares their vectors to be comparable. */
   sameSpace: z.boolean().optional(),
-  /** The vector of an input depends on the other inputs of its request. Absent: as the names of the targets say. */
+  /** The vector of an input depends on the other inputs of its request. Absent: derived from the names of the targets. */
   contextual: z.boolean().optional(),
-  /** Vectors that are known are not asked for again. */
+  /** Whether the embedding cache is used. */
   cache: z.boolean().default(true),
-  /** Small calls may travel together. */
+  /** Whether small requests may be batched (micro-batching). */
   batch: z.boolean().default(true),
-  /** Token arrays are decoded to text, refused, or sent unread to the targets that take them. */
+  /** Token arrays are decoded to text, refused, or passed unchanged to targets that support them. */
   tokenArrays: z.enum(["decode", "refuse", "pass"]).default("decode"),
 });
 
-/** What becomes of options that a target lacks. */
+/** How options that a target does not support are handled. */
 export const parameters = z.enum(["adapt", "strict", "drop", "pass"]);
 
 const image = z.strictObject({
@@ -113,7 +117,7 @@ const image = z.strictObject({
     .array(
       z.strictObject({
         ...target,
-        /** Through OpenAI's Images API, or through the image tool of its Responses API. */
+        /** OpenAI's Images API, or the image tool of its Responses API. */
         surface: z.enum(["images", "responses"]).default("images"),
         /** The language model that calls the image tool. */
         via: id.optional(),
@@ -123,44 +127,44 @@ const image = z.strictObject({
     .min(1),
   price: imagePrice.optional(),
   parameters: parameters.optional(),
-  /** Whether a call goes on when its caller leaves. */
+  /** Whether a request continues after its client disconnects. */
   onDisconnect: z.enum(["finish", "cancel"]).optional(),
-  /** A picture that may have been paid for is ordered again elsewhere when it does not come. */
+  /** Retries on another target even if the failed one may have billed the image. */
   retryPaid: z.boolean().optional(),
-  /** The prompt is shown to a moderation first, and what it flags is not drawn. */
+  /** Checks the prompt with a moderation model first; a flagged prompt is refused. */
   moderation: z
     .strictObject({
       upstream: id,
       model: id.default("omni-moderation-latest"),
-      /** When the moderation does not answer: no picture, or a picture unseen. */
+      /** If the moderation request fails: refuse the request, or generate the image without the check. */
       onFailure: z.enum(["refuse", "allow"]).default("refuse"),
     })
     .optional(),
   maxImages: z.int().min(1).max(10).default(10),
 });
 
-/** A day, which counts from its first moment in UTC, or a moment. */
+/** A date, from midnight UTC, or a time. */
 export const expires = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** The models of requests that name none. */
+/** The models of requests without `model`. */
 const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
 
 const key = z.strictObject({
   name,
   key: secret.min(16),
   models: z.array(id).min(1).default(["*"]),
-  /** For requests with this key, before those of the file. */
+  /** Default models of this key. They override the top-level defaults. */
   defaults: defaults.optional(),
-  /** For image calls with this key, whatever the model says. */
+  /** For image requests with this key. Overrides the model's. */
   parameters: parameters.optional(),
   project: name.optional(),
   limits: limits.optional(),
   budget: budget.optional(),
-  /** From then on it opens nothing. */
+  /** When the key stops working. */
   expires: expires.optional(),
 });
 
-/** Keys that share limits and a budget. */
+/** A group of keys that share limits and a budget. */
 const project = z.strictObject({
   name,
   limits: limits.optional(),
@@ -175,13 +179,13 @@ export const fileSchema = z.strictObject({
   defaults: defaults.optional(),
   /** Where events are sent. */
   webhooks: webhooksSchema,
-  /** The models that come with the product. */
+  /** Whether the embedded models are served. */
   embedded: z.boolean().default(true),
-  /** Upstreams and models provisioned by well-known variables such as OPENAI_API_KEY. */
+  /** Whether well-known variables such as OPENAI_API_KEY provision upstreams and models. */
   environment: z.boolean().default(true),
 });
 
-/** What can be said of an entry whose `kind` is not known. */
+/** The keys that can be checked in an entry with an unknown `kind`. */
 export const entriesWithoutKind = {
   upstreams: z.looseObject(upstream),
   models: z.looseObject(model),
@@ -189,7 +193,7 @@ export const entriesWithoutKind = {
 
 export type ConfigFile = z.output<typeof fileSchema>;
 
-/** The keys that may stand at a path, for suggestions. */
+/** The keys that are allowed at a path, for suggestions. */
 export function knownKeys(path: readonly PropertyKey[], kindName?: string): readonly string[] {
   const [list] = path;
   if (path.length === 0) return Object.keys(fileSchema.shape);

@@ -13,7 +13,7 @@ export class SnapshotHolder {
 
   current = (): Snapshot => this.#current;
 
-  /** Made whole, then one assignment: if `make` throws, the old one stays. */
+  /** Atomic: the new snapshot is built completely, then assigned. If `make` throws, the old one stays. */
   replace(make: (current: Snapshot) => Snapshot): Snapshot {
     const before = this.#current;
     const now = make(before);
@@ -24,7 +24,7 @@ export class SnapshotHolder {
       try {
         notify(now, before);
       } catch (error) {
-        // The others are told all the same.
+        // The other subscribers are notified nevertheless.
         thrown.push(error);
       }
     }
@@ -32,7 +32,7 @@ export class SnapshotHolder {
     return now;
   }
 
-  /** Told after each replacement. Returns how to stop that. */
+  /** Notifies `subscriber` after each replacement. Returns the function that unsubscribes it. */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers.add(subscriber);
     return () => void this.#subscribers.delete(subscriber);

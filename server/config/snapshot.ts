@@ -5,88 +5,88 @@ import type { Limits } from "../lib/limits.ts";
 import type { KnownEmbedding } from "../upstream/catalog/index.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
 
-/** Who put a thing there: the file, the environment, the store, or the product itself. */
+/** Where an entry comes from: the file, the environment, the store, or the embedded models. */
 export type Source = "file" | "environment" | "store" | "embedded";
 
-/** Do it in the target's place, refuse it, leave it out, or let the target decide. */
+/** How unsupported options are handled: done by the gateway, refused, dropped, or passed to the target. */
 export type Parameters = "adapt" | "strict" | "drop" | "pass";
 
-/** How one of several targets that could serve is picked. */
+/** How one of several available targets is selected. */
 export type PolicyName = "p2c" | "weighted" | "cost" | "sticky";
 
 export interface Model {
-  /** What callers send. */
+  /** The id that clients send as `model`. */
   readonly id: string;
   readonly kind: "embedding" | "image";
-  /** As listed; the first is what others are measured by. Each says in which tier it is. */
+  /** In the order of the file. The first is the reference for drift detection. Each has its tier. */
   readonly targets: readonly Target[];
   /** Absent: `p2c`. */
   readonly policy?: PolicyName;
   readonly source: Source;
   readonly ownedBy: string;
   readonly description?: string;
-  /** The day from which no target serves it, such as `2026-12-01`. Absent: no end is known. */
+  /** The day from which no target serves it, such as `2026-12-01`. Absent: no end date is known. */
   readonly endsOn?: string;
-  /** Milliseconds a call may take in all. Absent: as the setting says. */
+  /** Timeout of a whole request. Absent: the setting applies. */
   readonly timeoutMs?: number;
   readonly limits?: Limits;
-  /** By which names its calls are counted. Absent: by none. */
+  /** The limit scopes that its requests count against. Absent: none. */
   readonly scopes?: readonly string[];
-  /** Of an embedding model: the length of its vectors when the caller names none. */
+  /** Embedding models: the length of the vectors if a request has no `dimensions`. */
   readonly dimensions?: number;
-  /** Of an embedding model, and always there: vectors can be compared where this is the same. */
+  /** Embedding models, always present: vectors of the same space are comparable. */
   readonly space?: string;
-  /** Of an embedding model whose targets are all the same known weights. */
+  /** Embedding models whose targets are all the same known model. */
   readonly known?: KnownEmbedding;
-  /** Of an embedding model: every input is asked of an upstream, known or not. */
+  /** Embedding models: the embedding cache is disabled. */
   readonly uncached?: true;
-  /** Of an embedding model: the vector of an input depends on the other inputs of its request. */
+  /** Embedding models: the vector of an input depends on the other inputs of its request. */
   readonly contextual?: true;
-  /** Of an embedding model: every call travels by itself. */
+  /** Embedding models: micro-batching is disabled. */
   readonly unbatched?: true;
-  /** Of an embedding model: whether token arrays are refused, or sent unread to targets that take them. Absent: decoded. */
+  /** Embedding models: token arrays are refused, or passed unchanged to targets that support them. Absent: decoded. */
   readonly tokenArrays?: "refuse" | "pass";
-  /** Of an image model: the most pictures one call may ask for. */
+  /** Image models: the most images in one request. */
   readonly maxImages: number;
-  /** Of an image model: what becomes of options that a target lacks. Absent: `adapt`. */
+  /** Image models: how options that a target does not support are handled. Absent: `adapt`. */
   readonly parameters?: Parameters;
-  /** Of an image model: whether a call goes on when its caller leaves. Absent: as the setting says. */
+  /** Image models: whether a request continues after its client disconnects. Absent: the setting applies. */
   readonly onDisconnect?: "finish" | "cancel";
-  /** Of an image model: what may have been paid for is ordered again elsewhere all the same. */
+  /** Image models: retries on another target even if the failed one may have billed the image. */
   readonly retryPaid?: true;
-  /** Of an image model: who looks at prompts first. */
+  /** Image models: the moderation that checks prompts first. */
   readonly moderation?: {
     readonly target: Target;
     readonly onFailure: "refuse" | "allow";
   };
 }
 
-/** The models of requests that name none, by kind. */
+/** The models of requests without `model`, by kind. */
 export interface Defaults {
   readonly embedding?: string | undefined;
   readonly image?: string | undefined;
 }
 
 export interface Key {
-  /** Unix milliseconds from which on it opens nothing. Absent: it lasts. */
+  /** When the key stops working, in Unix milliseconds. Absent: never. */
   readonly expiresAt?: number;
   readonly id: string;
   readonly name: string;
-  /** SHA-256 of the key in hex; the key itself is nowhere. */
+  /** SHA-256 of the key in hex; the key itself is not stored. */
   readonly hash: string;
   /** Globs over model ids. */
   readonly models: readonly string[];
-  /** Before those of the snapshot. */
+  /** Default models. They override those of the snapshot. */
   readonly defaults?: Defaults;
-  /** What becomes of options of its image calls that a target lacks. Absent: as the model says. */
+  /** How unsupported options of its image requests are handled. Absent: the model's setting applies. */
   readonly parameters?: Parameters;
   /** Keys of one project share its limits. */
   readonly project?: string;
   readonly limits?: Limits;
-  /** By which names its calls are counted: its own, its project's. Absent: by none. */
+  /** The limit scopes that its requests count against: its own and its project's. Absent: none. */
   readonly scopes?: readonly string[];
   readonly budget?: Budget;
-  /** Which budgets its calls are charged to: its own, its project's. Absent: none. */
+  /** The budgets that its requests are charged to: its own and its project's. Absent: none. */
   readonly budgets?: readonly BudgetedOwner[];
   readonly source: Source;
 }
@@ -97,14 +97,14 @@ export interface Project {
   readonly budget?: Budget;
 }
 
-/** Where events are sent. */
+/** A receiver of events. */
 export interface Webhook {
-  /** Made from the address, so that it is the same after a reload. */
+  /** Derived from the URL, so that it is stable across reloads. */
   readonly id: string;
   readonly url: string;
   /** `whsec_` and the key in base64. */
   readonly secret: string;
-  /** Globs over types of events. */
+  /** Globs over event types. */
   readonly events: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export interface Snapshot {
   readonly defaults?: Defaults;
   /** By name. */
   readonly projects?: ReadonlyMap<string, Project>;
-  /** Of everything that has limits, by the name of its count. */
+  /** All limits, by scope. */
   readonly limits?: ReadonlyMap<string, Limits>;
   /** By id. Absent: none. */
   readonly webhooks?: ReadonlyMap<string, Webhook>;

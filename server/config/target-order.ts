@@ -2,15 +2,15 @@
 import { z } from "zod";
 
 export const targetOrder = {
-  /** Lower ones first; the next where none of these can serve. */
+  /** Lower tiers first; the next tier only while no target of the previous one is available. */
   tier: z.int().min(0).max(1000).optional(),
-  /** How much of the calls it gets, compared with others of its tier. */
+  /** Share of the requests, compared with the other targets of its tier. */
   weight: z.number().positive().max(1_000_000).optional(),
 };
 
 export const targetOrderKeys = Object.keys(targetOrder);
 
-/** How one of several targets of a tier is picked. */
+/** How one of several targets of a tier is selected. */
 export const policy = z.enum(["p2c", "weighted", "cost", "sticky"]);
 
 interface Ordered {
@@ -19,8 +19,8 @@ interface Ordered {
 }
 
 /**
- * Vectors are the same wherever they are made: unless the file says otherwise, all targets share the calls. Pictures are
- * not, and the list is a chain from the best to the last resort: unless the file says otherwise, each is its own tier.
+ * Default tiers. Embedding targets produce the same vectors, so all share the requests in one tier. Images differ between
+ * targets, so the list is a failover chain from the preferred target to the last resort: each target is its own tier.
  */
 export function orderOf(
   kind: "embedding" | "image",

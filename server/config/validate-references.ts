@@ -11,7 +11,7 @@ import { didYouMean, valueAt } from "./error-messages.ts";
 import type { Note } from "./problem.ts";
 import { providers, variablesOf } from "./providers.ts";
 
-// Whatever is not of the right type is as good as absent: the schema has complained of it already.
+// Values of the wrong type count as absent: the schema has reported them.
 const text = z.string().optional().catch(undefined);
 const listOf = <T extends z.ZodRawShape>(shape: T) =>
   z
@@ -41,7 +41,7 @@ const view = z
 type View = z.output<typeof view>;
 type Show = (text: string) => string;
 
-/** What is wrong with a model's folder. */
+/** Returns the problems of a local model's folder. */
 export type InspectFolder = (path: string) => readonly string[];
 
 export function validateReferences(
@@ -76,7 +76,7 @@ const unknownProjects = ({ keys, projects }: View, show: Show): Note[] => {
     if (project === undefined || names.includes(project)) return [];
     const hint = didYouMean(project, names, show);
     return [
-      { path: ["keys", i, "project"], message: `no project is called ${show(project)}${hint}` },
+      { path: ["keys", i, "project"], message: `there is no project ${show(project)}${hint}` },
     ];
   });
 };
@@ -117,7 +117,7 @@ const missingChoices = ({ upstreams }: View, raw: unknown): Note[] =>
     return [{ path: ["upstreams", i], message: `an upstream of kind ${kind} needs ${choice}` }];
   });
 
-/** A folder that is not there, or holds no model, would fail at the first call. */
+/** A folder that does not exist or has no model would fail at the first request. */
 const wrongFolders = ({ upstreams }: View, inspect: InspectFolder): Note[] =>
   upstreams.flatMap(({ kind, path }, i) =>
     kind === "local" && path !== undefined && path !== ""
@@ -136,13 +136,13 @@ function wrongTargets({ models }: View, kindOf: ReadonlyMap<string, string>, sho
       const only = kinds.get(kindThere)?.serves;
       if (only === undefined || kind === only || !(kind === "embedding" || kind === "image"))
         return [];
-      const reason = `which serves ${only} models only, and this one is of kind ${kind}`;
+      const reason = `which serves only ${only} models, and this model is of kind ${kind}`;
       return [{ path, message: `${show(upstream)} is of kind ${kindThere}, ${reason}` }];
     }),
   );
 }
 
-/** The image tool is OpenAI's and Azure's; a moderation must be there, and be one. */
+/** Only OpenAI and Azure have the image tool; a moderation upstream must exist and support moderation. */
 function wrongImageSteps(
   { models }: View,
   kindOf: ReadonlyMap<string, string>,
@@ -156,7 +156,7 @@ function wrongImageSteps(
       return [
         {
           path,
-          message: `only ${[...responsesKinds].join(" and ")} have it, and ${show(upstream)} is of kind ${kind}`,
+          message: `only ${[...responsesKinds].join(" and ")} support it, and ${show(upstream)} is of kind ${kind}`,
         },
       ];
     });
@@ -170,7 +170,7 @@ function wrongImageSteps(
     if (adapters.get(kind)?.moderations) return tools;
     return [
       ...tools,
-      { path, message: `${show(upstream)} is of kind ${kind}, which has no moderation` },
+      { path, message: `${show(upstream)} is of kind ${kind}, which does not support moderation` },
     ];
   });
 }
@@ -180,7 +180,7 @@ const responsesKinds: ReadonlySet<string> = new Set(["openai", "azure"]);
 function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show: Show): Note[] {
   const describe = ({ upstream = "", model, space }: TargetSpace): string => {
     const name = show(model);
-    // A space is made from the name, so what must not be shown of the one must not be of the other.
+    // The space is derived from the name: if the name must not be shown, neither must the space.
     return `${name} at ${show(upstream)} (vector space ${name.startsWith('"') ? show(space) : name})`;
   };
   return models.flatMap(({ kind, targets = [], sameSpace }, i) => {
@@ -194,13 +194,13 @@ function mixedSpaces({ models }: View, kindOf: ReadonlyMap<string, string>, show
       if (target.space === first.space) return [];
       const message =
         `${describe(first)} and ${describe(target)} are different models, and their vectors cannot be compared; ` +
-        "set sameSpace: true on the model if they are one under two names";
+        "set sameSpace: true on the model if they are one model under two names";
       return [{ path: ["models", i, "targets", target.j, "model"], message }];
     });
   });
 }
 
-/** A target, its place in the list, and the space its vectors live in. */
+/** A target, its index in the list, and its vector space. */
 interface TargetSpace {
   readonly upstream?: string | undefined;
   readonly model: string;
@@ -211,7 +211,7 @@ interface TargetSpace {
 function unknownUpstream(name: string, known: Iterable<string>, show: Show): string {
   const provider = providers.find(({ id }) => id === name);
   const hint = provider
-    ? ` (${variablesOf(provider)[0]} would make it, or name it under upstreams)`
+    ? ` (${variablesOf(provider)[0]} would create it, or add it under upstreams)`
     : didYouMean(name, known, show);
-  return `no upstream is called ${show(name)}${hint}`;
+  return `there is no upstream ${show(name)}${hint}`;
 }

@@ -13,18 +13,18 @@ import type { SnapshotHolder } from "./snapshot-holder.ts";
 export interface WatchOptions {
   readonly path: string;
   readonly holder: SnapshotHolder;
-  /** Everything as of now, as a snapshot of the version given. */
+  /** Loads the current configuration as a snapshot of this version. */
   load(version: number): Loaded;
-  /** The file is bad, or gone: the old snapshot stays. */
+  /** Called if the file is invalid or deleted: the old snapshot stays. */
   report(problems: readonly Problem[]): void;
   /** A new snapshot is in force; `what` is such as `2 models added`. */
   reloaded(changes: string, warnings: readonly string[]): void;
   readonly pollMs?: number;
-  /** How long a change must have rested before it is read. */
+  /** A changed file must stay unchanged for this long before it is read. */
   readonly settleMs?: number;
 }
 
-// A file that never rests is read all the same, within a second.
+// A file that keeps changing is read nevertheless, within a second.
 const maxDelays = 4;
 
 export function watchConfig(options: WatchOptions): { close(): void } {
@@ -54,7 +54,7 @@ export function watchConfig(options: WatchOptions): { close(): void } {
     timer = setTimeout(poll, ms);
     timer.unref();
   };
-  // The first look reads once more what was read at the start: it may have changed in between.
+  // The first poll reads the file again: it may have changed since the start.
   schedule(settleMs);
   return {
     close() {
@@ -64,7 +64,7 @@ export function watchConfig(options: WatchOptions): { close(): void } {
   };
 }
 
-/** Whether all is well afterwards. */
+/** Returns whether the configuration was applied. */
 function applyChange(
   now: FileState,
   before: { readonly look: FileState | undefined; readonly bad: boolean },
@@ -75,13 +75,13 @@ function applyChange(
     return false;
   };
   if (now.state === "absent") {
-    // It need not have been there ever.
+    // The file may never have existed.
     if (before.look === undefined) return true;
-    return refuse(aboutFile(path, "is gone: what it said last stays in force"));
+    return refuse(aboutFile(path, "was deleted: the previous configuration stays in force"));
   }
-  // Emptied on the way to being written anew, as like as not.
+  // Probably truncated on the way to being written anew.
   if (now.state === "empty" && before.look)
-    return refuse(aboutFile(path, "is empty: what it said last stays in force"));
+    return refuse(aboutFile(path, "is empty: the previous configuration stays in force"));
   try {
     const loaded = load(holder.current().version + 1);
     if (!loaded.ok) return refuse(...loaded.problems);
@@ -90,14 +90,14 @@ function applyChange(
     if (changes !== "" || before.bad) reloaded(changes || "nothing changed", loaded.warnings);
     return true;
   } catch (error) {
-    // A defect of ours, not of the file; it must not take a running gateway down.
+    // A bug of the gateway, not a problem of the file: it must not stop a running gateway.
     return refuse(aboutFile(path, `could not be applied: ${error}`));
   }
 }
 
 interface FileState {
   readonly state: "present" | "empty" | "absent";
-  /** Different whenever the file may be. */
+  /** Changes whenever the file may have changed. */
   readonly fingerprint: string;
 }
 

@@ -8,7 +8,7 @@ import type { Webhook } from "./snapshot.ts";
 
 const maxWebhooks = 20;
 
-/** Unlike an upstream's address it may have a query: many receivers are told apart by it. */
+/** Unlike an upstream's URL it may have a query: many receivers are identified by it. */
 const url = z
   .string()
   .max(2000)
@@ -22,8 +22,8 @@ function urlProblem(text: string): string | undefined {
   const { protocol, username, password } = new URL(text);
   if (protocol !== "http:" && protocol !== "https:") return "must start with http:// or https://";
   if (username || password)
-    return "must not hold a user name or password: the signature stands for us";
-  return text.includes("#") ? "must not hold a fragment (#)" : undefined;
+    return "must not contain a user name or password: requests are authenticated by their signature";
+  return text.includes("#") ? "must not contain a fragment (#)" : undefined;
 }
 
 // Standard Webhooks 1.0.0, "Signature scheme": between 24 and 64 bytes, in base64, behind `whsec_`.
@@ -37,7 +37,7 @@ const secret = z.string().refine((text) => {
 
 const types = Object.keys(eventTypes);
 
-/** A glob that no event has is a slip: nothing would ever be sent for it. */
+/** A glob that matches no event type is a mistake: nothing would ever be sent for it. */
 const glob = z
   .string()
   .min(1)
@@ -46,20 +46,20 @@ const glob = z
     if (types.some((type) => matchesGlob(text, type))) return;
     const meant = nearestMatch(text, types);
     const hint = meant === undefined ? `; known: ${types.join(", ")}` : ` (did you mean ${meant}?)`;
-    context.addIssue({ code: "custom", message: `is no type of event${hint}` });
+    context.addIssue({ code: "custom", message: `matches no event type${hint}` });
   });
 
 const webhook = z.strictObject({
   url,
   secret,
-  /** Globs over types of events. */
+  /** Globs over event types. */
   events: z.array(glob).min(1).max(100).default(["*"]),
 });
 
 export const webhooksSchema = z.array(webhook).max(maxWebhooks).default([]);
 export const webhookKeys = Object.keys(webhook.shape);
 
-/** Known by its address, so that what is on its way to it finds it after a reload and a restart. */
+/** The id is derived from the URL, so that pending deliveries find their webhook after a reload or a restart. */
 export const buildWebhooks = (rows: z.output<typeof webhooksSchema>): [string, Webhook][] =>
   rows.map((row) => {
     const id = `wh_${keyHash(row.url).slice(0, 16)}`;

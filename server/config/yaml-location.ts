@@ -2,7 +2,7 @@
 import { type Document, isAlias, isMap, isPair, isScalar, isSeq, type Node } from "yaml";
 import type { Note, Path } from "./problem.ts";
 
-/** The way from the root to a node, given what the visit passed through. */
+/** The path from the root to a node, given its ancestors. */
 export function pathOf(ancestors: readonly unknown[], node: unknown): Path {
   const way = [...ancestors, node];
   const path: (string | number)[] = [];
@@ -13,7 +13,7 @@ export function pathOf(ancestors: readonly unknown[], node: unknown): Path {
   return path;
 }
 
-/** Where a path leads, or as near to it as the file goes. */
+/** The offset of the node at a path, or of its nearest existing ancestor. */
 export function offsetOf(document: Document.Parsed, { path, on }: Note): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;

@@ -173,7 +173,7 @@ function shareOut(reply: EmbeddingsResponse, party: readonly BatchMember[]): voi
   if (vectors.length !== asked) {
     throw new GatewayError(
       "upstream_invalid",
-      `The upstream's answer is not usable: ${vectors.length} vectors for ${asked} inputs.`,
+      `The upstream's response is not usable: ${vectors.length} vectors for ${asked} inputs.`,
     );
   }
   // Its own call and its own answer: nothing to take apart.

@@ -121,7 +121,7 @@ async function inParts(
   if (!haveSameLength(vectors)) {
     throw new GatewayError(
       "upstream_invalid",
-      "The upstream's answer is not usable: the vectors of its parts are of different lengths.",
+      "The upstream's response is not usable: the vectors of its parts are of different lengths.",
     );
   }
   if (inputTokens === undefined) return { vectors };

@@ -65,4 +65,4 @@ function checkCounts({ containers, fields }: JsonScan): void {
 }
 
 const unusable = (why: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);
+  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);

@@ -2,4 +2,4 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 
 export const invalidResponse = (message: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${message}.`);
+  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${message}.`);

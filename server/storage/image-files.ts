@@ -176,7 +176,7 @@ const storeError = (cause: unknown): GatewayError =>
   cause instanceof InvalidBase64
     ? new GatewayError(
         "upstream_invalid",
-        "The upstream's answer is not usable: its picture is not base64.",
+        "The upstream's response is not usable: its picture is not base64.",
         { cause },
       )
     : new GatewayError(

@@ -201,6 +201,6 @@ export function createUpstreamClient({
 const unsupported = (model: string): GatewayError =>
   new GatewayError(
     "unsupported_operation",
-    `The model '${model}' cannot do this kind of call. GET /v1/models/${encodeURIComponent(model)} describes it.`,
+    `The model '${model}' does not support this operation. GET /v1/models/${encodeURIComponent(model)} describes it.`,
     { param: "model" },
   );

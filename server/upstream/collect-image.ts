@@ -55,7 +55,7 @@ async function put(held: SpillBuffer, pieces: readonly Uint8Array[]): Promise<vo
   try {
     for (const piece of pieces) await held.append(piece);
   } catch (cause) {
-    throw new GatewayError("storage_unavailable", "A picture could not be written to disk.", {
+    throw new GatewayError("storage_unavailable", "An image could not be written to disk.", {
       cause,
       retryAfterMs: 5000,
     });

@@ -5,7 +5,7 @@
 import { tokenTable } from "./tokenizers.ts";
 
 /**
- * The most UTF-16 units that are tokenized for one response. What is longer is extrapolated from that part, so that a large
+ * The most UTF-16 units that are tokenized for one response. Longer texts are extrapolated from that part, so that a large
  * request does not block the event loop: 16 K of prose take 3 ms, of the worst text 20 to 50 ms (Bun 1.4, x64).
  */
 const maxTokenized = 16 * 1024;

@@ -40,7 +40,7 @@ export async function* decompressing(
   if (!stream) {
     throw new GatewayError(
       "upstream_invalid",
-      `The upstream's answer is compressed in a way that is not known here: ${coding.slice(0, 20)}.`,
+      `The upstream's response has an unsupported content-encoding: ${coding.slice(0, 20)}.`,
     );
   }
   // Errors are thrown to the reader: an unhandled stream error would end the process.
@@ -68,7 +68,7 @@ export async function decompress(
       : new ChunkedBytes(pieces);
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
+    throw new GatewayError("upstream_invalid", "The upstream's response cannot be decompressed.", {
       cause,
     });
   }

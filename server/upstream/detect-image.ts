@@ -30,7 +30,7 @@ export async function* imageChunks(
 export function checkMagicBytes(start: Uint8Array, svg: boolean): void {
   if (sniffImage(start) !== undefined || (svg && beginsSvg(start))) return;
   const kinds = svg ? "PNG, JPEG, WebP, GIF, AVIF or SVG" : "PNG, JPEG, WebP, GIF or AVIF";
-  throw new DownloadError("link", `it is not a picture in ${kinds}`, "not a picture");
+  throw new DownloadError("invalid", `it is not an image in ${kinds}`, "not an image");
 }
 
 /** What may precede an SVG. The parts are unambiguous, so the expression cannot backtrack exponentially. */

@@ -10,14 +10,14 @@ export interface ImageCapabilities {
   /** Supported options by OpenAI's names, with their supported values. Any other option is not supported. */
   readonly takes: Readonly<Partial<Record<OptionName, "any" | readonly string[]>>>;
   /**
-   * Options and values that are not among `takes` and are sent to it all the same, because the evidence against them is not
-   * its vendor's own: a third party's report, or the vendor's silence. The upstream decides.
+   * Options and values outside `takes` that are sent nevertheless, because only a third party reports them as unsupported,
+   * or the vendor does not document them. The upstream decides.
    */
   readonly undocumentedOptions?: ImageCapabilities["takes"];
   readonly sizes: Sizes;
   /**
-   * Where it takes `output_compression`: the formats with which it does. Without a format it makes another one. Absent: not
-   * known, and it decides.
+   * The formats with which it supports `output_compression`. Its default format is none of these. Absent: not known, and
+   * the upstream decides.
    */
   readonly compresses?: readonly string[];
   /** Values of unsupported options that describe what the model always does. */
@@ -66,8 +66,8 @@ export interface EditCapabilities {
   /** Maximum input images of one edit. */
   readonly maxImages: number;
   /**
-   * How it wants to be shown what may change: where the mask is transparent, as OpenAI has it, or where a mask without
-   * transparency is white or black. Absent: it takes no mask.
+   * How its masks mark the area to edit: transparent pixels, as OpenAI's, or white or black pixels of an opaque mask. Absent:
+   * it does not support masks.
    */
   readonly mask?: "transparent" | "white" | "black";
   /** Downloads input images from links itself. Absent: it needs the bytes. */
@@ -85,8 +85,8 @@ export interface EditCapabilities {
   /** Maximum bytes of one input image. Absent: not known. */
   readonly maxBytes?: number;
   /**
-   * Where no size is said, it draws in one of its own, whatever it was given. So it is told the size of the first picture,
-   * as near as this allows; unless there is a mask. Absent: it goes by the picture itself.
+   * Without a size it generates in a default size, whatever the size of the input. So a request without a mask gets the size
+   * of the first input image, as near as this rule allows. Absent: it uses the size of the input image itself.
    */
   readonly matchFirstImage?: SizeRule;
 }

@@ -67,7 +67,8 @@ export function nearestSize({ width, height }: Size, rule: SizeRule): Size {
 /** Describes the supported sizes for an error message. */
 export function describeSizes(sizes: Exclude<Sizes, "any">): string {
   if ("list" in sizes) return `Supported values are: ${quotedList([...sizes.list, "auto"])}.`;
-  if ("ratios" in sizes) return `The model knows only these shapes: ${quotedList(sizes.ratios)}.`;
+  if ("ratios" in sizes)
+    return `The model supports only these aspect ratios: ${quotedList(sizes.ratios)}.`;
   const { multipleOf, minEdge, maxEdge } = sizes.rule;
   const steps = multipleOf === 1 ? "" : ` that are divisible by ${multipleOf}`;
   return `Supported values are 'auto' and WIDTHxHEIGHT with edges from ${minEdge} to ${maxEdge}${steps}.`;

@@ -7,6 +7,7 @@ import type { RequestTemp } from "../lib/request-temp.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { ImageAdapter, PendingJob, UpstreamRequest, UpstreamResponse } from "./adapter.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse, Target } from "./contract.ts";
+import { markMayBeBilled } from "./may-have-been-billed.ts";
 
 /** Sends one upstream request with its credentials. Rejects with the mapped error of an error response. */
 export type SendAuthenticated = (
@@ -47,7 +48,7 @@ export async function runImageJob<Q extends GenerationQuery>(
   for await (const event of pollUntilDone(job, first)) {
     if (event.type === "whole") return event.reply;
   }
-  throw new GatewayError("internal", "The wait for a picture ended without one.");
+  throw new GatewayError("internal", "Polling ended without an image.");
 }
 
 /** Yields previews as they arrive, then the image. An aborted request cancels the upstream's job. */
@@ -71,13 +72,14 @@ async function* pollUntilDone<Q extends GenerationQuery>(
       // After a failed poll, the backoff applies instead of the interval that the upstream requested.
       await sleep((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, maxPollMs);
-      if (!pending.poll) throw new GatewayError("internal", "Nobody said how to ask again.");
+      if (!pending.poll) throw new GatewayError("internal", "A pending job has no poll request.");
       let reply: UpstreamResponse;
       try {
         reply = await send(pending.poll, signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted || !isTransient(error) || ++failures > maxFailedPolls)
+          // The upstream accepted the job, so it may bill, whatever error a poll ends with.
           throw markMayBeBilled(error);
         continue;
       }
@@ -87,7 +89,7 @@ async function* pollUntilDone<Q extends GenerationQuery>(
         yield { type: "whole", reply: cost === undefined ? next : { cost, ...next } };
         return;
       }
-      if (next.kind === "stream") throw new GatewayError("internal", "A poll answered a stream.");
+      if (next.kind === "stream") throw new GatewayError("internal", "A poll returned a stream.");
       pending = { ...pending, ...next };
     }
   } catch (error) {
@@ -112,12 +114,6 @@ const transientErrors: ReadonlySet<string> = new Set([
 
 const isTransient = (error: unknown): boolean =>
   error instanceof GatewayError && transientErrors.has(error.kind);
-
-/** The upstream accepted the job, so it may be billed whatever error a poll ends with. */
-const markMayBeBilled = (error: unknown): unknown =>
-  error instanceof GatewayError
-    ? new GatewayError(error.kind, error.message, { ...error.details, mayBeBilled: true })
-    : error;
 
 const maxPreviews = ({ options }: GenerationQuery): number => options.partial_images ?? 0;
 
@@ -144,6 +140,6 @@ async function* streamPreviews<Q extends GenerationQuery>(
   }
   const reply = await firstResponse;
   if (reply.kind !== "whole")
-    throw new GatewayError("internal", "A watched call was not answered.");
+    throw new GatewayError("internal", "A request with previews did not return a whole response.");
   yield { type: "whole", reply };
 }

@@ -32,7 +32,7 @@ export async function probe(
 ): Promise<Probe> {
   const { id, kind } = upstream;
   const adapter = adapters.get(kind);
-  if (!adapter) return { upstream: id, ok: true, detail: "inside this machine" };
+  if (!adapter) return { upstream: id, ok: true, detail: "runs inside the gateway" };
   const request = adapter.probe?.(upstream) ?? listOfModels(upstream);
   const address = upstream.baseUrl ?? kinds.get(kind)?.baseUrl ?? new URL(request.url).origin;
   const signal = AbortSignal.timeout(timeoutMs);
@@ -47,7 +47,7 @@ export async function probe(
     return { upstream: id, status, ...describeStatus(status) };
   } catch (error) {
     if (signal.aborted) {
-      const detail = `no answer within ${timeoutMs / 1000} s from ${address}`;
+      const detail = `no response within ${timeoutMs / 1000} s from ${address}`;
       return { upstream: id, ok: false, detail };
     }
     if (error instanceof GatewayError) {
@@ -68,13 +68,13 @@ function listOfModels(upstream: Upstream): UpstreamRequest {
 
 function describeStatus(status: number): Pick<Probe, "ok" | "detail"> {
   if (status === 401 || status === 403) {
-    return { ok: false, detail: `it refuses the apiKey (it answered ${status})` };
+    return { ok: false, detail: `refuses the apiKey (status ${status})` };
   }
   // Not every compatible server lists its models; any response shows that it is reachable.
   if (status === 404 || status === 405) {
-    return { ok: true, detail: `it answers, but has no list of models (${status})` };
+    return { ok: true, detail: `reachable, but has no list of models (status ${status})` };
   }
   return status === 200
-    ? { ok: true, detail: "it answers and takes the key" }
-    : { ok: false, detail: `it answered ${status}` };
+    ? { ok: true, detail: "reachable, and accepts the apiKey" }
+    : { ok: false, detail: `status ${status}` };
 }

@@ -10,7 +10,7 @@ const tables = {
   cl100k_base: () => import("gpt-tokenizer/bpeRanks/cl100k_base"),
 } as const satisfies Record<TokenizerName, unknown>;
 
-/** By token: its text, or its bytes where these are only a part of a character. */
+/** By token: its text, or its bytes if they are only a part of a character. */
 export async function tokenTable(
   tokenizer: TokenizerName,
 ): Promise<readonly (string | readonly number[] | undefined)[]> {
@@ -18,10 +18,10 @@ export async function tokenTable(
 }
 
 /**
- * Undefined where no text says the same: a number that is no token, a token with a meaning instead of a text (such as
- * <|endoftext|>), or bytes that are no characters. The library's own `decode` would drop or replace these. Only a
- * character that is cut off at either end is left out: clients such as LangChain cut long texts between tokens, and a
- * rare character is several of them. If nothing else is left, as of a long run of emoji, the text is U+FFFD.
+ * Undefined if no text encodes to these tokens: a number that is not a token, a special token (such as <|endoftext|>), or
+ * bytes that are not valid UTF-8. The library's own `decode` would drop or replace these. Only a character that is cut off
+ * at either end is left out: clients such as LangChain split long texts between tokens, and a rare character is several
+ * tokens. If nothing else remains, as with a long run of emoji, the text is U+FFFD.
  */
 export async function decode(
   tokenizer: TokenizerName,
@@ -33,7 +33,7 @@ export async function decode(
   for (const token of tokens) {
     const piece = table[token];
     if (piece === undefined) return undefined;
-    // Only tokens that are parts of characters are bytes, and most texts have none.
+    // Only tokens that are parts of characters have bytes, and most texts have no such token.
     areTexts &&= typeof piece === "string";
     pieces.push(piece);
   }
@@ -52,11 +52,11 @@ function join(pieces: readonly (string | readonly number[])[]): string | undefin
 const isContinuation = (byte: number | undefined): boolean =>
   byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** How many bytes a character has that begins with this one. */
+/** Length in bytes of a UTF-8 character, by its first byte. */
 const lengthFrom = (byte: number): number =>
   byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 
-/** Without the rest of a character at the beginning, and the first bytes of one at the end. */
+/** Drops an incomplete character at the beginning and at the end. */
 function wholeCharacters(bytes: Buffer): Buffer {
   let from = 0;
   while (from < 3 && isContinuation(bytes[from])) from++;

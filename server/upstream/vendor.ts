@@ -4,14 +4,14 @@ import type { Adapter } from "./adapter.ts";
 
 export interface Kind {
   readonly name: string;
-  /** Used when the configuration gives none. */
+  /** The default if the configuration has none. */
   readonly baseUrl?: string;
   readonly needs: readonly string[];
-  /** One of these sets must be there whole. */
+  /** At least one of these sets of settings must be complete. */
   readonly needsOneOf?: readonly (readonly string[])[];
-  /** The only kind of model it can serve; absent where the upstream answers for itself. */
+  /** The only kind of model it serves. Absent: not restricted, and the upstream decides. */
   readonly serves?: "embedding" | "image";
-  /** Settings only this kind has, by name. */
+  /** Settings of this kind only, by name. */
   readonly options: Readonly<Record<string, z.ZodType>>;
 }
 

@@ -71,7 +71,7 @@ test("what becomes of options that a model lacks may be said of a key", async ()
 
 test("a project that is not in vexel.yaml is warned of", async () => {
   await create("--name", "astray", "--project", "wbe");
-  const words = 'the key \\"astray\\" is of the project \\"wbe\\", which is not in vexel.yaml';
+  const words = 'the key \\"astray\\" belongs to the project \\"wbe\\", which is not in vexel.yaml';
   await until(() => gateway.output().includes(words));
 });
 

@@ -111,10 +111,10 @@ describe("of two providers with a model of one name", () => {
 describe("Azure", () => {
   test("half set is a warning, not silence", () => {
     expect(warnings({ AZURE_OPENAI_API_KEY: "k" })).toEqual([
-      "AZURE_OPENAI_API_KEY is set, but AZURE_OPENAI_ENDPOINT is not: no upstream azure is made",
+      "AZURE_OPENAI_API_KEY is set, but AZURE_OPENAI_ENDPOINT is not: the upstream azure is not created",
     ]);
     expect(warnings({ AZURE_OPENAI_ENDPOINT: "https://z" })).toEqual([
-      "AZURE_OPENAI_ENDPOINT is set, but AZURE_OPENAI_API_KEY is not: no upstream azure is made",
+      "AZURE_OPENAI_ENDPOINT is set, but AZURE_OPENAI_API_KEY is not: the upstream azure is not created",
     ]);
     expect(fromEnvironment({ AZURE_OPENAI_API_KEY: "k" }).upstreams).toEqual([]);
   });
@@ -140,7 +140,7 @@ describe("Azure", () => {
 test("Cloudflare needs the account beside the token", () => {
   const token = { CLOUDFLARE_API_TOKEN: "k" };
   expect(warnings(token)).toEqual([
-    "CLOUDFLARE_API_TOKEN is set, but CLOUDFLARE_ACCOUNT_ID is not: no upstream cloudflare is made",
+    "CLOUDFLARE_API_TOKEN is set, but CLOUDFLARE_ACCOUNT_ID is not: the upstream cloudflare is not created",
   ]);
   const { upstreams: provided } = fromEnvironment({ ...token, CLOUDFLARE_ACCOUNT_ID: "a1" });
   expect(provided[0]?.upstream.options).toEqual({ accountId: "a1" });
@@ -196,6 +196,6 @@ test("the embedded models say plainly what they are", () => {
     { id: "migan-inpaint", kind: "image" },
   ]);
   expect(all[1]?.models[0]?.description).toContain("not a neural model");
-  expect(all[2]?.models[0]?.description).toContain("takes no notice of the prompt");
+  expect(all[2]?.models[0]?.description).toContain("ignores the prompt");
   expect(embedded({ migan: false })).toHaveLength(2);
 });

@@ -144,7 +144,7 @@ wat: 1
       /^vexel.yaml:3:11 upstreams\[0\].kind: "opnai" is no kind of upstream \(did you mean "openai"\?\); known: openai, /,
     ),
     "vexel.yaml:4:5 upstreams[1].apiKey: is missing: an upstream of kind openai needs it",
-    "vexel.yaml:4:11 upstreams[1].id: must not hold spaces, line breaks or invisible characters",
+    "vexel.yaml:4:11 upstreams[1].id: must not contain spaces, line breaks or invisible characters",
     "vexel.yaml:4:30 upstreams[1].apikey: unknown key (did you mean `apiKey`?)",
     "vexel.yaml:4:51 upstreams[1].base64: must be true or false, not a number",
     "vexel.yaml:5:5 upstreams[2].baseUrl: is missing: an upstream of kind azure needs it",
@@ -152,15 +152,15 @@ wat: 1
     'vexel.yaml:5:11 upstreams[2].id: "openai" is the same as upstreams[0].id',
     "vexel.yaml:6:5 upstreams[3]: must be a map, not a number",
     'vexel.yaml:9:11 models[0].kind: "embeddings" is no kind of model (did you mean "embedding"?); known: embedding, image',
-    "vexel.yaml:10:14 models[0].targets: must hold at least one entry",
+    "vexel.yaml:10:14 models[0].targets: must have at least one entry",
     'vexel.yaml:11:9 models[1].id: "m" is the same as models[0].id',
     "vexel.yaml:13:5 models[1].dimensions: only a model of kind embedding can have this",
-    'vexel.yaml:14:27 models[1].targets[0].upstream: "vexel-minilm" is of kind minilm, which serves embedding models only, and this one is of kind image',
+    'vexel.yaml:14:27 models[1].targets[0].upstream: "vexel-minilm" is of kind minilm, which serves only embedding models, and this model is of kind image',
     "vexel.yaml:14:53 models[1].targets[1].model: is missing",
-    'vexel.yaml:14:65 models[1].targets[1].upstream: no upstream is called "opnai" (did you mean "openai"?)',
+    'vexel.yaml:14:65 models[1].targets[1].upstream: there is no upstream "opnai" (did you mean "openai"?)',
     "vexel.yaml:14:72 models[1].targets[1].mdoel: unknown key (did you mean `model`?)",
-    "vexel.yaml:17:5 models[2].id: the same key twice",
-    'vexel.yaml:20:36 models[2].targets[1].model: "openai/text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") and "text-embedding-3-large" at "openai" (vector space "text-embedding-3-large") are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one under two names',
+    "vexel.yaml:17:5 models[2].id: duplicate key",
+    'vexel.yaml:20:36 models[2].targets[1].model: "openai/text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") and "text-embedding-3-large" at "openai" (vector space "text-embedding-3-large") are different models, and their vectors cannot be compared; set sameSpace: true on the model if they are one model under two names',
     "vexel.yaml:22:23 keys[0].key: the environment variable NOPE is not set",
     'vexel.yaml:23:13 keys[1].name: "web" is the same as keys[0].name',
     "vexel.yaml:23:23 keys[1].key: must have at least 16 characters",
@@ -168,7 +168,7 @@ wat: 1
     expect.stringMatching(
       /^vexel.yaml:24:21 keys\[2\].key: \$\{X is not closed: write \$\{NAME\} or/,
     ),
-    "vexel.yaml:24:34 keys[2].models: must hold at least one entry",
+    "vexel.yaml:24:34 keys[2].models: must have at least one entry",
     "vexel.yaml:25:1 wat: unknown key; known here: upstreams, models, keys, projects, defaults, webhooks, embedded, environment",
   ]);
 });
@@ -186,22 +186,38 @@ describe("is refused, and said so in plain words:", () => {
     ["a tab", "models:\n\t- a\n", "2:1 a tab is used for indentation: use spaces"],
     ["two documents", "a: 1\n---\nb: 1\n", "only one document"],
     ["an unknown tag", "models: !x []", "an unknown !tag"],
-    ["an alias of nothing", "models: *nope", "1:9 no anchor of this name comes before"],
+    [
+      "an alias of nothing",
+      "models: *nope",
+      "1:9 an alias without an anchor of this name before it",
+    ],
     ["a file that holds itself", "models: &a [*a]", "1:13 models[0]: must be a map, not a list"],
     ["a key that is no text", "? [a]\n: b\n", "a key must be plain text"],
     ["__proto__", "__proto__: { models: 1 }", "1:1 __proto__: unknown key"],
-    ["a variable as a key", `$\{X}: 1`, "1:1 a key cannot hold a variable"],
+    ["a variable as a key", `$\{X}: 1`, "1:1 a key cannot contain a variable"],
     ["a URL without a scheme", upstream("baseUrl: gpu-box"), "baseUrl: is not a URL"],
     ["a URL of another scheme", upstream("baseUrl: file:///etc"), "must start with http://"],
-    ["a password in a URL", upstream("baseUrl: 'http://u:p@h'"), "baseUrl: must not hold a user"],
-    ["a query in a URL", upstream("baseUrl: 'http://h/?a=b'"), "must not hold a query"],
+    [
+      "a password in a URL",
+      upstream("baseUrl: 'http://u:p@h'"),
+      "baseUrl: must not contain a user",
+    ],
+    ["a query in a URL", upstream("baseUrl: 'http://h/?a=b'"), "must not contain a query"],
     [
       "a broken header",
       upstream('baseUrl: http://h, headers: { a: "x\\ny" }'),
-      "headers.a: holds a",
+      "headers.a: contains a",
     ],
-    ["a header name", upstream("baseUrl: http://h, headers: { a b: x }"), "is not the name of a"],
-    ["a key with a line break", upstream('baseUrl: http://h, apiKey: "k\\n"'), "apiKey: holds a"],
+    [
+      "a header name",
+      upstream("baseUrl: http://h, headers: { a b: x }"),
+      "is not a valid header name",
+    ],
+    [
+      "a key with a line break",
+      upstream('baseUrl: http://h, apiKey: "k\\n"'),
+      "apiKey: contains a",
+    ],
     ["a model with no kind", model("dimensions: 3"), "kind: is missing; known: embedding, image"],
     ["too many pictures", model("kind: image, maxImages: 11"), "maxImages: must be at most 10"],
     [
@@ -209,9 +225,13 @@ describe("is refused, and said so in plain words:", () => {
       model("kind: image, maxImages: 1.5"),
       "must be a whole number, not a number",
     ],
-    ["vectors out of a drawing", model("kind: embedding"), "serves image models only"],
+    [
+      "an embedding model at an image upstream",
+      model("kind: embedding"),
+      "serves only image models",
+    ],
     ["an id that is too long", `models: [{ id: ${"x".repeat(201)} }]`, "id: must have at most 200"],
-    ["an invisible id", 'models: [{ id: "a\\u200b" }]', "id: must not hold spaces, line breaks"],
+    ["an invisible id", 'models: [{ id: "a\\u200b" }]', "id: must not contain spaces, line breaks"],
     [
       "one key under two names",
       "keys: [{ name: a, key: 0123456789abcdef-x }, { name: b, key: 0123456789abcdef-x }]",
@@ -220,12 +240,12 @@ describe("is refused, and said so in plain words:", () => {
     [
       "an upstream only a variable would make",
       "models: [{ id: m, kind: image, targets: [{ upstream: openai, model: m }] }]",
-      'no upstream is called "openai" (OPENAI_API_KEY would make it, or name it under upstreams)',
+      'there is no upstream "openai" (OPENAI_API_KEY would create it, or add it under upstreams)',
     ],
     [
       "an embedded upstream that was switched off",
       "embedded: false\nmodels: [{ id: m, kind: image, targets: [{ upstream: vexel-sketch, model: m }] }]",
-      'no upstream is called "vexel-sketch"',
+      'there is no upstream "vexel-sketch"',
     ],
   ];
   for (const [what, text, says] of cases)
@@ -272,9 +292,9 @@ test("a file made to exhaust the gateway is refused in good time", () => {
   );
   const ordinaryMs = millisecondsOf(() => refused(`models:\n${models.join("\n")}`));
   const began = performance.now();
-  expect(refused(`a: &a [x,x,x]\n${bomb}`)[0]).toContain("repeats itself too often");
+  expect(refused(`a: &a [x,x,x]\n${bomb}`)[0]).toContain("too many aliases");
   expect(refused(`a: &a 1\nb: [${"*a,".repeat(101)}]`)[0]).toContain("more than 100 aliases");
-  expect(refused("[".repeat(20_000))[0]).toContain("nests too deeply");
+  expect(refused("[".repeat(20_000))[0]).toContain("is nested too deeply");
   expect(refused("${".repeat(10_001))[0]).toContain("too many variables");
   const many = refused(Array.from({ length: 5000 }, (_, i) => `model${i}: 1`).join("\n"));
   expect(many).toHaveLength(101);

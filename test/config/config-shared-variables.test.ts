@@ -31,6 +31,6 @@ test("a Bedrock key without a region is told", () => {
   });
   expect(provided).toEqual([]);
   expect(warnings.map(({ message }) => message)).toEqual([
-    "AWS_BEARER_TOKEN_BEDROCK is set, but AWS_REGION is not: no upstream bedrock is made",
+    "AWS_BEARER_TOKEN_BEDROCK is set, but AWS_REGION is not: the upstream bedrock is not created",
   ]);
 });

@@ -122,7 +122,7 @@ describe("keys", () => {
     const { warnings } = load(
       "keys: [{ name: web, key: vx-file-0123456789, models: [txt-*, '*'] }]",
     );
-    expect(warnings).toEqual(['the key "web" may use txt-*, but no model has such an id']);
+    expect(warnings).toEqual(['the key "web" may use txt-*, but no model id matches it']);
   });
 });
 

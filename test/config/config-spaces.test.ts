@@ -77,7 +77,7 @@ describe("one vector space", () => {
     expect(said).toEndWith(
       'models[0].targets[1].model: "text-embedding-3-small" at "openai" (vector space "text-embedding-3-small") ' +
         'and "BAAI/bge-m3" at "gpu" (vector space "bge-m3") are different models, and their vectors cannot be ' +
-        "compared; set sameSpace: true on the model if they are one under two names",
+        "compared; set sameSpace: true on the model if they are one model under two names",
     );
   });
 
@@ -174,7 +174,7 @@ describe("a valid model that cannot serve any request gets a warning", () => {
     const small = ["openai text-embedding-3-small"];
     const [told, ...others] = warnings(small, "    dimensions: 512\n");
     expect(told).toStartWith(
-      'the model "m" has dimensions: 512, but text-embedding-3-small gives 1536 to whoever asks for none',
+      'the model "m" has dimensions: 512, but text-embedding-3-small returns 1536 unless a request has dimensions',
     );
     expect(others).toEqual([]);
     expect(warnings(small, "    dimensions: 1536\n")).toEqual([]);
@@ -190,7 +190,7 @@ describe("a valid model that cannot serve any request gets a warning", () => {
 
   test("whose vendor serves no such model", () => {
     expect(warnings(["openai nomic-embed-text-v1.5"])).toEqual([
-      'the model "m" has the target "nomic-embed-text-v1.5" at "openai", which is of kind openai and serves no such model',
+      'the model "m" has the target "nomic-embed-text-v1.5" at "openai", which is of kind openai and does not serve this model',
     ]);
     expect(warnings(["openrouter nomic-embed-text-v1.5"])).toEqual([]);
     expect(warnings(["openai a-model-of-tomorrow"])).toEqual([]);

@@ -55,7 +55,7 @@ describe("a variable", () => {
     );
     expect(apiKeyOf('"ab${NOPE}"')).toStartWith("vexel.yaml:2:39 upstreams[0].apiKey: the env");
     for (const wrong of ["${}", "${MY-KEY}", "${1X}", "${A B}"])
-      expect(apiKeyOf(wrong)).toContain(`apiKey: ${wrong} does not name a variable`);
+      expect(apiKeyOf(wrong)).toContain(`apiKey: ${wrong} is not a valid variable name`);
     for (const wrong of ["${", "${A"]) expect(apiKeyOf(wrong)).toContain(`${wrong} is not closed`);
     expect(apiKeyOf("${constructor}")).toContain("constructor is not set");
     expect(apiKeyOf("${__proto__}")).toContain("__proto__ is not set");

@@ -163,7 +163,7 @@ describe("defaults in the file", () => {
     expect(
       problems(`${base}defaults: { embedding: vector, image: vectors, picture: painter }`),
     ).toEqual([
-      '6 defaults.embedding: no model is called "vector" (did you mean "vectors"?)',
+      '6 defaults.embedding: there is no model "vector" (did you mean "vectors"?)',
       '6 defaults.image: "vectors" is of kind embedding, and this must be a model of kind image',
       "6 defaults.picture: unknown key; known here: embedding, image",
     ]);

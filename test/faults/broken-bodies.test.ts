@@ -108,7 +108,7 @@ describe("an answer that is far too much is not taken", () => {
   ])("%s", async (_, mischief) => {
     fake.script(mischief);
     const error = await expectRefused(broken, await ask.embeddings(broken), invalid);
-    expect(error.message).toBe("The upstream's answer is larger than 200000 bytes.");
+    expect(error.message).toBe("The upstream's response is larger than 200000 bytes.");
     fake.script(mischief);
     await expectRefused(broken, await ask.picture(broken), invalid);
   });

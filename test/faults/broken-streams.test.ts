@@ -101,7 +101,7 @@ describe("a stream that breaks half-way ends with an error event", () => {
       code: "upstream_error",
       status: 502,
     });
-    expect(error.message).toBe("The upstream failed (it said so in its stream).");
+    expect(error.message).toBe("The upstream failed (it reported in its stream).");
   });
 
   test("when nothing more comes until the time is over", async () => {

@@ -72,7 +72,7 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
     inside("server_error", null, "CUDA out of memory on sk-fake-secret"),
     502,
     "upstream_error",
-    /said so in its answer: CUDA out of memory on \*\*\*$/,
+    /reported an error in its response: CUDA out of memory on \*\*\*$/,
   ],
   [
     "the vendor's own words",
@@ -88,7 +88,7 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
     { id: "x", message: "internal trouble" },
     502,
     "upstream_error",
-    /said so in its answer: internal trouble$/,
+    /reported an error in its response: internal trouble$/,
   ],
 ])("%s", async (_, model, body, status, code, words) => {
   const headers = { "content-type": "application/json" };

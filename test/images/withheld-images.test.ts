@@ -88,7 +88,7 @@ test("a failed job is an upstream error, with its message but without the API ke
   );
   expect({ kind, message }).toEqual({
     kind: "upstream_error",
-    message: "The upstream failed to make the picture: worker died, key ***",
+    message: "The upstream failed to generate the image: worker died, key ***",
   });
 });
 

@@ -9,7 +9,7 @@ import type { ImageCapabilities } from "../../server/upstream/image-capabilities
 export type Operation = "generations" | "edits";
 
 export interface Row {
-  /** Absent: inside this machine. */
+  /** Absent: runs inside the gateway. */
   readonly adapter?: Adapter;
   readonly target: Target;
   readonly operation: Operation;
@@ -120,7 +120,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
   }
 }
 
-/** What draws inside this machine has one row for all. */
+/** What draws runs inside the gateway has one row for all. */
 const inside = createUpstreamClient({
   adapters: new Map(),
   embeddedModels: new Map(),

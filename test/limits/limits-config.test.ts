@@ -29,7 +29,7 @@ describe("a slip is told with its place", () => {
     ],
     [
       `keys: [{ name: a, key: ${key}, project: acme }]\nprojects: [{ name: acmee }]`,
-      /keys\[0\]\.project: no project is called "acme" \(did you mean "acmee"\?\)/,
+      /keys\[0\]\.project: there is no project "acme" \(did you mean "acmee"\?\)/,
     ],
     [
       "projects: [{ name: a }, { name: a }]",

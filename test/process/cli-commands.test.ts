@@ -118,7 +118,7 @@ describe("check", () => {
     fake.clear();
     const path = file("good.yaml", configFor(fake.url));
     const { code, out } = await run(["check", path, "--probe"]);
-    expect(out).toContain("ok     fake: it answers and takes the key");
+    expect(out).toContain("ok     fake: reachable, and accepts the apiKey");
     expect(code).toBe(0);
     expect(fake.requests.map(({ method, path: asked }) => `${method} ${asked}`)).toEqual([
       "GET /v1/models",
@@ -132,7 +132,7 @@ describe("check", () => {
     );
     const { code, out, err } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
-    expect(out).toContain("FAILED fake: it refuses the apiKey (it answered 401)");
+    expect(out).toContain("FAILED fake: refuses the apiKey (status 401)");
     expect(`${out}${err}`).not.toContain("sk-wrong");
   });
 
@@ -148,11 +148,11 @@ describe("check", () => {
     fake.script({ fail: "server-error" });
     const failing = await run(["check", path, "--probe"]);
     expect(failing.code).toBe(1);
-    expect(failing.out).toContain("FAILED fake: it answered 500");
+    expect(failing.out).toContain("FAILED fake: status 500");
     fake.script({ fail: "detail" });
     const listless = await run(["check", path, "--probe"]);
     expect(listless.code).toBe(0);
-    expect(listless.out).toContain("ok     fake: it answers, but has no list of models (404)");
+    expect(listless.out).toContain("ok     fake: reachable, but has no list of models (status 404)");
   });
 });
 

@@ -151,7 +151,7 @@ describe("what a call is expected to cost", () => {
     query: { model: "m", prompt: "an otter", stream: false, options, rest: {} },
   });
 
-  test("of vectors is what a token costs there, and nothing inside this machine", () => {
+  test("of vectors is what a token costs there, and nothing runs inside the gateway", () => {
     expect(embeddingPrice(undefined, at("openai", "text-embedding-3-small"))).toBe(0.02);
     expect(embeddingPrice(undefined, at("minilm", "x"))).toBe(0);
     expect(embeddingPrice(undefined, at("vllm", "a-model-of-ours"))).toBe(undefined);

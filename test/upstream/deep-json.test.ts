@@ -142,7 +142,7 @@ test("a response with vectors is refused for too many arrays or fields, and not 
   checkUpstreamJson(Buffer.from(vectors));
   const fields = `{${'"a":1,'.repeat(300_000)}"data":[${"[],".repeat(100)}1]}`;
   for (const json of [`{"x":${brackets(200_000)}}`, fields]) {
-    await expect(parseUpstreamJson(json)).rejects.toThrow("The upstream's answer is not usable");
+    await expect(parseUpstreamJson(json)).rejects.toThrow("The upstream's response is not usable");
     expect(() => checkUpstreamJson(Buffer.from(json))).toThrow("it has more than");
   }
 });

@@ -26,25 +26,25 @@ test("an SVG in plain text, where one is wanted", async () => {
   const url = "data:image/svg+xml,<svg%20xmlns='x'>100%</svg>";
   const bytes = await read(url, { svg: true });
   expect(Buffer.from(bytes).toString()).toBe("<svg xmlns='x'>100%</svg>");
-  await expectFault(read(url), "invalid_value", /not a picture/);
+  await expectFault(read(url), "invalid_value", /not an image/);
 });
 
 test("behind any link that is followed, without a connection", async () => {
   await using net = world({ serve: () => undefined });
   const picture = await net.get(`data:image/png;base64,${base64}`);
   expect(picture).toEqual({ kind: "bytes", bytes: png });
-  await expectFault(net.get("data:,x"), "upstream_invalid", /not a picture/);
+  await expectFault(net.get("data:,x"), "upstream_invalid", /not an image/);
   expect(net.connected).toEqual([]);
 });
 
 describe("refused, with the name of the field", () => {
   test.each([
     ["data:image/png;base64", /no content/],
-    ["data:image/png;base64,", /not a picture/],
+    ["data:image/png;base64,", /not an image/],
     [`http://x/,${base64}`, /no content/],
     [`data:image/png;base64,${base64.slice(0, 20)}!${base64.slice(20)}`, /not base64/],
     ["data:image/png;base64,A", /not base64/],
-    [`data:image/png;base64,${Buffer.from("<html>").toString("base64")}`, /not a picture/],
+    [`data:image/png;base64,${Buffer.from("<html>").toString("base64")}`, /not an image/],
     [`data:${"x".repeat(2000)};base64,${base64}`, /no content/],
   ])("%#", async (url, words) => {
     const error = await expectFault(read(url), "invalid_value", words);
@@ -60,6 +60,6 @@ describe("refused, with the name of the field", () => {
   });
 
   test("from an upstream: its answer is not true", async () => {
-    await expectFault(read("data:,x", { origin: "upstream" }), "upstream_invalid", /not a picture/);
+    await expectFault(read("data:,x", { origin: "upstream" }), "upstream_invalid", /not an image/);
   });
 });

@@ -157,7 +157,7 @@ describe("what was checked is what is connected to", () => {
     await using near = world({ serve: serve(3) });
     expect(await near.get("http://a.example/0")).toEqual({ kind: "bytes", bytes: png });
     await using far = world({ serve: serve(4) });
-    await expectFault(far.get("http://a.example/0"), "upstream_invalid", /other links too often/);
+    await expectFault(far.get("http://a.example/0"), "upstream_invalid", /too many redirects/);
     expect(far.connected.length).toBe(4);
   });
 });
@@ -167,10 +167,10 @@ describe("only the web is asked", () => {
     "not %s",
     async (url) => {
       await using net = world({ serve: () => answer() });
-      await expectFault(net.get(url), "upstream_invalid", /not an http or https address/);
+      await expectFault(net.get(url), "upstream_invalid", /not an http or https URL/);
       await using onward = world({ serve: () => redirect(url === "x" ? "data:image/png,x" : url) });
       if (url === "") return;
-      const words = /not an http or https address/;
+      const words = /not an http or https URL/;
       await expectFault(onward.get("http://a.example/"), "upstream_invalid", words);
     },
   );

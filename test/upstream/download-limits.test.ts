@@ -87,7 +87,7 @@ describe("no more bytes than there may be", () => {
     expect(await cut.get(url)).toEqual({ kind: "bytes", bytes: png });
     const long = answer(png, { headers: { "content-length": "5000" } });
     await using broken = world({ serve: () => long, maxBytes });
-    const why = /connection broke before it was complete/;
+    const why = /connection was lost before the download was complete/;
     await expectFault(broken.get(url, fromCaller), "invalid_value", why);
   });
 
@@ -163,28 +163,28 @@ describe("only an image is accepted", () => {
     await using net = world({
       serve: () => answer(body, { headers: { "content-type": "image/png" } }),
     });
-    const error = await expectFault(net.get(url), "upstream_invalid", /not a picture in PNG/);
-    expect(error.details.logDetail).toBe("a.example: not a picture");
+    const error = await expectFault(net.get(url), "upstream_invalid", /not an image in PNG/);
+    expect(error.details.logDetail).toBe("a.example: not an image");
   });
 
   test("an SVG, where one is wanted", async () => {
     await using net = world({ serve: (_, path) => answer(path === "/p" ? "<html/>" : svg) });
     expect(await net.get(url, { svg: true })).toEqual({ kind: "bytes", bytes: Buffer.from(svg) });
     const page = net.get("http://a.example/p", { svg: true });
-    await expectFault(page, "upstream_invalid", /not a picture in PNG, .* or SVG/);
+    await expectFault(page, "upstream_invalid", /not an image in PNG, .* or SVG/);
   });
 
   test("comments without an end before an SVG do not hold anyone up", async () => {
     const odd = "<!-- -->".repeat(127);
     await using net = world({ serve: () => answer(odd) });
-    await expectFault(net.get(url, { svg: true }), "upstream_invalid", /not a picture/);
+    await expectFault(net.get(url, { svg: true }), "upstream_invalid", /not an image/);
   });
 
   test.each([[201], [204], [206], [400], [401], [403], [404], [410], [300], [304]])(
     "not an answer with status %d",
     async (status) => {
       await using net = world({ serve: () => answer(status === 204 ? "" : png, { status }) });
-      const words = new RegExp(`answered with status ${status}`);
+      const words = new RegExp(`responded with status ${status}`);
       await expectFault(net.get(url), "upstream_invalid", words);
       await expectFault(net.get(url, fromCaller), "invalid_value", words);
       expect(net.connected.length).toBe(2);
@@ -193,9 +193,9 @@ describe("only an image is accepted", () => {
 
   test("not what does not speak HTTP", async () => {
     await using net = world({ serve: () => Buffer.from("220 mail ready\r\n\r\n") });
-    await expectFault(net.get(url), "upstream_invalid", /does not speak HTTP/);
+    await expectFault(net.get(url), "upstream_invalid", /did not respond with valid HTTP/);
     await using two = world({ serve: () => answer(png, chunked) });
-    await expectFault(two.get(url), "upstream_invalid", /does not speak HTTP/);
+    await expectFault(two.get(url), "upstream_invalid", /did not respond with valid HTTP/);
   });
 });
 
@@ -212,13 +212,13 @@ describe("an image that an upstream generated", () => {
     expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
     expect(times).toBe(3);
     times = 0;
-    await expectFault(net.get(url, fromCaller), "invalid_value", /connection broke/);
+    await expectFault(net.get(url, fromCaller), "invalid_value", /connection was lost/);
     expect(times).toBe(1);
   });
 
   test("may have been paid for, whatever became of it", async () => {
     await using net = world({ serve: ({ socket }) => void socket.destroy() });
-    const error = await expectFault(net.get(url), "upstream_unreachable", /connection broke/);
+    const error = await expectFault(net.get(url), "upstream_unreachable", /connection was lost/);
     expect(error.details).toMatchObject({ mayBeBilled: true });
     expect(error.details.notSent).toBeUndefined();
     expect(net.connected.length).toBe(3);

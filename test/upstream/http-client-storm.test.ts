@@ -85,9 +85,9 @@ describe("a crowd of calls", () => {
       if ("came" in outcome) {
         expect(outcome.came).toBe(body);
         expect(lost.has(given.fate)).toBe(false);
-      } else if (outcome.error.name === "GivenUp") expect(cancel.aborted).toBe(true);
+      } else if (outcome.error.name === "CallAborted") expect(cancel.aborted).toBe(true);
       else {
-        expect(outcome.error.name).toBe("BrokenOff");
+        expect(outcome.error.name).toBe("ConnectionLost");
         expect(lost.has(given.fate)).toBe(true);
       }
     };
@@ -162,9 +162,9 @@ describe("idle connections", () => {
     using server = rawServer(echo);
     const script = `
       import { createSend } from "./server/upstream/transport/send.ts";
-      import { Cancel } from "./server/lib/abort-signal.ts";
+      import { AbortSource } from "./server/lib/abort-signal.ts";
       const sender = createSend({ maxResponseBytes: 1000, clock: () => performance.now(), fetchOnly: { http: false, https: false } });
-      const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new Cancel());
+      const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new AbortSource());
       const replies = await Promise.all([call(), call()]);
       console.log(await replies[1].text());
       sender.close();

@@ -138,9 +138,9 @@ describe("a connection that the server closed", () => {
     using client = testClient();
     await client.ask(server.url, "a");
     hangsUp = true;
-    expect((await failure(client.ask(server.url, "b"))).name).toBe("BrokenOff");
+    expect((await failure(client.ask(server.url, "b"))).name).toBe("ConnectionLost");
     expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2]);
-    expect((await failure(client.ask(server.url, "c"))).name).toBe("BrokenOff");
+    expect((await failure(client.ask(server.url, "c"))).name).toBe("ConnectionLost");
     expect(server.asked).toHaveLength(4);
   });
 
@@ -151,7 +151,7 @@ describe("a connection that the server closed", () => {
     });
     using client = testClient();
     await client.ask(server.url, "a");
-    expect((await failure(client.ask(server.url, "b"))).name).toBe("BrokenOff");
+    expect((await failure(client.ask(server.url, "b"))).name).toBe("ConnectionLost");
     expect(server.asked).toHaveLength(2);
   });
 
@@ -167,7 +167,7 @@ describe("a connection that the server closed", () => {
     expect(await client.ask(server.url, "b", once)).toBe("b");
     expect(server.asked.map(({ connection }) => connection)).toEqual([1, 2]);
     hangsUp = true;
-    expect((await failure(client.ask(server.url, "c", once))).name).toBe("BrokenOff");
+    expect((await failure(client.ask(server.url, "c", once))).name).toBe("ConnectionLost");
     expect(server.asked).toHaveLength(3);
   });
 });
@@ -188,7 +188,7 @@ describe("a server that closes its own side only", () => {
       using server = rawServer(({ socket }) => void socket.end(half));
       using client = testClient();
       expect(await failure(client.ask(server.url, "?"))).toMatchObject({
-        name: "BrokenOff",
+        name: "ConnectionLost",
         silent: half === "",
       });
     }
@@ -200,7 +200,7 @@ describe("a server that closes its own side only", () => {
       setTimeout(() => socket.resetAndDestroy(), 10);
     });
     using client = testClient();
-    expect((await failure(client.ask(server.url, "?"))).name).toBe("BrokenOff");
+    expect((await failure(client.ask(server.url, "?"))).name).toBe("ConnectionLost");
   });
 
   test("after its answer has answered, and every later call is answered as well", async () => {

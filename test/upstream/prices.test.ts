@@ -127,7 +127,7 @@ describe("a price is found", () => {
     expect(drawn(at("openai", "gpt-image-2", { surface: "responses" }))).toBeUndefined();
   });
 
-  test("to be nothing for models inside this machine", () => {
+  test("to be nothing for models runs inside the gateway", () => {
     expect(drawn(at("sketch", "sketch"))?.images?.[""]).toBe(0);
     expect(listedEmbeddingPrice(at("minilm", "minilm"))).toBe(0);
   });

@@ -101,7 +101,7 @@ describe("a second response to one request is not the response to another", () =
 test("every request that fetch sends over TLS has a connection of its own", async () => {
   using server = rawServer(echo, { tls: certificate });
   const script = `
-    import { Cancel } from "./server/lib/abort-signal.ts";
+    import { AbortSource } from "./server/lib/abort-signal.ts";
     import { createSend } from "./server/upstream/transport/send.ts";
     const sender = createSend({
       maxResponseBytes: 1000,
@@ -110,7 +110,7 @@ test("every request that fetch sends over TLS has a connection of its own", asyn
     });
     const url = ${JSON.stringify(server.url)};
     for (const streams of [false, true, true]) {
-      const response = await sender.send({ url, headers: {}, body: "x", streams }, new Cancel());
+      const response = await sender.send({ url, headers: {}, body: "x", streams }, new AbortSource());
       if ((await response.text()) !== "x") throw new Error("another response");
     }`;
   const child = Bun.spawn([process.execPath, "-e", script], {

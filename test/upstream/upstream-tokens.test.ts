@@ -254,7 +254,7 @@ test("a probe fetches a token, too, and says who refused it", async () => {
     upstream: "vertex",
     ok: true,
     status: 200,
-    detail: "it answers and takes the key",
+    detail: "reachable, and accepts the apiKey",
   });
   expect(sent[0]?.headers.authorization).toBe("Bearer token-1");
   world.exchange = () => replyOf("{}", { status: 400 });

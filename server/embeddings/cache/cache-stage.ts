@@ -259,4 +259,4 @@ const replyOf = (
   inputTokens === undefined ? { vectors } : { vectors, usage: { inputTokens } };
 
 const unusable = (why: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);
+  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);

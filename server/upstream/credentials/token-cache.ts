@@ -124,10 +124,10 @@ const unsent = ({ kind: errorKind, message, details }: GatewayError): GatewayErr
     ? new GatewayError("upstream_unreachable", noToken, { ...details, notSent: true })
     : new GatewayError(errorKind, message, { ...details, notSent: true });
 
-const noToken = "The upstream's token service gives no tokens at the moment.";
+const noToken = "The upstream's token service is unavailable. Retry later.";
 
 const late = (): GatewayError =>
-  new GatewayError("upstream_timeout", "The upstream's token service did not answer in time.");
+  new GatewayError("upstream_timeout", "The upstream's token service did not respond in time.");
 
 const refused = (status: number): GatewayError => {
   const logged = `token service: ${status}`;

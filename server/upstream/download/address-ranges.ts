@@ -1,37 +1,37 @@
 /**
- * SSRF guard, address ranges: only public Internet addresses are allowed for links that a client or an upstream wrote,
- * so that nobody can read the gateway's own network through it.
+ * SSRF guard, address ranges: links from a client or an upstream may lead only to public Internet addresses, so that no
+ * client can read the gateway's own network through it.
  */
 
 /** Networks that are not public, by IANA's registry of special addresses (RFC 6890 and its updates). */
 const privateV4: readonly Network[] = [
   ...["0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"],
-  // Shared by providers among their customers; the metadata of Alibaba's machines is in it too.
+  // Carrier-grade NAT; the metadata service of Alibaba's machines is in it too.
   "100.64.0.0/10",
-  // Link-local: the metadata of machines at most other clouds.
+  // Link-local: the metadata service of most other clouds.
   "169.254.0.0/16",
   // Protocols and their relays, documentation, measurements.
   ...["192.0.0.0/24", "192.88.99.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"],
   "198.18.0.0/15",
   // Multicast, reserved, broadcast.
   ...["224.0.0.0/4", "240.0.0.0/4"],
-  // Looks public and is not: Azure's agent on the host of a machine
+  // Not public although its range is: Azure's agent on the host of a machine
   // (learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
   "168.63.129.16/32",
 ].map(networkOf);
 
-/** Of IPv6 only this part is given out for the public Internet: all else is local, multicast, mapped or reserved. */
+/** The only IPv6 range allocated for the public Internet: all others are local, multicast, mapped or reserved. */
 const publicV6 = networkOf("2000::/3");
 const privateV6: readonly Network[] = [
-  // Protocols, among them Teredo, which holds an IPv4 address that nobody here would look at.
+  // Protocols, among them Teredo, which embeds an IPv4 address that would go unchecked.
   "2001::/23",
   // 6to4, for the same reason.
   "2002::/16",
-  // Documentation, and a test network that is no more.
+  // Documentation, and a former test network.
   ...["2001:db8::/32", "3fff::/20", "3ffe::/16"],
 ].map(networkOf);
 
-/** In networks without IPv4 every IPv4 address looks like this (RFC 6052): the last four bytes are what it really is. */
+/** NAT64 (RFC 6052): the last four bytes are the IPv4 address. */
 const translated = networkOf("64:ff9b::/96");
 
 interface Network {
@@ -39,7 +39,7 @@ interface Network {
   readonly bits: number;
 }
 
-/** Whether an IP address belongs to the public Internet. What is no address at all does not. */
+/** Whether a text is an IP address of the public Internet. */
 export function isPublic(address: string): boolean {
   const bytes = addressBytes(address);
   return bytes !== undefined && isPublicAddress(bytes);
@@ -66,7 +66,7 @@ function networkOf(text: string): Network {
   return { bytes: addressBytes(address) ?? new Uint8Array(), bits: Number(bits) };
 }
 
-/** Four bytes or sixteen. Strict: a name, a zone or a number in another notation is no address. */
+/** Four bytes or sixteen. Strict: undefined for a name, a zone or another notation. */
 export function addressBytes(address: string): Uint8Array | undefined {
   return address.includes(":") ? v6Bytes(address) : v4Bytes(address);
 }
@@ -104,9 +104,9 @@ function groupBytes(groups: readonly string[]): number[] | undefined {
 }
 
 /**
- * Names that mean something inside only, whatever address a resolver gives for them: reserved ones (RFC 6761, 6762, 8375,
- * and ICANN's `internal`), those that ICANN does not give out because networks use them (`corp`, `home`), those that
- * routers, companies and Kubernetes give by themselves, and names of one word: on the public Internet there are none.
+ * Names of private networks, whatever address a resolver returns for them: reserved names (RFC 6761, 6762, 8375, and ICANN's
+ * `internal`), names that ICANN does not delegate because private networks use them (`corp`, `home`), names that routers,
+ * companies and Kubernetes assign, and names of one label: the public Internet has none.
  */
 export const isPrivateName = (host: string): boolean =>
   /^[^.:]+$/.test(host) ||
@@ -114,9 +114,9 @@ export const isPrivateName = (host: string): boolean =>
     host,
   );
 
-/** By the host of a URL alone: a name or an address that nobody outside can do anything with. */
+/** Whether the host of a URL is a private name or address, without a lookup. */
 export function isPrivateHost(hostname: string): boolean {
-  // A dot at the end says that a name is whole.
+  // A trailing dot marks a fully qualified name.
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   return isPrivateName(host) || (addressBytes(host) !== undefined && !isPublic(host));
 }

@@ -7,14 +7,14 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { ConnectionLost, NotConnected } from "../transport/connection.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "../transport/parse-response.ts";
 
-/** Who gave the link: an upstream in its response, or a client in this field. */
+/** Where the link comes from: an upstream's response, or this field of a client's request. */
 export type LinkOrigin = "upstream" | { readonly param: string };
 
-/** `link`: it, or what is behind it, is no good. `road`: another try might do. `time`: it took too long. */
-type FailureKind = "link" | "road" | "time";
+/** `invalid`: the link or its content cannot be used. `unreachable`: a retry may help. `timeout`: it took too long. */
+type FailureKind = "invalid" | "unreachable" | "timeout";
 
 export class DownloadError extends Error {
-  override readonly name = "NotFetched";
+  override readonly name = "DownloadError";
   readonly kind: FailureKind;
   /** For the log only. */
   readonly logged: string;
@@ -32,25 +32,33 @@ export class DownloadError extends Error {
 /** Other errors are returned unchanged. */
 export function toDownloadError(error: unknown, maxBytes: number): unknown {
   if (error instanceof ResponseTooLarge) {
-    return new DownloadError("link", `it is larger than ${maxBytes} bytes`, "too large");
+    return new DownloadError("invalid", `it is larger than ${maxBytes} bytes`, "too large");
   }
   if (error instanceof InvalidHttpResponse) {
-    return new DownloadError("link", "its host does not speak HTTP", error.message);
+    return new DownloadError("invalid", "its host did not respond with valid HTTP", error.message);
   }
   if (error instanceof NotConnected) {
-    return new DownloadError("road", "its host cannot be reached", error.code || "no connection");
+    return new DownloadError(
+      "unreachable",
+      "its host cannot be reached",
+      error.code || "no connection",
+    );
   }
   if (error instanceof ConnectionLost) {
     const code = errorCode(error.cause) || "broken off";
-    return new DownloadError("road", "the connection broke before it was complete", code);
+    return new DownloadError(
+      "unreachable",
+      "the connection was lost before the download was complete",
+      code,
+    );
   }
   return error;
 }
 
 const errorKinds = {
-  link: "upstream_invalid",
-  road: "upstream_unreachable",
-  time: "upstream_timeout",
+  invalid: "upstream_invalid",
+  unreachable: "upstream_unreachable",
+  timeout: "upstream_timeout",
 } as const;
 
 /** Messages never contain the link: it may be a secret. */
@@ -63,12 +71,12 @@ export function toGatewayError(
   return origin === "upstream"
     ? new GatewayError(
         errorKinds[kind],
-        `The picture behind the upstream's link cannot be used: ${detail}.`,
+        `The image at the upstream's link cannot be used: ${detail}.`,
         { ...details, mayBeBilled: true },
       )
     : new GatewayError(
         "invalid_value",
-        `The picture behind the link in '${origin.param}' cannot be used: ${message}.`,
+        `The image at the link in '${origin.param}' cannot be used: ${message}.`,
         { ...details, param: origin.param },
       );
 }

@@ -30,7 +30,7 @@ export interface DownloadOptions {
   readonly maxBytes: number;
   /** Timeout of the whole download, over all redirects and retries. */
   readonly timeoutMs: number;
-  /** Private hosts that are allowed, whoever gives the link. */
+  /** Private hosts that are allowed for links of upstreams and clients. */
   readonly trusted?: readonly string[];
   readonly resolve?: Resolve;
   readonly connect?: typeof Bun.connect;
@@ -84,7 +84,7 @@ export function createDownload(options: DownloadOptions): Download {
           return collectImage(bodyOf(response, request.svg === true), temp);
         response.close();
         if (hops === maxRedirects) {
-          throw new DownloadError("link", "it leads on to other links too often", "redirects");
+          throw new DownloadError("invalid", "it has too many redirects", "redirects");
         }
         at = urlOf(location, at);
       }
@@ -101,7 +101,9 @@ export function createDownload(options: DownloadOptions): Download {
         );
         if (!(error instanceof DownloadError)) throw error;
         const waitMs =
-          origin === "upstream" && error.kind === "road" ? retryDelaysMs[attempt] : undefined;
+          origin === "upstream" && error.kind === "unreachable"
+            ? retryDelaysMs[attempt]
+            : undefined;
         if (waitMs === undefined) throw toGatewayError(error, origin, at?.hostname ?? "");
         // Ends early at the timeout; the next attempt then reports it.
         await sleep(waitMs, limit.signal).catch(() => limit.signal.reason);
@@ -112,8 +114,7 @@ export function createDownload(options: DownloadOptions): Download {
 
 function urlOf(link: string, from?: URL): URL {
   const url = URL.parse(link, from?.href);
-  if (!url)
-    throw new DownloadError("link", "the link is not an http or https address", "not a URL");
+  if (!url) throw new DownloadError("invalid", "the link is not an http or https URL", "not a URL");
   return url;
 }
 
@@ -144,11 +145,12 @@ function bodyOf(response: StreamingResponse, svg: boolean): AsyncIterable<Uint8A
   if (status === 200 && coding === "identity") return imageChunks(response.chunks(), svg);
   response.close();
   // Decompression could take any amount of memory, and images are compressed already.
-  if (status === 200) throw new DownloadError("link", "it is compressed, unasked", coding);
+  if (status === 200)
+    throw new DownloadError("invalid", "it is compressed, which is not supported", coding);
   const isTransient = status === 429 || status >= 500;
   throw new DownloadError(
-    isTransient ? "road" : "link",
-    `it was answered with status ${status}`,
+    isTransient ? "unreachable" : "invalid",
+    `its host responded with status ${status}`,
     `${status}`,
   );
 }
@@ -163,7 +165,7 @@ function withTimeout(
   if (signal.aborted) forwardAbort();
   const seconds = ms / 1000;
   const timer = setTimeout(() => {
-    cancel.abort(new DownloadError("time", `it took longer than ${seconds} seconds`, "time is up"));
+    cancel.abort(new DownloadError("timeout", `it took longer than ${seconds} seconds`, "timeout"));
   }, ms);
   signal.addEventListener("abort", forwardAbort, { once: true });
   return {

@@ -66,4 +66,4 @@ function fromPercents(content: string): Uint8Array {
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1");
 
-const broken = (reason: string): DownloadError => new DownloadError("link", reason, reason);
+const broken = (reason: string): DownloadError => new DownloadError("invalid", reason, reason);

@@ -20,8 +20,8 @@ const maxLinkLength = 8192;
 const firstUnreservedPort = 1024;
 
 /**
- * `trusted`: private hosts that are allowed, as `host:port`, or as `host` for all of its ports. `mayProve`: a name and a password
- * in the link are shown to its host.
+ * `trusted`: private hosts that are allowed, as `host:port`, or as `host` for all of its ports. `mayUseCredentials`: a user
+ * name and a password in the link are sent to its host.
  * Throws DownloadError. An unknown name and a private one give the same error, or clients could enumerate internal names.
  */
 export async function resolvePublicAddresses(
@@ -32,13 +32,17 @@ export async function resolvePublicAddresses(
 ): Promise<readonly StreamingEndpoint[]> {
   const encrypted = url.protocol === "https:";
   if (!encrypted && url.protocol !== "http:") {
-    throw new DownloadError("link", "the link is not an http or https address", url.protocol);
+    throw new DownloadError("invalid", "the link is not an http or https URL", url.protocol);
   }
   if (!mayUseCredentials && hasCredentials(url)) {
-    throw new DownloadError("link", "the link holds a user name or a password", "credentials");
+    throw new DownloadError(
+      "invalid",
+      "the link contains a user name or a password",
+      "credentials",
+    );
   }
   if (url.href.length > maxLinkLength) {
-    throw new DownloadError("link", "the link is too long", `${url.href.length} characters`);
+    throw new DownloadError("invalid", "the link is too long", `${url.href.length} characters`);
   }
   // A trailing dot marks a fully qualified name. Certificates are for names without it.
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
@@ -102,10 +106,10 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly str
 const notPublic = "the link does not lead to a public address";
 
 const privateAddress = (logged: string): DownloadError =>
-  new DownloadError("link", notPublic, logged);
+  new DownloadError("invalid", notPublic, logged);
 
 const unknownHost = (logged: string): DownloadError =>
-  new DownloadError("road", notPublic, logged, "its host cannot be found");
+  new DownloadError("unreachable", notPublic, logged, "its host cannot be found");
 
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 

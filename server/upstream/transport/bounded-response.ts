@@ -22,7 +22,7 @@ const maxKeptBytes = 64 * 1024;
 
 export class BoundedResponse implements UpstreamResponse {
   readonly #options: BoundedOptions;
-  /** The body, once it was read, if it is short: a body that is no result may be an error, which is then read again. */
+  /** The body, once it was read, if it is short: a body without a result may be an error, which is then read again. */
   #kept: Uint8Array | undefined;
   #isStarted = false;
 
@@ -72,7 +72,7 @@ export class BoundedResponse implements UpstreamResponse {
 
   async #read(maxBytes: number): Promise<Uint8Array> {
     if (this.#isStarted) {
-      throw new GatewayError("upstream_invalid", "The upstream's answer was read already.");
+      throw new GatewayError("upstream_invalid", "The upstream's response was read already.");
     }
     try {
       const whole = this.#options.readWhole?.(maxBytes);
@@ -113,7 +113,7 @@ export async function parseJson(text: string): Promise<unknown> {
     return await parseUpstreamJson(text);
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
+    throw new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", {
       cause,
     });
   }

@@ -2,7 +2,7 @@
 import type { Connection } from "./connection.ts";
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 
-/** Longer than callers pause, shorter than most servers keep a silent connection. */
+/** Longer than the usual pause between requests, shorter than the keep-alive timeout of most servers. */
 const idleTimeoutMs = 30_000;
 /** Maximum idle connections per address; others are closed when their request ends. */
 const maxIdle = 256;
@@ -20,7 +20,7 @@ export class ConnectionPool {
     this.#trust = trust;
   }
 
-  /** The connection that was used last (LIFO): it is the most likely to be open still. */
+  /** The connection that was used last (LIFO): it is the most likely to be still open. */
   takeIdle(address: string): Connection | undefined {
     const idle = this.#idle.get(address);
     if (!idle) return undefined;
@@ -29,7 +29,7 @@ export class ConnectionPool {
     return connection;
   }
 
-  /** Bytes came on a connection to this place that no request asked for: those to the same place carry no more. */
+  /** An unsolicited response came from this address: its idle connections are closed, and it loses keep-alive for a while. */
   onUnsolicited(address: string, responses: number): void {
     for (const connection of this.#idle.get(address)?.splice(0) ?? []) connection.close();
     this.#trust.distrust(address, responses);

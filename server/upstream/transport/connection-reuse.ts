@@ -22,7 +22,7 @@ export interface SocketOwner {
 
 export type ReusableSocket = Bun.Socket<SocketOwner>;
 
-/** Owns a socket between two requests: bytes that arrive belong to neither. */
+/** Owns an idle socket between two requests: bytes that arrive belong to neither. */
 class IdleSocketOwner implements SocketOwner {
   readonly #drop: () => void;
   readonly #onUnsolicited: () => void;
@@ -73,13 +73,13 @@ export class ReusableSockets {
     return undefined;
   }
 
-  /** Bytes came on a connection to this place that no request asked for: those to the same place carry no more. */
+  /** An unsolicited response came from this address: its idle sockets are closed, and it loses keep-alive for a while. */
   onUnsolicited(address: string): void {
     for (const socket of [...(this.#idle.get(address)?.keys() ?? [])]) {
       this.#remove(address, socket);
       socket.terminate();
     }
-    // Nothing that came on these connections is cached.
+    // Responses on these connections are never cached.
     this.#trust.distrust(address, 0);
   }
 

@@ -1,4 +1,4 @@
-/** One connection to an upstream, plain or over TLS: one request at a time, its response taken whole. */
+/** One HTTP/1.1 connection to an upstream, plain or over TLS: one request at a time, with a buffered response. */
 import { isIP } from "node:net";
 import { errorCode } from "../../lib/error-code.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
@@ -37,7 +37,7 @@ export class NotConnected extends Error {
 
 /** The connection ended before the response was complete, or before a response that certainly belongs to the request. */
 export class ConnectionLost extends Error {
-  override readonly name = "BrokenOff";
+  override readonly name = "ConnectionLost";
   /** No byte of the response had arrived. */
   readonly silent: boolean;
 
@@ -49,12 +49,12 @@ export class ConnectionLost extends Error {
 
 type Socket = Bun.Socket<Connection>;
 
-/** More characters than a socket's buffer takes at once. */
+/** Above this length, a socket usually does not accept the whole request in one write. */
 const largeRequestLength = 256 * 1024;
 
-/** How long a TLS handshake may take; a request's own deadline is usually shorter. */
+/** Timeout of a TLS handshake; a request's own deadline is usually shorter. */
 const handshakeMs = 30_000;
-/** How long a connection that left the pool stays open, so that the event loop decrypts the bytes that wait on it. */
+/** A connection that left the pool stays open this long, so that the event loop decrypts the bytes that wait on it. */
 const decryptMs = 1000;
 
 export class Connection {
@@ -82,7 +82,7 @@ export class Connection {
     this.#onUnsolicited = onUnsolicited;
   }
 
-  /** `onUnsolicited`: told once, when bytes come that no request asked for, with how many requests were answered before. */
+  /** `onUnsolicited`: called once if an unsolicited response arrives, with the number of earlier responses. */
   static async open(
     { hostname, port, tls }: Address,
     onUnsolicited: (responses: number) => void,
@@ -138,7 +138,7 @@ export class Connection {
     this.#handler = handler;
     this.#response = new ResponseParser(maxBytes);
     this.#isEarly = false;
-    // The socket takes a part of a long request at once: it is encoded here, or the rest would be encoded again.
+    // The socket accepts only a part of a large request: it is encoded here, or the rest would be encoded again.
     const bytes = request.length < largeRequestLength ? undefined : Buffer.from(request);
     const written = this.closed ? -1 : (this.#socket as Socket).write(bytes ?? request);
     if (written < 0) this.fail(new ConnectionLost(true));
@@ -206,8 +206,8 @@ export class Connection {
   }
 
   /**
-   * Two responses for one request: on a connection that carried requests before, the first of them may belong to one of
-   * those. And no server can have done a request that it has not read to its end, though it may refuse one.
+   * Two responses to one request: on a reused connection, the first may belong to an earlier request. And a server cannot
+   * have completed a request that it has not read to its end, though it may refuse it.
    */
   #isAmbiguous({ surplus, status }: ResponseParser): boolean {
     return (surplus && this.#responses > 0) || (this.#isEarly && status >= 200 && status <= 299);
@@ -216,7 +216,7 @@ export class Connection {
   #finish(handler: ResponseHandler, response: ResponseParser): void {
     if (this.#isAmbiguous(response)) {
       const isFirst = this.#responses === 0;
-      const message = "it answered before it had read the request";
+      const message = "it responded before it had read the request";
       this.fail(isFirst ? new InvalidHttpResponse(message) : new ConnectionLost(true));
       this.#onUnsolicited(this.#responses);
       return;

@@ -1,4 +1,4 @@
-/** Any request and any response: through a proxy, encrypted, compressed, streamed. The only caller of `fetch`. */
+/** Sends any request with `fetch`: through a proxy, over TLS, compressed, streamed. The only use of `fetch` for upstreams. */
 import { type AbortSignalLike, toAbortSignal } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BoundedResponse } from "./bounded-response.ts";

@@ -1,7 +1,7 @@
 /**
- * A small HTTP/1.1 client with a connection pool, plain or over TLS, for responses that are taken whole: embeddings. It
- * costs half of what `fetch` does, which goes through another thread; it knows whether a broken request had reached the
- * upstream at all; and unlike the pool of `fetch`, it notices responses that no request asked for.
+ * A small HTTP/1.1 client with a connection pool, plain or over TLS, for buffered responses: embeddings. It costs half of
+ * what `fetch` does, which goes through another thread; it knows whether a failed request had reached the upstream at all;
+ * and unlike the pool of `fetch`, it detects unsolicited responses.
  */
 import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest } from "../adapter.ts";
@@ -33,9 +33,9 @@ interface Endpoint extends Address {
   readonly path: string;
 }
 
-/** The caller aborted the request. */
+/** The request was aborted by its signal. */
 export class CallAborted extends Error {
-  override readonly name = "GivenUp";
+  override readonly name = "CallAborted";
 }
 
 export class HttpClient {
@@ -56,7 +56,7 @@ export class HttpClient {
   }
 
   /**
-   * Resolves with the result of `take`; rejects with the result of `tell` for NotConnected, ConnectionLost,
+   * Resolves with the result of `take`; rejects with the result of `toError` for NotConnected, ConnectionLost,
    * InvalidHttpResponse, ResponseTooLarge or CallAborted. Both run synchronously within one promise: a promise for each
    * step would cost as much as the steps.
    */
@@ -209,8 +209,8 @@ function serializeRequest({ headers, body }: UpstreamRequest, { host, path }: En
   for (const name in headers) {
     if (ownHeaders.has(name)) continue;
     const value = headers[name] as string;
-    // Configured ones hold none; one that was fetched, such as a token, might.
-    if (lineBreak.test(value)) throw new NotConnected(new Error(`${name} holds a line break`));
+    // Configured headers have no line break; a fetched value, such as a token, might.
+    if (lineBreak.test(value)) throw new NotConnected(new Error(`${name} contains a line break`));
     head += `${name}: ${value}\r\n`;
   }
   if (headers.host === undefined) head += `host: ${host}\r\n`;

@@ -1,7 +1,7 @@
 /**
- * Which upstreams are trusted to send one response for one request. HTTP/1.1 has no name for the request that a response
- * belongs to: after one response too many, each request on the connection could get the response of the one before it. An
- * upstream that sent such a response therefore gets a new connection for each request, for a while.
+ * Keep-alive trust: which upstreams are trusted to send exactly one response per request. HTTP/1.1 does not say which
+ * request a response belongs to: after one unsolicited response, each request on the connection could get the response of
+ * the one before it. An upstream that sent an unsolicited response gets a new connection for each request, for a while.
  */
 
 export interface Unsolicited {
@@ -23,14 +23,14 @@ const maxAddresses = 1000;
 
 export class KeepAliveTrust {
   readonly #options: KeepAliveTrustOptions;
-  /** When each is trusted again. */
+  /** When each address is trusted again. */
   readonly #until = new Map<string, number>();
 
   constructor(options: KeepAliveTrustOptions) {
     this.#options = options;
   }
 
-  /** A connection to this place may carry another request. */
+  /** Whether a connection to this address may be reused. */
   isTrusted(address: string): boolean {
     if (this.#until.size === 0) return true;
     const until = this.#until.get(address);
@@ -41,8 +41,8 @@ export class KeepAliveTrust {
   }
 
   /**
-   * Bytes came that no request asked for. `answered`: how many requests the connection had carried. The response to its
-   * first request is certain: the connection was new.
+   * An unsolicited response arrived. `responses`: the number of responses on the connection. The response to its first
+   * request is certain: the connection was new.
    */
   distrust(address: string, responses: number): void {
     if (this.#until.size >= maxAddresses) this.#until.clear();

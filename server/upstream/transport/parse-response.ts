@@ -13,11 +13,11 @@ export type Head = ReadonlyMap<string, string>;
 
 /** The bytes are not a valid HTTP/1.1 response. */
 export class InvalidHttpResponse extends Error {
-  override readonly name = "NotHttp";
+  override readonly name = "InvalidHttpResponse";
 }
 
 export class ResponseTooLarge extends Error {
-  override readonly name = "TooLarge";
+  override readonly name = "ResponseTooLarge";
 }
 
 /** Maximum size of the response head. */
@@ -47,7 +47,7 @@ export class ResponseParser {
   hasBegun = false;
   /** The body was cut off by the parser: bytes that follow belong to it. */
   isCut = false;
-  /** More came than belongs to this response, and it could be another one. */
+  /** Bytes followed the response that could be another response. */
   surplus = false;
   /** The headers may report an exhausted rate limit. False: they need not be read for that. */
   mayReportExhaustedLimit = false;
@@ -112,7 +112,8 @@ export class ResponseParser {
   #takeHead(bytes: Buffer): Buffer {
     const end = bytes.indexOf(headEnd);
     if (end < 0 || end > maxHeadBytes) {
-      if (bytes.length > maxHeadBytes) throw new InvalidHttpResponse("its head is too long");
+      if (bytes.length > maxHeadBytes)
+        throw new InvalidHttpResponse("its response head is too long");
       this.#pending = bytes;
       return nothing;
     }
@@ -123,7 +124,8 @@ export class ResponseParser {
   #readHead(head: string): void {
     if (!statusLine.test(head)) throw new InvalidHttpResponse("it does not speak HTTP/1.1");
     const status = Number(head.slice(9, 12));
-    if (status === 101) throw new InvalidHttpResponse("it goes on in another protocol, unasked");
+    if (status === 101)
+      throw new InvalidHttpResponse("it switched to another protocol without a request to");
     // Interim responses, such as 100 and 103: the final response follows.
     if (status < 200) return;
     this.status = status;
@@ -151,13 +153,13 @@ export class ResponseParser {
     } else if (coding !== undefined) {
       // With both, two parsers could disagree on where the response ends (response smuggling).
       if (coding !== "chunked" || length !== undefined) {
-        throw new InvalidHttpResponse("the length of its answer is not clear");
+        throw new InvalidHttpResponse("the length of its response is ambiguous");
       }
       this.#state = "chunked";
     } else if (length !== undefined) {
       this.#left = Number(length);
       if (!Number.isSafeInteger(this.#left) || !/^\d+$/.test(length)) {
-        throw new InvalidHttpResponse("the length of its answer is not a number");
+        throw new InvalidHttpResponse("the length of its response is not a number");
       }
       if (this.#left > this.#maxBytes) {
         this.#refuseBody();
@@ -228,7 +230,7 @@ export class ResponseParser {
 
   #takeChunked(bytes: Buffer): Buffer {
     this.#chunked ??= new ChunkedDecoder(
-      (why) => new InvalidHttpResponse(`of the chunks of its answer, ${why}`),
+      (why) => new InvalidHttpResponse(`in its chunked response, ${why}`),
     );
     const rest = this.#chunked.push(bytes, (piece) => {
       if (!this.done) this.#keep(piece);
@@ -259,7 +261,8 @@ function single(head: string, name: string): string | undefined {
   const line = `\r\n${name}:`;
   const at = head.indexOf(line);
   if (at < 0) return undefined;
-  if (head.includes(line, at + 1)) throw new InvalidHttpResponse(`it says ${name} twice`);
+  if (head.includes(line, at + 1))
+    throw new InvalidHttpResponse(`it sent the header ${name} twice`);
   return valueAt(head, at + line.length);
 }
 

@@ -26,7 +26,7 @@ export interface SendOptions {
   /** Which requests only `fetch` can send. */
   readonly fetchOnly: FetchOnly;
   readonly tls?: TlsTrust;
-  /** Told of an upstream that sent a response which no request asked for. */
+  /** Called if an upstream sent an unsolicited response. */
   readonly onUnsolicited?: (event: Unsolicited) => void;
 }
 

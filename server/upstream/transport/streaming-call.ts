@@ -148,7 +148,7 @@ class StreamingCall implements StreamingResponse, SocketOwner {
     if (this.#failure) return;
     const wasDone = this.#response.done;
     if (wasDone) this.#response.reusable = false;
-    // A server may refuse a request that it has not read to its end; it cannot have done it.
+    // A server may refuse a request that it has not read to its end; it cannot have completed it.
     if (this.#unsent && !this.#response.hasBegun) this.#isEarly = true;
     try {
       if (!wasDone) this.#response.push(bytes);
@@ -159,7 +159,7 @@ class StreamingCall implements StreamingResponse, SocketOwner {
     const { isCut, surplus } = this.#response;
     if (wasDone ? !isCut && isResponse(bytes) : surplus) this.#foundSurplus();
     else if (this.#isEarly && this.#response.status >= 200 && this.#response.status <= 299) {
-      this.onError(new InvalidHttpResponse("it answered before it had read the request"));
+      this.onError(new InvalidHttpResponse("it responded before it had read the request"));
     }
     if (!this.#failure && !wasDone) this.#notify();
   }
@@ -262,7 +262,7 @@ const plain: Bun.SocketHandler<SocketOwner> = {
 
 const encrypted: Bun.SocketHandler<SocketOwner> = {
   ...plain,
-  // Nothing is said before it is certain to whom.
+  // Nothing is sent before the peer is verified.
   open: () => undefined,
   handshake: (socket, completed, error) => {
     if (completed && socket.authorized) socket.data.onOpen(socket);

@@ -7,7 +7,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import { NotConnected } from "./connection.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "./parse-response.ts";
 
-/** Codes of a connection that was never made, or not trusted: nothing was sent, nothing can be charged. */
+/** Codes of a connection that was never established or not trusted: nothing was sent, nothing can be billed. */
 const neverConnectedCodes = new Set([
   ...["ConnectionRefused", "FailedToOpenSocket", "DNSResolveFailed", "ERR_INVALID_URL"],
   ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"],
@@ -21,7 +21,7 @@ const decompressionErrors =
   /^(ZlibError|BrotliDecompressionError|ZstdDecompressionError|Z_\w+|ERR__ERROR_\w+|ERR_BROTLI_\w+|ZSTD_\w+)$/;
 
 export const tooLarge = (max: number): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's answer is larger than ${max} bytes.`);
+  new GatewayError("upstream_invalid", `The upstream's response is larger than ${max} bytes.`);
 
 export function toTransportError(
   error: unknown,
@@ -34,7 +34,7 @@ export function toTransportError(
   if (error instanceof ResponseTooLarge && max !== undefined) return tooLarge(max);
   const code = errorCode(error);
   if (decompressionErrors.test(code)) {
-    return new GatewayError("upstream_invalid", "The upstream's answer cannot be decompressed.", {
+    return new GatewayError("upstream_invalid", "The upstream's response cannot be decompressed.", {
       cause: error,
     });
   }
@@ -65,6 +65,6 @@ const outOfDescriptors = (shortage: DescriptorShortage, cause: unknown): Gateway
 function messageOf(error: unknown, unsent: boolean): string {
   if (unsent) return "The upstream cannot be reached.";
   return error instanceof InvalidHttpResponse
-    ? "What came from the upstream is not an answer in HTTP. Ask the operator of this gateway to check its address."
-    : "The connection to the upstream broke before its answer was complete.";
+    ? "The upstream did not respond with valid HTTP. Ask the operator of this gateway to check the upstream's baseUrl."
+    : "The connection to the upstream was lost before its response was complete.";
 }

@@ -1,7 +1,7 @@
 /**
- * What the kernel holds for a socket that has not been read yet. A kept connection must be silent when a request is
- * written on it: bytes that wait there are not the response to that request. The event loop alone cannot tell, because it
- * may serve a client's request before it reads an upstream's socket that became readable in the same turn.
+ * Detects unsolicited bytes that wait unread in the kernel's buffer of a socket. A pooled connection must be silent when a
+ * request is written on it: bytes that wait there are not the response to that request. The event loop alone cannot tell,
+ * because it may serve a client's request before it reads an upstream's socket that became readable in the same turn.
  */
 import { dlopen, type Pointer, ptr } from "bun:ffi";
 import { readSync } from "node:fs";
@@ -10,13 +10,13 @@ import { errorCode } from "../../lib/error-code.ts";
 /** `ended`: the peer has closed the connection, or is about to. */
 export type UnsolicitedBytes = "none" | "ended" | "unsolicited";
 
-/** Over a buffer of its own, whose address stays the same: a short one without is moved when a part of it is looked at. */
+/** Over an ArrayBuffer of its own, whose address is stable: a short pooled buffer moves when a subarray of it is read. */
 const room = Buffer.from(new ArrayBuffer("HTTP/1.1 408".length));
 
-/** Returns how many bytes were copied into `room`, 0 where the connection has ended or failed, or -1 where nothing waits. */
+/** Returns the number of bytes copied into `room`, 0 if the connection has ended or failed, or -1 if nothing waits. */
 type Peek = (fd: number) => number;
 
-/** MSG_PEEK and MSG_DONTWAIT. A system call of its own costs a third of a microsecond. */
+/** MSG_PEEK and MSG_DONTWAIT. The additional system call costs a third of a microsecond. */
 const platforms: Readonly<Record<string, { flags: number; libraries: readonly string[] }>> = {
   linux: {
     flags: 0x02 | 0x40,
@@ -38,8 +38,8 @@ export function unsolicitedBytes(socket: { readonly fd?: number } | object): Uns
 }
 
 /**
- * Whether bytes that no request asked for could be a response. Some servers put a line break behind a body, and some send a
- * 408 on an idle connection before they close it: such a connection carries no more requests, and nothing else is wrong.
+ * Whether unsolicited bytes could be a response. Some servers send a line break after a body, and some send a 408 on an
+ * idle connection before they close it: such a connection is not reused, and nothing else is wrong.
  */
 export const isResponse = (start: Uint8Array): boolean =>
   !/^(?:[\r\n]*$|HTTP\/1\.[01] 408)/.test(
@@ -58,20 +58,20 @@ export function peekByLibrary(): Peek | undefined {
       });
       const into: Pointer = ptr(room);
       const receive: Peek = (fd) => symbols.recv(fd, into, room.length, flags);
-      // -1 means that nothing waits, or that the connection was reset. The system reports an error once: of a connection
-      // that was reset, the second call says that it has ended.
+      // -1 means that nothing waits, or that the connection was reset. The system reports an error once: after a reset, the
+      // second call reports the end of the connection.
       return (fd) => {
         const length = receive(fd);
         return length < 0 ? receive(fd) : length;
       };
     } catch {
-      // Another C library, or none that can be called: the next, or a plain read.
+      // Another C library, or none that can be called: try the next, then a plain read.
     }
   }
   return undefined;
 }
 
-/** Takes the bytes out of the socket, which does no harm: a connection on which bytes wait is closed. */
+/** Consumes the bytes, which does no harm: a connection with waiting bytes is closed anyway. */
 export const peekByRead: Peek = (fd) => {
   try {
     return readSync(fd, room, 0, room.length, null);

@@ -10,7 +10,7 @@ export function toImageError(why: FailureReason, words: string, field: Field): G
   if (field === undefined) {
     return new GatewayError(
       "upstream_invalid",
-      `The upstream's answer is not usable: its picture ${words}.`,
+      `The upstream's response is not usable: its picture ${words}.`,
     );
   }
   const fault = why === "unknown" ? "unsupported_file_mimetype" : "invalid_image_file";
@@ -20,7 +20,7 @@ export function toImageError(why: FailureReason, words: string, field: Field): G
 }
 
 export const writeFailed = (cause: unknown): GatewayError =>
-  new GatewayError("storage_unavailable", "A picture could not be written to disk.", {
+  new GatewayError("storage_unavailable", "An image could not be written to disk.", {
     cause,
     retryAfterMs: 5000,
   });
@@ -29,7 +29,7 @@ export function tooLarge(maxBytes: number, field: Field): GatewayError {
   return field === undefined
     ? new GatewayError(
         "upstream_invalid",
-        `The upstream's answer is not usable: its picture is larger than ${maxBytes} bytes.`,
+        `The upstream's response is not usable: its picture is larger than ${maxBytes} bytes.`,
       )
     : new GatewayError(
         "request_too_large",

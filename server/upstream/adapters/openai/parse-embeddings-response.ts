@@ -43,7 +43,7 @@ function parseWhole(response: ChunkedBytes): ParsedResponse {
   try {
     return { value: JSON.parse(text), text };
   } catch (cause) {
-    throw new GatewayError("upstream_invalid", "The upstream's answer is not valid JSON.", {
+    throw new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", {
       cause,
     });
   }

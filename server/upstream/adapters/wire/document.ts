@@ -83,7 +83,7 @@ export async function readDocument(reply: UpstreamResponse, temp: RequestTemp): 
   const texts = new LongTexts(temp);
   const reader = new DocumentReader(texts);
   for await (const chunk of texts.releasing(reply.chunks())) await reader.take(chunk);
-  return reader.end("The upstream's answer is not valid JSON.");
+  return reader.end("The upstream's response is not valid JSON.");
 }
 
 /** Where the long texts of one answer lie, of all its documents together. */
@@ -290,7 +290,7 @@ function unescaped(escaped: string): Uint8Array {
 }
 
 const unwritable = (cause: unknown): GatewayError =>
-  new GatewayError("storage_unavailable", "The upstream's answer could not be written to disk.", {
+  new GatewayError("storage_unavailable", "The upstream's response could not be written to disk.", {
     cause,
     retryAfterMs: 5000,
   });

@@ -27,7 +27,7 @@ export async function throwErrorInside(
   if (status !== undefined || mapped.kind !== "upstream_error") throw mapped;
   throw new GatewayError(
     "upstream_error",
-    `The upstream failed, and said so in its answer: ${redact(message, context)}`,
+    `The upstream reported an error in its response: ${redact(message, context)}`,
   );
 }
 

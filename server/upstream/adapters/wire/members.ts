@@ -49,4 +49,4 @@ export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 
 export const invalidResponse = (why: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's answer is not usable: ${why}.`);
+  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);

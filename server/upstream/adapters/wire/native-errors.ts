@@ -13,13 +13,13 @@ import { redact } from "./redact.ts";
 
 export interface VendorError {
   readonly status: number;
-  /** Empty where nothing was said. */
+  /** Empty if the response has no message. */
   readonly message: string;
   readonly body: unknown;
   readonly headers: UpstreamResponse["headers"];
 }
 
-/** What a refusal means where its status alone does not tell. */
+/** The meaning of an error, if its status alone does not determine it. */
 export type ErrorMeaning =
   | "moderated"
   | "rejected"
@@ -34,19 +34,19 @@ export type ErrorMeaning =
   | "timed out"
   | "wrong address";
 
-/** Names of the operator's own that the vendor's words may hold. */
+/** Names of the operator's own that the vendor's message may contain, and that are redacted. */
 export type OwnNames = (upstream: Upstream) => readonly (string | undefined)[];
 
 export interface NativeErrorMapping {
   readonly classify?: (error: VendorError) => ErrorMeaning | false | undefined;
-  /** The vendor's words, where they are not where most have them. */
+  /** Reads the vendor's message, if it is not in one of the usual fields. */
   readonly messageOf?: (body: unknown) => string | undefined;
   readonly names?: OwnNames;
-  /** What else its words must not hold, taken out. */
+  /** Removes anything else that clients must not see from the message. */
   readonly redactMessage?: (text: string) => string;
-  /** How long to wait, in milliseconds, where no header says it. */
+  /** How long to wait, if no header says so. */
   readonly retryAfterMs?: (error: VendorError) => number | undefined;
-  /** Reads what is not recognised, of vendors that otherwise speak as OpenAI does. Absent: by its status. */
+  /** Maps errors that `classify` does not know, for vendors with OpenAI's error format. Absent: mapped by status. */
   readonly fallback?: Adapter["readError"];
 }
 
@@ -70,7 +70,7 @@ export const nativeErrorReader = ({
     const mayWait = !meaning || retryableMeanings.has(meaning);
     return toGatewayError(
       { ...fields, retryAfterMs: mayWait ? retryAfterMs(error) : undefined },
-      `it answered ${fields.status}`,
+      `status ${fields.status}`,
       context,
       headers,
     );
@@ -84,8 +84,8 @@ export function waitInBody({ body }: VendorError): number | undefined {
 }
 
 /**
- * A no inside an answer whose status says yes, such as that of a job. Without a meaning it is the upstream that failed.
- * `headers`: of the answer, where they may tell how long to wait.
+ * An error inside a successful response, such as that of a failed job. Without a meaning it is a failure of the upstream.
+ * `headers`: of the response, if they may say how long to wait.
  */
 export function toMappedError(
   meaning: ErrorMeaning | undefined,
@@ -95,12 +95,12 @@ export function toMappedError(
 ): GatewayError {
   const context = { target, model: query.model };
   const fields = meaning && toOpenaiFields(meaning, text);
-  if (fields) return toGatewayError(fields, "it said so in its answer", context, headers);
+  if (fields) return toGatewayError(fields, "reported in its response", context, headers);
   const reason = text ? `: ${redact(text, context)}` : ".";
-  return new GatewayError("upstream_error", `The upstream failed to make the picture${reason}`);
+  return new GatewayError("upstream_error", `The upstream failed to generate the image${reason}`);
 }
 
-/** Words only where they speak of the caller's request: what is said of our account is nobody's business. */
+/** The message is passed on only if it is about the client's request: messages about the operator's account are not. */
 function toOpenaiFields(meaning: ErrorMeaning, text: string | undefined): ErrorFields {
   const message = text || undefined;
   switch (meaning) {
@@ -110,7 +110,7 @@ function toOpenaiFields(meaning: ErrorMeaning, text: string | undefined): ErrorF
       return { status: 400, message };
     case "no such model":
       return { status: 404, code: "model_not_found" };
-    // Less of the same may pass: the call is then sent in parts.
+    // A smaller request may succeed: the request is then split.
     case "too much at once":
       return { status: 400, code: "max_tokens_per_request", message };
     case "too many inputs":
@@ -135,8 +135,8 @@ function toOpenaiFields(meaning: ErrorMeaning, text: string | undefined): ErrorF
 const byStatus = ({ status, message: text }: VendorError): ErrorFields =>
   requestErrorStatuses.has(status) ? { status, message: text || undefined } : { status };
 
-/** Other refusals speak of our account, in words that are not for callers. */
+/** Messages of other errors are about the operator's account and not for clients. */
 const requestErrorStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
-/** What a wait may help with. */
+/** Errors that a later retry may resolve. */
 const retryableMeanings: ReadonlySet<ErrorMeaning> = new Set<ErrorMeaning>(["too fast", "busy"]);

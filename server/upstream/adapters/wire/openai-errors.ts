@@ -9,14 +9,14 @@ import { asObject } from "./members.ts";
 import { rateLimitResetMs } from "./rate-limit-reset.ts";
 import { redact } from "./redact.ts";
 
-/** A failure in OpenAI's words, whoever's it was. */
+/** An error in OpenAI's fields, whichever vendor it is from. */
 export interface ErrorFields {
-  /** What OpenAI would have answered. */
+  /** The status that OpenAI would have used. */
   readonly status: number;
-  /** Only where it speaks of the caller's request. */
+  /** Only if it is about the client's request. */
   readonly message?: string | undefined;
   readonly code?: string | undefined;
-  /** Where it was said elsewhere than in a header. A header wins. */
+  /** If it is in the body. A header overrides it. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -37,19 +37,19 @@ export async function readOpenaiError(
   const wait = retryAfterMs(headers) ?? (status === 429 ? rateLimitResetMs(headers) : undefined);
   const uncharged =
     status === 500 && reported.type === "server_error" && isBilledOnlyOnSuccess(context);
-  return toError(status, reported, `it answered ${status}`, wait, uncharged);
+  return toError(status, reported, `status ${status}`, wait, uncharged);
 }
 
 /**
- * Those who charge for successful requests alone: OpenAI (help.openai.com/en/articles/6582257), Azure OpenAI (calls that
- * end with 200 or 400, learn.microsoft.com/answers/questions/1632971). Whether it was they who failed, their own words
- * tell: a 500 of whoever stands before them has others, and the work behind it may have been done.
+ * Vendors that bill only successful requests: OpenAI (help.openai.com/en/articles/6582257), Azure OpenAI (requests that end
+ * with 200 or 400, learn.microsoft.com/answers/questions/1632971). The error type shows that the vendor itself failed: a 500
+ * of a proxy in front of it has another body, and the work behind it may have been done.
  */
 const billsOnlySuccess: ReadonlySet<string> = new Set(["openai", "azure"]);
 const isBilledOnlyOnSuccess = ({ target }: ErrorContext): boolean =>
   billsOnlySuccess.has(target.upstream.kind);
 
-/** `how` we know. `headers`: of the answer, where it was one that said no. */
+/** `evidence`: how the error is known, for the message. `headers`: of an error response. */
 export function toGatewayError(
   { status, message, code, retryAfterMs: wait }: ErrorFields,
   evidence: string,
@@ -70,13 +70,13 @@ export function toGatewayError(
   );
 }
 
-/** An error inside a stream has no status; its type and code tell which one it would have had. */
+/** An error inside a stream has no status: it is derived from its type and code. */
 export function readStreamError(body: unknown, context: ErrorContext): GatewayError {
   const reported = readReportedError(body, context);
-  return toError(statusOf(reported), reported, "it said so in its stream");
+  return toError(statusOf(reported), reported, "reported in its stream");
 }
 
-/** The status that its type or code would have had. Undefined where they tell nothing. */
+/** The status that the type or code implies. Undefined if they imply none. */
 export function statusInBody(body: unknown): number | undefined {
   const error = asObject(asObject(body)?.error) ?? asObject(body);
   const [type, code] = [error?.type, error?.code].map((word) =>
@@ -121,7 +121,7 @@ function toError(
   });
 }
 
-/** Not there, not in this way, not any more: nobody worked on it. */
+/** Not found, method not allowed, gone: the request did not reach a model. */
 const notFoundStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
 
 function statusOf({ type = "", code = "" }: ReportedError): number {
@@ -135,7 +135,7 @@ function errorKindOf(status: number, { code, type }: ReportedError): ErrorKind {
   if (code === "moderation_blocked" || code === "content_policy_violation") {
     return "moderation_blocked";
   }
-  // Azure's name for the same.
+  // Azure's code for the same error.
   if (code === "content_filter" || code === "contentFilter") return "moderation_blocked";
   if (code === "billing_hard_limit_reached") return "billing_hard_limit_reached";
   if (code === "max_tokens_per_request") return "max_tokens_per_request";
@@ -179,7 +179,7 @@ const quotaCodes = new Set([
   "organization_usage_limit_exceeded",
 ]);
 
-/** Faults of the caller's request keep the upstream's words; faults of our side of the house do not. */
+/** Errors about the client's request keep the upstream's message; errors about the gateway's configuration do not. */
 const isAboutRequest = (errorKind: ErrorKind): boolean =>
   [
     "upstream_rejected",
@@ -205,15 +205,15 @@ function gatewayMessage(errorKind: ErrorKind, evidence: string): string {
       return "The upstream's rate limit is reached. Please retry your request after a brief delay.";
     case "insufficient_quota":
     case "billing_hard_limit_reached":
-      return "The upstream account has no credit left. Ask the operator of this gateway.";
+      return "The upstream account has no credit left. Ask the operator of this gateway to check its billing.";
     case "upstream_credentials":
       return "The upstream refused the gateway's credentials. Ask the operator of this gateway to check the upstream's apiKey.";
     case "model_not_found":
-      return "The upstream behind this model does not know it. Ask the operator of this gateway to check the model's target.";
+      return "The upstream does not have the model that this model is configured with. Ask the operator of this gateway to check the model's target.";
     case "upstream_overloaded":
       return "The model is temporarily overloaded. Please retry your request after a brief delay.";
     case "upstream_timeout":
-      return `The upstream gave up waiting (${evidence}).`;
+      return `The upstream timed out (${evidence}).`;
     default:
       return `The upstream failed (${evidence}).`;
   }
@@ -239,7 +239,7 @@ function readReportedError(response: unknown, context: ErrorContext): ReportedEr
 const textMember = <N extends string>(name: N, value: unknown, safe: (text: string) => string) =>
   typeof value === "string" && value !== "" ? { [name]: safe(value.slice(0, 200)) } : {};
 
-/** Longer is no hint for a retry. It also keeps the number short enough for a header. */
+/** A longer wait is not a useful hint. The bound also keeps the number short enough for a header. */
 const maxWaitMs = 24 * 3600 * 1000;
 
 /** Azure sends milliseconds; others seconds or a date. */
@@ -259,7 +259,7 @@ function waitIn(
   if (given === null || given === "") return undefined;
   const seconds = Number(given);
   if (Number.isFinite(seconds)) return seconds * 1000;
-  // The answer's own clock, so that ours need not agree with it.
+  // Relative to the response's own date, so that the two clocks need not agree.
   const wait = Date.parse(given) - Date.parse(headers.get("date") ?? "");
   return Number.isNaN(wait) ? undefined : wait;
 }

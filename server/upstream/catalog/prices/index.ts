@@ -23,7 +23,7 @@ export const listedPrices: readonly ListedPrice[] = [
   ...others,
 ];
 
-/** Models inside this machine send no bill. */
+/** Models runs inside the gateway send no bill. */
 const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
 
 export interface ImageOperation {
