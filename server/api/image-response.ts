@@ -66,6 +66,7 @@ async function writeBuffered(
       ...(usage && { usage }),
     }),
     usage: toLedgerUsage(reply.usage, reply.generated ?? reply.results.length),
+    images: reply.results.length,
   };
 }
 

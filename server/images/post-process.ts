@@ -81,7 +81,7 @@ async function* processEvents(
   for await (const event of events) {
     try {
       if (event.type === "whole") {
-        const partOptions = { ...options, most: maxImages };
+        const partOptions = { ...options, maxImages };
         const reply = await processWhole(event.reply, partOptions, { ...tools, onMissing });
         maxImages -= reply.results.length;
         delivered += reply.results.length;

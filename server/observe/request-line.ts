@@ -21,9 +21,8 @@ export interface RequestLogRecord {
     readonly bytesIn: number;
     readonly bytesOut: number;
   };
-  readonly usage?:
-    | { readonly inputTokens?: number; readonly outputTokens?: number; readonly images?: number }
-    | undefined;
+  readonly usage?: { readonly inputTokens?: number; readonly outputTokens?: number } | undefined;
+  readonly deliveredImages?: number | undefined;
 }
 
 /** The name of an unknown model is not logged: clients send API keys and prompts in its place. */
@@ -40,7 +39,7 @@ export const requestLine = (record: RequestLogRecord): Fields => ({
   error: record.outcome.error,
   inputTokens: record.usage?.inputTokens,
   outputTokens: record.usage?.outputTokens,
-  images: record.usage?.images,
+  images: record.deliveredImages,
   cost: record.cost.actual,
   steps: record.steps?.join("; "),
   bytesIn: record.outcome.bytesIn,

@@ -20,6 +20,8 @@ export type Written =
       readonly body: ResponseBody;
       /** For the ledger: what was reported. */
       readonly usage: Usage | undefined;
+      /** The number of images in the body. */
+      readonly images?: number;
       /** The `usage` in the body was estimated, because the upstream reported none. */
       readonly estimated?: boolean;
     }

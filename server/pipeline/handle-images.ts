@@ -84,13 +84,11 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
     };
   }
 
-  async #whole({
-    body,
-    usage,
-    estimated,
-  }: Extract<Written, { kind: "whole" }>): Promise<OutgoingResponse> {
+  async #whole(written: Extract<Written, { kind: "whole" }>): Promise<OutgoingResponse> {
+    const { body, usage, images, estimated } = written;
     const keeping = this.#keeping;
     this.record.usage = usage;
+    this.record.images.delivered = images;
     this.record.outcome.bytesOut = lengthOf(body);
     const headers = told(this.record, jsonHeaders());
     if (estimated) headers[usageHeader] = "estimated";
@@ -123,6 +121,7 @@ export class PictureJourney<Q extends LimitedQuery, A> extends Journey<Q, A> {
       const error = failure ?? (this.#keeping?.isDetached ? clientClosedError() : undefined);
       this.contain(() => {
         this.record.usage = written.usage();
+        this.record.images.delivered = this.record.usage?.images;
       });
       this.record.outcome.bytesOut = sent;
       await this.#attempt(() => this.#keeping?.onStreamEnd(failure, this.record.usage?.images));

@@ -7,6 +7,7 @@ export type Operation = "embeddings" | "generations" | "edits";
 export interface Usage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
+  /** Images that were generated, whether or not they were delivered. */
   readonly images?: number;
 }
 

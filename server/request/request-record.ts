@@ -64,6 +64,8 @@ export interface ParametersRecord {
 export interface ImagesRecord {
   /** How many images the client requested. */
   requested: number;
+  /** Images in the response: sent to the client, or stored for it. Undefined if there is no image response. */
+  delivered: number | undefined;
   /** Images that could not be generated, while others could. */
   missing: MissingImages | undefined;
   /** Images that may have been billed, but for which no response reports a cost. */
@@ -113,6 +115,7 @@ export class RequestRecord {
   readonly parameters: ParametersRecord = { adapted: undefined, dropped: undefined };
   readonly images: ImagesRecord = {
     requested: 1,
+    delivered: undefined,
     missing: undefined,
     possiblyBilled: 0,
     requestedAgain: 0,
@@ -156,6 +159,11 @@ export class RequestRecord {
     if (listeners) callAll(listeners);
   }
 
+  /** Undefined if no image was generated. Images that were billed, but not delivered, do not count. */
+  get deliveredImages(): number | undefined {
+    return this.images.delivered ?? (this.usage?.images === undefined ? undefined : 0);
+  }
+
   ledgerRow(caller: Caller): LedgerRow {
     const { routing, usage, embeddings, cost, outcome } = this;
     const isEmbeddings = embeddings.inputs > 0;
@@ -173,7 +181,7 @@ export class RequestRecord {
       latencyMs: outcome.latencyMs,
       inputTokens: usage?.inputTokens ?? null,
       outputTokens: usage?.outputTokens ?? null,
-      images: usage?.images ?? null,
+      images: this.deliveredImages ?? null,
       bytesIn: outcome.bytesIn,
       bytesOut: outcome.bytesOut,
       cost: cost.actual ?? null,

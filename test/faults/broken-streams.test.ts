@@ -309,7 +309,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       type: "server_error",
       code: "upstream_invalid",
       error: "upstream_invalid",
-      images: 1,
+      images: 0,
     });
     expect(error.message).toContain("does not lead to a public address");
   });

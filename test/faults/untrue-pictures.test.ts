@@ -45,9 +45,9 @@ describe("a picture that is none is never delivered", () => {
   });
 });
 
-test("where none of several is one, what was made of them is in the account", async () => {
+test("where none of several is an image, the ledger has no delivered image", async () => {
   fake.script(answer({ data: [{ b64_json: "AAAA" }, { b64_json: "AAAA" }] }));
-  await expectRefused(broken, await ask.picture(broken, { n: 2 }), { ...invalid, images: 2 });
+  await expectRefused(broken, await ask.picture(broken, { n: 2 }), { ...invalid, images: 0 });
 });
 
 describe("pictures that are true are delivered", () => {
@@ -58,13 +58,13 @@ describe("pictures that are true are delivered", () => {
     expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 1, outputTokens: 1056 });
   });
 
-  test("more than were asked for: as many as were asked for, and all are counted", async () => {
+  test("more than were asked for: as many as were asked for, and the ledger has the number delivered", async () => {
     fake.script({ images: "extra" });
     const response = await ask.picture(broken, { n: 1 });
     const { data } = (await response.json()) as { data: unknown[] };
     expect(data).toHaveLength(1);
     expect(response.headers.get("vexel-missing")).toBeNull();
-    expect(rowOf(broken, response).images).toBe(2);
+    expect(rowOf(broken, response).images).toBe(1);
   });
 
   test("a good one beside one that is none", async () => {
@@ -72,7 +72,7 @@ describe("pictures that are true are delivered", () => {
     const response = await ask.picture(broken, { n: 2 });
     expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
     expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
-    expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 2 });
+    expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 1 });
   });
 
   test("compressed, in pieces, with white space", async () => {

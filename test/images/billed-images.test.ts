@@ -57,10 +57,10 @@ test("one bad link does not fail the other images", async () => {
   expect((await read(response)).data).toEqual([{ b64_json: picture }]);
 });
 
-test("where all links are bad, the generated images are still recorded in the ledger", async () => {
+test("where all links are bad, the ledger has no delivered image, and the cost of those generated", async () => {
   gives({ data: [{ url: `${origin}/page.html` }] });
   expect((await ask({ model: "d2", response_format: "b64_json" })).status).toBe(502);
-  expect(gateway.rows().at(-1)).toMatchObject({ status: 502, images: 1 });
+  expect(gateway.rows().at(-1)).toMatchObject({ status: 502, images: 0 });
   expect(gateway.rows().at(-1)?.cost).toBeGreaterThan(0);
 });
 

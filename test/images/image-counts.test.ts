@@ -101,12 +101,20 @@ test("a server that generates several, and not all, supports n: the rest is repo
   expect(asked).toHaveLength(1);
 });
 
-test("images beyond the requested number are not delivered, and are recorded in the ledger", async () => {
+test("images beyond the requested number are not delivered; the ledger has the number delivered, and the cost of all", async () => {
   gives = ({ n = 1 }) => n + 2;
   const { pictures, missing } = await ask({ n: 2 });
   expect(pictures).toEqual([base64Of(drawn("0/0")), base64Of(drawn("0/1"))]);
   expect(missing).toBeNull();
-  expect(gateway.rows().at(-1)).toMatchObject({ images: 4, cost: 2 });
+  expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 2 });
+});
+
+test("a stream that is assembled from several responses has as many images as requested", async () => {
+  gives = (_, call) => (call === 0 ? 1 : 3);
+  const body = { model: "painter", prompt: "x", n: 2, stream: true };
+  const events = await (await gateway.post("/v1/images/generations", body)).text();
+  expect(events.match(/^event: image_generation\.completed$/gm)).toHaveLength(2);
+  expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 2 });
 });
 
 test("a client that omits n, and requests several by a vendor field, gets all images", async () => {

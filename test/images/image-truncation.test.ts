@@ -183,7 +183,7 @@ keys: [{ name: test, key: ${testKey} }]
   const ask = (body: object) =>
     gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
-  test("half a picture is a fault of the upstream, and what it cost is in the account", async () => {
+  test("a truncated image is an upstream error; its cost is recorded, and no delivered image", async () => {
     answer = { data: [{ b64_json: half }] };
     const response = await ask({ size: "1024x1024" });
     expect(response.status).toBe(502);
@@ -191,15 +191,15 @@ keys: [{ name: test, key: ${testKey} }]
     expect(error.code).toBe("upstream_invalid");
     expect(error.message).toContain("breaks off");
     const row = gateway.rows().at(-1);
-    expect(row).toMatchObject({ status: 502, error: "upstream_invalid", images: 1 });
+    expect(row).toMatchObject({ status: 502, error: "upstream_invalid", images: 0, cost: 0.02 });
   });
 
-  test("the others are handed over, and all of them counted", async () => {
+  test("the complete images are delivered; the ledger has their number, and the cost of all", async () => {
     answer = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
     const response = await ask({ n: 3 });
     expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
     const { data } = (await response.json()) as { data: object[] };
     expect(data).toEqual([{ b64_json: good }, { b64_json: good }]);
-    expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 3 });
+    expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 2, cost: 0.06 });
   });
 });
