@@ -161,11 +161,11 @@ export function build({
     emit: events.emit,
   });
   const deadlines = createDeadlines(clock);
-  const { serve, inHand } = createServe({
+  const { serve, inFlight } = createServe({
     snapshot,
     ledger,
     links: createLinkStore({ store: imageLinks.store, download: images.downloadLink }),
-    kept: images.idempotencyStore,
+    idempotencyStore: images.idempotencyStore,
     onDisconnect: settings.VEXEL_ON_DISCONNECT,
     keepAliveMs: settings.VEXEL_KEEP_ALIVE * 1000,
     createTemp: temp.createTemp,
@@ -176,15 +176,15 @@ export function build({
       }
       if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
     },
-    onDefect: (requestId, error) => logInternalError(log, requestId, error),
+    onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     startDeadline: deadlines.start,
     timeoutMs: {
       embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
       image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
     },
-    streamTimes: { patienceMs: 10_000, heartbeatMs: 15_000 },
+    streamTimes: { firstEventMs: 10_000, heartbeatMs: 15_000 },
     admission: limits.admission,
-    spending: budgets.charging,
+    charging: budgets.charging,
     maxConcurrent: {
       all: settings.VEXEL_MAX_CONCURRENT,
       // Queued requests are in flight, too.
@@ -288,7 +288,7 @@ export function build({
     url: server.url,
     targetRegistry: targetRegistry,
     events,
-    inFlight: () => Math.max(inHand(), server.pending()),
+    inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;
       server.beginStop();
@@ -299,7 +299,7 @@ export function build({
       clearInterval(sweeping);
       await server.stop(true);
       // Requests that were cut off still write their ledger row.
-      await waitUntilIdle(inHand);
+      await waitUntilIdle(inFlight);
       limits.admission.close();
       deadlines.close();
       embeddings.close();

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { outOfRange, parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Endpoint, NameModel, Read } from "../pipeline/endpoint.ts";
+import type { Endpoint, NameModel, ParsedRequest } from "../pipeline/endpoint.ts";
 import type { Form, IncomingRequest } from "../request/http-types.ts";
 import type { EditQuery, FilePart, ImageResponse, ImageSource } from "../upstream/contract.ts";
 import { withoutNulls } from "./fields.ts";
@@ -87,7 +87,7 @@ async function readJson(
   incoming: IncomingRequest,
   keyId: string,
   nameModel: NameModel,
-): Promise<Read<EditQuery>> {
+): Promise<ParsedRequest<EditQuery>> {
   const value = await incoming.json(keyId);
   const body = withoutNulls(value);
   if (body.images === undefined && body.image !== undefined) {
@@ -135,7 +135,7 @@ const toSource = ({ image_url, file_id }: z.output<typeof imageReference>): Imag
     ? { kind: "file_id", id: file_id as string }
     : { kind: "url", url: image_url };
 
-async function readForm(form: Form, nameModel: NameModel): Promise<Read<EditQuery>> {
+async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest<EditQuery>> {
   try {
     const fields = fieldsToObject(form);
     const files = form.files.map((file) => ({ role: roleOf(file.field), file }));

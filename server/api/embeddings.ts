@@ -1,6 +1,7 @@
 /** POST /v1/embeddings, and the older path with the model in the address. */
 
 import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
+import { embeddingsCost } from "../embeddings/embeddings-cost.ts";
 import {
   areFloat32Numbers,
   writeBase64Response,
@@ -8,7 +9,7 @@ import {
 } from "../embeddings/write-vectors.ts";
 import { releaseUnshared } from "../lib/chunked-bytes.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";
-import type { Endpoint, Written } from "../pipeline/endpoint.ts";
+import type { Endpoint, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { ResponseBody } from "../request/operation.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody, engineEmbeddingsBody, readEmbeddingsBody } from "./embeddings-body.ts";
@@ -21,16 +22,13 @@ export function embeddingsEndpoint(options: {
     operation: "embeddings",
     kind: "embedding",
     body: embeddingsBody,
-    read: (incoming, keyId, nameModel) => {
-      const read = (value: unknown) => {
-        const body = withoutNulls(value);
-        const model = nameModel(body.model);
-        const named = model === body.model ? body : { ...body, model };
-        return { query: readEmbeddingsBody(named, options.maxInputs) };
-      };
-      const body = incoming.json(keyId);
-      return body instanceof Promise ? body.then(read) : read(body);
+    read: async (incoming, keyId, nameModel) => {
+      const body = withoutNulls(await incoming.json(keyId));
+      const model = nameModel(body.model);
+      const named = model === body.model ? body : { ...body, model };
+      return { query: readEmbeddingsBody(named, options.maxInputs) };
     },
+    cost: (record, route) => embeddingsCost(record, route.targets),
     write,
   };
 }
@@ -51,51 +49,34 @@ export function engineEmbeddingsEndpoint(options: {
 }
 
 /** `usage` is always sent: OpenAI's types require two integers, and strict clients fail on null. */
-function write(reply: EmbeddingsResponse, query: EmbeddingsQuery): Written | Promise<Written> {
+async function write(reply: EmbeddingsResponse, query: EmbeddingsQuery): Promise<WrittenResponse> {
   const reported = reply.usage?.inputTokens;
-  if (reported !== undefined) return writeWithUsage(reply, query, reported, false);
-  return estimateInputTokens(query.input).then((tokens) =>
-    writeWithUsage(reply, query, tokens, true),
-  );
-}
-
-function writeWithUsage(
-  reply: EmbeddingsResponse,
-  query: EmbeddingsQuery,
-  tokens: number,
-  estimated: boolean,
-): Written | Promise<Written> {
+  const tokens = reported ?? (await estimateInputTokens(query.input));
   const counted = countedTokens(reply);
-  const written = (body: ResponseBody): Written => ({
+  return {
     kind: "whole",
-    body,
+    body: reply.ready?.body ?? (await bodyOf(reply, query, tokens)),
     usage: counted === undefined ? undefined : { inputTokens: counted },
-    ...(estimated && { estimated }),
-  });
-  const body = bodyOf(reply, query, tokens);
-  return body instanceof Promise ? body.then(written) : written(body);
+    ...(reported === undefined && { estimated: true }),
+  };
 }
 
-function bodyOf(
+async function bodyOf(
   reply: EmbeddingsResponse,
   query: EmbeddingsQuery,
   tokens: number,
-): ResponseBody | Promise<ResponseBody> {
-  const { verbatim, ready } = reply;
-  if (ready) return ready.body;
+): Promise<ResponseBody> {
+  const { verbatim } = reply;
   // Float32 numbers are printed anew, so that their text is the same as later from the cache.
-  const isAsAsked = verbatim?.model === query.model && verbatim.encoding === query.encoding;
-  if (isAsAsked && !(query.encoding === "float" && areFloat32Numbers(reply.vectors))) {
+  const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
+  if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(reply.vectors))) {
     return releasedAfterSending(verbatim.body.list, releaseUnshared);
   }
   const { model } = query;
   if (query.encoding === "base64") return writeBase64Response(reply, { model, tokens });
-  const numbers = writeFloatResponse(reply, { model, tokens });
-  return numbers instanceof Promise ? numbers.then(releasedBuffers) : releasedBuffers(numbers);
+  const numbers = await writeFloatResponse(reply, { model, tokens });
+  return releasedAfterSending(numbers, ({ buffer }) => freeBuffer(buffer));
 }
-
-const releasedBuffers = (pieces: readonly Uint8Array[]): ResponseBody =>
-  releasedAfterSending(pieces, ({ buffer }) => freeBuffer(buffer));
 
 const largeBodyBytes = 64 * 1024;
 

@@ -5,8 +5,8 @@ import { toJsonBase64 } from "../images/image-head.ts";
 import { sumUsage } from "../images/image-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { type StreamedString, stringifyStreamed, wrapJson } from "../lib/json-stream.ts";
-import type { WriteContext, Written } from "../pipeline/endpoint.ts";
-import type { Chunk } from "../pipeline/stream-response.ts";
+import type { WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
+import type { StreamEvent } from "../pipeline/stream-response.ts";
 import type { Usage } from "../request/operation.ts";
 import { estimatedField } from "../upstream/adapters/openai/estimated-usage.ts";
 import { isOfGptFamily } from "../upstream/catalog/images/gpt-image.ts";
@@ -29,7 +29,10 @@ export interface ImageContext extends WriteContext {
   readonly query: GenerationQuery | EditQuery;
 }
 
-export async function writeImages(reply: ImageResponse, context: ImageContext): Promise<Written> {
+export async function writeImages(
+  reply: ImageResponse,
+  context: ImageContext,
+): Promise<WrittenResponse> {
   return reply.kind === "stream"
     ? writeStream(reply.events, context)
     : writeBuffered(reply, context);
@@ -38,7 +41,7 @@ export async function writeImages(reply: ImageResponse, context: ImageContext): 
 async function writeBuffered(
   reply: BufferedImageResponse,
   context: ImageContext,
-): Promise<Written> {
+): Promise<WrittenResponse> {
   const results: unknown[] = [];
   // One after the other: each may be a large picture.
   for (const result of reply.results) {
@@ -96,17 +99,17 @@ async function deliverImage(
   }
 }
 
-function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): Written {
+function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): WrittenResponse {
   let images = 0;
   let spent: ImageUsage | undefined;
-  async function* chunks(): AsyncIterable<Chunk> {
+  async function* chunks(): AsyncIterable<StreamEvent> {
     for await (const event of events) {
       if (event.type === "whole") throw new GatewayError("internal", "A stream was not cut up.");
       if (event.type === "completed") {
         images++;
         spent = sumUsage(spent, event.usage);
       }
-      yield { body: await writeEvent(event, context), closing: event.type === "completed" };
+      yield { body: await writeEvent(event, context), mayBeLast: event.type === "completed" };
     }
   }
   return {
@@ -116,7 +119,10 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   };
 }
 
-async function writeEvent(event: StreamedImage, context: ImageContext): Promise<Chunk["body"]> {
+async function writeEvent(
+  event: StreamedImage,
+  context: ImageContext,
+): Promise<StreamEvent["body"]> {
   const { family, now } = context;
   const { type, image, created, index, usage, rest, ...facts } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;

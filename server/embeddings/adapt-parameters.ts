@@ -2,7 +2,7 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";
-import type { FirstStage, Stage, StageRequest } from "../request/stage.ts";
+import type { Stage, StageRequest } from "../request/stage.ts";
 import { canBeCutTo } from "../upstream/catalog/index.ts";
 import type {
   EmbeddingCapabilities,
@@ -47,7 +47,7 @@ export const learnCapabilities = (traits: CapabilitiesOf): LearnedCapabilities =
  * no target can do, and notes what is done in another way.
  */
 export const checkParameters =
-  (traits: CapabilitiesOf): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
+  (traits: CapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (call) => {
     const { query, route, record } = call;

@@ -1,24 +1,26 @@
-/** An endpoint is a row: how to read the question, where it may go, how to write the answer. */
+/** An endpoint is a row: how a request is read, which models serve it, what it costs and how its response is written. */
 import type { z } from "zod";
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
+import type { Route } from "../request/caller.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import type { Operation, ResponseBody, Usage } from "../request/operation.ts";
+import type { RequestRecord } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { Chunk } from "./stream-response.ts";
+import type { StreamEvent } from "./stream-response.ts";
 
-/** A question, with what must be cleared away once it is answered. */
-export interface Read<Q> {
+/** A validated request. `dispose` deletes its uploaded files. */
+export interface ParsedRequest<Q> {
   readonly query: Q;
   dispose?(): Promise<void>;
 }
 
-/** An answer ready to leave. What a stream used is known when it has ended. */
-export type Written =
+/** A response ready to be sent. The usage of a stream is known after it has ended. */
+export type WrittenResponse =
   | {
       readonly kind: "whole";
       readonly body: ResponseBody;
-      /** For the ledger: what was reported. */
+      /** For the ledger: the usage that the upstream reported. */
       readonly usage: Usage | undefined;
       /** The number of images in the body. */
       readonly images?: number;
@@ -27,7 +29,7 @@ export type Written =
     }
   | {
       readonly kind: "stream";
-      readonly chunks: AsyncIterable<Chunk>;
+      readonly chunks: AsyncIterable<StreamEvent>;
       usage(): Usage | undefined;
     };
 
@@ -36,25 +38,27 @@ export interface WriteContext {
   /** Unix seconds. */
   readonly now: number;
   readonly links: LinkStore;
-  /** Which target served the request; of a stream, which serves it so far. */
+  /** The target that served the request, or serves the stream so far. */
   readonly target: () => Target | undefined;
-  /** Told of what was asked for and could not be done after all. */
+  /** Records a parameter that could not be applied after all. */
   readonly onDropped: (name: string) => void;
 }
 
-/** The model that a request is for, given what its body says: that of its path, its own, or a default. */
+/** The model of a request, given the one in its body: the model in the path, the one in the body, or a default. */
 export type NameModel = (given: unknown) => unknown;
 
 export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly operation: Operation;
-  /** What models of the snapshot it is for. */
+  /** The kind of models that it serves. */
   readonly kind: "embedding" | "image";
   /** For the OpenAPI document: the same schemas that validate. */
   readonly body: z.ZodType;
-  /** Waits only for what has not come yet. `keyId`: whose share of temp storage an upload takes. */
-  read(incoming: IncomingRequest, keyId: string, nameModel: NameModel): Promise<Read<Q>> | Read<Q>;
+  /** `keyId`: the API key whose share of temp storage an upload takes. */
+  read(incoming: IncomingRequest, keyId: string, nameModel: NameModel): Promise<ParsedRequest<Q>>;
   /** The same error with fields named as this request spells them. Absent: there is one spelling. */
   inClientWords?(error: GatewayError, incoming: IncomingRequest): GatewayError;
-  /** `context`: asked for by those who have use for it. */
-  write(answer: A, query: Q, context: () => WriteContext): Promise<Written> | Written;
+  /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
+  cost?(record: RequestRecord, route: Route): number | undefined;
+  /** `context` is created only for endpoints that use it. */
+  write(response: A, query: Q, context: () => WriteContext): Promise<WrittenResponse>;
 }

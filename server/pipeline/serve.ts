@@ -1,30 +1,30 @@
-/** Each call that comes begins its journey here. */
+/** Creates the function that handles every request for a model, and counts the requests in flight. */
 
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
-import type { Answering } from "../request/stage.ts";
+import type { Send } from "../request/stage.ts";
+import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { VectorJourney } from "./handle-embeddings.ts";
-import { PictureJourney } from "./handle-images.ts";
-import type { ServeOptions } from "./serve-options.ts";
+import { handleRequest } from "./handle-request.ts";
 
 export type Serve = <Q extends LimitedQuery, A>(
   endpoint: Endpoint<Q, A>,
-  send: Answering<Q, A>,
+  send: Send<Q, A>,
   incoming: IncomingRequest,
-  /** The model, where it stands in the path. */
+  /** The model, if the request path names it. */
   pathModel?: string,
 ) => Promise<OutgoingResponse>;
 
-export function createServe(options: ServeOptions): { serve: Serve; inHand: () => number } {
-  const { admission, maxConcurrent } = options;
-  const inHand = new LoadShedder({ ...maxConcurrent, shed: (mayLose) => admission.shed(mayLose) });
+export function createServe(services: PipelineServices): { serve: Serve; inFlight: () => number } {
+  const { admission, maxConcurrent } = services;
+  const loadShedder = new LoadShedder({
+    ...maxConcurrent,
+    shed: (mayLose) => admission.shed(mayLose),
+  });
   return {
-    serve: (endpoint, send, incoming, pathModel) => {
-      const Way = endpoint.kind === "embedding" ? VectorJourney : PictureJourney;
-      return new Way(options, inHand, endpoint, send, incoming, pathModel).travel();
-    },
-    inHand: () => inHand.count,
+    serve: (endpoint, send, incoming, pathModel) =>
+      handleRequest({ services, loadShedder, endpoint, send, incoming, pathModel }),
+    inFlight: () => loadShedder.count,
   };
 }

@@ -19,7 +19,7 @@ import { convertStream } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Route } from "../request/caller.ts";
-import { type Answering, first, type Send, type StageRequest, through } from "../request/stage.ts";
+import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import { embeddingPrice, imagePrice } from "../routing/expected-price.ts";
 import { sizeClassOf } from "../routing/request-size.ts";
 import { routeRequest } from "../routing/route-request.ts";
@@ -36,101 +36,99 @@ import type {
   ImageResponse,
   Target,
 } from "../upstream/contract.ts";
-import { type CheckOptions, checkEmbeddings, checkImages } from "./verify-stage.ts";
+import { type VerifyOptions, verifyEmbeddingsStage, verifyImagesStage } from "./verify-stage.ts";
 
-export interface Stacks {
-  readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsResponse>;
+export interface StageLists {
+  readonly embeddings: Send<EmbeddingsQuery, EmbeddingsResponse>;
   readonly generations: Send<GenerationQuery, ImageResponse>;
   readonly edits: Send<EditQuery, ImageResponse>;
 }
 
-export interface EmbeddingStages extends CheckOptions {
+export interface EmbeddingStagesOptions extends VerifyOptions {
   readonly traits: CapabilitiesOf;
-  readonly memory: CacheStageOptions;
+  readonly cache: CacheStageOptions;
   readonly batch: Omit<BatchOptions, "capabilities">;
-  readonly roster: TargetRegistry;
+  readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
-  /** Not to be asked, whatever it could do. */
+  /** The target must not be used. */
   readonly isExcluded: (route: Route, target: Target) => boolean;
-  /** Not to be believed. */
+  /** The vectors of the target are in another vector space by now. */
   readonly hasDrifted: (route: Route, target: Target) => boolean;
 }
 
-export const embeddingsStack = (
-  reach: UpstreamClient["embeddings"],
+export const embeddingsStages = (
+  upstream: UpstreamClient["embeddings"],
   {
     traits,
-    memory,
-    batch: together,
-    roster: registry,
+    cache,
+    batch: batching,
+    registry,
     limits,
     isExcluded,
     hasDrifted,
-    onDisbelieved,
-  }: EmbeddingStages,
-): Answering<EmbeddingsQuery, EmbeddingsResponse> => {
+    onImplausibleUsage,
+  }: EmbeddingStagesOptions,
+): Send<EmbeddingsQuery, EmbeddingsResponse> => {
   const learned = learnCapabilities(traits);
   const canDo = supportsParameters(learned.capabilities);
-  const canServe = (call: StageRequest<EmbeddingsQuery>, target: Target): boolean =>
-    !isExcluded(call.route, target) && canDo(call, target);
+  const canServe = (request: StageRequest<EmbeddingsQuery>, target: Target): boolean =>
+    !isExcluded(request.route, target) && canDo(request, target);
   const capacity = targetCapacity(limits.admission, limits.clock, "embedding");
   const queue = targetQueue(limits.admission);
-  const unknown = through(
+  return composeStages(
     [
+      checkParameters(learned.capabilities),
+      cacheStage(cache),
       cacheOnly,
       split({ capabilities: traits }),
       routeRequest({
         registry,
         canServe,
-        sizeClassOf: sizeClassOf,
+        sizeClassOf,
         priceOf: embeddingPrice,
         capacity,
         queue,
       }),
-      batch({ ...together, capabilities: traits }),
-      checkEmbeddings({ onDisbelieved, hasDrifted }),
+      batch({ ...batching, capabilities: traits }),
+      verifyEmbeddingsStage({ onImplausibleUsage, hasDrifted }),
       adaptParameters(learned),
       enforceTargetLimits(limits),
     ],
-    (call) => reach(call.query, targetOf(call), call.signal),
-  );
-  return first(
-    [
-      checkParameters(learned.capabilities),
-      // What is known is there at once.
-      cacheStage(memory),
-    ],
-    unknown,
+    (request) => upstream(request.query, targetOf(request), request.signal),
   );
 };
 
-export interface ImageStages extends CheckOptions {
+export interface ImageStagesOptions extends VerifyOptions {
   readonly tools: ImageTools;
   readonly moderation: UpstreamClient["moderation"];
-  /** By a question that costs nothing. */
-  readonly isThere: (target: Target) => Promise<boolean>;
-  readonly roster: TargetRegistry;
+  /** Probes a target by a request that costs nothing. */
+  readonly checkHealth: (target: Target) => Promise<boolean>;
+  readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
 }
 
-export const imageStacks = (
-  reach: Pick<UpstreamClient, "generations" | "edits">,
-  { tools, moderation, isThere: checkHealth, roster: registry, limits, onDisbelieved }: ImageStages,
-): Pick<Stacks, "generations" | "edits"> => {
-  const objects = rejectionReason(tools.traits);
+export const imageStages = (
+  upstream: Pick<UpstreamClient, "generations" | "edits">,
+  { tools, moderation, checkHealth, registry, limits, onImplausibleUsage }: ImageStagesOptions,
+): Pick<StageLists, "generations" | "edits"> => {
+  const rejects = rejectionReason(tools.traits);
   const capacity = targetCapacity(limits.admission, limits.clock, "image");
   const queue = targetQueue(limits.admission);
-  const expectSomebody = <Q extends GenerationQuery>(call: StageRequest<Q>): void =>
-    registry.assertAvailable(call.route, capacity, (target) => objects(call, target) === undefined);
+  const requireTarget = <Q extends GenerationQuery>(request: StageRequest<Q>): void =>
+    registry.assertAvailable(
+      request.route,
+      capacity,
+      (target) => rejects(request, target) === undefined,
+    );
   const stages = <Q extends GenerationQuery>() => [
     limitImageCount<Q>(),
-    preflight<Q>({ rejectionReason: objects, checkEdit: tools.checkEdit }),
-    moderate<Q>({ ask: moderation, limits, requireAvailableTarget: expectSomebody }),
+    preflight<Q>({ rejectionReason: rejects, checkEdit: tools.checkEdit }),
+    moderate<Q>({ ask: moderation, limits, requireAvailableTarget: requireTarget }),
     convertStream<Q>(),
     fillMissing<Q>(),
     routeRequest<Q, ImageResponse>({
       registry,
-      canServe: (call, target) => isAble(objects, call, target),
+      canServe: (request, target) => canServe(rejects, request, target),
       priceOf: imagePrice,
       capacity,
       queue,
@@ -138,28 +136,28 @@ export const imageStacks = (
       checkHealth,
     }),
     generate<Q>(tools),
-    checkImages<Q>({ onDisbelieved }),
+    verifyImagesStage<Q>({ onImplausibleUsage }),
     enforceTargetLimits<Q, ImageResponse>(limits),
   ];
   return {
-    generations: through(stages<GenerationQuery>(), (call) =>
-      reach.generations(call.query, targetOf(call), call.signal, call.temp),
+    generations: composeStages(stages<GenerationQuery>(), (request) =>
+      upstream.generations(request.query, targetOf(request), request.signal, request.temp),
     ),
-    edits: through(stages<EditQuery>(), (call) =>
-      reach.edits(call.query, targetOf(call), call.signal, call.temp),
+    edits: composeStages(stages<EditQuery>(), (request) =>
+      upstream.edits(request.query, targetOf(request), request.signal, request.temp),
     ),
   };
 };
 
-/** Whoever is passed over is in the account of the call. */
-function isAble<Q extends GenerationQuery>(
-  objects: ReturnType<typeof rejectionReason>,
-  call: StageRequest<Q>,
+/** A target that cannot serve the request is named in the steps of its record. */
+function canServe<Q extends GenerationQuery>(
+  rejects: ReturnType<typeof rejectionReason>,
+  request: StageRequest<Q>,
   target: Target,
 ): boolean {
-  const why = objects(call, target);
-  if (why instanceof GatewayError) addStep(call.record, target, `cannot, ${why.kind}`);
-  return why === undefined;
+  const reason = rejects(request, target);
+  if (reason instanceof GatewayError) addStep(request.record, target, `cannot, ${reason.kind}`);
+  return reason === undefined;
 }
 
 function targetOf<Q>({ target }: StageRequest<Q>) {

@@ -1,4 +1,4 @@
-/** Answers that leave piece by piece: early failures get a status, silences a heartbeat, the end a ledger row. */
+/** Streamed responses: an early failure gets a status, silence gets heartbeats, and the ledger row is written before the last event. */
 
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
@@ -10,38 +10,38 @@ import { toGatewayError } from "../request/error-response.ts";
 import type { BodyChunk } from "../request/http-types.ts";
 import { lengthOf } from "../request/response-bodies.ts";
 
-export interface Chunk {
-  /** In memory, or read while it leaves. */
+export interface StreamEvent {
+  /** In memory, or read while it is sent. */
   readonly body: string | StreamedJson;
-  /** Perhaps the last: kept back until the next one comes or the row is written. */
-  readonly closing: boolean;
+  /** Held back until the next event comes or the ledger row is written. */
+  readonly mayBeLast: boolean;
 }
 
 export interface StreamTimes {
-  /** How long a failure may still become a plain error with a status. */
-  readonly patienceMs: number;
-  /** Proxies hang up on silence. */
+  /** How long the response waits for its first event: a failure until then is an error response with a status. */
+  readonly firstEventMs: number;
+  /** Proxies close connections that are silent. */
   readonly heartbeatMs: number;
 }
 
-const heartbeat: Chunk = { body: ": still working\n\n", closing: false };
+const heartbeat: StreamEvent = { body: ": still working\n\n", mayBeLast: false };
 
-/** Waits for the first piece; then passes pieces on, with a comment whenever there was silence. */
-export async function steady(
-  chunks: AsyncIterable<Chunk>,
-  { patienceMs, heartbeatMs }: StreamTimes,
-): Promise<AsyncIterable<Chunk>> {
+/** Waits for the first event; then passes events on, with a comment event as heartbeat during silence. */
+export async function withHeartbeats(
+  chunks: AsyncIterable<StreamEvent>,
+  { firstEventMs, heartbeatMs }: StreamTimes,
+): Promise<AsyncIterable<StreamEvent>> {
   const iterator = chunks[Symbol.asyncIterator]();
-  const ask = (): Promise<IteratorResult<Chunk>> => {
+  const requestNext = (): Promise<IteratorResult<StreamEvent>> => {
     const next = iterator.next();
-    // It may fail while nobody listens; whoever awaits it still hears of it.
+    // It may reject while nothing awaits it; a later await still gets the rejection.
     ignoreRejection(next);
     return next;
   };
-  let next = ask();
-  await withTimeout(next, patienceMs);
+  let next = requestNext();
+  await withTimeout(next, firstEventMs);
 
-  async function* passOn(): AsyncGenerator<Chunk> {
+  async function* forward(): AsyncGenerator<StreamEvent> {
     try {
       for (;;) {
         const got = await withTimeout(next, heartbeatMs);
@@ -49,19 +49,19 @@ export async function steady(
         else if (got.done) return;
         else {
           yield got.value;
-          next = ask();
+          next = requestNext();
         }
       }
     } finally {
-      // Not awaited: a generator that is busy answers only when its upstream lets go.
+      // Not awaited: a busy generator returns only when its upstream does.
       ignoreRejection(iterator.return?.());
     }
   }
-  return passOn();
+  return forward();
 }
 
-/** Begun at once: a generator that was never asked for anything would end without its `finally`. */
-export function begun<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
+/** Starts the generator now: one that never started would end without running its `finally`. */
+export function startGenerator<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
   let first: Promise<IteratorResult<T>> | undefined = generator.next();
   const next = (): Promise<IteratorResult<T>> => {
     const result = first ?? generator.next();
@@ -73,48 +73,48 @@ export function begun<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
 }
 
 export interface Ending {
-  /** What left is told of, with why it ended where it was not the end. */
+  /** Writes the ledger row. `error`: why the stream ended early. */
   settle(bytes: number, error?: GatewayError): Promise<unknown>;
-  /** The last piece has left, or nobody takes it. */
+  /** Runs after the last event was sent, or the client disconnected. */
   clear(): Promise<void>;
 }
 
-/** The row is written before the closing piece leaves, and also when the caller leaves first. */
-export async function* settled(
-  chunks: AsyncIterable<Chunk>,
+/** Writes the ledger row before the last event is sent, and also when the client disconnects before it. */
+export async function* settleAtEnd(
+  chunks: AsyncIterable<StreamEvent>,
   { settle, clear }: Ending,
   signal: AbortSignalLike,
 ): AsyncGenerator<BodyChunk> {
   let sent = 0;
-  let over = false;
-  let kept: Chunk["body"] = "";
+  let isSettled = false;
+  let heldBack: StreamEvent["body"] = "";
   try {
-    for await (const { body, closing } of chunks) {
+    for await (const { body, mayBeLast } of chunks) {
       sent += lengthOf(body);
-      yield* partsOf(kept);
-      kept = closing ? body : "";
-      if (!closing) yield* partsOf(body);
+      yield* chunksOf(heldBack);
+      heldBack = mayBeLast ? body : "";
+      if (!mayBeLast) yield* chunksOf(body);
     }
-    over = true;
+    isSettled = true;
     await settle(sent);
-    yield* partsOf(kept);
+    yield* chunksOf(heldBack);
   } catch (thrown) {
     const error = toGatewayError(thrown, signal);
     // When writing the row is what failed, the ledger keeps the row itself.
-    if (!over) {
-      over = true;
+    if (!isSettled) {
+      isSettled = true;
       await settle(sent, error).catch(() => undefined);
-      yield* partsOf(kept);
+      yield* chunksOf(heldBack);
     }
     yield errorFrame(error);
   } finally {
-    if (!over) await settle(sent, clientClosedError()).catch(() => undefined);
+    if (!isSettled) await settle(sent, clientClosedError()).catch(() => undefined);
     await clear();
   }
 }
 
-/** Of what is read while it leaves, nobody else sees whether it is all there. */
-async function* partsOf(body: Chunk["body"]): AsyncGenerator<BodyChunk> {
+/** A body that is read while it is sent is checked here for completeness. */
+async function* chunksOf(body: StreamEvent["body"]): AsyncGenerator<BodyChunk> {
   if (typeof body === "string") {
     if (body !== "") yield body;
     return;
@@ -125,7 +125,7 @@ async function* partsOf(body: Chunk["body"]): AsyncGenerator<BodyChunk> {
     yield part;
   }
   if (length !== body.length) {
-    throw new Error(`A piece of ${body.length} bytes turned out to have ${length}.`);
+    throw new Error(`A stream event of ${body.length} bytes has ${length}.`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Runs step 13 inside every attempt, so that a invalidResponse is a fault of that target and the next may be asked. */
+/** Verifies the upstream response inside every attempt: an invalid one is a failure of that target, and the next target is tried. */
 
 import { verifyEmbeddings } from "../embeddings/verify-embeddings.ts";
 import { verifyImages } from "../images/verify-images.ts";
@@ -18,42 +18,47 @@ import type {
   Target,
 } from "../upstream/contract.ts";
 
-export interface CheckOptions {
-  /** What a target said that it counted, and cannot have. */
-  readonly onDisbelieved: (call: StageRequest<unknown>, told: ImplausibleUsage) => void;
+export interface VerifyOptions {
+  /** The target reported usage that is not possible. */
+  readonly onImplausibleUsage: (request: StageRequest<unknown>, usage: ImplausibleUsage) => void;
 }
 
-export interface VectorCheckOptions extends CheckOptions {
-  /** It was found out while it was asked. */
+export interface VerifyEmbeddingsOptions extends VerifyOptions {
+  /** The drift canary found it while the request was in flight. */
   readonly hasDrifted: (route: Route, target: Target) => boolean;
 }
 
-export const checkEmbeddings =
-  ({ onDisbelieved, hasDrifted }: VectorCheckOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+export const verifyEmbeddingsStage =
+  ({
+    onImplausibleUsage,
+    hasDrifted,
+  }: VerifyEmbeddingsOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
-  (call) =>
-    next(call).then((reply) => {
-      if (call.target && hasDrifted(call.route, call.target)) {
-        throw invalidResponse("its vectors are not those of the model's other targets");
+  (request) =>
+    next(request).then((reply) => {
+      if (request.target && hasDrifted(request.route, request.target)) {
+        throw invalidResponse(
+          "its vectors are not in the vector space of the model's other targets",
+        );
       }
       if (reply.truncated) {
-        call.record.parameters.adapted = [
-          ...new Set([...(call.record.parameters.adapted ?? []), "input"]),
+        request.record.parameters.adapted = [
+          ...new Set([...(request.record.parameters.adapted ?? []), "input"]),
         ];
       }
-      const verified = verifyEmbeddings(reply, call.query, call.route.dimensions);
-      return clampEmbeddingsUsage(verified, call, onDisbelieved);
+      const verified = verifyEmbeddings(reply, request.query, request.route.dimensions);
+      return clampEmbeddingsUsage(verified, request, onImplausibleUsage);
     });
 
-export const checkImages =
-  <Q extends GenerationQuery>({ onDisbelieved }: CheckOptions): Stage<Q, ImageResponse> =>
+export const verifyImagesStage =
+  <Q extends GenerationQuery>({ onImplausibleUsage }: VerifyOptions): Stage<Q, ImageResponse> =>
   (next) =>
-  async (call) =>
-    clampImageUsage(verified(await next(call)), call.query, (told) => {
-      call.record.addStep(`${told.what} not believed`);
-      onDisbelieved(call, told);
+  async (request) =>
+    clampImageUsage(verifyOne(await next(request)), request.query, (implausible) => {
+      request.record.addStep(`${implausible.what} implausible`);
+      onImplausibleUsage(request, implausible);
     });
 
-/** Of several, each is looked at by itself when it is finished: one that is none does not take the others along. */
-const verified = (reply: ImageResponse): ImageResponse =>
+/** Each of several images is verified when it is post-processed: an invalid one does not fail the others. */
+const verifyOne = (reply: ImageResponse): ImageResponse =>
   reply.kind === "whole" && reply.results.length > 1 ? reply : verifyImages(reply);

@@ -1,48 +1,48 @@
-/** One signal for the whole journey: it fires when the caller hangs up or the time is over. */
+/** Request timeout: one signal per request that fires at the timeout or when the client disconnects. One timer serves all requests. */
 
 import { type AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
 export interface Deadline {
   readonly signal: AbortSignalLike;
-  /** Must be called when the journey is over, however it went. */
+  /** Must be called when the request ends, on every path. */
   end(): void;
 }
 
-/** `caller`: looked at only when the call has lasted a moment; most are over by then, and looking is not free. */
-export type StartDeadline = (caller: () => AbortSignal, ms: number) => Deadline;
+/** `client` is called only at a tick: most requests have ended by then, and creating an AbortSignal is not free. */
+export type StartDeadline = (client: () => AbortSignal, ms: number) => Deadline;
 
-/** How often the clock and the callers are looked at: a timer for each call would cost more than its own work. */
+/** The interval of the shared timer: a timer per request would cost more CPU than the rest of the deadline. */
 const tickMs = 50;
 
 class RunningDeadline implements Deadline {
   readonly signal = new AbortSource();
   readonly until: number;
   readonly #ms: number;
-  readonly #journeys: Set<RunningDeadline>;
-  readonly #caller: () => AbortSignal;
+  readonly #running: Set<RunningDeadline>;
+  readonly #client: () => AbortSignal;
 
-  constructor(journeys: Set<RunningDeadline>, caller: () => AbortSignal, now: number, ms: number) {
-    this.#journeys = journeys;
-    this.#caller = caller;
+  constructor(running: Set<RunningDeadline>, client: () => AbortSignal, now: number, ms: number) {
+    this.#running = running;
+    this.#client = client;
     this.until = now + ms;
     this.#ms = ms;
-    journeys.add(this);
+    running.add(this);
   }
 
-  look(now: number): void {
+  check(now: number): void {
     if (this.until <= now) {
       this.signal.abort(
         new GatewayError(
           "upstream_timeout",
-          `The upstream did not answer within ${this.#ms / 1000} s.`,
+          `The upstream did not respond within ${this.#ms / 1000} s.`,
         ),
       );
-    } else if (this.#caller().aborted) this.signal.abort(clientClosedError());
+    } else if (this.#client().aborted) this.signal.abort(clientClosedError());
   }
 
   end(): void {
-    this.#journeys.delete(this);
+    this.#running.delete(this);
   }
 }
 
@@ -51,16 +51,16 @@ export function createDeadlines(clock: () => number): {
   readonly start: StartDeadline;
   close(): void;
 } {
-  const journeys = new Set<RunningDeadline>();
-  const ticking = setInterval(() => {
+  const running = new Set<RunningDeadline>();
+  const timer = setInterval(() => {
     const now = clock();
-    for (const journey of journeys) journey.look(now);
+    for (const deadline of running) deadline.check(now);
   }, tickMs);
   return {
-    start: (caller, ms) => new RunningDeadline(journeys, caller, clock(), ms),
-    close: () => clearInterval(ticking),
+    start: (client, ms) => new RunningDeadline(running, client, clock(), ms),
+    close: () => clearInterval(timer),
   };
 }
 
 export const clientClosedError = (): GatewayError =>
-  new GatewayError("client_closed", "The caller closed the connection.");
+  new GatewayError("client_closed", "The client closed the connection.");

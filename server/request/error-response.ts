@@ -1,4 +1,4 @@
-/** The one place where a fault becomes a status, headers and OpenAI's error body. */
+/** The only place where an error becomes a status, headers and OpenAI's error body. */
 
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -6,30 +6,30 @@ import type { OutgoingResponse } from "./http-types.ts";
 
 export type ErrorResponse = OutgoingResponse & { readonly body: string };
 
-/** `once`: whatever the table says, the caller's client is not to try again by itself. */
-export function toErrorResponse(error: GatewayError, once = false): ErrorResponse {
+/** `neverRetry`: the client must not retry by itself, whatever the error table says. */
+export function toErrorResponse(error: GatewayError, neverRetry = false): ErrorResponse {
   const { status, retry, clientShouldNotRetry, causedBy } = error.definition;
   const { retryAfterMs } = error.details;
-  // OpenAI's clients retry these statuses unless told that it is no use.
-  const hopeless = retry === "never" || clientShouldNotRetry === true || once;
+  // OpenAI's clients retry these statuses unless a header says that a retry cannot succeed.
+  const isRetryUseless = retry === "never" || clientShouldNotRetry === true || neverRetry;
   return {
     status,
     headers: {
       "content-type": "application/json",
-      ...(hopeless && { "x-should-retry": "false" }),
+      ...(isRetryUseless && { "x-should-retry": "false" }),
       ...(retryAfterMs !== undefined && {
         "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
         "retry-after-ms": String(Math.ceil(retryAfterMs)),
       }),
       ...(causedBy === "gateway" &&
         retryAfterMs === undefined &&
-        !hopeless && { "retry-after": "1" }),
+        !isRetryUseless && { "retry-after": "1" }),
     },
     body: JSON.stringify(error.body),
   };
 }
 
-/** Whatever was thrown, as a fault. What is not one already is a defect of ours, unless the journey was aborted. */
+/** Any exception as a GatewayError. An exception of another type is a bug, unless the request was aborted. */
 export function toGatewayError(thrown: unknown, signal: AbortSignalLike | undefined): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   if (signal?.aborted && signal.reason instanceof GatewayError) return signal.reason;

@@ -1,4 +1,4 @@
-/** What the edge hands in and takes back. The gateway knows no sockets. */
+/** HTTP requests and responses between transport and pipeline. The pipeline knows no sockets. */
 import type { FilePart } from "../upstream/contract.ts";
 
 export type { FilePart };
@@ -8,14 +8,14 @@ export interface FormField {
   readonly value: string;
 }
 
-/** A multipart form, read to its end. Files may lie on disk until `dispose`. */
+/** A multipart form, read to its end. Its files may be on disk until `dispose`. */
 export interface Form {
   readonly fields: readonly FormField[];
   readonly files: readonly FilePart[];
   dispose(): Promise<void>;
 }
 
-/** Headers, by their names in small letters. */
+/** Request headers by lower-case name. */
 export interface RequestHeaders {
   get(name: string): string | null;
 }
@@ -24,44 +24,44 @@ export interface IncomingRequest {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
-  /** From the question mark on, as it was sent. Empty where there is none. */
+  /** The query string as it was sent, with its question mark. Empty if there is none. */
   readonly search: string;
   readonly headers: RequestHeaders;
-  /** Aborted when the caller hangs up. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Where the caller reached us, without a trailing slash. */
+  /** The base URL that the client used, without a trailing slash. */
   readonly publicUrl: string;
-  /** Of the body, so far: also of one that was refused. */
+  /** Bytes of the body received so far, also of a refused body. */
   readonly bytesReceived: number;
-  /** Reads the body once, bounded. `keyId`: whose share of memory it takes. Throws GatewayError. This one is a promise only where there is something to wait for. */
+  /** Reads the body once, bounded. Throws GatewayError. `keyId`: the API key whose share of memory it takes. A promise unless the body is already here. */
   json(keyId: string): unknown;
-  /** `keyId`: whose share of temp storage the files take. */
+  /** `keyId`: the API key whose share of temp storage the files take. */
   form(keyId: string): Promise<Form>;
-  /** The request is over: the memory of its JSON body is free again. Safe to call more than once. */
+  /** Releases the memory of the JSON body when the request ends. A second call does nothing. */
   releaseBody(): void;
 }
 
-/** Of a text: a string of it, or its bytes. */
+/** A chunk of a body: text or bytes. */
 export type BodyChunk = string | Uint8Array;
 export type BodyChunks = readonly BodyChunk[];
 
-/** A long body, read while it leaves. */
+/** A long body that is read while it is sent. */
 export interface StreamedBody {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
-  /** The same, where all of it lies in memory. */
+  /** The same bytes, if all of them are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
-  /** Called once: it has left to the last byte, or the caller has left before. */
+  /** Called once: the body was sent completely, or the client disconnected before. */
   close(complete: boolean): Promise<void>;
 }
 
 export interface OutgoingResponse {
   readonly status: number;
-  /** This answer's own: the edge adds to them. */
+  /** Owned by this response: the transport adds to them. */
   readonly headers: Record<string, string>;
   readonly body:
     | string
-    /** The parts of a text. */
+    /** Chunks that are sent one after the other. */
     | BodyChunks
     | Uint8Array
     | AsyncIterable<string | Uint8Array>

@@ -3,18 +3,18 @@ import type { ErrorKind } from "../../contract/errors.ts";
 
 export interface LostImages {
   readonly count: number;
-  /** What it failed with. Undefined: there were fewer than the upstream was asked for. */
+  /** Why they failed. Undefined: the upstream returned fewer images than requested. */
   readonly error: unknown;
-  /** The upstream may have made them all the same, and no answer tells what that cost. */
+  /** The upstream may have generated them, but no response reports their cost. */
   readonly unsure?: boolean;
 }
 
-/** What could not be had of pictures of which others could. */
+/** Images that could not be generated, while others of the same request could. */
 export interface MissingImages {
   readonly count: number;
   readonly kind: ErrorKind;
-  /** What the first of them failed with, where something failed. */
+  /** The error of the first of them, if there was one. */
   readonly error?: unknown;
-  /** All of them, by what they failed with. */
+  /** All of them, grouped by error. */
   readonly lost: readonly LostImages[];
 }

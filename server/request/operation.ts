@@ -11,5 +11,5 @@ export interface Usage {
   readonly images?: number;
 }
 
-/** In parts where nobody has to join them. Streamed where it holds pictures that lie on disk until the call is over. */
+/** In chunks if they need not be joined. Streamed if it holds images that are on disk until the request ends. */
 export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;

@@ -1,15 +1,15 @@
-/** How much a call asks for, against how much a target can take: inputs, tokens, bytes. */
+/** The load of an embeddings request (inputs, tokens, bytes), and its split into parts within the limits of a target. */
 import type { EmbeddingCapabilities, EmbeddingInput } from "../upstream/contract.ts";
 
 export interface RequestLoad {
   readonly items: number;
   /** Exact for arrays of tokens, an estimate for texts. */
   readonly tokens: number;
-  /** Of texts, in UTF-8. */
+  /** Bytes of texts in UTF-8. */
   readonly bytes: number;
 }
 
-/** What all of these can take. Infinity where none says. */
+/** The limits that all of these targets accept. Infinity if none has a limit. */
 export function limitsOf(all: readonly EmbeddingCapabilities[]): RequestLoad {
   let [items, tokens, bytes] = [Infinity, Infinity, Infinity];
   for (const { maxItems, maxTokens = Infinity, maxBytes = Infinity } of all) {
@@ -38,9 +38,9 @@ const bytesAt = (input: EmbeddingInput, at: number): number =>
   input.kind === "text" ? Buffer.byteLength(input.texts[at] ?? "") : 0;
 
 /**
- * Of text: a token for four characters of ASCII, three quarters of one for each letter of two bytes (Greek,
- * Cyrillic, Arabic), five quarters for each sign of three (Chinese, Hindi). The vocabularies differ and no
- * tokenizer is asked, so it may be wrong; then the upstream refuses, and the call is cut smaller.
+ * Estimate for text: one token for four ASCII characters, three quarters of a token for each two-byte letter (Greek,
+ * Cyrillic, Arabic), five quarters for each three-byte character (Chinese, Hindi). Vocabularies differ and no tokenizer
+ * runs, so it may be wrong; then the upstream refuses the request, and it is split into smaller parts.
  */
 function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
   if (input.kind === "tokens") return input.tokens[at]?.length ?? 0;
@@ -50,14 +50,14 @@ function tokensAt(input: EmbeddingInput, at: number, bytes: number): number {
 
 export interface InputRange {
   readonly from: number;
-  /** The first that is no longer in it. */
+  /** Exclusive. */
   readonly to: number;
 }
 
-/** In order, each within the limits; an input that is too large by itself goes alone, for the upstream to judge. */
+/** In order, each within the limits. An input that exceeds them by itself is sent alone: the upstream decides. */
 export function splitIntoRanges(input: EmbeddingInput, limits: RequestLoad): InputRange[] {
   const count = itemsOf(input);
-  // Equal parts: they travel side by side, and the longest is waited for.
+  // Equal parts: they are sent concurrently, and the response waits for the longest.
   const most = Math.ceil(count / Math.ceil(count / limits.items));
   const ranges: InputRange[] = [];
   let [from, tokens, bytes] = [0, 0, 0];

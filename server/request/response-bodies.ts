@@ -1,4 +1,4 @@
-/** The shapes that the body of an answer has. */
+/** The forms of a response body. */
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { BodyChunks } from "./http-types.ts";
 import type { ResponseBody } from "./operation.ts";
@@ -8,7 +8,7 @@ export const isStreamed = (body: ResponseBody): body is StreamedJson =>
 
 export const isChunked = (body: ResponseBody): body is BodyChunks => Array.isArray(body);
 
-/** As one, for those who have to keep it. */
+/** One buffer, for a body that is stored. */
 export const joinChunks = (parts: BodyChunks): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
 

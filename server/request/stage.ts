@@ -1,4 +1,4 @@
-/** What happens between a question and an upstream is a chain of stages, listed in `stack.ts`. */
+/** Stages: functions `next => request => response` between a query and its upstream, listed in `server/pipeline/stages.ts`. */
 
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
@@ -11,13 +11,13 @@ export interface StageRequest<Q> {
   readonly operation: Operation;
   readonly query: Q;
   readonly route: Route;
-  /** Where to, once a stage has chosen. */
+  /** The target, once a stage has selected it. */
   readonly target?: Target;
   readonly signal: AbortSignalLike;
-  /** Where large things lie until the call is over. */
+  /** Temp storage for large values, until the request ends. */
   readonly temp: RequestTemp;
   readonly record: RequestRecord;
-  /** Of one attempt at a target that has limits: how it stood in line here, which says nothing about the target. */
+  /** The queue wait of one attempt at a target with limits: it says nothing about the latency of the target. */
   readonly queueWait?: QueueWait;
   /** Of pictures: who was asked for them, so that others may be asked for what is missing. */
   readonly order?: Order;
@@ -34,23 +34,13 @@ export interface Order {
 
 export interface QueueWait {
   ms: number;
-  /** It still does. */
+  /** The attempt is still queued. */
   isWaiting: boolean;
 }
 
-export type Send<Q, A> = (call: StageRequest<Q>) => Promise<A>;
-/** The same, of which the answer may be there at once. */
-export type Answering<Q, A> = (call: StageRequest<Q>) => Promise<A> | A;
+export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;
 
-/** One that may have the answer itself. */
-export type FirstStage<Q, A> = (next: Answering<Q, A>) => Answering<Q, A>;
-
-/** Before all others. */
-export const first = <Q, A>(
-  stages: readonly FirstStage<Q, A>[],
-  last: Answering<Q, A>,
-): Answering<Q, A> => stages.reduceRight((next, stage) => stage(next), last);
-
-export const through = <Q, A>(stages: readonly Stage<Q, A>[], last: Send<Q, A>): Send<Q, A> =>
+/** The stages in order, with `last` as what the last of them calls. */
+export const composeStages = <Q, A>(stages: readonly Stage<Q, A>[], last: Send<Q, A>): Send<Q, A> =>
   stages.reduceRight((next, stage) => stage(next), last);

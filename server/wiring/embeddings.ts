@@ -9,7 +9,7 @@ import { SingleFlight } from "../embeddings/single-flight.ts";
 import type { Emit } from "../events/events.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
-import { embeddingsStack, type Stacks } from "../pipeline/stages.ts";
+import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
 import type { Route } from "../request/caller.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
@@ -34,7 +34,7 @@ export interface EmbeddingsWiringOptions {
 }
 
 export interface EmbeddingsWiring {
-  readonly send: Stacks["embeddings"];
+  readonly send: StageLists["embeddings"];
   /** Evicts every cached vector. */
   clearCache(): void;
   close(): void;
@@ -81,9 +81,9 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
   // Embedded models batch by themselves.
   const isEmbedded = (route: Route): boolean =>
     route.targets.some(({ upstream }) => embeddedModels.has(upstream.kind));
-  const send = embeddingsStack(upstreamClient.embeddings, {
+  const send = embeddingsStages(upstreamClient.embeddings, {
     traits: upstreamClient.embeddingCapabilities,
-    memory: {
+    cache: {
       cache: memory,
       singleFlight: new SingleFlight(),
       enabled: (route) => isCacheOn && !route.uncached,
@@ -97,11 +97,11 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
       maxWaitMs: settings.VEXEL_BATCH_WAIT_MS,
       clock,
     },
-    roster: registry,
+    registry,
     limits,
     hasDrifted: canary.hasDrifted,
     isExcluded: canary.isExcluded,
-    onDisbelieved: reportImplausibleUsage(log),
+    onImplausibleUsage: reportImplausibleUsage(log),
   });
   return {
     send,

@@ -7,7 +7,7 @@ import { inspectOnce } from "../images/inspect-once.ts";
 import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
-import { imageStacks, type Stacks } from "../pipeline/stages.ts";
+import { imageStages, type StageLists } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
 import {
@@ -39,7 +39,7 @@ export interface ImagesWiringOptions {
   readonly disk: ResponseFilesOptions["disk"];
 }
 
-export interface ImagesWiring extends Pick<Stacks, "generations" | "edits"> {
+export interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
   readonly idempotencyStore: IdempotencyStore;
   /** Downloads the image behind an upstream's link. A response is complete without it, so the timeout is short. */
   readonly downloadLink: LinkTools["download"];
@@ -67,13 +67,13 @@ export function wireImages(options: ImagesWiringOptions): ImagesWiring {
   );
   const tools = createTools(settings, upstreamClient, imageWorker);
   return {
-    ...imageStacks(upstreamClient, {
+    ...imageStages(upstreamClient, {
       tools,
       moderation: upstreamClient.moderation,
-      isThere: isReachable,
-      roster: registry,
+      checkHealth: isReachable,
+      registry,
       limits,
-      onDisbelieved: reportImplausibleUsage(log),
+      onImplausibleUsage: reportImplausibleUsage(log),
     }),
     idempotencyStore: kept,
     downloadLink: createOptionalDownload(settings),

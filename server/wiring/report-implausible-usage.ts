@@ -1,10 +1,10 @@
 /** Logs an upstream that reports more usage than is possible. */
 
 import type { Log } from "../observe/log.ts";
-import type { CheckOptions } from "../pipeline/verify-stage.ts";
+import type { VerifyOptions } from "../pipeline/verify-stage.ts";
 
 export const reportImplausibleUsage =
-  (log: Log): CheckOptions["onDisbelieved"] =>
+  (log: Log): VerifyOptions["onImplausibleUsage"] =>
   ({ target, route, record }, { what, reported, max }) =>
     log.warn("usage-implausible", {
       model: route.id,

@@ -7,7 +7,7 @@ import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
 import { decodePathSegment } from "../http/json-response.ts";
 import type { Handlers } from "../http/listen.ts";
 import type { Serve } from "../pipeline/serve.ts";
-import type { Answering } from "../request/stage.ts";
+import type { Send } from "../request/stage.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
@@ -20,9 +20,9 @@ export interface ModelHandlerOptions extends ModelsOptions {
   readonly serve: Serve;
   readonly maxInputs: number;
   readonly send: {
-    readonly embeddings: Answering<EmbeddingsQuery, EmbeddingsResponse>;
-    readonly generations: Answering<GenerationQuery, ImageResponse>;
-    readonly edits: Answering<EditQuery, ImageResponse>;
+    readonly embeddings: Send<EmbeddingsQuery, EmbeddingsResponse>;
+    readonly generations: Send<GenerationQuery, ImageResponse>;
+    readonly edits: Send<EditQuery, ImageResponse>;
   };
 }
 

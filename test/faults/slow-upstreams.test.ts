@@ -49,7 +49,7 @@ describe("a call that takes longer than it may is ended, here and at the upstrea
     expect(took).toBeWithin(1_000, 5_000);
     for (const response of responses) {
       const error = await expectRefused(hasty, response, timeout);
-      expect(error.message).toBe("The upstream did not answer within 1 s.");
+      expect(error.message).toBe("The upstream did not respond within 1 s.");
     }
     const asked = () => hasty.fake.requests.filter(speaking(words));
     await until(() => asked().length === 2 && asked().every(({ aborted }) => aborted));

@@ -1,15 +1,24 @@
 /** Streams piece by piece: silence, early and late failures, and the row that is written before the last piece leaves. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { type Chunk, settled, steady } from "../../server/pipeline/stream-response.ts";
+import {
+  type StreamEvent,
+  settleAtEnd,
+  withHeartbeats,
+} from "../../server/pipeline/stream-response.ts";
 
-const piece = (body: Chunk["body"], closing = false): Chunk => ({ body, closing });
+const piece = (body: StreamEvent["body"], closing = false): StreamEvent => ({
+  body,
+  mayBeLast: closing,
+});
 const failure = () => new GatewayError("upstream_error", "The upstream failed.");
 const never = new AbortController().signal;
-const quick = { patienceMs: 50, heartbeatMs: 30 };
+const quick = { firstEventMs: 50, heartbeatMs: 30 };
 
 /** Pieces, pauses in milliseconds, or a failure, in order. */
-async function* story(...steps: readonly (Chunk | number | Error)[]): AsyncGenerator<Chunk> {
+async function* story(
+  ...steps: readonly (StreamEvent | number | Error)[]
+): AsyncGenerator<StreamEvent> {
   for (const step of steps) {
     if (typeof step === "number") await Bun.sleep(step);
     else if (step instanceof Error) throw step;
@@ -25,7 +34,11 @@ interface Row {
 }
 
 /** Walks through a stream as a caller does; `stop` leaves after so many pieces. */
-async function walk(chunks: AsyncIterable<Chunk>, stop = Number.POSITIVE_INFINITY, broken?: Error) {
+async function walk(
+  chunks: AsyncIterable<StreamEvent>,
+  stop = Number.POSITIVE_INFINITY,
+  broken?: Error,
+) {
   const left: string[] = [];
   const rows: Row[] = [];
   const settle = async (bytes: number, error?: GatewayError): Promise<void> => {
@@ -36,7 +49,7 @@ async function walk(chunks: AsyncIterable<Chunk>, stop = Number.POSITIVE_INFINIT
   const clear = async (): Promise<void> => {
     cleared++;
   };
-  for await (const part of settled(chunks, { settle, clear }, never)) {
+  for await (const part of settleAtEnd(chunks, { settle, clear }, never)) {
     expect(cleared).toBe(0);
     left.push(Buffer.from(part).toString());
     if (left.length >= stop) break;
@@ -87,7 +100,7 @@ describe("a stream", () => {
 
   test("that the caller leaves has one row, which says so", async () => {
     let closed = false;
-    async function* endless(): AsyncGenerator<Chunk> {
+    async function* endless(): AsyncGenerator<StreamEvent> {
       try {
         for (;;) yield piece("p");
       } finally {
@@ -109,7 +122,9 @@ describe("a stream", () => {
 
 describe("a silent stream", () => {
   test("is kept alive with comments, which no client sees", async () => {
-    const { left } = await walk(await steady(story(piece("a"), 150, piece("b", true)), quick));
+    const { left } = await walk(
+      await withHeartbeats(story(piece("a"), 150, piece("b", true)), quick),
+    );
     expect(left[0]).toBe("a");
     expect(left.at(-1)).toBe("b");
     const beats = left.slice(1, -1);
@@ -119,12 +134,12 @@ describe("a silent stream", () => {
 
   test("loses nothing and doubles nothing", async () => {
     const pieces = Array.from({ length: 5 }, (_, i) => [40, piece(`${i}`)] as const).flat();
-    const { left } = await walk(await steady(story(...pieces), quick));
+    const { left } = await walk(await withHeartbeats(story(...pieces), quick));
     expect(left.filter((text) => !text.startsWith(":"))).toEqual(["0", "1", "2", "3", "4"]);
   });
 
   test("that fails at once is refused with a status", async () => {
-    const refused = await steady(story(failure()), quick).then(
+    const refused = await withHeartbeats(story(failure()), quick).then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -132,14 +147,14 @@ describe("a silent stream", () => {
   });
 
   test("that fails later says so in its own frame", async () => {
-    const { left, rows } = await walk(await steady(story(120, failure()), quick));
+    const { left, rows } = await walk(await withHeartbeats(story(120, failure()), quick));
     expect(left.at(-1)).toStartWith("event: error");
     expect(rows.map(({ fault }) => fault)).toEqual(["upstream_error"]);
   });
 
   test("that the caller leaves during the silence lets go of the upstream", async () => {
     let closed = false;
-    async function* slow(): AsyncGenerator<Chunk> {
+    async function* slow(): AsyncGenerator<StreamEvent> {
       try {
         yield piece("a");
         await Bun.sleep(60);
@@ -150,7 +165,7 @@ describe("a silent stream", () => {
         closed = true;
       }
     }
-    const { rows } = await walk(await steady(slow(), quick), 2);
+    const { rows } = await walk(await withHeartbeats(slow(), quick), 2);
     expect(rows.map(({ fault }) => fault)).toEqual(["client_closed"]);
     await Bun.sleep(200);
     expect(closed).toBe(true);

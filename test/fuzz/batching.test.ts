@@ -5,7 +5,7 @@ import { batch } from "../../server/embeddings/batch.ts";
 import { split } from "../../server/embeddings/split.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { loadOf } from "../../server/request/request-load.ts";
-import { type Stage, through } from "../../server/request/stage.ts";
+import { type Stage, composeStages } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -229,7 +229,7 @@ async function expectSafeTravels(given: World): Promise<void> {
   const traits = traitsOf(given.limits);
   const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
     next({ ...call, target });
-  const send = through(
+  const send = composeStages(
     [
       split({ capabilities: traits, maxParallel: given.maxParallel }),
       choose,

@@ -54,7 +54,7 @@ test.each(outcomes)(
     const rows: LedgerRow[] = [];
     const defects: unknown[] = [];
     const deadlines = createDeadlines(() => 0);
-    const { serve, inHand } = createServe({
+    const { serve, inFlight } = createServe({
       snapshot: () => snapshot,
       ledger: {
         admit: () => undefined,
@@ -65,7 +65,7 @@ test.each(outcomes)(
       },
       links: createLinkStore({ store: async () => "", download: () => Promise.reject(stuck) }),
       report: () => undefined,
-      onDefect: (_id, error) => defects.push(error),
+      onInternalError: (_id, error) => defects.push(error),
       startDeadline: deadlines.start,
       timeoutMs: { embedding: 1000, image: 1000 },
       admission: new Admission({
@@ -77,12 +77,12 @@ test.each(outcomes)(
         repeat: () => () => undefined,
       }),
       maxConcurrent: { all: 10, image: 10 },
-      spending: { begin: () => undefined, end: () => undefined },
+      charging: { begin: () => undefined, end: () => undefined },
       onDisconnect: "cancel",
       keepAliveMs: 0,
       createTemp: () => noRequestTemp,
-      kept: new IdempotencyStore(noShelf, (error) => defects.push(error)),
-      streamTimes: { patienceMs: 1, heartbeatMs: 1 },
+      idempotencyStore: new IdempotencyStore(noShelf, (error) => defects.push(error)),
+      streamTimes: { firstEventMs: 1, heartbeatMs: 1 },
       clock: () => 0,
       now: () => 0,
     });
@@ -90,7 +90,7 @@ test.each(outcomes)(
     deadlines.close();
     expect(answer.status).toBe(status);
     expect(rows).toEqual([expect.objectContaining({ requestId: "req_1", status })]);
-    expect(inHand()).toBe(0);
+    expect(inFlight()).toBe(0);
     expect(defects).toEqual([stuck]);
   },
 );

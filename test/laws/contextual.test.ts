@@ -13,7 +13,7 @@ import { split } from "../../server/embeddings/split.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Route } from "../../server/request/caller.ts";
-import { first, through } from "../../server/request/stage.ts";
+import { composeStages } from "../../server/request/stage.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { contextOptions, isContextualModel } from "../../server/upstream/contextual.ts";
 import type {
@@ -92,7 +92,7 @@ function arrange({ target, contextual, rest }: Dependent) {
     maxImages: 1,
     ...(contextual && { contextual: true }),
   });
-  const send = first(
+  const send = composeStages(
     [
       checkParameters(traits),
       cacheStage({
@@ -101,7 +101,7 @@ function arrange({ target, contextual, rest }: Dependent) {
         enabled: () => true,
       }),
     ],
-    through(
+    composeStages(
       [
         split({ capabilities: traits }),
         batch({

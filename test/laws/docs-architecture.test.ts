@@ -80,19 +80,19 @@ describe("ARCHITECTURE.md", () => {
     const rows = rowsOf(sectionOf("ARCHITECTURE.md", "Stages"));
     // A list is an argument, or the result of a function that several endpoints share.
     const stacks = textOf("server/pipeline/stages.ts").matchAll(
-      /(?:(?:through|first)\(\s*|\(\) => )\[\n( +)(.*?)\n +\][,;]/gs,
+      /(?:composeStages\(\s*|\(\) => )\[\n( +)(.*?)\n +\][,;]/gs,
     );
     const listed = [...stacks].map(([, indent = "", list = ""]) =>
       list.split(`\n${indent}`).flatMap((line) => line.match(/^[a-zA-Z]+/)?.[0] ?? []),
     );
-    expect(listed).toHaveLength(3);
+    expect(listed).toHaveLength(2);
     for (const stages of listed) {
       const documented = rows.flatMap(([name = ""]) => codesIn(name));
       expect(documented.filter((name) => stages.includes(name))).toEqual(stages);
     }
     expect(new Set(listed.flat()).size).toBe(rows.length);
     const files = rows.flatMap(([, , , files = ""]) => codesIn(files));
-    const isStage = (file: string): boolean => /\bStage<|\bFirstStage</.test(textOf(file));
+    const isStage = (file: string): boolean => /\bStage</.test(textOf(file));
     const own = ["server/pipeline/stages.ts", "server/request/stage.ts"];
     const silent = filesBelow("server").filter((file) => isStage(file) && !files.includes(file));
     expect(silent.filter((file) => !own.includes(file))).toEqual([]);

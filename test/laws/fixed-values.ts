@@ -77,7 +77,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Wait for the first stream event before the status 200 is sent",
     "10 s",
     "server/app.ts",
-    "patienceMs: 10_000",
+    "firstEventMs: 10_000",
   ],
   [
     "docs/images.md",

@@ -136,7 +136,7 @@ describe("imports point one way", () => {
   });
 
   test("the law itself can tell right from wrong", () => {
-    expect(importsOf("server/pipeline/handle-request.ts")).toContain("server/ledger/ledger.ts");
+    expect(importsOf("server/pipeline/request-lifetime.ts")).toContain("server/ledger/ledger.ts");
     expect(isAllowed("pipeline", "ledger")).toBeTrue();
     expect(isAllowed("pipeline", "http")).toBeFalse();
     expect(isAllowed("upstream", "config")).toBeFalse();

@@ -5,7 +5,7 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Route } from "../../request/caller.ts";
 import { joinChunks } from "../../request/response-bodies.ts";
-import type { Answering, FirstStage, StageRequest } from "../../request/stage.ts";
+import type { Send, Stage, StageRequest } from "../../request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,
@@ -37,7 +37,7 @@ type Answers = Map<string, CachedEmbedding>;
 const maxWaits = 2;
 
 export const cacheStage =
-  (options: CacheStageOptions): FirstStage<EmbeddingsQuery, EmbeddingsResponse> =>
+  (options: CacheStageOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
     const {
       cache: memory,
@@ -195,7 +195,7 @@ export const cacheStage =
       // Most calls have one input, and the ways of handling several would be most of what they cost.
       if (count === 1) {
         const found = memory.get(first, query.encoding);
-        if (found) return known(found, query);
+        if (found) return Promise.resolve(known(found, query));
         return flights.find(first) ? gather(call, [first]) : ask(call, [first]);
       }
       const keys = [first];
@@ -206,11 +206,11 @@ export const cacheStage =
 
 /** What is thrown on the spot fails the call as well, and not the stage. */
 function begun(
-  next: Answering<EmbeddingsQuery, EmbeddingsResponse>,
+  next: Send<EmbeddingsQuery, EmbeddingsResponse>,
   call: EmbeddingsCall,
 ): Promise<EmbeddingsResponse> {
   try {
-    return Promise.resolve(next(call));
+    return next(call);
   } catch (error) {
     return Promise.reject(error);
   }

@@ -1,4 +1,4 @@
-/** What the journey needs from the house. */
+/** What the request pipeline needs from the rest of the server. */
 
 import type { RequestCharging } from "../budgets/charge-request.ts";
 import type { Snapshot } from "../config/snapshot.ts";
@@ -12,29 +12,29 @@ import type { StartDeadline } from "../request/deadline.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { StreamTimes } from "./stream-response.ts";
 
-export interface ServeOptions {
+export interface PipelineServices {
   readonly snapshot: () => Snapshot;
   readonly ledger: { admit(): void; settle(row: LedgerRow): Promise<Settled> };
   readonly links: LinkStoreFor;
-  /** Answers to paid calls, for those who ask again. */
-  readonly kept: IdempotencyStore;
-  /** What an image call whose caller leaves is worth, where its model does not say. */
+  /** Responses of image requests, for identical requests. */
+  readonly idempotencyStore: IdempotencyStore;
+  /** What happens to an image request whose client disconnects, unless its model says so. */
   readonly onDisconnect: "finish" | "cancel";
-  /** Silence after which a whole image answer begins with spaces. 0: never. */
+  /** The idle time after which a buffered image response starts with spaces. 0: never. */
   readonly keepAliveMs: number;
-  /** Told how each call went, once it is over. */
+  /** Logs each request after it has ended. */
   readonly report: (record: RequestRecord, error?: GatewayError) => void;
-  /** Told of what went wrong without a caller having to suffer for it. */
-  readonly onDefect: (requestId: string, error: unknown) => void;
+  /** Logs an internal error that does not change the response. */
+  readonly onInternalError: (requestId: string, error: unknown) => void;
   readonly startDeadline: StartDeadline;
   /** Request temp storage, charged to an API key's share. */
   readonly createTemp: (keyId: string) => RequestTemp;
   readonly timeoutMs: { readonly embedding: number; readonly image: number };
-  /** Whether there is room, within what limits. */
+  /** Rate limits and concurrency slots. */
   readonly admission: Admission;
-  /** What calls may cost, and did. */
-  readonly spending: RequestCharging;
-  /** The most calls in hand at once, of all kinds and of image calls, those that wait among them. */
+  /** Budgets: reservation and settlement. */
+  readonly charging: RequestCharging;
+  /** The limits of requests in flight, of all and of image requests, queued requests included. */
   readonly maxConcurrent: { readonly all: number; readonly image: number };
   readonly streamTimes: StreamTimes;
   /** Milliseconds, monotonic. */

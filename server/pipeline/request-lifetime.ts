@@ -1,0 +1,249 @@
+/**
+ * The lifetime of a request: the one owner of everything it holds (load shedder slot, admission ticket, budget reservation,
+ * deadline, uploads, temp storage, idempotency claim, memory of the body). `settle` writes the ledger row and releases the
+ * counters; `clearFiles` releases the files. Each happens once, on every exit path, and a failed release is logged and does
+ * not stop the others.
+ */
+
+import { IdempotentRequest, neverAborted } from "../idempotency/idempotent-request.ts";
+import type { ReplayContext } from "../images/image-links.ts";
+import type { Settled } from "../ledger/ledger.ts";
+import type { AbortSignalLike } from "../lib/abort-signal.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import { releaseAll } from "../lib/release-all.ts";
+import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
+import type { AdmissionTicket } from "../limits/admission.ts";
+import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
+import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
+import type { Caller, Route } from "../request/caller.ts";
+import type { Deadline } from "../request/deadline.ts";
+import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
+import type { Operation } from "../request/operation.ts";
+import { RequestRecord } from "../request/request-record.ts";
+import type { PipelineServices } from "./dependencies.ts";
+
+/** What a request asks for, without its parameters. */
+export interface RequestKind {
+  readonly operation: Operation;
+  readonly kind: "embedding" | "image";
+}
+
+/** Where a request comes from: an HTTP request, or the gateway itself. */
+export interface RequestSource {
+  readonly requestId: string;
+  /** Of the request body, so far. */
+  readonly bytesReceived: number;
+  /** Releases the memory of the request body. */
+  releaseBody(): void;
+}
+
+export class RequestLifetime {
+  readonly services: PipelineServices;
+  readonly kind: RequestKind["kind"];
+  readonly operation: Operation;
+  readonly record: RequestRecord;
+  /** The model, once it is resolved. */
+  route: Route | undefined;
+  /** Temp storage for large values, until the request ends. */
+  temp: RequestTemp = noRequestTemp;
+  /** Image requests: whether an identical request was made before, and what happens if the client disconnects. */
+  idempotent: IdempotentRequest | undefined;
+  /** Rate limits and concurrency slots. Undefined where no limit applies. */
+  ticket: AdmissionTicket | undefined;
+  readonly #loadShedder: LoadShedder;
+  readonly #source: RequestSource;
+  readonly #started: number;
+  #deadline: Deadline | undefined;
+  #sheddingDecision: SheddingDecision = "uncounted";
+  #uploads: { dispose?(): Promise<void> } | undefined;
+  #settling: Promise<Settled> | undefined;
+  #clearing: Promise<void> | undefined;
+  #isHandedOver = false;
+
+  constructor(
+    services: PipelineServices,
+    loadShedder: LoadShedder,
+    { kind, operation }: RequestKind,
+    source: RequestSource,
+  ) {
+    this.services = services;
+    this.kind = kind;
+    this.operation = operation;
+    this.#loadShedder = loadShedder;
+    this.#source = source;
+    this.#started = services.clock();
+    this.record = new RequestRecord(source.requestId, operation, services.now());
+    loadShedder.begin(kind);
+  }
+
+  /** The load shedder admits the authenticated request, admits it for the cache only, or throws GatewayError. */
+  admitLoad(caller: Caller, headers: RequestHeaders): void {
+    const { record } = this;
+    this.#sheddingDecision = this.#loadShedder.admit(this.kind, headers, caller.id);
+    record.cacheOnly = this.#sheddingDecision === "cache-only";
+    record.caller = caller;
+  }
+
+  /** Takes over the uploaded files of the request. */
+  ownFiles(uploads: { dispose?(): Promise<void> }): void {
+    this.#uploads = uploads;
+  }
+
+  /** Opens temp storage and the idempotent request. Nothing is claimed yet. */
+  openIdempotent(
+    caller: Caller,
+    route: Route,
+    query: LimitedQuery,
+    incoming: IncomingRequest,
+  ): IdempotentRequest {
+    const { idempotencyStore, onDisconnect, createTemp } = this.services;
+    this.temp = createTemp(caller.id);
+    this.idempotent = new IdempotentRequest({
+      store: idempotencyStore,
+      incoming,
+      record: this.record,
+      operation: this.operation,
+      query,
+      finishOnDisconnect: (route.onDisconnect ?? onDisconnect) === "finish",
+      retryPaid: route.retryPaid === true,
+    });
+    return this.idempotent;
+  }
+
+  /** Starts the request timeout. The signal fires at the timeout and, unless the request finishes without it, when the client disconnects. */
+  startDeadline(ms: number, client: { readonly signal: AbortSignal }): AbortSignalLike {
+    const clientSignal = this.idempotent?.finishesOnDisconnect
+      ? () => neverAborted
+      : () => client.signal;
+    this.#deadline = this.services.startDeadline(clientSignal, ms);
+    return this.#deadline.signal;
+  }
+
+  /** Undefined before the deadline has started. */
+  get signal(): AbortSignalLike | undefined {
+    return this.#deadline?.signal;
+  }
+
+  /** What a replayed response needs to keep its links readable. Undefined if the response is not stored. */
+  replayContext(): ReplayContext | undefined {
+    return this.signal && this.idempotent?.replayContext(this.signal, this.temp);
+  }
+
+  addDropped(parameter: string): void {
+    const { parameters } = this.record;
+    parameters.dropped = [...new Set([...(parameters.dropped ?? []), parameter])];
+  }
+
+  get isSettled(): boolean {
+    return this.#settling !== undefined;
+  }
+
+  /**
+   * The end of every request: writes the ledger row, then releases every counter. Nothing that fails on the way keeps the row
+   * from being written or another resource from being released. A second call returns the first result.
+   */
+  settle(status: number, error?: GatewayError): Promise<Settled> {
+    this.#settling ??= this.#settle(status, error);
+    return this.#settling;
+  }
+
+  async #settle(status: number, error: GatewayError | undefined): Promise<Settled> {
+    const { record } = this;
+    const { clock, ledger, charging } = this.services;
+    const { outcome } = record;
+    outcome.status = status;
+    outcome.error = error?.kind;
+    outcome.latencyMs = clock() - this.#started;
+    outcome.bytesIn = this.#source.bytesReceived;
+    this.contain(() => this.#deadline?.end());
+    if (record.cost.reservation) this.contain(() => charging.end(record, error));
+    try {
+      return record.caller ? await ledger.settle(record.ledgerRow(record.caller)) : "settled";
+    } finally {
+      this.#releaseCounters(error);
+    }
+  }
+
+  #releaseCounters(error: GatewayError | undefined): void {
+    const { record, ticket, services } = this;
+    const { reservation } = record.cost;
+    // Settled already, unless its settlement failed: a reservation that nothing ends would count against the budget for ever.
+    if (reservation) this.contain(() => reservation.release());
+    if (ticket) {
+      const wasSent = reachedUpstream(record, error);
+      this.contain(() => ticket.release({ usage: record.usage, wasSent, error }));
+    }
+    this.contain(() => record.end());
+    this.contain(() => this.#source.releaseBody());
+    this.contain(() => this.#loadShedder.end(this.kind, this.#sheddingDecision, record.caller?.id));
+    this.contain(() => services.report(record, error));
+  }
+
+  /** Releases the idempotency claim and the files of a request that failed. Never rejects. */
+  async releaseFailed(error: GatewayError): Promise<void> {
+    // Before the files: the fingerprint of an abandoned claim is read from them.
+    if (this.idempotent) await this.attempt(() => this.idempotent?.release(error));
+    if (this.#hasFiles) await this.clearFiles();
+  }
+
+  get #hasFiles(): boolean {
+    return this.#uploads?.dispose !== undefined || this.temp !== noRequestTemp;
+  }
+
+  /** Uploads and temp storage. Never rejects. A second call waits for the first. */
+  clearFiles(): Promise<void> {
+    const { temp } = this;
+    const uploads = this.#uploads;
+    this.#clearing ??= this.attempt(() =>
+      releaseAll([() => uploads?.dispose?.(), () => temp.clear()]),
+    );
+    return this.#clearing;
+  }
+
+  /** The response body owns the request from now on: it settles it and clears its files when it ends. */
+  handOver(): void {
+    this.#isHandedOver = true;
+  }
+
+  /** Something is still held, and no response body has taken it over. */
+  get isOpen(): boolean {
+    if (this.#isHandedOver) return false;
+    return !this.isSettled || (this.#hasFiles && this.#clearing === undefined);
+  }
+
+  /** Releases whatever is still held: after a bug in the steps that should have. Never rejects. */
+  async close(): Promise<void> {
+    if (!this.isSettled) {
+      const error = new GatewayError("internal", "The request ended without a response.");
+      await this.attempt(() => this.settle(error.definition.status, error));
+    }
+    if (this.#hasFiles) await this.clearFiles();
+  }
+
+  /** Adds the rate limit headers, with what is left of the limits. */
+  addLimitHeaders(response: OutgoingResponse): OutgoingResponse {
+    const { caller } = this.record;
+    if (!caller || !(caller.scopes || this.route?.scopes)) return response;
+    // The response holds resources by now: a header that cannot be written must not take it away.
+    this.contain(() => this.services.admission.writeHeaders(caller, this.route, response.headers));
+    return response;
+  }
+
+  /** Runs one release. Its failure is logged and never thrown: the releases after it must run as well. */
+  contain(release: () => void): void {
+    try {
+      release();
+    } catch (failure) {
+      this.services.onInternalError(this.record.requestId, failure);
+    }
+  }
+
+  /** Like `contain`, for a release that is asynchronous. */
+  async attempt(release: () => Promise<unknown> | undefined): Promise<void> {
+    try {
+      await release();
+    } catch (failure) {
+      this.services.onInternalError(this.record.requestId, failure);
+    }
+  }
+}

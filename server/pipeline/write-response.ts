@@ -1,0 +1,122 @@
+/** Writes the HTTP response of a request that succeeded: buffered, streamed, or replayed from the idempotency store. */
+
+import { neverAborted, type ReplayedResponse } from "../idempotency/idempotent-request.ts";
+import type { Settled } from "../ledger/ledger.ts";
+import type { GatewayError } from "../lib/gateway-error.ts";
+import { clientClosedError } from "../request/deadline.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import { isChunked, isStreamed, joinChunks, lengthOf } from "../request/response-bodies.ts";
+import { usageHeader } from "../upstream/adapters/openai/estimated-usage.ts";
+import type { WrittenResponse } from "./endpoint.ts";
+import type { RequestLifetime } from "./request-lifetime.ts";
+import { addParameterHeaders } from "./response-headers.ts";
+import {
+  type StreamTimes,
+  settleAtEnd,
+  startGenerator,
+  withHeartbeats,
+} from "./stream-response.ts";
+
+type Buffered = Extract<WrittenResponse, { kind: "whole" }>;
+type Streamed = Extract<WrittenResponse, { kind: "stream" }>;
+
+export function writeResponse(
+  lifetime: RequestLifetime,
+  written: WrittenResponse,
+  incoming: IncomingRequest,
+  streamTimes: StreamTimes,
+): Promise<OutgoingResponse> {
+  return written.kind === "whole"
+    ? writeBuffered(lifetime, written, incoming)
+    : writeStream(lifetime, written, streamTimes);
+}
+
+/** The stored response of an identical request. It costs nothing. */
+export async function writeReplay(
+  lifetime: RequestLifetime,
+  { headers, body }: ReplayedResponse,
+): Promise<OutgoingResponse> {
+  lifetime.record.cost.actual = 0;
+  await lifetime.clearFiles();
+  return ok(body, await lifetime.settle(200), { ...headers });
+}
+
+async function writeBuffered(
+  lifetime: RequestLifetime,
+  { body, usage, images, estimated }: Buffered,
+  incoming: IncomingRequest,
+): Promise<OutgoingResponse> {
+  const { record, idempotent } = lifetime;
+  record.usage = usage;
+  record.images.delivered = images;
+  record.outcome.bytesOut = lengthOf(body);
+  const headers = addParameterHeaders(record, { "content-type": "application/json" });
+  if (estimated) headers[usageHeader] = "estimated";
+  if (!idempotent) {
+    // A streamed body without files frees its memory itself, chunk by chunk.
+    const sent = isStreamed(body) ? { ...body, close: async () => undefined } : body;
+    return ok(sent, await lifetime.settle(200), headers);
+  }
+  const stored = isChunked(body) ? joinChunks(body) : body;
+  const isClientGone = await idempotent.storeResponse(stored, { ...headers });
+  // No client takes the response; a later request finds it in the idempotency store.
+  if (isClientGone) throw clientClosedError();
+  if (!isStreamed(body)) {
+    await lifetime.clearFiles();
+    return ok(body, await lifetime.settle(200), headers);
+  }
+  // The body is read from the temp storage while it is sent: until it is closed it owns the files of the request.
+  let isClosed = false;
+  const close = async (isComplete: boolean): Promise<void> => {
+    if (isClosed) return;
+    isClosed = true;
+    if (!isComplete) {
+      await lifetime.attempt(() => idempotent.storeUndelivered(body, { ...headers }));
+    }
+    await lifetime.clearFiles();
+  };
+  // A client that disconnects before the first byte never takes any, and so never closes the body.
+  incoming.signal.addEventListener("abort", () => void close(false), { once: true });
+  const outcome = await lifetime.settle(200);
+  lifetime.handOver();
+  return ok({ ...body, close }, outcome, headers);
+}
+
+/** The stream settles the request before its last event, and clears the files after it. */
+async function writeStream(
+  lifetime: RequestLifetime,
+  written: Streamed,
+  streamTimes: StreamTimes,
+): Promise<OutgoingResponse> {
+  const { record, idempotent } = lifetime;
+  const chunks = await withHeartbeats(written.chunks, streamTimes);
+  const headers = addParameterHeaders(record, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+  });
+  const settle = async (bytesSent: number, failure?: GatewayError): Promise<Settled> => {
+    const error = failure ?? (idempotent?.isDetached ? clientClosedError() : undefined);
+    lifetime.contain(() => {
+      record.usage = written.usage();
+    record.images.delivered = record.usage?.images;
+    });
+    record.outcome.bytesOut = bytesSent;
+    await lifetime.attempt(() => idempotent?.onStreamEnd(failure, record.usage?.images));
+    return lifetime.settle(error?.definition.status ?? 200, error);
+  };
+  const clear = () => lifetime.clearFiles();
+  const body = startGenerator(
+    settleAtEnd(chunks, { settle, clear }, lifetime.signal ?? neverAborted),
+  );
+  lifetime.handOver();
+  return { status: 200, headers, body: idempotent?.recordStream(body, { ...headers }) ?? body };
+}
+
+function ok(
+  body: OutgoingResponse["body"],
+  outcome: Settled,
+  headers: Record<string, string>,
+): OutgoingResponse {
+  if (outcome === "unsettled") headers["vexel-ledger"] = "unsettled";
+  return { status: 200, headers, body };
+}
