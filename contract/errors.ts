@@ -107,6 +107,7 @@ export const errorTable = {
   invalid_image_file: invalidRequest("invalid_image_file", "An uploaded image cannot be decoded."),
   moderation_blocked: imageUserError("moderation_blocked", "A safety system rejected the request."),
 
+  // Idempotency
   invalid_idempotency_key: invalidRequest(
     "invalid_idempotency_key",
     "The `Idempotency-Key` header is empty, too long, or not printable ASCII.",

@@ -43,14 +43,14 @@ describe("docs/errors.md", () => {
   });
 });
 
-const blame = { client: "the caller", upstream: "the upstream", gateway: "the gateway" } as const;
+const causes = { client: "the client", upstream: "the upstream", gateway: "the gateway" } as const;
 
-function retryOf({ retry, clientShouldNotRetry: final }: ErrorDefinition): string {
-  if (retry === "never") return "does not help";
-  if (final) return "does not help, but another target may";
+function retryOf({ retry, clientShouldNotRetry }: ErrorDefinition): string {
+  if (retry === "never") return "a retry does not help";
+  if (clientShouldNotRetry) return "a retry does not help, but another target may";
   return retry === "later"
-    ? "helps a little later"
-    : "may help; other targets of the model are tried first";
+    ? "retry later"
+    : "a retry may help; other targets of the model are tried first";
 }
 
 const factsOf = (definition: ErrorDefinition): string =>
@@ -58,9 +58,9 @@ const factsOf = (definition: ErrorDefinition): string =>
     `**${definition.status}**`,
     `type \`${definition.type}\``,
     `code \`${definition.code}\``,
-    `up to ${blame[definition.causedBy]}`,
-    `a retry ${retryOf(definition)}`,
-    ...(definition.mayBeBilled ? ["may have been charged"] : []),
+    `caused by ${causes[definition.causedBy]}`,
+    retryOf(definition),
+    ...(definition.mayBeBilled ? ["may have been billed"] : []),
   ].join(" · ");
 
 describe("docs/settings.md", () => {
