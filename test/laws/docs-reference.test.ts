@@ -194,7 +194,7 @@ describe("docs/upstreams.md", () => {
   const path = "docs/upstreams.md";
 
   test("has every kind of upstream and no other, with its facts", () => {
-    const table = rowsOf(sectionOf(path, "Those that speak OpenAI's language"));
+    const table = rowsOf(sectionOf(path, "OpenAI-compatible upstreams"));
     const rows = new Map(table.map(([name = "", ...facts]) => [codesIn(name)[0], facts]));
     const sections = codeHeadings(path, 3);
     expect<(string | undefined)[]>([...rows.keys(), ...sections]).toEqual([...kinds.keys()]);
@@ -220,7 +220,7 @@ describe("docs/upstreams.md", () => {
   });
 
   test("has every provider with all its variables, in order of precedence", () => {
-    const rows = rowsOf(sectionOf(path, "Keys from the environment"));
+    const rows = rowsOf(sectionOf(path, "Provider keys from environment variables"));
     const documented = rows.map(([id = "", kind = "", ...cells]) => ({
       id: codesIn(id),
       kind: codesIn(kind),
@@ -237,7 +237,7 @@ describe("docs/upstreams.md", () => {
 
   test("has every option of a local embedding model", () => {
     const local = Object.keys(kinds.get("local")?.options ?? {});
-    expect(firstCodes(sectionOf(path, "Models of your own")).sort()).toEqual(local.sort());
+    expect(firstCodes(sectionOf(path, "Local ONNX embedding models")).sort()).toEqual(local.sort());
   });
 
   test("describes every embedded model", () => {
