@@ -1,20 +1,20 @@
-/** How long the edge waits for more of a body. One clock for all: a timer for each would cost more than most bodies. */
+/** Body timeout: how long to wait for more bytes of a request body. One timer serves all bodies: a timer for each would cost more than most bodies. */
 import { GatewayError } from "../lib/gateway-error.ts";
 
 /** How a body has arrived so far. */
 export interface Progress {
   bytes: number;
-  /** Spent waiting for the client. Time in which the gateway itself was busy does not count. */
+  /** Spent pending for the client. Time in which the gateway itself was busy does not count. */
   waitedMs: number;
 }
 
 export interface BodyTimeout {
   /**
-   * What `take` makes of it, or request_timeout when it takes too long. A failure to come is told as `broken` says.
-   * `progress`: of the body that it is a part of, which must keep up a minimum rate as well.
+   * Resolves with `take(value)`, or rejects with request_timeout when `chunk` takes too long, or with `broken(error)`
+   * when it rejects. `progress`: of the whole body, which must keep the minimum rate as well.
    */
   wait<T, R>(
-    coming: Promise<T>,
+    chunk: Promise<T>,
     take: (value: T) => R,
     broken: (error: unknown) => unknown,
     progress?: Progress,
@@ -23,44 +23,44 @@ export interface BodyTimeout {
 }
 
 export interface BodyTimeoutOptions {
-  /** The longest wait without a byte. */
+  /** The longest time without a byte. */
   readonly idleMs: number;
-  /** Bytes per second that a body must bring on average, once `ms` are over. 0: no minimum. */
+  /** Minimum average rate of a body in bytes per second, after the first `idleMs`. 0: no minimum. */
   readonly minRate: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-export function createBodyTimeout({ idleMs: ms, minRate, clock }: BodyTimeoutOptions): BodyTimeout {
-  const waiting = new Set<Entry>();
-  const ticking = setInterval(
+export function createBodyTimeout({ idleMs, minRate, clock }: BodyTimeoutOptions): BodyTimeout {
+  const pending = new Set<Entry>();
+  const ticker = setInterval(
     () => {
       const now = clock();
-      for (const entry of waiting) {
+      for (const entry of pending) {
         if (entry.until > now) continue;
-        waiting.delete(entry);
-        entry.reject(entry.isTrickling ? belowMinimum(minRate) : tooSlow(ms));
+        pending.delete(entry);
+        entry.reject(entry.isTrickling ? belowMinimum(minRate) : bodyTimedOut(idleMs));
       }
     },
-    Math.min(1000, ms / 4),
+    Math.min(1000, idleMs / 4),
   );
-  /** A body that brings a byte now and then is not waited for without end: it would hold its room on disk. */
+  /** A body that sends a byte now and then must not wait without a limit: it would keep its temp storage. */
   const timeLeft = ({ bytes, waitedMs }: Progress): number =>
-    minRate === 0 ? ms : ms + (bytes / minRate) * 1000 - waitedMs;
-  // Whoever waits here has a connection, and that keeps the process alive.
-  ticking.unref();
+    minRate === 0 ? idleMs : idleMs + (bytes / minRate) * 1000 - waitedMs;
+  // Each wait belongs to a connection, which keeps the process alive.
+  ticker.unref();
   return {
-    // One promise made by hand: this happens once for every call, and a race would make four.
-    wait: (coming, take, broken, progress) =>
+    // One promise made by hand: this runs once per request, and Promise.race would make four.
+    wait: (chunk, take, broken, progress) =>
       new Promise((resolve, reject) => {
         const began = clock();
-        const leftMs = progress ? timeLeft(progress) : ms;
-        const isTrickling = leftMs < ms;
-        const entry = { until: began + Math.min(ms, leftMs), isTrickling, reject };
-        waiting.add(entry);
-        coming.then(
+        const leftMs = progress ? timeLeft(progress) : idleMs;
+        const isTrickling = leftMs < idleMs;
+        const entry = { until: began + Math.min(idleMs, leftMs), isTrickling, reject };
+        pending.add(entry);
+        chunk.then(
           (value) => {
-            waiting.delete(entry);
+            pending.delete(entry);
             if (progress) progress.waitedMs += clock() - began;
             try {
               resolve(take(value));
@@ -69,12 +69,12 @@ export function createBodyTimeout({ idleMs: ms, minRate, clock }: BodyTimeoutOpt
             }
           },
           (error) => {
-            waiting.delete(entry);
+            pending.delete(entry);
             reject(broken(error));
           },
         );
       }),
-    close: () => clearInterval(ticking),
+    close: () => clearInterval(ticker),
   };
 }
 
@@ -87,11 +87,11 @@ interface Entry {
 const belowMinimum = (minRate: number): GatewayError =>
   new GatewayError(
     "request_timeout",
-    `The body arrived too slowly: it must bring at least ${minRate} bytes per second on average. Send it over a faster connection, or send a smaller one.`,
+    `The request body arrived too slowly: the minimum is ${minRate} bytes per second on average. Use a faster connection, or send a smaller body.`,
   );
 
-const tooSlow = (ms: number): GatewayError =>
+const bodyTimedOut = (idleMs: number): GatewayError =>
   new GatewayError(
     "request_timeout",
-    `The body did not arrive in time: the gateway waited ${ms / 1000} s for the rest of it.`,
+    `The request body did not arrive in time: the gateway waited ${idleMs / 1000} s for the rest of it. Send the whole body without pauses, and retry.`,
   );

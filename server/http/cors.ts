@@ -1,8 +1,8 @@
-/** Calls from web pages of other origins: off unless the operator names them. */
+/** CORS: requests from web pages of other origins. Off unless the operator names the origins. */
 
 import type { RequestHeaders } from "../request/http-types.ts";
 
-/** Undefined where there is nothing to add. */
+/** The headers to add. Undefined where there are none. */
 export type Cors = (headers: RequestHeaders) => Record<string, string> | undefined;
 
 /** `origins`: comma-separated, or `*`. */

@@ -1,4 +1,4 @@
-/** Step 3: a multipart form, read as it comes and bounded; its files go to the spool. */
+/** Step 3: reads a multipart form as a stream, within bounds; files are spooled. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";
@@ -14,40 +14,40 @@ export interface FormLimits extends SpoolLimits {
   readonly storage: TempStorage;
 }
 
-/** 16 pictures, a mask and a little room. */
+/** 16 images, a mask and some room. */
 const maxFiles = 24;
 const maxFields = 128;
-/** Of a text field, and of all of them together: they are held in memory. */
+/** Of all text fields together: they are held in memory. */
 const maxFieldBytes = 1024 * 1024;
 
 export async function readForm(
-  arriving: IncomingBody,
+  incoming: IncomingBody,
   limits: FormLimits,
-  reception: BodyContext,
+  context: BodyContext,
   keyId: string,
 ): Promise<Form> {
-  // Before any of it is spooled: inside a compressed form there is nothing to find.
-  checkEncoding(arriving.headers);
+  // Before any of it is spooled: a compressed form has no readable parts.
+  checkEncoding(incoming.headers);
   const account = limits.storage.account(keyId, "upload");
   // Before the body is read: a client that waits for `100 Continue` has not sent any of it then.
-  reserve(account, arriving, limits);
+  reserve(account, incoming, limits);
   const texts: TextPart[] = [];
   const files: SpooledFile[] = [];
   let textBytes = 0;
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new ReleasedChunks(readChunks(arriving, limits.maxFormBytes, reception));
+  const body = new ReleasedChunks(readChunks(incoming, limits.maxFormBytes, context));
   try {
-    const boundary = boundaryOf(arriving.headers.get("content-type") ?? "");
+    const boundary = boundaryOf(incoming.headers.get("content-type") ?? "");
     for await (const part of readParts(body.chunks(), boundary)) {
       if (isFile(part)) {
-        if (files.length >= maxFiles) throw tooMany("files");
+        if (files.length >= maxFiles) throw tooMany("files", maxFiles);
         const file = await spool(part, limits, account);
-        // A browser sends a file field that was left empty with no name and no bytes: the field was not given.
+        // A browser sends an empty file field with no name and no bytes: the parameter is absent.
         if (part.filename || file.part.size > 0) files.push(file);
       } else {
-        if (texts.length >= maxFields) throw tooMany("fields");
+        if (texts.length >= maxFields) throw tooMany("fields", maxFields);
         const bytes = await readText(part, maxFieldBytes - textBytes);
         textBytes += bytes.length;
         const charset = part.type === undefined ? undefined : charsetOf(part.type);
@@ -64,36 +64,36 @@ export async function readForm(
   }
 }
 
-/** A form without an announced length takes its room piece by piece. A small one stays in memory. */
+/** Reserves temp storage for the announced length. Without one, storage is reserved chunk by chunk. A small form stays in memory. */
 function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLimits): void {
   const announced = Number(headers.get("content-length") ?? 0);
-  // Refused for its size by whoever reads it.
+  // readChunks refuses it for its size.
   if (announced > limits.maxFormBytes) return;
   if (announced > limits.memoryBytes) account.reserve(announced);
 }
 
-/** A file without a name is still a file when it says what type it is. */
+/** A part without a file name is a file if its content-type is that of a file. */
 const isFile = ({ filename, type }: FormPart): boolean =>
   filename !== undefined || type === "application/octet-stream" || !!type?.startsWith("image/");
 
 async function readText({ name, body }: FormPart, maxBytes: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
-  for await (const piece of body) {
-    length += piece.length;
+  for await (const chunk of body) {
+    length += chunk.length;
     if (length > maxBytes) {
       throw new GatewayError(
         "request_too_large",
-        `The form field '${name}' is too large: all text fields of a form together may have ${maxFieldBytes} bytes.`,
+        `The form field '${name}' is too large: all text fields of a form together may have at most ${maxFieldBytes} bytes.`,
         { param: name },
       );
     }
-    pieces.push(Buffer.from(piece));
+    chunks.push(Buffer.from(chunk));
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
-/** The chunks of a body, gone when they have passed. */
+/** The chunks of a body, whose memory is released after use. */
 class ReleasedChunks {
   readonly #chunks: AsyncIterator<Uint8Array>;
 
@@ -102,8 +102,8 @@ class ReleasedChunks {
   }
 
   /**
-   * The memory of what has passed goes back at once: left to the garbage collector, eight large uploads would hold
-   * 150 MB of it. Several chunks may lie in one stretch of memory, one behind the other; the next stretch ends it.
+   * The memory of each chunk is released after the next one is requested: left to the garbage collector, eight large
+   * uploads would hold 150 MB of it. Consecutive chunks may share one buffer, which is released with the last of them.
    */
   async *chunks(): AsyncGenerator<Uint8Array> {
     let shared: ArrayBufferLike | undefined;
@@ -121,13 +121,16 @@ class ReleasedChunks {
     }
   }
 
-  /** What comes after the closing boundary means nothing, but must come in before the answer goes out. */
+  /** Reads and ignores the bytes after the closing boundary. They must arrive before the response is sent. */
   async drain(): Promise<void> {
     for await (const _ of this.chunks()) {
-      // Nothing to keep.
+      // Ignored.
     }
   }
 }
 
-const tooMany = (what: string): GatewayError =>
-  new GatewayError("request_too_large", `The multipart form has too many ${what}.`);
+const tooMany = (what: string, max: number): GatewayError =>
+  new GatewayError(
+    "request_too_large",
+    `The multipart form has too many ${what}: at most ${max} are allowed.`,
+  );

@@ -8,7 +8,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan } from "../lib/json-scan.ts";
 
 export const jsonBounds = {
-  /** No request needs more levels, and printing what is nested tens of thousands deep would overflow the stack. */
+  /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */
   depth: 128,
   /** Commas: entries of arrays and fields of objects together. OpenAI takes 300,000 tokens in one request. */
   entries: 1_048_576,
@@ -25,7 +25,7 @@ export const jsonBounds = {
 export class JsonBounds {
   readonly #scan = new JsonScan();
 
-  /** The next bytes of the body. Throws at the first bound that is passed. */
+  /** Scans the next bytes of the body. Throws at the first bound that is exceeded. */
   take(bytes: Uint8Array): void {
     const scan = this.#scan;
     scan.take(bytes);
@@ -35,7 +35,7 @@ export class JsonBounds {
       throw tooMany("containers", "arrays and objects", fewerInputs);
     }
     if (scan.fields > jsonBounds.fields) {
-      throw tooMany("fields", "fields", "Leave out fields that the API does not have.");
+      throw tooMany("fields", "fields", "Remove fields that the API does not define.");
     }
     if (scan.escapes > jsonBounds.escapes) {
       throw tooMany("escapes", "escape sequences", "Send text as UTF-8 instead of escaping it.");
@@ -51,7 +51,10 @@ export class JsonBounds {
 }
 
 const tooDeep = (): GatewayError =>
-  new GatewayError("invalid_json", `The body is nested more than ${jsonBounds.depth} levels deep.`);
+  new GatewayError(
+    "invalid_json",
+    `The JSON body is nested more than ${jsonBounds.depth} levels deep. Send it with fewer levels.`,
+  );
 
 const fewerInputs = "Send the inputs in several requests.";
 

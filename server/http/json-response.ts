@@ -1,7 +1,7 @@
-/** JSON responses and path segments, for handlers of routes. */
+/** JSON responses and path segments, for route handlers. */
 import type { OutgoingResponse } from "../request/http-types.ts";
 
-/** A segment that is not well encoded stays as it is: no id has such a name. */
+/** An invalid encoding stays as it is: no id has such a name. */
 export function decodePathSegment(part: string): string {
   try {
     return decodeURIComponent(part);

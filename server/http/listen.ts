@@ -1,4 +1,4 @@
-/** Step 1: bytes arrive. Turns a request into an `Incoming`, finds its row, and turns the `Outgoing` into bytes. */
+/** Step 1: the HTTP listener. Turns an HTTP request into an `IncomingRequest`, finds its route, and adds the headers that every response has. */
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { MemoryShares } from "../lib/memory-shares.ts";
@@ -21,10 +21,10 @@ import type { HttpRequest } from "./server/request.ts";
 import { incompleteBody, type RequestBody } from "./server/request-body.ts";
 import { type Server, startServer } from "./server/server.ts";
 
-/** `part` is the varying part of the address, still encoded. */
+/** `parameter`: the variable part of the path, still percent-encoded. */
 export type Handler = (
   incoming: IncomingRequest,
-  part: string,
+  parameter: string,
 ) => Promise<OutgoingResponse> | OutgoingResponse;
 export type Handlers = Readonly<Record<RouteName, Handler>>;
 
@@ -35,15 +35,15 @@ export interface ListenOptions {
   readonly cors: Cors;
   readonly maxBodyBytes: number;
   readonly form: FormLimits;
-  /** Of the JSON bodies of all requests. */
+  /** Memory for the JSON bodies of all requests. */
   readonly jsonMemory: MemoryShares;
-  /** Empty: as the caller reached us. */
+  /** Empty: as in the request's `host` header. */
   readonly publicUrl: string;
-  /** How long to wait for more of a body. */
+  /** Timeout for more bytes of a body. */
   readonly bodyMs: number;
-  /** Bytes per second that a body must bring on average. 0: no minimum. */
+  /** Minimum average rate of a body, in bytes per second. 0: no minimum. */
   readonly minBodyRate: number;
-  /** After so many seconds a connection is closed on which nothing moves. */
+  /** Idle timeout of a connection. */
   readonly connectionSeconds?: number;
   readonly maxConnections: number;
   /** The id of the valid API key that a request carries. Absent: connections are shared among addresses, not keys. */
@@ -52,13 +52,13 @@ export interface ListenOptions {
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Told of each answer to a route that keeps no account of its own. */
-  readonly report: (told: RequestReport) => void;
-  /** Told of what no handler caught. */
+  /** Called for each response that is not reported with a ledger row. */
+  readonly report: (request: RequestReport) => void;
+  /** Called with errors that are bugs: the client gets a 500 without details. */
   readonly onInternalError: (requestId: string, error: unknown) => void;
 }
 
-/** A request that is no model call. Its path is not told: that of a picture is a secret. */
+/** For the log: a request that is not for a model. It has no path: that of a stored image grants access to it. */
 export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
@@ -72,51 +72,50 @@ export interface HttpServer extends Omit<Server, "port"> {
   readonly url: string;
 }
 
-/** Answered on a connection beyond the maximum: a supervisor must not restart a gateway that is only busy. */
+/** Served on a connection beyond the maximum: a supervisor must not restart a gateway that is only busy. */
 const probes: ReadonlySet<RouteName | undefined> = new Set<RouteName>(["health", "ready"]);
 
-/** As long as most proxies keep a connection, and longer. */
+/** Longer than the keep-alive timeout of most proxies. */
 const idleSeconds = 255;
 
 export function listen(options: ListenOptions): HttpServer {
   const { handlers, cors, connectionSeconds = idleSeconds } = options;
-  const patience = createBodyTimeout({
+  const bodyTimeout = createBodyTimeout({
     idleMs: options.bodyMs,
     minRate: options.minBodyRate,
     clock: options.clock,
   });
+  const parseQueue = new ParseQueue(options.clock);
 
-  const parses = new ParseQueue(options.clock);
-
-  const reply = async (exchange: HttpRequest): Promise<OutgoingResponse> => {
+  const handle = async (request: HttpRequest): Promise<OutgoingResponse> => {
     const began = options.clock();
-    const incoming = new ReceivedRequest(exchange, options, { patience, parses });
+    const incoming = new ReceivedRequest(request, options, { bodyTimeout, parseQueue });
     const found = matchRoute(incoming.path);
     let outgoing: OutgoingResponse;
-    let fault: ErrorKind | undefined;
+    let errorKind: ErrorKind | undefined;
     try {
       outgoing = await route(incoming, found, handlers);
     } catch (thrown) {
       const error = toGatewayError(thrown, undefined);
-      fault = error.kind;
-      if (fault === "internal") options.onInternalError(incoming.requestId, error.cause);
+      errorKind = error.kind;
+      if (errorKind === "internal") options.onInternalError(incoming.requestId, error.cause);
       outgoing = toErrorResponse(error);
     }
-    // Model calls report themselves, when their row is written.
-    if (!found?.row.model || fault !== undefined || incoming.method !== found.row.method) {
+    // Model requests are reported when their ledger row is written.
+    if (!found?.row.model || errorKind !== undefined || incoming.method !== found.row.method) {
       options.report({
         requestId: incoming.requestId,
         method: incoming.method,
         route: found?.row.name ?? "unknown",
         status: outgoing.status,
         latencyMs: options.clock() - began,
-        ...(fault !== undefined && { error: fault }),
+        ...(errorKind !== undefined && { error: errorKind }),
       });
     }
     const { headers } = outgoing;
-    const extra = cors(incoming.headers);
-    if (extra) allow(outgoing, extra, incoming);
-    // The rest of a body that was given up may still come.
+    const corsHeaders = cors(incoming.headers);
+    if (corsHeaders) addCors(outgoing, corsHeaders, incoming);
+    // The rest of a body that timed out may still arrive.
     if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";
     headers["x-request-id"] = incoming.requestId;
     return outgoing;
@@ -137,13 +136,17 @@ export function listen(options: ListenOptions): HttpServer {
     }),
     onConnectionsRefused: options.onConnectionsRefused,
     clock: options.clock,
-    handle: reply,
+    handle,
     refuse: (error) => {
       const requestId = newRequestId();
       const refusal = toErrorResponse(error);
       const { status } = refusal;
       options.report({
-        ...{ requestId, method: "-", route: "unknown", status, latencyMs: 0 },
+        requestId,
+        method: "-",
+        route: "unknown",
+        status,
+        latencyMs: 0,
         error: error.kind,
       });
       return { ...refusal, headers: { ...refusal.headers, "x-request-id": requestId } };
@@ -157,7 +160,7 @@ export function listen(options: ListenOptions): HttpServer {
     url: `http://${host}:${server.port}`,
     stop: async (now) => {
       await server.stop(now);
-      patience.close();
+      bodyTimeout.close();
     },
   };
 }
@@ -171,17 +174,17 @@ function route(
   if (!found) {
     throw new GatewayError(
       "unknown_url",
-      `Invalid URL (${method} ${incoming.path.slice(0, 200)}). GET /openapi.json lists what there is.`,
+      `Invalid URL (${method} ${incoming.path.slice(0, 200)}). GET /openapi.json lists the available paths.`,
     );
   }
-  const asked = method === "HEAD" ? "GET" : method;
-  if (asked === found.row.method) return handlers[found.row.name](incoming, found.parameter);
-  const allow = allowed(found);
+  const routeMethod = method === "HEAD" ? "GET" : method;
+  if (routeMethod === found.row.method) return handlers[found.row.name](incoming, found.parameter);
+  const allow = allowedMethods(found);
   if (method === "OPTIONS") return { status: 204, headers: { allow }, body: "" };
   const { status, headers, body } = toErrorResponse(
     new GatewayError(
       "method_not_allowed",
-      `Not allowed to ${method.slice(0, 20)} on ${incoming.path.slice(0, 200)}: only ${allow}.`,
+      `Not allowed to ${method.slice(0, 20)} on ${incoming.path.slice(0, 200)}. Allowed methods: ${allow}.`,
     ),
   );
   return { status, headers: { ...headers, allow }, body };
@@ -194,20 +197,20 @@ const tooManyConnections = (max: number): GatewayError =>
     { retryAfterMs: 1000 },
   );
 
-/** Of a page from elsewhere, what it may read and send. */
-function allow(
+/** Adds the CORS headers. */
+function addCors(
   { status, headers }: OutgoingResponse,
-  extra: Readonly<Record<string, string>>,
-  { method, headers: asked }: IncomingRequest,
+  corsHeaders: Readonly<Record<string, string>>,
+  { method, headers: requestHeaders }: IncomingRequest,
 ): void {
-  const welcome = "access-control-allow-origin" in extra;
-  if (method === "OPTIONS" && status === 204 && welcome) {
-    Object.assign(headers, preflight(asked, headers.allow ?? ""));
+  const isAllowed = "access-control-allow-origin" in corsHeaders;
+  if (method === "OPTIONS" && status === 204 && isAllowed) {
+    Object.assign(headers, preflight(requestHeaders, headers.allow ?? ""));
   }
-  Object.assign(headers, extra);
+  Object.assign(headers, corsHeaders);
 }
 
-const allowed = ({ row }: RouteMatch): string =>
+const allowedMethods = ({ row }: RouteMatch): string =>
   routes
     .filter(({ path }) => path === row.path)
     .flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]))
@@ -218,46 +221,49 @@ class ReceivedRequest implements IncomingRequest, JsonBodyContext {
   readonly requestId = newRequestId();
   readonly timeout: BodyTimeout;
   bytesReceived = 0;
-  readonly #exchange: HttpRequest;
+  readonly #request: HttpRequest;
   readonly #options: ListenOptions;
-  readonly #parses: ParseQueue;
+  readonly #parseQueue: ParseQueue;
   #keyId = "";
-  /** Bytes of memory that the body takes. */
-  #taken = 0;
+  /** Memory that is reserved for the body. */
+  #reservedBytes = 0;
 
   constructor(
-    exchange: HttpRequest,
+    request: HttpRequest,
     options: ListenOptions,
-    { patience, parses }: { readonly patience: BodyTimeout; readonly parses: ParseQueue },
+    {
+      bodyTimeout,
+      parseQueue,
+    }: { readonly bodyTimeout: BodyTimeout; readonly parseQueue: ParseQueue },
   ) {
-    this.#exchange = exchange;
+    this.#request = request;
     this.#options = options;
-    this.timeout = patience;
-    this.#parses = parses;
+    this.timeout = bodyTimeout;
+    this.#parseQueue = parseQueue;
   }
 
   get method(): string {
-    return this.#exchange.head.method;
+    return this.#request.head.method;
   }
 
   get path(): string {
-    return this.#exchange.head.path;
+    return this.#request.head.path;
   }
 
   get search(): string {
-    return this.#exchange.head.search;
+    return this.#request.head.search;
   }
 
   get headers(): RequestHeaders {
-    return this.#exchange.head;
+    return this.#request.head;
   }
 
   get body(): RequestBody {
-    return this.#exchange.body;
+    return this.#request.body;
   }
 
   get signal(): AbortSignal {
-    return this.#exchange.signal;
+    return this.#request.signal;
   }
 
   get publicUrl(): string {
@@ -274,20 +280,20 @@ class ReceivedRequest implements IncomingRequest, JsonBodyContext {
 
   reserveMemory(bytes: number): void {
     this.#options.jsonMemory.take(this.#keyId, bytes);
-    this.#taken += bytes;
+    this.#reservedBytes += bytes;
   }
 
   parseInTurn<T>(parse: () => T): Promise<T> {
-    return this.#parses.run(this.#keyId, () => {
-      // The client may have left while its body waited for its turn.
+    return this.#parseQueue.run(this.#keyId, () => {
+      // The client may have disconnected while its body waited for its turn.
       if (this.signal.aborted) throw incompleteBody();
       return parse();
     });
   }
 
   releaseBody(): void {
-    if (this.#taken > 0) this.#options.jsonMemory.release(this.#keyId, this.#taken);
-    this.#taken = 0;
+    if (this.#reservedBytes > 0) this.#options.jsonMemory.release(this.#keyId, this.#reservedBytes);
+    this.#reservedBytes = 0;
   }
 
   form(keyId: string): Promise<Form> {

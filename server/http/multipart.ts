@@ -1,6 +1,6 @@
 /**
- * Multipart forms out of a stream of bytes, pulled part by part, so that nothing is read faster than it is used.
- * Written here because the parsers at hand either need Node's streams or misread a delimiter cut between two chunks.
+ * Streaming parser for multipart/form-data, pulled part by part, so that nothing is read faster than it is used.
+ * Written here because existing parsers either need Node's streams or misread a delimiter split between two chunks.
  */
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -10,7 +10,7 @@ export interface FormPart {
   /** Undefined for a text field. */
   readonly filename: string | undefined;
   readonly type: string | undefined;
-  /** Must be read to its end before the next part is asked for. Each piece lives only until the next is asked for. */
+  /** Must be read to its end before the next part is requested. Each chunk is valid only until the next is requested. */
   readonly body: AsyncIterable<Buffer>;
 }
 
@@ -27,16 +27,16 @@ export function boundaryOf(contentType: string): string {
 export const charsetOf = (contentType: string): string | undefined =>
   readHeader(contentType).parameters.get("charset");
 
-/** Each chunk is used only until the next is asked for, so that its memory may be given back. */
+/** Each chunk is used only until the next is requested, so that its memory can be released. */
 export async function* readParts(
   chunks: AsyncIterable<Uint8Array>,
   boundary: string,
 ): AsyncGenerator<FormPart> {
-  // The first delimiter may stand at the very beginning; a line break before it makes it like the others.
+  // The first delimiter may be at the very beginning; a line break before it makes it like the others.
   const scan = new Scanner(chunks, Buffer.from("\r\n"));
   const delimiter = Buffer.from(`\r\n--${boundary}`);
   for await (const _ of scan.until(delimiter)) {
-    // What stands before the first part is for nobody.
+    // The preamble before the first part is ignored.
   }
   for (;;) {
     const mark = await scan.take(2);
@@ -50,11 +50,11 @@ export async function* readParts(
       read = true;
     }
     yield { ...readHead(head), body: body() };
-    if (!read) throw new Error("The part before was not read to its end.");
+    if (!read) throw new Error("The previous part was not read to its end.");
   }
 }
 
-/** A window on the stream: what has come and is not used yet. */
+/** A window on the stream: bytes that have arrived and are not used yet. */
 class Scanner {
   readonly #chunks: AsyncIterator<Uint8Array>;
   #window: Buffer;
@@ -65,7 +65,7 @@ class Scanner {
   }
 
   async #more(): Promise<void> {
-    // A copy, because a chunk is gone once the next is asked for.
+    // A copy, because a chunk is released once the next is requested.
     const left = Buffer.from(this.#window);
     const { done, value } = await this.#chunks.next();
     if (done) throw invalidForm("it ends before its closing boundary");
@@ -73,21 +73,21 @@ class Scanner {
     this.#window = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
   }
 
-  #pass(length: number): Buffer {
-    const passed = this.#window.subarray(0, length);
+  #consume(length: number): Buffer {
+    const consumed = this.#window.subarray(0, length);
     this.#window = this.#window.subarray(length);
-    return passed;
+    return consumed;
   }
 
-  /** What stands before the delimiter, in pieces; the delimiter itself is passed over. */
+  /** The bytes before the delimiter, in chunks; the delimiter itself is skipped. */
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
       const at = this.#window.indexOf(delimiter);
-      const sure =
+      const safe =
         at >= 0 ? at : this.#window.length - partialDelimiterBytes(this.#window, delimiter);
-      if (sure > 0) yield this.#pass(sure);
+      if (safe > 0) yield this.#consume(safe);
       if (at >= 0) {
-        this.#pass(delimiter.length);
+        this.#consume(delimiter.length);
         return;
       }
       await this.#more();
@@ -96,27 +96,28 @@ class Scanner {
 
   async take(length: number): Promise<string> {
     while (this.#window.length < length) await this.#more();
-    return this.#pass(length).toString("latin1");
+    return this.#consume(length).toString("latin1");
   }
 
-  /** The header lines of a part, each behind its line break, up to the empty line. */
+  /** The header lines of a part, each after its line break, up to the empty line. */
   async head(maxBytes: number): Promise<Buffer> {
     this.#window = Buffer.concat([Buffer.from("\r\n"), this.#window]);
     for (;;) {
       const at = this.#window.indexOf("\r\n\r\n");
       if (at >= 0 && at <= maxBytes) {
-        const head = this.#pass(at);
-        this.#pass(4);
+        const head = this.#consume(at);
+        this.#consume(4);
         return head;
       }
-      if (at > maxBytes || this.#window.length > maxBytes)
-        throw invalidForm("a part's head is too long");
+      if (at > maxBytes || this.#window.length > maxBytes) {
+        throw invalidForm("the headers of a part are too long");
+      }
       await this.#more();
     }
   }
 }
 
-/** How many bytes at the end of the window may be the beginning of a delimiter that goes on in the next chunk. */
+/** How many bytes at the end of the window may be the start of a delimiter that continues in the next chunk. */
 function partialDelimiterBytes(window: Buffer, delimiter: Buffer): number {
   const first = delimiter[0] as number;
   let at = window.indexOf(first, Math.max(0, window.length - delimiter.length + 1));
@@ -141,7 +142,7 @@ function readHead(head: Buffer): Omit<FormPart, "body"> {
   const { value, parameters } = readHeader(headers.get("content-disposition") ?? "");
   const name = parameters.get("name");
   if (name === undefined || value !== "form-data") throw invalidForm("a part has no name");
-  // The name of a file may be in any encoding: it means nothing here.
+  // The name of a file may be in any encoding: it is not used.
   if (name.includes("\ufffd") && !isUtf8(head)) {
     throw invalidForm(`the name of the field '${name.slice(0, 200)}' is not valid UTF-8`);
   }
@@ -158,8 +159,8 @@ interface Header {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-// One after the other from the left, so that nothing inside of quotes is taken for a parameter.
-// A quoted text that ends in a backslash is what browsers make of a name that does.
+// Sticky, from left to right, so that nothing inside quotes is read as a parameter.
+// Browsers do not escape a backslash at the end of a name, hence the second form of a quoted value.
 const parameter = /\s*;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|"([^"]*)"|([^\s;"]+))/gy;
 
 function readHeader(text: string): Header {
@@ -169,13 +170,13 @@ function readHeader(text: string): Header {
   if (end < 0) return { value, parameters };
   parameter.lastIndex = end;
   for (;;) {
-    const [, name, quoted, odd, plain] = parameter.exec(text) ?? [];
+    const [, name, quoted, unescaped, plain] = parameter.exec(text) ?? [];
     if (name === undefined) return { value, parameters };
-    parameters.set(name.toLowerCase(), unescapeQuoted(quoted) ?? odd ?? plain ?? "");
+    parameters.set(name.toLowerCase(), unescapeQuoted(quoted) ?? unescaped ?? plain ?? "");
   }
 }
 
-/** Browsers write a quote or a line break inside of quotes as %22, %0D or %0A, others put a backslash before it. */
+/** Browsers write a quote or a line break inside quotes as %22, %0D or %0A, other clients put a backslash before it. */
 const unescapeQuoted = (text: string | undefined): string | undefined =>
   text
     ?.replace(/\\(["\\])/g, "$1")
@@ -190,8 +191,8 @@ function decodeExtended(text: string | undefined): string | undefined {
   }
 }
 
-const invalidForm = (why: string): GatewayError =>
+const invalidForm = (reason: string): GatewayError =>
   new GatewayError(
     "invalid_form",
-    `The multipart form is broken: ${why}. Let your HTTP library write the form and its content-type header.`,
+    `The multipart form is malformed: ${reason}. Let your HTTP library write the form and its content-type header.`,
   );

@@ -1,13 +1,13 @@
 /**
- * Large JSON bodies are parsed one at a time, each in a turn of the event loop of its own, round robin among API keys.
- * Many that are complete at the same moment would otherwise be parsed in one turn, and hold up every other client for
- * seconds. While bodies are waiting, parsing takes at most half of the time.
+ * Fair queue of large JSON bodies: they are parsed one at a time, each in its own turn of the event loop, round robin among
+ * API keys. Many that are complete at the same time would otherwise be parsed in one turn, and delay every other client
+ * for seconds. While bodies are waiting, parsing takes at most half of the time.
  */
 
 interface Job {
   /** Never throws. */
   parse(): void;
-  /** Lets the request go on, in a turn after that of its parsing. */
+  /** Settles the promise, in a turn after that of the parsing. */
   resume(): void;
 }
 
@@ -60,7 +60,7 @@ export class ParseQueue {
     const tookMs = this.#clock() - began;
     setImmediate(() => {
       job.resume();
-      // The next body gets a turn of its own as well, after a pause as long as this one took.
+      // The next body gets its own turn as well, after a pause as long as this one took.
       if (this.#waiting.size > 0) setTimeout(() => setImmediate(this.#next), tookMs);
       else setImmediate(this.#next);
     });

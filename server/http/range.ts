@@ -1,17 +1,17 @@
-/** The `Range` header: one stretch of bytes. Several at once, or what cannot be read, count as not asked for (RFC 9110). */
+/** Parses the `Range` header: one range of bytes. Several ranges and invalid values are ignored, as RFC 9110 allows. */
 
-/** Both ends belong to it. */
+/** Both ends are inclusive. */
 export interface ByteRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** `unsatisfiable`: it asks for nothing that is there. Undefined: all of it is to be sent. */
+/** `unsatisfiable`: it starts beyond the end. Undefined: the whole content is sent. */
 export function parseRange(header: string, size: number): ByteRange | "unsatisfiable" | undefined {
   const [, first = "", last = ""] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? [];
   if (first === "" && last === "") return undefined;
   if (first === "") {
-    // So many from the end.
+    // A suffix: the last bytes.
     const bytes = Math.min(Number(last), size);
     return bytes === 0 ? "unsatisfiable" : { from: size - bytes, to: size - 1 };
   }

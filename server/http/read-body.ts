@@ -1,4 +1,4 @@
-/** Step 3: a body, read once and bounded; as JSON, or as it comes for a form. */
+/** Step 3: reads a request body once, within bounds: as JSON, or in chunks for a form. */
 
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -9,48 +9,48 @@ import type { BodyTimeout } from "./body-timeout.ts";
 import { JsonBounds, jsonBounds } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/request-body.ts";
 
-/** Smaller bodies have no room to pass any other bound than that on levels. */
+/** Smaller bodies cannot exceed any bound except the one on depth. */
 const smallBytes = 16 * 1024;
 
-/** Parsing a body of this size takes milliseconds. */
+/** Parsing a body of this size takes milliseconds, so larger ones are queued. */
 const queuedBytes = 1024 * 1024;
 
 /** Bodies of this size and more count against the memory for JSON bodies; smaller ones are bounded by the number of connections. */
 const countedBytes = 128 * 1024;
 
-/** A body that is coming, and what was said of it. */
+/** A body that is incoming, with the headers of its request. */
 export interface IncomingBody {
   readonly headers: RequestHeaders;
   readonly body: Pick<RequestBody, "whole" | "next">;
 }
 
-/** How a body is taken in: how long to wait for more of it, and who counts what came. */
+/** What reading a body needs: its timeout, and a counter of received bytes. */
 export interface BodyContext {
   readonly timeout: BodyTimeout;
   countReceived(bytes: number): void;
 }
 
-/** How a JSON body is taken in. */
+/** What reading a JSON body needs. */
 export interface JsonBodyContext extends BodyContext {
-  /** Takes memory for so many more bytes of the body. Throws GatewayError. */
+  /** Reserves memory for more bytes of the body. Throws GatewayError. */
   reserveMemory(bytes: number): void;
   /** Runs the parser in a turn of the event loop in which no other large body is parsed. */
   parseInTurn<T>(parse: () => T): Promise<T>;
 }
 
-/** A promise only where more of it has to come: most bodies come with their heads. */
+/** Returns a promise only where the body has not arrived whole: most bodies arrive with their heads. */
 export function readJson(
-  arriving: IncomingBody,
+  incoming: IncomingBody,
   maxBytes: number,
-  reception: JsonBodyContext,
+  context: JsonBodyContext,
 ): unknown {
-  const { headers, body: content } = arriving;
+  const { headers, body: content } = incoming;
   checkType(headers.get("content-type"));
   const bytes = content.whole();
-  if (!bytes) return readStreamedJson(arriving, maxBytes, reception);
-  reception.countReceived(bytes.length);
+  if (!bytes) return readStreamedJson(incoming, maxBytes, context);
+  context.countReceived(bytes.length);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  if (bytes.length >= countedBytes) reception.reserveMemory(bytes.length);
+  if (bytes.length >= countedBytes) context.reserveMemory(bytes.length);
   if (bytes.length >= smallBytes) {
     checkEncoding(headers);
     new JsonBounds().take(bytes);
@@ -62,49 +62,49 @@ export function readJson(
 }
 
 async function readStreamedJson(
-  arriving: IncomingBody,
+  incoming: IncomingBody,
   maxBytes: number,
-  reception: JsonBodyContext,
+  context: JsonBodyContext,
 ): Promise<unknown> {
-  const { headers } = arriving;
-  // Compressed bytes would be refused for a structure that they do not have.
+  const { headers } = incoming;
+  // Otherwise a compressed body would be refused for its structure, which only the uncompressed body has.
   checkEncoding(headers);
   const bounds = new JsonBounds();
   const announced = Number(headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
-  let taken = 0;
-  // Before any of it is read: a client that is refused need not send it.
+  let reserved = 0;
+  // Before any of it is read: a client that is refused does not have to send it.
   if (announced >= countedBytes) {
-    reception.reserveMemory(announced);
-    taken = announced;
+    context.reserveMemory(announced);
+    reserved = announced;
   }
   const body = new GrowingBytes(announced);
-  for await (const piece of readChunks(arriving, maxBytes, reception)) {
-    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  for await (const chunk of readChunks(incoming, maxBytes, context)) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     bounds.take(bytes);
     const length = body.bytes.length + bytes.length;
-    if (length > taken && length >= countedBytes) {
-      const step = Math.max(length - taken, queuedBytes);
-      reception.reserveMemory(step);
-      taken += step;
+    if (length > reserved && length >= countedBytes) {
+      const step = Math.max(length - reserved, queuedBytes);
+      context.reserveMemory(step);
+      reserved += step;
     }
     body.append(bytes);
   }
   const parseBody = (): unknown => {
     const text = decode(body.bytes, headers);
-    // The parser makes a second copy of every text: the first must not wait for the garbage collector.
+    // The parser copies every string: the bytes must not wait for the garbage collector.
     freeBuffer(body.bytes.buffer);
     return parse(text, headers);
   };
-  return body.bytes.length < queuedBytes ? parseBody() : reception.parseInTurn(parseBody);
+  return body.bytes.length < queuedBytes ? parseBody() : context.parseInTurn(parseBody);
 }
 
-/** One buffer that holds all pieces of a body: kept as pieces, they would take the same memory again when joined. */
+/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
 class GrowingBytes {
   #buffer: Buffer;
   #length = 0;
 
-  /** `expected`: how many bytes are announced; their memory is taken as they come. */
+  /** `expected`: the announced length; the system assigns the memory as bytes are written. */
   constructor(expected: number) {
     this.#buffer = Buffer.allocUnsafeSlow(Math.max(expected, smallBytes));
   }
@@ -113,15 +113,15 @@ class GrowingBytes {
     return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
   }
 
-  append(piece: Buffer): void {
-    const length = this.#length + piece.length;
+  append(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
     if (length > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#buffer.length * 2));
       this.#buffer.copy(larger, 0, 0, this.#length);
       freeBuffer(this.#buffer.buffer);
       this.#buffer = larger;
     }
-    piece.copy(this.#buffer, this.#length);
+    chunk.copy(this.#buffer, this.#length);
     this.#length = length;
   }
 }
@@ -129,7 +129,10 @@ class GrowingBytes {
 function decode(bytes: Buffer, headers: RequestHeaders): string {
   if (!isUtf8(bytes)) {
     checkEncoding(headers);
-    throw new GatewayError("invalid_json", "The body is not valid UTF-8.");
+    throw new GatewayError(
+      "invalid_json",
+      "The request body is not valid UTF-8. Encode the JSON in UTF-8.",
+    );
   }
   // A byte order mark is not part of the text.
   const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
@@ -149,7 +152,7 @@ function parse(text: string, headers: RequestHeaders): unknown {
   }
 }
 
-/** No type at all is taken for JSON, as the clients of the first days sent none. */
+/** A missing type is read as JSON, because the first clients sent none. */
 function checkType(type: string | null): void {
   if (type === null || /^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(type)) return;
   throw new GatewayError(
@@ -158,7 +161,7 @@ function checkType(type: string | null): void {
   );
 }
 
-/** Looked at only where a body cannot be read: a compressed one never is JSON, and most calls need not pay for the look. */
+/** Called only where a body cannot be read: a compressed body is never valid JSON, and other requests save the check. */
 export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get("content-encoding");
   if (encoding === null || /^\s*(identity\s*)?$/i.test(encoding)) return;
@@ -171,28 +174,28 @@ export function checkEncoding(headers: RequestHeaders): void {
 const tooLarge = (maxBytes: number): GatewayError =>
   new GatewayError(
     "request_too_large",
-    `The body is larger than the ${maxBytes} bytes that are allowed here.`,
+    `The request body is larger than the maximum of ${maxBytes} bytes.`,
   );
 
-/** The body as it comes, bounded. Whoever stops early leaves the rest to the connection, which passes over it. */
+/** The chunks of the body, bounded. If the caller stops early, the connection discards the rest. */
 export async function* readChunks(
   { headers, body: content }: IncomingBody,
   maxBytes: number,
-  reception: BodyContext,
+  context: BodyContext,
 ): AsyncGenerator<Uint8Array> {
   if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const progress = { bytes: 0, waitedMs: 0 };
   for (;;) {
-    const piece = await reception.timeout.wait(content.next(), itself, cutShort, progress);
-    if (!piece) return;
-    progress.bytes += piece.length;
-    reception.countReceived(piece.length);
+    const chunk = await context.timeout.wait(content.next(), identity, toIncompleteBody, progress);
+    if (!chunk) return;
+    progress.bytes += chunk.length;
+    context.countReceived(chunk.length);
     if (progress.bytes > maxBytes) throw tooLarge(maxBytes);
-    yield piece;
+    yield chunk;
   }
 }
 
-const itself = <T>(value: T): T => value;
+const identity = <T>(value: T): T => value;
 
-const cutShort = (error: unknown): GatewayError =>
+const toIncompleteBody = (error: unknown): GatewayError =>
   error instanceof GatewayError ? error : incompleteBody(error);

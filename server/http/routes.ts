@@ -1,8 +1,8 @@
-/** Step 1: every address the gateway answers to. One row each; docs/api.md is held to this table by a test. */
+/** Step 1: the routing table: one row per route. A test compares docs/api.md with it. */
 
 export type RouteName = OwnRouteName | AliasName;
 
-/** Routes with a request and a response of their own. */
+/** Routes with their own request and response. */
 export type OwnRouteName =
   | "embeddings"
   | "engineEmbeddings"
@@ -24,8 +24,8 @@ export type OwnRouteName =
   | "welcome";
 
 /**
- * The paths of clients for Azure: `deployment…` of api-version, `undeployed…` the same without a deployment in the path,
- * `azure…` of its v1 API. `formerImageFile`: image links of earlier versions, which clients and stored responses hold.
+ * Paths of Azure OpenAI clients: `deployment…` with an api-version, `undeployed…` the same without a deployment in the
+ * path, `azure…` of the v1 API. `formerImageFile`: image links of earlier versions, which clients and stored responses hold.
  */
 export type AliasName =
   | "deploymentEmbeddings"
@@ -48,12 +48,12 @@ export type AliasName =
 export interface Route {
   readonly name: RouteName;
   readonly method: "GET" | "POST";
-  /** With `{name}` where a part varies; such a part may hold encoded or plain slashes, but does not begin with one. */
+  /** With `{name}` for a path parameter, which may contain encoded or plain slashes, but does not begin with one. */
   readonly path: string;
   readonly summary: string;
-  /** A call of a model, which has a row in the ledger. */
+  /** A request for a model, which has a row in the ledger. */
   readonly model?: true;
-  /** Another path to the same: requests and responses are those of this route. */
+  /** An alias: requests and responses are those of this route. */
   readonly sameAs?: OwnRouteName;
 }
 
@@ -293,14 +293,14 @@ const exact = new Map(routes.map((row) => [row.path, row]));
 
 export interface RouteMatch {
   readonly row: Route;
-  /** The varying part, as it stood in the address: still encoded. */
+  /** The path parameter, still percent-encoded. */
   readonly parameter: string;
 }
 
-/** A path that matches no route as it stands is matched with its repeated slashes folded: some clients double them. */
+/** A path that matches no route is matched again with repeated slashes folded: some clients double them. */
 export function matchRoute(path: string): RouteMatch | undefined {
   const found = find(path);
-  // No model id ends with a slash: `/deployments/m//embeddings` is a doubled one as well.
+  // No model id ends with a slash: `/deployments/m//embeddings` has a doubled one as well.
   if (found && !found.parameter.endsWith("/")) return found;
   return foldedMatch(path) ?? found;
 }
@@ -315,7 +315,7 @@ function find(path: string): RouteMatch | undefined {
   return undefined;
 }
 
-/** Of OpenAI's and Azure's routes alone: proxies in front may guard the others by the beginning of their path. */
+/** Only for the routes of OpenAI and Azure: proxies may protect the others by the prefix of their path. */
 function foldedMatch(path: string): RouteMatch | undefined {
   const folded = path.replace(/\/{2,}/g, "/");
   const found = folded !== path && /^\/(?:v1|openai)\//.test(folded) ? find(folded) : undefined;

@@ -1,4 +1,4 @@
-/** Uploaded files: small ones stay in memory, others wait on disk until the call is over. */
+/** Spools uploaded files: small ones stay in memory, larger ones are spilled to unlinked temp files until the request ends. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
@@ -9,7 +9,7 @@ import type { FormPart } from "./multipart.ts";
 
 export interface SpoolLimits {
   readonly maxFileBytes: number;
-  /** Files up to this size are not written to disk, while there is memory for them. */
+  /** Files up to this size stay in memory, while the memory budget allows it. */
   readonly memoryBytes: number;
   readonly folder: string;
 }
@@ -26,33 +26,33 @@ export async function spool(
   account: TempAccount,
 ): Promise<SpooledFile> {
   const { name, body } = incoming;
-  const held: Buffer[] = [];
-  let inMemory = 0;
+  const chunks: Buffer[] = [];
+  let memoryBytes = 0;
   let size = 0;
   let start: Buffer = Buffer.alloc(0);
   let file: UnlinkedTempFile | undefined;
   const releaseMemory = (): void => {
-    account.releaseMemory(inMemory);
-    inMemory = 0;
+    account.releaseMemory(memoryBytes);
+    memoryBytes = 0;
   };
   try {
-    for await (const piece of body) {
-      size += piece.length;
+    for await (const chunk of body) {
+      size += chunk.length;
       if (size > limits.maxFileBytes) throw tooLarge(name, limits.maxFileBytes);
       if (start.length < sniffLength) {
-        start = Buffer.concat([start, piece.subarray(0, sniffLength)]).subarray(0, sniffLength);
+        start = Buffer.concat([start, chunk.subarray(0, sniffLength)]).subarray(0, sniffLength);
       }
-      if (!file && size <= limits.memoryBytes && account.takeMemory(piece.length)) {
-        inMemory += piece.length;
-        held.push(Buffer.from(piece));
+      if (!file && size <= limits.memoryBytes && account.takeMemory(chunk.length)) {
+        memoryBytes += chunk.length;
+        chunks.push(Buffer.from(chunk));
         continue;
       }
       file ??= await UnlinkedTempFile.create(limits.folder, account).catch((cause) => {
         throw unwritable(cause);
       });
-      for (const earlier of held.splice(0)) append(file, earlier);
+      for (const earlier of chunks.splice(0)) append(file, earlier);
       releaseMemory();
-      append(file, piece);
+      append(file, chunk);
     }
   } catch (error) {
     releaseMemory();
@@ -61,7 +61,7 @@ export async function spool(
   }
   const part = { field: name, filename: incoming.filename ?? "", size, type: typeOf(start) };
   if (file) return { part: { ...part, ...fileAccess(file) }, dispose: () => file.close() };
-  const memory = Buffer.concat(held);
+  const memory = Buffer.concat(chunks);
   return {
     part: { ...part, stream: () => new Blob([memory]).stream(), bytes: async () => memory },
     dispose: async () => releaseMemory(),
@@ -88,14 +88,18 @@ function append(file: UnlinkedTempFile, bytes: Uint8Array): void {
 }
 
 const unwritable = (cause: unknown): GatewayError =>
-  new GatewayError("storage_unavailable", "The upload could not be written to disk.", {
-    cause,
-    retryAfterMs: 5000,
-  });
+  new GatewayError(
+    "storage_unavailable",
+    "The upload could not be written to disk. Retry in 5 s.",
+    {
+      cause,
+      retryAfterMs: 5000,
+    },
+  );
 
 const tooLarge = (field: string, maxBytes: number): GatewayError =>
   new GatewayError(
     "request_too_large",
-    `The file '${field}' is larger than the ${maxBytes} bytes that are allowed.`,
+    `The file '${field}' is larger than the maximum of ${maxBytes} bytes.`,
     { param: field },
   );

@@ -1,4 +1,4 @@
-/** Step 4: a schema's complaint becomes the fault OpenAI would give, naming the field and the fix. */
+/** Step 4: validates a body against its schema. The first issue becomes the error that OpenAI would give, with the parameter and the fix. */
 import type { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
 
@@ -8,12 +8,12 @@ export function parse<S extends z.ZodType>(
 ): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw explain(result.error.issues[0] as Issue, value);
+  throw toError(result.error.issues[0] as Issue, value);
 }
 
 type Issue = z.core.$ZodIssue;
 
-function explain(issue: Issue, root: unknown): GatewayError {
+function toError(issue: Issue, root: unknown): GatewayError {
   const param = formatPath(issue.path);
   const given = at(root, issue.path);
   if (given === undefined) {

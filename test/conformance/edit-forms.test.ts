@@ -105,7 +105,7 @@ describe("the text of a form", () => {
       "\r\nContent-Type: text/plain; charset=utf-8",
       "is not valid",
     ],
-    ["names an unknown charset", "\r\nContent-Type: text/plain; charset=nope", "not known here"],
+    ["names an unknown charset", "\r\nContent-Type: text/plain; charset=nope", "not supported"],
   ])("that %s is refused", async (_, more, words) => {
     const { status, error } = await sendParts(model, [`name="prompt"${more}`, latin1], image);
     expect([status, error.code, error.param]).toEqual([400, "invalid_form", "prompt"]);

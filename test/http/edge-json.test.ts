@@ -52,7 +52,7 @@ describe.each(paths)("%s refuses", (path) => {
       Buffer.from('"}'),
     ]);
     const message = await expectFault(await send(path, body), "invalid_json");
-    expect(message).toBe("The body is not valid UTF-8.");
+    expect(message).toBe("The request body is not valid UTF-8. Encode the JSON in UTF-8.");
   });
 
   test.each<[string, string, string]>([

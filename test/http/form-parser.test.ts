@@ -359,7 +359,7 @@ describe("what is no form is refused", () => {
         yield Buffer.alloc(1000, "x");
       }
     }
-    await expectBroken(read(endless(), "b"), "head is too long");
+    await expectBroken(read(endless(), "b"), "headers of a part are too long");
     expect(sent).toBeLessThan(20_000);
   });
 

@@ -52,7 +52,9 @@ describe("the scan counts", () => {
 
   test("levels", () => {
     expect(verdict(repeat("[", depth), repeat("]", depth))).toBeUndefined();
-    expect(verdict(repeat("[", depth + 1))).toStartWith("invalid_json: The body is nested more");
+    expect(verdict(repeat("[", depth + 1))).toStartWith(
+      "invalid_json: The JSON body is nested more",
+    );
     expect(verdict(repeat('{"a":', depth + 1))).toContain("levels deep");
     expect(verdict(repeat("[]", 1000))).toBeUndefined();
   });
@@ -87,7 +89,7 @@ test("the advice of a refusal fits the bound: only values and arrays are cured b
   expect(verdict(repeat("1,", entries + 1))).toEndWith(several);
   expect(verdict(repeat("[]", containers + 1))).toEndWith(several);
   expect(verdict(repeat('"a":1 ', fields + 1))).toEndWith(
-    "Leave out fields that the API does not have.",
+    "Remove fields that the API does not define.",
   );
   expect(verdict('"', repeat("\\n", escapes + 1))).toEndWith(
     "Send text as UTF-8 instead of escaping it.",

@@ -1,21 +1,21 @@
-/** The state of a connection, and how long it may last. */
+/** The states of a connection, and the timeout of each. */
 import type { ServerContext } from "./server-context.ts";
 
 export type ConnectionState =
-  /** Between requests. */
+  /** Between two requests, or before the first. */
   | "idle"
-  /** A request is worked on, or its response is being written. */
+  /** A request is being handled, or its response is being written. */
   | "busy"
-  /** Answered, but the rest of the request body is still arriving. */
+  /** The response is written, but the rest of the request body is still arriving. */
   | "discarding"
-  /** Closed on our side (FIN): what still arrives is dropped. */
+  /** We have sent FIN: bytes that still arrive are discarded (lingering close). */
   | "lingering"
   | "closed";
 
-/** How much of a body that nobody reads is passed over to keep the connection. */
+/** Up to this much of an unread body is discarded to keep the connection open. */
 export const maxDiscardedBytes = 2 * 1024 * 1024;
-/** How much is read and dropped after the last response, so that a client that is still sending can read it. */
-const mostLingerBytes = 32 * 1024 * 1024;
+/** Up to this much is discarded after the last response, so that a client that is still sending can read it. */
+const maxLingerBytes = 32 * 1024 * 1024;
 
 export class ConnectionPhase {
   state: ConnectionState = "idle";
@@ -23,45 +23,46 @@ export class ConnectionPhase {
   lastActivityAt: number;
   /** When the state began. */
   #began: number;
-  /** Bytes that no reader wanted, in this state. */
-  #dropped = 0;
-  readonly #house: Pick<ServerContext, "now" | "timeouts">;
+  /** In this state. */
+  #discardedBytes = 0;
+  readonly #server: Pick<ServerContext, "now" | "timeouts">;
 
-  constructor(house: Pick<ServerContext, "now" | "timeouts">) {
-    this.#house = house;
-    this.#began = this.lastActivityAt = house.now;
+  constructor(server: Pick<ServerContext, "now" | "timeouts">) {
+    this.#server = server;
+    this.#began = this.lastActivityAt = server.now;
   }
 
   enter(state: ConnectionState): void {
     this.state = state;
-    this.#began = this.lastActivityAt = this.#house.now;
-    this.#dropped = 0;
+    this.#began = this.lastActivityAt = this.#server.now;
+    this.#discardedBytes = 0;
   }
 
   touch(): void {
-    this.lastActivityAt = this.#house.now;
+    this.lastActivityAt = this.#server.now;
   }
 
-  /** Counts bytes that no reader wants. True when they are more than is waited for. */
+  /** Counts bytes that are discarded. True when they exceed the maximum of this state. */
   countDiscarded(bytes: number): boolean {
     this.touch();
-    this.#dropped += bytes;
-    return this.#dropped > (this.state === "lingering" ? mostLingerBytes : maxDiscardedBytes);
+    this.#discardedBytes += bytes;
+    return this.#discardedBytes > (this.state === "lingering" ? maxLingerBytes : maxDiscardedBytes);
   }
 
-  /** How a connection that has lasted too long in this state is closed. */
-  timedOut(hasHalfHead: boolean, isBlocked: boolean): "end" | "reset" | "linger" | undefined {
-    const { now, timeouts: times } = this.#house;
-    const [quiet, lasted] = [now - this.lastActivityAt, now - this.#began];
+  /** How to close the connection, if this state has timed out. */
+  timedOut(hasPartialHead: boolean, isBlocked: boolean): "end" | "reset" | "linger" | undefined {
+    const { now, timeouts } = this.#server;
+    const quiet = now - this.lastActivityAt;
+    const lasted = now - this.#began;
     switch (this.state) {
       case "idle":
-        return quiet > (hasHalfHead ? times.headMs : times.idleMs) ? "end" : undefined;
+        return quiet > (hasPartialHead ? timeouts.headMs : timeouts.idleMs) ? "end" : undefined;
       case "busy":
-        return isBlocked && quiet > times.writeMs ? "reset" : undefined;
+        return isBlocked && quiet > timeouts.writeMs ? "reset" : undefined;
       case "discarding":
-        return quiet > times.bodyMs || lasted > times.drainMs ? "linger" : undefined;
+        return quiet > timeouts.bodyMs || lasted > timeouts.drainMs ? "linger" : undefined;
       case "lingering":
-        return quiet > times.lingerMs || lasted > times.drainMs ? "end" : undefined;
+        return quiet > timeouts.lingerMs || lasted > timeouts.drainMs ? "end" : undefined;
       case "closed":
         return undefined;
     }

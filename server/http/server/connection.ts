@@ -1,4 +1,4 @@
-/** A client's connection: one request after the other, each answered before the next is read. */
+/** A client's connection: reads HTTP/1.1 requests one after the other, and writes each response before it reads the next. */
 
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
@@ -20,7 +20,7 @@ import { ClientDisconnected, SocketWriter } from "./socket-writer.ts";
 export type Socket = Bun.Socket<Connection>;
 
 const noBytes = Buffer.alloc(0);
-/** How much of later requests may be buffered while one is answered. */
+/** How much of pipelined requests is buffered while one is being handled. */
 const maxPipelinedBytes = 64 * 1024;
 /** Pipelined requests that are read in one turn of the event loop. */
 const maxPipelinedPerTurn = 32;
@@ -32,10 +32,10 @@ export class Connection {
   readonly #writer: SocketWriter;
   readonly #headReader = new HeadReader();
   readonly #phase: ConnectionPhase;
-  /** Bytes that belong to no request yet. */
+  /** Bytes of the next request head, or of pipelined requests. */
   #unparsed: Buffer = noBytes;
   #request: HttpRequest | undefined;
-  /** The response to the current request has begun: no interim response may be written any more. */
+  /** The response to the request request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
   readonly #halfClose = new HalfClose();
   readonly #flow: ReadFlow;
@@ -48,12 +48,12 @@ export class Connection {
   /** A request head has arrived on this connection. */
   #hasRequested = false;
 
-  constructor(socket: Socket, house: ServerContext) {
+  constructor(socket: Socket, server: ServerContext) {
     this.#socket = socket;
-    this.#server = house;
+    this.#server = server;
     this.#writer = new SocketWriter(socket);
     this.#flow = new ReadFlow(socket);
-    this.#phase = new ConnectionPhase(house);
+    this.#phase = new ConnectionPhase(server);
   }
 
   /** Bytes of responses that the client has not read. */
@@ -61,7 +61,7 @@ export class Connection {
     return this.#writer.unsentBytes;
   }
 
-  /** Since when no byte has moved. */
+  /** When bytes last moved. */
   get lastActivityAt(): number {
     return this.#phase.lastActivityAt;
   }
@@ -80,8 +80,8 @@ export class Connection {
   }
 
   /**
-   * The server waits for the client: for a request head, the rest of a body, or the client's close. A keep-alive
-   * connection between two requests is not meant.
+   * The server waits for the client: for a request head, the rest of a body, or the client's close. False for a
+   * keep-alive connection between two requests.
    */
   get isAwaitingClient(): boolean {
     const { state } = this.#phase;
@@ -111,10 +111,10 @@ export class Connection {
 
   /** Ends the request whose body does not arrive, with a response. */
   abandonBody(): void {
-    const current = this.#request;
-    if (!current) return;
-    current.isLast = true;
-    current.body.fail(bodyNotReceived());
+    const request = this.#request;
+    if (!request) return;
+    request.isLast = true;
+    request.body.fail(bodyNotReceived());
   }
 
   /** The socket has read bytes. */
@@ -123,7 +123,7 @@ export class Connection {
     if (this.#phase.state === "idle") {
       this.#readHead(this.#unparsed.length > 0 ? Buffer.concat([this.#unparsed, bytes]) : bytes);
     } else if (this.#phase.state === "busy") {
-      // A client that reads nothing gets no more time by sending.
+      // A client that does not read its response gets no more time by sending bytes.
       if (!this.#writer.isBlocked) this.#phase.touch();
       if (this.#request) this.#feed(this.#request, bytes);
     } else {
@@ -131,7 +131,7 @@ export class Connection {
     }
   }
 
-  /** The socket takes more. */
+  /** The socket accepts more bytes. */
   onDrain(): void {
     this.#phase.touch();
     this.#writer.onDrain();
@@ -141,13 +141,13 @@ export class Connection {
   onInputEnd(): void {
     this.#halfClose.onFin(this.#isResponding);
     this.#flow.end();
-    const current = this.#request;
-    const isHttp10 = current?.head.supportsChunked === false;
+    const request = this.#request;
+    const isHttp10 = request?.head.supportsChunked === false;
     if (!this.isBusy || (isHttp10 && !this.#isResponding)) this.end();
-    if (!this.isBusy || !current) return;
-    if (!current.body.complete) {
-      current.isLast = true;
-      current.body.fail(incompleteBody());
+    if (!this.isBusy || !request) return;
+    if (!request.body.complete) {
+      request.isLast = true;
+      request.body.fail(incompleteBody());
     }
     if (!this.#writer.isBlocked) this.writeContinue();
   }
@@ -157,43 +157,42 @@ export class Connection {
     if (this.#phase.state === "closed") return;
     this.#phase.state = "closed";
     this.#flow.end();
-    const current = this.#request;
+    const request = this.#request;
     this.#request = undefined;
-    current?.clientDisconnected();
+    request?.clientDisconnected();
     this.#writer.close();
   }
 
   /** Called about once a second. */
   checkTimeouts(): void {
-    const { now, timeouts: times } = this.#server;
-    if (this.isIdle && now - this.#phase.lastActivityAt > times.headCacheMs)
-      this.#headReader.clearCache();
-    if (
-      this.isIdle &&
-      now - this.#phase.lastActivityAt > http2HeadersMs &&
-      isWholePreface(this.#unparsed)
-    ) {
-      this.#refuseHead(new Http2Unsupported(0));
+    const { now, timeouts } = this.#server;
+    if (this.isIdle) {
+      const idleMs = now - this.lastActivityAt;
+      if (idleMs > timeouts.headCacheMs) this.#headReader.clearCache();
+      if (idleMs > http2HeadersMs && isWholePreface(this.#unparsed)) {
+        this.#refuseHead(new Http2Unsupported(0));
+      }
     }
-    if (this.isBusy && this.#isResponding && this.#halfClose.isDisconnected(this.#writer))
+    if (this.isBusy && this.#isResponding && this.#halfClose.isDisconnected(this.#writer)) {
       this.reset();
+    }
     // The second check comes a second after the first: the head has had that time at least.
     if (this.#isSurplus && this.isIdle && ++this.#surplusChecks > 1) {
       this.refuse(this.#server.refuseConnection());
       return;
     }
-    const how = this.#phase.timedOut(this.#unparsed.length > 0, this.#writer.isBlocked);
-    if (how) this[how]();
+    const action = this.#phase.timedOut(this.#unparsed.length > 0, this.#writer.isBlocked);
+    if (action) this[action]();
   }
 
-  /** At once, with RST: the client notices that a response is incomplete. */
+  /** Closes with RST: the client notices that a response is incomplete. */
   reset(): void {
     if (this.#phase.state === "closed") return;
     this.#socket.terminate();
     this.onClose();
   }
 
-  /** Bytes that were given to the socket are still sent. */
+  /** Closes. Bytes that the socket has accepted are still sent. */
   end(): void {
     if (this.#phase.state === "closed") return;
     this.#socket.end();
@@ -233,98 +232,99 @@ export class Connection {
       }
       this.#isSurplus = false;
     }
-    const current = new HttpRequest(head, this);
-    if (isProbe) current.isLast = true;
+    const request = new HttpRequest(head, this);
+    if (isProbe) request.isLast = true;
     this.#unparsed = noBytes;
-    this.#request = current;
+    this.#request = request;
     this.#server.limit.requestBegan(this);
     this.#isResponding = false;
     this.#phase.enter("busy");
-    if (bytes.length > bodyStart) this.#feed(current, bytes.subarray(bodyStart));
-    if (this.#halfClose.ended) current.body.fail(incompleteBody());
+    if (bytes.length > bodyStart) this.#feed(request, bytes.subarray(bodyStart));
+    if (this.#halfClose.ended) request.body.fail(incompleteBody());
     this.#server
-      .handle(current)
-      .then((outgoing) => this.#respond(current, outgoing), this.#onError);
+      .handle(request)
+      .then((response) => this.#respond(request, response), this.#onError);
   }
 
-  #feed(current: HttpRequest, bytes: Buffer): void {
+  #feed(request: HttpRequest, bytes: Buffer): void {
     let rest: Buffer = noBytes;
     try {
-      rest = current.body.push(bytes);
+      rest = request.body.push(bytes);
     } catch (error) {
-      // Where the body ends is not known any more, and so not where the next request begins.
-      current.isLast = true;
-      current.body.fail(error);
+      // The end of the body is unknown now, and so is the start of the next request.
+      request.isLast = true;
+      request.body.fail(error);
     }
-    if (rest.length === 0 || current.isLast) return;
+    if (rest.length === 0 || request.isLast) return;
     this.#unparsed = this.#unparsed.length > 0 ? Buffer.concat([this.#unparsed, rest]) : rest;
     this.updateFlow();
   }
 
-  /** Bytes that no reader wants. Their number and time are bounded, so that nobody can keep the gateway busy with them. */
+  /** Discards bytes that are not needed. Their number and time are bounded, so that no client can keep the gateway busy with them. */
   #discard(bytes: Buffer): void {
     if (this.#phase.state === "closed") return;
-    const tooMuch = this.#phase.countDiscarded(bytes.length);
+    const isTooMuch = this.#phase.countDiscarded(bytes.length);
     if (this.#phase.state === "lingering") {
-      if (tooMuch) this.end();
+      if (isTooMuch) this.end();
       return;
     }
-    const current = this.#request as HttpRequest;
-    this.#feed(current, bytes);
-    if (current.body.complete) this.#nextRequest();
-    else if (current.isLast || tooMuch) this.linger();
+    const request = this.#request as HttpRequest;
+    this.#feed(request, bytes);
+    if (request.body.complete) this.#nextRequest();
+    else if (request.isLast || isTooMuch) this.linger();
   }
 
   /** Pauses or resumes the socket, by how much is buffered. */
   updateFlow(): void {
-    const isFar = this.#unparsed.length > maxPipelinedBytes;
-    this.#flow.setFull(isFar || this.#request?.body.isFull === true);
+    const isPipelineFull = this.#unparsed.length > maxPipelinedBytes;
+    this.#flow.setFull(isPipelineFull || this.#request?.body.isFull === true);
   }
 
-  /** An interim response: the client may send the body that it has announced. */
+  /** An interim response: the client may send the body that it has announced (`expect: 100-continue`). */
   writeContinue(): void {
     if (!this.#isResponding) ignoreRejection(this.#writer.write(continueResponse));
   }
 
-  #respond(current: HttpRequest, outgoing: OutgoingResponse): void {
-    if (this.#request !== current) {
-      discardBody(outgoing).catch(this.#server.onError);
+  #respond(request: HttpRequest, response: OutgoingResponse): void {
+    if (this.#request !== request) {
+      discardBody(response).catch(this.#server.onError);
       return;
     }
-    let leaving: Promise<void> | undefined;
+    let sending: Promise<void> | undefined;
     try {
       this.#isResponding = true;
-      if (this.#server.isStopping || (this.#halfClose.ended && this.#unparsed.length === 0))
-        current.isLast = true;
-      const more = connectionHeader(current, outgoing) + this.#server.dateHeader;
-      leaving = sendResponse(outgoing, current.head, more, this.#writer);
+      if (this.#server.isStopping || (this.#halfClose.ended && this.#unparsed.length === 0)) {
+        request.isLast = true;
+      }
+      const headerLines = connectionHeader(request, response) + this.#server.dateHeader;
+      sending = sendResponse(response, request.head, headerLines, this.#writer);
     } catch (error) {
-      discardBody(outgoing).catch(this.#server.onError);
+      discardBody(response).catch(this.#server.onError);
       this.#onError(error);
       return;
     }
-    if (leaving) leaving.then(() => this.#responseSent(current)).catch(this.#onError);
-    else this.#responseSent(current);
+    if (sending) sending.then(() => this.#responseSent(request)).catch(this.#onError);
+    else this.#responseSent(request);
   }
 
   /** The response has been written to its last byte. */
-  #responseSent(current: HttpRequest): void {
-    if (this.#request !== current) return;
+  #responseSent(request: HttpRequest): void {
+    if (this.#request !== request) return;
     try {
-      if (current.isLast) {
+      if (request.isLast) {
         this.linger();
-      } else if (current.body.complete) {
+      } else if (request.body.complete) {
         this.#nextRequest();
       } else {
         this.#phase.enter("discarding");
-        current.body.discard();
+        request.body.discard();
       }
     } catch (error) {
       this.#onError(error);
     }
   }
 
-  /** Half a response cannot be mended: the client sees that it was cut off. */
+  /** An incomplete response cannot be repaired: the client sees a reset. */
   readonly #onError = (error: unknown): void => {
     if (!(error instanceof ClientDisconnected)) this.#server.onError(error);
     this.reset();
@@ -338,35 +338,35 @@ export class Connection {
       else if (this.#server.isStopping) this.linger();
       else this.updateFlow();
     } else if (++this.#pipelined % maxPipelinedPerTurn > 0) this.#readPipelined();
-    // In another turn of the event loop: a client that pipelines thousands of requests must not hold up the others.
+    // In another turn of the event loop: a client that pipelines thousands of requests must not delay other clients.
     else setImmediate(this.#readPipelined);
   }
 
   readonly #readPipelined = (): void => {
-    const ahead = this.#unparsed;
-    if (this.#phase.state !== "idle" || ahead.length === 0) return;
+    const pipelined = this.#unparsed;
+    if (this.#phase.state !== "idle" || pipelined.length === 0) return;
     this.#unparsed = noBytes;
     try {
-      this.#readHead(ahead);
+      this.#readHead(pipelined);
     } catch (error) {
       this.#onError(error);
     }
     this.updateFlow();
   };
 
-  /** Writes a response that ends the connection, whatever the client has sent. */
-  refuse(outgoing: OutgoingResponse): void {
-    this.#writeLast(closingResponse(outgoing, this.#server.dateHeader));
+  /** Writes a response and closes the connection, whatever the client has sent. */
+  refuse(response: OutgoingResponse): void {
+    this.#writeLast(closingResponse(response, this.#server.dateHeader));
   }
 
   #writeLast(response: string | Uint8Array): void {
-    const leaving = this.#writer.write(response);
+    const sending = this.#writer.write(response);
     this.#phase.enter("busy");
-    if (leaving) leaving.then(() => this.linger()).catch(this.#onError);
+    if (sending) sending.then(() => this.linger()).catch(this.#onError);
     else this.linger();
   }
 
-  /** Closes with FIN. Closing at once while the client sends would reset the connection, and lose the response. */
+  /** Lingering close: sends FIN and discards what arrives. A full close while the client sends would reset the connection, and lose the response. */
   linger(): void {
     if (this.#phase.state === "closed") return;
     this.#request = undefined;
@@ -384,5 +384,5 @@ export class Connection {
 const bodyNotReceived = (): GatewayError =>
   new GatewayError(
     "request_timeout",
-    "The body did not arrive in time: the gateway has as many connections as it can serve, and gave this one to another client. Send the whole body at once, and retry.",
+    "The request body did not arrive in time: the gateway has reached its maximum number of connections and closed this one for another client. Send the whole body without pauses, and retry.",
   );

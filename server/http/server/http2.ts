@@ -1,6 +1,6 @@
 /**
- * HTTP/2 with prior knowledge (RFC 9113, 3.3) is refused in frames of HTTP/2: its clients cannot read a response in
- * HTTP/1.1, and would report a framing error instead of the reason.
+ * Refuses HTTP/2 with prior knowledge (RFC 9113, 3.3) in HTTP/2 frames: its clients cannot read a response in HTTP/1.1, and
+ * would report a framing error instead of the reason.
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -12,26 +12,26 @@ const types = { data: 0, headers: 1, settings: 4, goaway: 7 } as const;
 const flags = { ack: 1, endStream: 1, endHeaders: 4 } as const;
 /** Error code HTTP_1_1_REQUIRED. */
 const http11Required = 13;
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 /** How long a client that has sent the preface may take to send the headers of its first request. */
 export const http2HeadersMs = 1_000;
 
-/** A request in HTTP/2, on this stream. Stream 0: the client has sent the preface, and no request. */
+/** An HTTP/2 request on this stream. Stream 0: the client has sent the preface, and no request. */
 export class Http2Unsupported extends GatewayError {
   readonly stream: number;
 
   constructor(stream: number) {
     super(
       "invalid_http",
-      "This request is HTTP/2 with prior knowledge, and the gateway speaks HTTP/1.1. Let the client use HTTP/1.1, or put a proxy that accepts HTTP/2 in front of the gateway.",
+      "The request uses HTTP/2 with prior knowledge, and the gateway supports HTTP/1.1. Configure the client to use HTTP/1.1, or put a proxy that accepts HTTP/2 in front of the gateway.",
       { overrides: { status: 505 } },
     );
     this.stream = stream;
   }
 }
 
-/** Whether this may become HTTP/2. */
+/** Whether these bytes are the HTTP/2 preface, or the start of it. */
 export const startsHttp2 = (bytes: Buffer): boolean => {
   const length = Math.min(bytes.length, preface.length);
   return length > 0 && preface.compare(bytes, 0, length, 0, length) === 0;
@@ -40,7 +40,7 @@ export const startsHttp2 = (bytes: Buffer): boolean => {
 export const isWholePreface = (bytes: Buffer): boolean =>
   bytes.length >= preface.length && startsHttp2(bytes);
 
-/** The stream of the first request. Undefined while its headers have not begun to arrive. */
+/** The stream of the first request. Undefined until its headers begin to arrive. */
 export function firstStream(bytes: Buffer): number | undefined {
   let at = preface.length;
   while (at + frameHeadBytes <= bytes.length) {
@@ -50,11 +50,11 @@ export function firstStream(bytes: Buffer): number | undefined {
   return undefined;
 }
 
-/** The whole response, and the end of the connection. Without a stream, the reason is in the debug data of GOAWAY. */
+/** The whole response, and GOAWAY. Without a stream, the reason is in the debug data of GOAWAY. */
 export function http2Response({ status, headers, body }: OutgoingResponse, stream: number): Buffer {
   const settings = [
-    frame(types.settings, 0, 0, nothing),
-    frame(types.settings, flags.ack, 0, nothing),
+    frame(types.settings, 0, 0, noBytes),
+    frame(types.settings, flags.ack, 0, noBytes),
   ];
   const fields = [field(":status", String(status))];
   for (const name in headers) fields.push(field(name, headers[name] as string));
@@ -82,7 +82,7 @@ function frame(type: number, flag: number, stream: number, payload: Buffer): Buf
   return Buffer.concat([head, payload]);
 }
 
-/** A literal field that is not indexed, with a literal name (RFC 7541, 6.2.2). Of up to 126 bytes each. */
+/** A literal header field without indexing, with a literal name (RFC 7541, 6.2.2). Name and value have up to 126 bytes. */
 function field(name: string, value: string): Buffer {
   const short = value.slice(0, 126);
   return Buffer.from([

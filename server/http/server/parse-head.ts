@@ -1,80 +1,78 @@
 /**
- * What stands before the body of a request. Strict where two readers, such as a proxy and we, could otherwise disagree
- * on where a request ends.
+ * Parses the head of a request: request line and headers. Strict where a proxy and the gateway could otherwise disagree
+ * on where a request ends (request smuggling).
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { trimOptionalWhitespace } from "../../lib/header-value.ts";
 
-/** No honest caller sends more before its body. */
+/** Of the request line and all headers. No common client sends more. */
 export const maxHeadBytes = 16 * 1024;
 
 const requestLine = /^([!#$%&'*+.^_`|~\dA-Za-z-]{1,32}) ([!-~\x80-\xff]+) HTTP\/1\.([01])(?=\r|$)/;
-/** Any other could be understood in two ways: folded, ended by half a line break, a space before the colon. */
-const clearLines = /^[^\r\n]*(?:\r\n[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;
+/** Other header lines are ambiguous: folded, ended by a bare CR or LF, a space before the colon. */
+const headerLines = /^[^\r\n]*(?:\r\n[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;
 
-/** A word of its own. Hearing `close` where it was not quite said does no harm; this would. */
+/** As a list element of its own. To read `close` where it is only a part of a word does no harm; here it would. */
 const keepAlive = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/;
 
-/** How the end of a body is told. */
+/** How the end of a body is found: by chunked coding or by its length. */
 export type Framing = "chunked" | number;
 
 export class RequestHead {
   readonly method: string;
-  /** As it was sent: still encoded, without a slash at its end. */
+  /** As it was sent: still percent-encoded, without a trailing slash. */
   readonly path: string;
-  /** From the question mark on. Empty where there is none. */
+  /** The query string with its question mark. Empty without one. */
   readonly search: string;
   readonly framing: Framing;
-  /** The caller may ask again on the same connection. */
+  /** The client may send another request on the same connection. */
   readonly isKeepAlive: boolean;
-  /** HTTP/1.0 knows no chunks. */
+  /** False for HTTP/1.0, which has no chunked coding. */
   readonly supportsChunked: boolean;
-  /** The body comes when it has been asked for. */
+  /** `expect: 100-continue`: the client sends the body after an interim response. */
   readonly expectsContinue: boolean;
   readonly #text: string;
-  /** In small letters. */
-  readonly #small: string;
+  /** In lower case. */
+  readonly #lowerCase: string;
 
-  /** `text`: up to the empty line, without it; one character for each byte. Throws GatewayError. */
+  /** `text`: up to the empty line, without it, in latin1. Throws GatewayError. */
   constructor(text: string) {
     const [, method, target, minor] = requestLine.exec(text) ?? [];
     if (method === undefined || target === undefined)
-      throw invalidHttp("its first line is no request");
-    if (!clearLines.test(text)) throw invalidHttp("a header is malformed");
+      throw invalidHttp("the request line is malformed");
+    if (!headerLines.test(text)) throw invalidHttp("a header is malformed");
     this.#text = text;
-    this.#small = text.toLowerCase();
+    this.#lowerCase = text.toLowerCase();
     this.method = method;
     const path = pathOf(target);
     const mark = path.indexOf("?");
     this.search = mark < 0 ? "" : path.slice(mark);
-    this.path = withoutSlash(withoutSteps(mark < 0 ? path : path.slice(0, mark)));
+    this.path = withoutTrailingSlash(withoutDotSegments(mark < 0 ? path : path.slice(0, mark)));
     this.supportsChunked = minor === "1";
     this.framing = this.#framing();
     const connection = this.get("connection")?.toLowerCase() ?? "";
     this.isKeepAlive =
       !/\bclose\b/.test(connection) && (this.supportsChunked || keepAlive.test(connection));
-    // Of HTTP/1.0 it means nothing: such a caller would take what asks for the body for the answer.
+    // Ignored in HTTP/1.0: its clients would take the interim response for the final one.
     const expected = this.supportsChunked ? this.get("expect") : null;
     this.expectsContinue = expected !== null && expected.toLowerCase() === "100-continue";
     if (expected !== null && !this.expectsContinue) {
-      throw invalidHttp(
-        `it expects '${expected.slice(0, 40)}', which nobody here can promise`,
-        417,
-      );
+      throw invalidHttp(`the expectation '${expected.slice(0, 40)}' is not supported`, 417);
     }
-    if (this.supportsChunked && this.#only("host") === null) throw invalidHttp("it names no host");
+    if (this.supportsChunked && this.#single("host") === null)
+      throw invalidHttp("the host header is missing");
   }
 
-  /** Of a header that came more than once, all values with commas between. `name`: in small letters. */
+  /** The values of a repeated header are joined by commas. `name`: in lower case. */
   get(name: string): string | null {
     const line = `\r\n${name}:`;
-    let at = this.#small.indexOf(line);
+    let at = this.#lowerCase.indexOf(line);
     if (at < 0) return null;
     const first = this.#valueAt(at + line.length);
-    at = this.#small.indexOf(line, at + 1);
+    at = this.#lowerCase.indexOf(line, at + 1);
     if (at < 0) return first;
     const values = [first];
-    for (; at >= 0; at = this.#small.indexOf(line, at + 1)) {
+    for (; at >= 0; at = this.#lowerCase.indexOf(line, at + 1)) {
       values.push(this.#valueAt(at + line.length));
     }
     return values.join(", ");
@@ -85,45 +83,49 @@ export class RequestHead {
     return trimOptionalWhitespace(this.#text, from, end < 0 ? this.#text.length : end);
   }
 
-  /** A header that decides what belongs to the request must not stand there twice. */
-  #only(name: string): string | null {
+  /** A header that decides where the request ends must not be repeated. */
+  #single(name: string): string | null {
     const line = `\r\n${name}:`;
-    const at = this.#small.indexOf(line);
+    const at = this.#lowerCase.indexOf(line);
     if (at < 0) return null;
-    if (this.#small.includes(line, at + 1)) throw invalidHttp(`it says ${name} twice`);
+    if (this.#lowerCase.includes(line, at + 1)) throw invalidHttp(`the ${name} header is repeated`);
     return this.#valueAt(at + line.length);
   }
 
   #framing(): Framing {
-    const coding = this.#only("transfer-encoding");
-    const length = this.#only("content-length");
+    const coding = this.#single("transfer-encoding");
+    const length = this.#single("content-length");
     if (coding !== null) {
-      if (length !== null || !this.supportsChunked)
-        throw invalidHttp("the length of its body is not clear");
+      if (length !== null || !this.supportsChunked) {
+        throw invalidHttp("the length of the body is ambiguous");
+      }
       if (coding.toLowerCase() === "chunked") return "chunked";
-      throw invalidHttp(`it comes as '${coding.slice(0, 40)}', not as plain chunks`, 501);
+      throw invalidHttp(
+        `the transfer coding '${coding.slice(0, 40)}' is not supported, only 'chunked'`,
+        501,
+      );
     }
     if (length === null) return 0;
     if (!/^\d{1,16}$/.test(length) || !Number.isSafeInteger(Number(length))) {
-      throw invalidHttp("the length of its body is not a number");
+      throw invalidHttp("the content-length is not a number");
     }
     return Number(length);
   }
 }
 
-/** The whole address is what proxies are asked for. Bytes beyond ASCII, which should have been encoded, are UTF-8. */
+/** Also of an absolute URL, as clients of proxies send it. Non-ASCII bytes, which should have been encoded, are read as UTF-8. */
 function pathOf(target: string): string {
   const [origin] = target.startsWith("/") ? [] : (/^https?:\/\/[^/?#]*/i.exec(target) ?? []);
   const path = origin === undefined ? target : target.slice(origin.length);
   const rooted = path.startsWith("/") || path === "*";
-  // A proxy that guards /admin may see no path at all in `admin`.
-  if (!rooted && origin === undefined) throw invalidHttp("what it asks for is no path");
+  // A proxy that protects /admin may not recognize `admin` as a path.
+  if (!rooted && origin === undefined) throw invalidHttp("the request target is not a path");
   const whole = rooted ? path : `/${path}`;
   return /[\x80-\xff]/.test(whole) ? Buffer.from(whole, "latin1").toString("utf8") : whole;
 }
 
-/** Steps back and steps nowhere, which no client leaves in, but a person with curl --path-as-is may. */
-function withoutSteps(path: string): string {
+/** Removes dot segments. Clients do so themselves, unless told otherwise (curl --path-as-is). */
+function withoutDotSegments(path: string): string {
   if (!path.includes("/.")) return path;
   const kept: string[] = [];
   for (const part of path.slice(1).split("/")) {
@@ -133,35 +135,35 @@ function withoutSteps(path: string): string {
   return `/${kept.join("/")}`;
 }
 
-const withoutSlash = (path: string): string =>
+const withoutTrailingSlash = (path: string): string =>
   path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 
-export const invalidHttp = (why: string, status?: number): GatewayError =>
+export const invalidHttp = (reason: string, status?: number): GatewayError =>
   new GatewayError(
     "invalid_http",
-    `This is no HTTP/1.1 request that can be read: ${why}.`,
+    `The request is not valid HTTP/1.1: ${reason}.`,
     status === undefined ? {} : { overrides: { status } },
   );
 
-/** What can be no beginning of a request, however it goes on. Told at once: such a caller waits for an answer. */
+/** Bytes that cannot start a request. They are refused before the head is complete: such a client waits for a response. */
 export function checkFirstBytes(bytes: Uint8Array, start: number): GatewayError | undefined {
   const first = bytes[start];
-  // Nothing yet, or half a line break.
+  // Nothing yet, or the first half of a line break.
   if (first === undefined || (first === 0x0d && bytes.length === start + 1)) return undefined;
   if (first === 0x16) {
     return invalidHttp(
-      "it is a TLS greeting, and the gateway speaks plain HTTP (http://, not https://)",
+      "the client started a TLS handshake, and the gateway serves plain HTTP (http://, not https://)",
     );
   }
-  if (first < 0x21 || first > 0x7e) return invalidHttp("its first byte begins no request");
+  if (first < 0x21 || first > 0x7e) return invalidHttp("its first byte cannot start a request");
   const end = bytes.indexOf(0x0a, start);
   return end > 0 && bytes[end - 1] !== 0x0d
-    ? invalidHttp("its lines end in half a line break")
+    ? invalidHttp("its lines must end in CR LF")
     : undefined;
 }
 
 export const headTooLarge = (): GatewayError =>
   new GatewayError(
     "headers_too_large",
-    `The address and the headers of the request are larger than ${maxHeadBytes} bytes together.`,
+    `The URL and the headers of the request are larger than ${maxHeadBytes} bytes together. Send shorter headers.`,
   );

@@ -1,9 +1,10 @@
 /**
- * Pauses a socket while enough of its bytes are buffered, and for one turn of the event loop after each large read:
- * otherwise Bun reads up to eleven times 512 KB from one fast sender before it looks at the other connections.
+ * Backpressure on reads: pauses a socket while the buffers of its connection are full, and for one turn of the event loop
+ * after each large read: otherwise Bun reads up to eleven times 512 KB from one fast sender before it serves other
+ * connections.
  */
 
-/** A read of this size means that the sender is faster than we are. */
+/** A read of this size shows that the client sends faster than the gateway reads. */
 const largeReadBytes = 256 * 1024;
 
 export class ReadFlow {
@@ -17,7 +18,7 @@ export class ReadFlow {
     this.#socket = socket;
   }
 
-  /** So many bytes were read at once. */
+  /** Called for each read from the socket. */
   countRead(bytes: number): void {
     if (bytes < largeReadBytes || this.#isYielding) return;
     this.#isYielding = true;
@@ -30,7 +31,7 @@ export class ReadFlow {
     this.#apply();
   }
 
-  /** Nothing more comes, or the socket is closed. */
+  /** The client has sent FIN, or the socket is closed. */
   end(): void {
     this.#isOver = true;
   }

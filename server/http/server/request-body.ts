@@ -1,50 +1,52 @@
-/** The body of one request, as it comes. Whoever reads it slows the caller down to his own pace. */
+/** The body of a request, as it arrives, with backpressure: the client sends no faster than the reader reads. */
 import { ChunkedDecoder } from "../../lib/chunked-decoder.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { type Framing, invalidHttp } from "./parse-head.ts";
 
-/** So much may lie here before the caller has to wait. */
-const enoughBytes = 256 * 1024;
+/** When more is buffered, the socket is paused. */
+const maxBufferedBytes = 256 * 1024;
 
-/** What a piece takes up beside its bytes, about. */
-const pieceBytes = 128;
-/** Smaller ones are handed over together: each by itself would cost more than it holds. */
-const crumbBytes = 1024;
+/** Memory that a chunk takes beside its bytes, about. */
+const chunkOverheadBytes = 128;
+/** Chunks of a smaller average size are joined before they are delivered: each by itself would cost more than its content. */
+const smallChunkBytes = 1024;
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 export interface BodyListener {
-  /** There is more room, or less. */
+  /** The buffer has become full, or has room again. */
   bufferChanged(): void;
-  /** Somebody waits for the body: the caller, if it waits to be asked, may send it. */
+  /** A reader waits for the body: a client that waits for `100 Continue` may send it. */
   bodyRequested(): void;
 }
 
 export class RequestBody {
-  /** All of it has come. */
+  /** All of it has arrived. */
   complete: boolean;
-  readonly #flow: BodyListener;
-  readonly #chunked: ChunkedDecoder | undefined;
-  #left = 0;
-  #pieces: Buffer[] = [];
-  #held = 0;
+  readonly #listener: BodyListener;
+  readonly #decoder: ChunkedDecoder | undefined;
+  #remaining = 0;
+  #chunks: Buffer[] = [];
+  #bufferedBytes = 0;
   #discarding = false;
   #failure: unknown;
   #reader: PromiseWithResolvers<Buffer | undefined> | undefined;
 
-  constructor(framing: Framing, flow: BodyListener) {
-    this.#flow = flow;
+  constructor(framing: Framing, listener: BodyListener) {
+    this.#listener = listener;
     if (framing === "chunked") {
-      this.#chunked = new ChunkedDecoder((why) => invalidHttp(`of its chunks, ${why}`));
+      this.#decoder = new ChunkedDecoder((reason) =>
+        invalidHttp(`the chunked body is malformed: ${reason}`),
+      );
     } else {
-      this.#left = framing;
+      this.#remaining = framing;
     }
     this.complete = framing === 0;
   }
 
-  /** Bytes that are still to come, where the head said how many. */
+  /** Bytes that have not arrived, where the head has a content-length. */
   get remainingBytes(): number {
-    return this.#left;
+    return this.#remaining;
   }
 
   /** A reader waits for bytes that the client has not sent. */
@@ -53,102 +55,102 @@ export class RequestBody {
   }
 
   get isFull(): boolean {
-    return this.#held + this.#pieces.length * pieceBytes > enoughBytes;
+    return this.#bufferedBytes + this.#chunks.length * chunkOverheadBytes > maxBufferedBytes;
   }
 
-  /** Takes what came and returns what belongs to the next request. Throws where it cannot be told apart. */
+  /** Takes bytes of the connection and returns those of the next request. Throws where the end of the body cannot be found. */
   push(bytes: Buffer): Buffer {
     if (this.complete || bytes.length === 0) return bytes;
-    // What comes after nonsense may look like the rest of a body, and is not.
-    if (this.#failure !== undefined) return nothing;
-    let rest: Buffer = nothing;
-    if (this.#chunked) {
-      const pieces: Buffer[] = [];
-      rest = this.#chunked.push(bytes, (piece) => pieces.push(piece));
-      this.complete = this.#chunked.done;
-      for (const piece of pieces) this.#keep(rest.length > 0 ? Buffer.from(piece) : piece);
-    } else if (bytes.length <= this.#left) {
-      this.#left -= bytes.length;
-      this.complete = this.#left === 0;
-      this.#keep(bytes);
+    // After invalid chunks, later bytes may look like the rest of the body, and are not.
+    if (this.#failure !== undefined) return noBytes;
+    let rest: Buffer = noBytes;
+    if (this.#decoder) {
+      const chunks: Buffer[] = [];
+      rest = this.#decoder.push(bytes, (chunk) => chunks.push(chunk));
+      this.complete = this.#decoder.done;
+      // Readers may release the memory of chunks they have read, which `rest` shares: hence copies, here and below.
+      for (const chunk of chunks) this.#buffer(rest.length > 0 ? Buffer.from(chunk) : chunk);
+    } else if (bytes.length <= this.#remaining) {
+      this.#remaining -= bytes.length;
+      this.complete = this.#remaining === 0;
+      this.#buffer(bytes);
     } else {
-      rest = bytes.subarray(this.#left);
-      const last = Buffer.from(bytes.subarray(0, this.#left));
-      this.#left = 0;
+      rest = bytes.subarray(this.#remaining);
+      const last = Buffer.from(bytes.subarray(0, this.#remaining));
+      this.#remaining = 0;
       this.complete = true;
-      this.#keep(last);
+      this.#buffer(last);
     }
-    if (this.complete) this.#hand();
-    // What others follow is kept as a copy: readers may give back the memory of what they have read.
+    if (this.complete) this.#deliver();
     return rest;
   }
 
-  /** It will not come to its end. */
+  /** The body will not arrive whole. */
   fail(error: unknown): void {
     if (this.complete) return;
     this.#failure ??= error;
-    this.#hand();
+    this.#deliver();
   }
 
-  /** All that is here, if that is all there is. */
+  /** The whole body, if it has arrived. */
   whole(): Buffer | undefined {
     if (!this.complete) return undefined;
-    const [first = nothing] = this.#pieces;
-    const whole = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first;
+    const [first = noBytes] = this.#chunks;
+    const whole = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
     const wasFull = this.isFull;
-    this.#pieces = [];
-    this.#held = 0;
-    // A socket that is not read does not tell that the caller has left.
-    if (wasFull) this.#flow.bufferChanged();
+    this.#chunks = [];
+    this.#bufferedBytes = 0;
+    // A paused socket does not report that the client has disconnected.
+    if (wasFull) this.#listener.bufferChanged();
     return whole;
   }
 
-  /** The next piece; undefined at the end. One reader, who waits for one piece at a time. */
+  /** The next chunk; undefined at the end. There is one reader, and it waits for one chunk at a time. */
   next(): Promise<Buffer | undefined> {
     this.#reader = Promise.withResolvers();
     const { promise } = this.#reader;
-    if (!this.complete && this.#held === 0) this.#flow.bodyRequested();
-    this.#hand();
+    if (!this.complete && this.#bufferedBytes === 0) this.#listener.bodyRequested();
+    this.#deliver();
     return promise;
   }
 
-  /** Nobody wants what is still to come. */
+  /** The rest of the body is not needed. */
   discard(): void {
     this.#discarding = true;
-    this.#pieces = [];
-    this.#held = 0;
-    this.#flow.bufferChanged();
+    this.#chunks = [];
+    this.#bufferedBytes = 0;
+    this.#listener.bufferChanged();
   }
 
-  #keep(piece: Buffer): void {
-    if (this.#discarding || piece.length === 0) return;
-    this.#pieces.push(piece);
-    this.#held += piece.length;
-    this.#hand();
-    if (this.isFull) this.#flow.bufferChanged();
+  #buffer(chunk: Buffer): void {
+    if (this.#discarding || chunk.length === 0) return;
+    this.#chunks.push(chunk);
+    this.#bufferedBytes += chunk.length;
+    this.#deliver();
+    if (this.isFull) this.#listener.bufferChanged();
   }
 
-  #hand(): void {
+  #deliver(): void {
     const reader = this.#reader;
     if (!reader) return;
     const wasFull = this.isFull;
-    const piece = this.#shift();
-    if (piece) {
-      this.#held -= piece.length;
-      if (wasFull) this.#flow.bufferChanged();
+    const chunk = this.#shift();
+    if (chunk) {
+      this.#bufferedBytes -= chunk.length;
+      if (wasFull) this.#listener.bufferChanged();
     } else if (this.#failure !== undefined) {
       this.#reader = undefined;
       reader.reject(this.#failure);
       return;
     } else if (!this.complete) return;
     this.#reader = undefined;
-    reader.resolve(piece);
+    reader.resolve(chunk);
   }
 
   #shift(): Buffer | undefined {
-    const count = this.#pieces.length;
-    if (count < 2 || this.#held > count * crumbBytes) return this.#pieces.shift();
-    return Buffer.concat(this.#pieces.splice(0));
+    const count = this.#chunks.length;
+    if (count < 2 || this.#bufferedBytes > count * smallChunkBytes) return this.#chunks.shift();
+    return Buffer.concat(this.#chunks.splice(0));
   }
 }
 

@@ -1,4 +1,4 @@
-/** A request, from the moment its head has come until its answer has left. */
+/** An HTTP request, from the arrival of its head to the last byte of its response. */
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import type { Connection } from "./connection.ts";
 import { maxDiscardedBytes } from "./connection-phase.ts";
@@ -10,12 +10,12 @@ export class HttpRequest implements BodyListener {
   readonly head: RequestHead;
   readonly body: RequestBody;
   readonly #connection: Connection;
-  /** No other request comes on this connection. */
+  /** The connection is closed after its response. */
   isLast: boolean;
-  /** The caller waits to be asked for the body. */
+  /** The client sends the body only after a `100 Continue`, which has not been sent. */
   awaitsContinue: boolean;
-  #leaving: AbortController | undefined;
-  #hasLeft = false;
+  #disconnect: AbortController | undefined;
+  #isDisconnected = false;
 
   constructor(head: RequestHead, connection: Connection) {
     this.head = head;
@@ -25,20 +25,19 @@ export class HttpRequest implements BodyListener {
     this.awaitsContinue = head.expectsContinue && !this.body.complete;
   }
 
-  /** Aborted when the caller hangs up. Made for those who look at it: most calls are over before anyone does. */
+  /** Aborted when the client disconnects. Created on first use: most requests end before anything needs it. */
   get signal(): AbortSignal {
-    if (!this.#leaving) {
-      this.#leaving = new AbortController();
-      if (this.#hasLeft) this.#leaving.abort();
+    if (!this.#disconnect) {
+      this.#disconnect = new AbortController();
+      if (this.#isDisconnected) this.#disconnect.abort();
     }
-    return this.#leaving.signal;
+    return this.#disconnect.signal;
   }
 
-  /** The caller has hung up. */
   clientDisconnected(): void {
-    this.#hasLeft = true;
+    this.#isDisconnected = true;
     this.body.fail(new ClientDisconnected());
-    this.#leaving?.abort();
+    this.#disconnect?.abort();
   }
 
   bufferChanged(): void {
@@ -52,25 +51,25 @@ export class HttpRequest implements BodyListener {
   }
 }
 
-/** A line for the head of the response. Also decides whether this is the last response of the connection. */
+/** The `connection` header line of the response. Also decides whether the connection is closed after it. */
 export function connectionHeader(
-  exchange: HttpRequest,
+  request: HttpRequest,
   { headers, body }: OutgoingResponse,
 ): string {
-  const { head, body: content, awaitsContinue: unasked } = exchange;
-  // A client that waits to be asked for a body may or may not send it now.
-  const isUnclear = unasked && !content.complete;
-  const isLong = content.remainingBytes > maxDiscardedBytes;
-  if (headers.connection === "close" || isUnclear || isLong || isUntold(body, head)) {
-    exchange.isLast = true;
+  const { head, awaitsContinue } = request;
+  // A client that waits for `100 Continue` may or may not send its body after a final response.
+  const mayHaveBody = awaitsContinue && !request.body.complete;
+  const isLong = request.body.remainingBytes > maxDiscardedBytes;
+  if (headers.connection === "close" || mayHaveBody || isLong || endsWithConnection(body, head)) {
+    request.isLast = true;
   }
-  if (exchange.isLast) return headers.connection ? "" : "connection: close\r\n";
+  if (request.isLast) return headers.connection ? "" : "connection: close\r\n";
   return head.supportsChunked ? "" : "connection: keep-alive\r\n";
 }
 
-/** To HTTP/1.0, the end of a body without a length is the end of the connection. */
-const isUntold = (
+/** In HTTP/1.0, a body without a length ends when the connection is closed. */
+const endsWithConnection = (
   body: OutgoingResponse["body"],
-  { supportsChunked: knowsChunks }: RequestHead,
+  { supportsChunked }: RequestHead,
 ): boolean =>
-  !knowsChunks && typeof body === "object" && !("length" in body) && !(body instanceof Blob);
+  !supportsChunked && typeof body === "object" && !("length" in body) && !(body instanceof Blob);

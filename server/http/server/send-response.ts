@@ -1,151 +1,164 @@
 /**
- * Step 14: writes a response, no faster than the client reads it. The bytes that the socket took are counted: after a
- * response with too few or too many, the client would read the next response as the rest of this one.
+ * Step 14: sends a response with backpressure, no faster than the client reads it. The bytes that the socket accepted are
+ * counted: after a response with too few or too many, the client would read the next response as the rest of this one.
  */
 import type { BodyChunks, OutgoingResponse, StreamedBody } from "../../request/http-types.ts";
 import type { Framing, RequestHead } from "./parse-head.ts";
 import { responseHead } from "./response-head.ts";
 import { assembleResponse, type BufferedResponse, joinParts } from "./write-buffer.ts";
 
-/** Where a response is written to. */
 export interface ResponseWriter {
-  /** Bytes that the socket has taken, of all responses. */
+  /** Bytes that the socket has accepted, of all responses. */
   readonly sentBytes: number;
-  /** Bytes that it has not taken yet. */
+  /** Bytes that it has not accepted yet. */
   readonly unsentBytes: number;
-  /** Nothing where all of it was taken at once. Rejects when the client has left. */
+  /** Undefined where the socket has accepted all bytes already. Rejects when the client disconnects. */
   write(data: string | Uint8Array): Promise<void> | undefined;
-  /** The same, off the desk. */
+  /** The same, for a response in the write buffer. */
   writeBuffered(data: BufferedResponse): Promise<void> | undefined;
-  /** Calls back when the client has left, perhaps at once. */
-  onDisconnect(then: () => void): void;
+  /** Calls back when the client disconnects; immediately, if it has. */
+  onDisconnect(callback: () => void): void;
 }
 
 /**
- * `more`: lines for the head. Returns nothing where all has left already. Rejects where it could not leave to its end. A
- * throw means that nothing of the body was taken, and that it was not closed.
+ * `headerLines`: added to the head. Returns undefined where the whole response is sent already. Rejects where it could not
+ * be sent to its end. A throw means that the body was neither read nor closed.
  */
 export function sendResponse(
   { status, headers, body }: OutgoingResponse,
-  { method, supportsChunked: knowsChunks }: RequestHead,
-  more: string,
-  wire: ResponseWriter,
+  { method, supportsChunked }: RequestHead,
+  headerLines: string,
+  writer: ResponseWriter,
 ): Promise<void> | undefined {
-  const bare = status === 204 || status === 304;
-  const silent = bare || method === "HEAD";
-  if (typeof body === "string" || isBodyParts(body) || body instanceof Uint8Array) {
-    const parts = isBodyParts(body) ? body : [body];
+  // These statuses have neither a body nor a length.
+  const isBodiless = status === 204 || status === 304;
+  const isHeadOnly = isBodiless || method === "HEAD";
+  if (typeof body === "string" || isBodyChunks(body) || body instanceof Uint8Array) {
+    const parts = isBodyChunks(body) ? body : [body];
     const head = (bytes: number): string =>
-      responseHead(status, headers, (bare ? "" : `content-length: ${bytes}\r\n`) + more);
-    const small = silent ? undefined : assembleResponse(parts, head);
-    if (small) return wire.writeBuffered(small);
+      responseHead(
+        status,
+        headers,
+        (isBodiless ? "" : `content-length: ${bytes}\r\n`) + headerLines,
+      );
+    const small = isHeadOnly ? undefined : assembleResponse(parts, head);
+    if (small) return writer.writeBuffered(small);
     const bytes = joinParts(parts);
     const text = head(bytes.length);
-    return silent ? wire.write(text) : sendBytes(text, bytes, wire);
+    return isHeadOnly ? writer.write(text) : sendBytes(text, bytes, writer);
   }
   const length = lengthOf(body);
-  const framed = length === undefined && knowsChunks;
-  const framing = framed ? "transfer-encoding: chunked\r\n" : "";
-  const told = length === undefined ? framing : `content-length: ${length}\r\n`;
-  const text = responseHead(status, headers, (bare ? "" : told) + more);
-  const list = !silent && isBodySource(body) ? body.chunksInMemory?.() : undefined;
-  const source = silent || list ? undefined : chunkSource(body);
-  const count = new SentCount(wire);
-  const begun = count.write(text);
-  if (!source)
-    return list && isBodySource(body)
-      ? sendFromMemory(begun, list, body, count)
-      : sendHeadOnly(begun, body);
-  return sendChunks(begun, source, framed ? "chunked" : length, wire, count);
+  const framing = length === undefined && supportsChunked ? "chunked" : length;
+  const head = responseHead(
+    status,
+    headers,
+    (isBodiless ? "" : framingHeader(framing)) + headerLines,
+  );
+  const inMemory = !isHeadOnly && isStreamedBody(body) ? body.chunksInMemory?.() : undefined;
+  const source = isHeadOnly || inMemory ? undefined : chunkSource(body);
+  const count = new SentCount(writer);
+  const headSent = count.write(head);
+  if (source) return sendChunks(headSent, source, framing, writer, count);
+  if (inMemory && isStreamedBody(body)) return sendFromMemory(headSent, inMemory, body, count);
+  return sendHeadOnly(headSent, body);
 }
 
-/** What one response should have put on the wire so far, held against what the socket took. */
+function framingHeader(framing: Framing | undefined): string {
+  if (framing === undefined) return "";
+  return framing === "chunked"
+    ? "transfer-encoding: chunked\r\n"
+    : `content-length: ${framing}\r\n`;
+}
+
+/** Compares the bytes that one response has written so far with those that the socket accepted. */
 class SentCount {
-  readonly #wire: ResponseWriter;
+  readonly #writer: ResponseWriter;
   #expected: number;
 
-  constructor(wire: ResponseWriter) {
-    this.#wire = wire;
-    this.#expected = wire.sentBytes + wire.unsentBytes;
+  constructor(writer: ResponseWriter) {
+    this.#writer = writer;
+    this.#expected = writer.sentBytes + writer.unsentBytes;
   }
 
   write(data: string | Uint8Array): Promise<void> | undefined {
     this.#expected += Buffer.byteLength(data);
-    return this.#wire.write(data);
+    return this.#writer.write(data);
   }
 
-  /** Where nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had taken it. */
+  /** Called when nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had accepted it. */
   check(): void {
-    const { sentBytes } = this.#wire;
+    const { sentBytes } = this.#writer;
     if (sentBytes === this.#expected) return;
-    const bytes = `${sentBytes - this.#expected}`;
-    throw new Error(`The bytes of a response do not add up: ${bytes} beside what was announced.`);
+    const difference = sentBytes - this.#expected;
+    throw new Error(
+      `The bytes of a response do not add up: ${difference} compared with what was announced.`,
+    );
   }
 }
 
-async function sendBytes(head: string, bytes: Uint8Array, wire: ResponseWriter): Promise<void> {
+async function sendBytes(head: string, bytes: Uint8Array, writer: ResponseWriter): Promise<void> {
   const { length } = bytes;
-  const count = new SentCount(wire);
+  const count = new SentCount(writer);
   await count.write(head);
   if (bytes.length !== length) throw lengthMismatch(bytes.length, length);
   await count.write(bytes);
   count.check();
 }
 
-/** The client asked for the head alone. */
+/** For HEAD, and for statuses without a body. */
 async function sendHeadOnly(
-  begun: Promise<void> | undefined,
+  headSent: Promise<void> | undefined,
   body: OutgoingResponse["body"],
 ): Promise<void> {
   try {
-    await begun;
+    await headSent;
   } finally {
     await discardBody({ body });
   }
 }
 
-/** The caller takes no body, or has left before there was one: whoever makes it is told that nobody takes it. */
+/** Closes a body that is not sent: the request was HEAD, or the client disconnected before the response was ready. */
 export async function discardBody({ body }: Pick<OutgoingResponse, "body">): Promise<void> {
-  if (typeof body === "string" || isBodyParts(body)) return;
+  if (typeof body === "string" || isBodyChunks(body)) return;
   if (body instanceof Uint8Array || body instanceof Blob) return;
-  if (isBodySource(body)) await body.close(false);
+  if (isStreamedBody(body)) await body.close(false);
   else await body[Symbol.asyncIterator]().return?.();
 }
 
 type Body = Exclude<OutgoingResponse["body"], string | BodyChunks | Uint8Array>;
 
-const isBodyParts = (body: OutgoingResponse["body"]): body is BodyChunks => Array.isArray(body);
+const isBodyChunks = (body: OutgoingResponse["body"]): body is BodyChunks => Array.isArray(body);
 
-const isBodySource = (body: Body): body is StreamedBody => "open" in body;
+const isStreamedBody = (body: Body): body is StreamedBody => "open" in body;
 
 function lengthOf(body: Body): number | undefined {
   if (body instanceof Blob) return body.size;
   return "length" in body ? body.length : undefined;
 }
 
-/** A source of pieces, and who is told how it ended. */
+/** The chunks of a body, and the callback for their end. */
 interface ChunkSource {
   readonly iterator: AsyncIterator<string | Uint8Array>;
   end(complete: boolean): Promise<void>;
 }
 
-/** A body in memory is not read piece by piece. */
+/** A body in memory needs no iterator. */
 async function sendFromMemory(
-  begun: Promise<void> | undefined,
-  list: readonly Uint8Array[],
+  headSent: Promise<void> | undefined,
+  chunks: readonly Uint8Array[],
   body: StreamedBody,
   count: SentCount,
 ): Promise<void> {
   let complete = false;
   try {
-    const length = list.reduce((sum, piece) => sum + piece.length, 0);
+    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     if (length !== body.length) throw lengthMismatch(length, body.length);
-    if (begun) await begun;
+    if (headSent) await headSent;
     let sent = 0;
-    for (const piece of list) {
-      sent += piece.length;
-      const put = count.write(piece);
-      if (put) await put;
+    for (const chunk of chunks) {
+      sent += chunk.length;
+      const written = count.write(chunk);
+      if (written) await written;
       count.check();
     }
     if (sent !== length) throw lengthMismatch(sent, length);
@@ -156,14 +169,14 @@ async function sendFromMemory(
 }
 
 const chunkSource = (body: Body): ChunkSource =>
-  isBodySource(body) ? bodySourceChunks(body) : iterableChunks(body);
+  isStreamedBody(body) ? streamedBodyChunks(body) : iterableChunks(body);
 
-function bodySourceChunks(body: StreamedBody): ChunkSource {
-  return { iterator: readBodySource(body), end: (all) => body.close(all) };
+function streamedBodyChunks(body: StreamedBody): ChunkSource {
+  return { iterator: readStreamedBody(body), end: (complete) => body.close(complete) };
 }
 
-/** One that cannot be opened fails as one that cannot be read. */
-async function* readBodySource(body: StreamedBody): AsyncGenerator<Uint8Array> {
+/** A body that cannot be opened fails like one that cannot be read. */
+async function* readStreamedBody(body: StreamedBody): AsyncGenerator<Uint8Array> {
   yield* body.open();
 }
 
@@ -173,38 +186,38 @@ function iterableChunks(body: AsyncIterable<string | Uint8Array> | Blob): ChunkS
   return { iterator: iterable[Symbol.asyncIterator](), end: async () => undefined };
 }
 
-/** A piece lives only until the next is asked for, so none is asked for before the last has left. */
+/** A chunk is valid only until the next one is read, so the next one is read after this one is sent. */
 async function sendChunks(
-  begun: Promise<void> | undefined,
+  headSent: Promise<void> | undefined,
   { iterator, end }: ChunkSource,
   framing: Framing | undefined,
-  wire: ResponseWriter,
+  writer: ResponseWriter,
   count: SentCount,
 ): Promise<void> {
-  const framed = framing === "chunked";
+  const isChunked = framing === "chunked";
   let complete = false;
   let length = 0;
-  // Whoever waits for a piece that never comes would wait for ever.
-  wire.onDisconnect(() => void endIteration(iterator));
+  // Otherwise the iterator could wait forever for a chunk after the client has disconnected.
+  writer.onDisconnect(() => void endIteration(iterator));
   try {
-    if (begun) await begun;
+    if (headSent) await headSent;
     for (;;) {
       const { done, value } = await iterator.next();
       if (done) break;
       if (value.length === 0) continue;
       length += Buffer.byteLength(value);
       if (typeof framing === "number" && length > framing) throw lengthMismatch(length, framing);
-      const put = framed ? writeChunk(value, count) : count.write(value);
-      if (put) await put;
+      const written = isChunked ? writeChunk(value, count) : count.write(value);
+      if (written) await written;
       count.check();
     }
     if (typeof framing === "number" && length < framing) throw lengthMismatch(length, framing);
-    const last = framed ? count.write("0\r\n\r\n") : undefined;
+    const last = isChunked ? count.write("0\r\n\r\n") : undefined;
     if (last) await last;
     count.check();
     complete = true;
   } finally {
-    wire.onDisconnect(noop);
+    writer.onDisconnect(noop);
     if (!complete) await endIteration(iterator);
     await end(complete);
   }
@@ -217,32 +230,32 @@ function writeChunk(value: string | Uint8Array, count: SentCount): Promise<void>
   return count.write(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
 }
 
-/** Up to here a copy costs less than a call to the system; above, copies would pile up faster than they are collected. */
+/** Up to this size a copy costs less than a system call; above, copies would accumulate faster than they are collected. */
 const maxCopiedBytes = 8 * 1024;
 
 async function writeLargeChunk(size: string, value: Uint8Array, count: SentCount): Promise<void> {
   const { length } = value;
-  const begun = count.write(size);
-  if (begun) await begun;
+  const sizeSent = count.write(size);
+  if (sizeSent) await sizeSent;
   if (value.length !== length) throw lengthMismatch(value.length, length);
   for (const part of [value, "\r\n"]) {
-    const put = count.write(part);
-    if (put) await put;
+    const written = count.write(part);
+    if (written) await written;
     count.check();
   }
 }
 
 /** The client would read the next response as the rest of this one, or the rest as the next. */
-const lengthMismatch = (length: number, said: number): Error =>
-  new Error(`A response body of ${said} bytes turned out to have ${length}.`);
+const lengthMismatch = (length: number, announced: number): Error =>
+  new Error(`A response body announced with ${announced} bytes has ${length}.`);
 
 const noop = (): void => undefined;
 
-/** What a source has to say when it is let go interests nobody any more. */
+/** Errors of an iterator that is ended early are ignored. */
 async function endIteration(iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // It ended in the way it would have ended anyhow.
+    // The response has failed already.
   }
 }

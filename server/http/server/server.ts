@@ -1,5 +1,5 @@
 /**
- * HTTP/1.1 on Bun's sockets. Bun's own server makes a Request, a Response and their headers for each request, which cost
+ * HTTP/1.1 server on Bun's sockets. Bun.serve creates a Request, a Response and their headers for each request, which cost
  * more than everything a cached vector needs; docs/decisions/0030-http-server-on-sockets.md has the figures.
  */
 
@@ -23,9 +23,9 @@ export interface ServerOptions {
   readonly maxConnections: number;
   /** The response to a connection beyond the maximum. Called for each, so it must be cheap. */
   readonly refuseConnection: () => OutgoingResponse;
-  /** Whether this path is answered on a connection beyond the maximum. Absent: no path is. */
+  /** Whether this path is served on a connection beyond the maximum. Absent: no path is. */
   readonly isProbe?: (path: string) => boolean;
-  /** The id of the valid API key that a request carries. Absent: clients are told apart by their addresses only. */
+  /** The id of the valid API key that a request carries. Absent: connections are shared among addresses, not keys. */
   readonly keyIdOf?: ServerContext["keyIdOf"];
   readonly onConnectionsRefused: (report: ConnectionReport) => void;
   /** Milliseconds, monotonic. */
@@ -37,40 +37,40 @@ export interface Server {
   /** Requests whose response has not been written to the last byte. */
   pending(): number;
   connections(): ConnectionCounts;
-  /** From now on each response ends its connection, so that clients that keep theirs go elsewhere. */
+  /** From now on each response closes its connection, so that keep-alive clients connect elsewhere. */
   beginStop(): void;
   /**
-   * Takes no new connections and closes idle ones; resolves when the open ones are done. `now`: cuts off those with a
-   * request in flight, and waits a moment for the clients of the others to notice.
+   * Accepts no new connections and closes idle ones; resolves when the open ones are closed. `now`: resets those with a
+   * request in flight, and gives the clients of the others a short time to close.
    */
   stop(now: boolean): Promise<void>;
 }
 
 /** The longest time from the first byte of a head to its last. */
-const mostHeadMs = 60_000;
-/** As nginx does with lingering_timeout and lingering_time: after the last byte, and in all. */
+const maxHeadMs = 60_000;
+/** As lingering_timeout and lingering_time of nginx: after the last byte, and in all. */
 const lingerMs = 2_000;
 const drainMs = 10_000;
-/** The same when the process ends: the time for a request that crosses our FIN on its way. */
-const lastLingerMs = 300;
-/** A client that reads nothing of its response for so long will not come back for it. */
-const mostTakeMs = 60_000;
-/** After so long, an idle connection keeps nothing of its last request. */
-const forgetMs = 5_000;
-/** So much may wait for clients that do not read it, and for so long if it is more. */
-const mostUnsentBytes = 256 * 1024 * 1024;
-const patientMs = 2_000;
+/** The same at shutdown: the time for a request that crosses our FIN in the network. */
+const shutdownLingerMs = 300;
+/** A client that reads nothing of its response for this long has disconnected. */
+const maxWriteMs = 60_000;
+/** After this time, an idle connection keeps nothing of its last request. */
+const headCacheMs = 5_000;
+/** Unread responses of all clients. Above this, clients that have read nothing for `slowReaderMs` are reset. */
+const maxUnsentBytes = 256 * 1024 * 1024;
+const slowReaderMs = 2_000;
 
 export function startServer(options: ServerOptions): Server {
-  const { handle: reply, refuse, onError: onBroken, bodyMs, idleMs, clock } = options;
+  const { handle, refuse, onError, bodyMs, idleMs, clock } = options;
   const startedAt = clock();
   const limit = new ConnectionLimit<Connection>(
     options.maxConnections,
     startedAt,
     options.onConnectionsRefused,
   );
-  const house: ServerContext = {
-    handle: reply,
+  const context: ServerContext = {
+    handle,
     refuse,
     isProbe: options.isProbe ?? (() => false),
     keyIdOf: options.keyIdOf ?? (() => undefined),
@@ -79,36 +79,36 @@ export function startServer(options: ServerOptions): Server {
       return options.refuseConnection();
     },
     limit,
-    onError: onBroken,
+    onError,
     now: startedAt,
     dateHeader: dateLine(),
     isStopping: false,
     timeouts: {
-      headMs: Math.min(idleMs, mostHeadMs),
+      headMs: Math.min(idleMs, maxHeadMs),
       idleMs,
-      writeMs: Math.min(idleMs, mostTakeMs),
+      writeMs: Math.min(idleMs, maxWriteMs),
       bodyMs,
       lingerMs,
       drainMs,
-      headCacheMs: forgetMs,
+      headCacheMs,
     },
   };
   const tick = (): void => {
-    house.now = clock();
-    house.dateHeader = dateLine();
+    context.now = clock();
+    context.dateHeader = dateLine();
     for (const connection of limit.open) connection.checkTimeouts();
-    resetSlowReaders(limit.open, house.now);
-    limit.check(house.now);
+    resetSlowReaders(limit.open, context.now);
+    limit.check(context.now);
   };
-  const ticking = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
+  const ticker = setInterval(tick, Math.min(1000, idleMs / 4, bodyMs / 4));
   // The listening socket is what keeps the process alive.
-  ticking.unref();
+  ticker.unref();
   let stopped = false;
-  const allGone = Promise.withResolvers<void>();
-  const forget = ({ data: connection }: Socket): void => {
+  const allClosed = Promise.withResolvers<void>();
+  const onClose = ({ data: connection }: Socket): void => {
     connection.onClose();
     limit.delete(connection);
-    if (stopped && limit.open.size === 0) allGone.resolve();
+    if (stopped && limit.open.size === 0) allClosed.resolve();
   };
 
   const listener = Bun.listen<Connection>({
@@ -118,7 +118,7 @@ export function startServer(options: ServerOptions): Server {
     allowHalfOpen: true,
     socket: {
       open: (socket) => {
-        const connection = new Connection(socket, house);
+        const connection = new Connection(socket, context);
         socket.data = connection;
         const decision = limit.add(connection);
         if (decision === "serve") return;
@@ -128,10 +128,10 @@ export function startServer(options: ServerOptions): Server {
       data: (socket, bytes) => socket.data.receive(bytes),
       drain: (socket) => socket.data.onDrain(),
       end: (socket) => socket.data.onInputEnd(),
-      close: forget,
-      // Called with what the others throw: a defect, after which the state of this connection is unknown.
-      error: (socket, defect) => {
-        onBroken(defect);
+      close: onClose,
+      // Called with what the other callbacks throw: a bug, after which the state of this connection is unknown.
+      error: (socket, error) => {
+        onError(error);
         socket.data.reset();
       },
     },
@@ -146,10 +146,10 @@ export function startServer(options: ServerOptions): Server {
     },
     connections: () => limit.counts,
     beginStop: () => {
-      house.isStopping = true;
+      context.isStopping = true;
     },
     stop: async (now) => {
-      house.isStopping = true;
+      context.isStopping = true;
       stopped = true;
       listener.stop(false);
       for (const connection of limit.open) {
@@ -157,10 +157,10 @@ export function startServer(options: ServerOptions): Server {
         else if (connection.isIdle) connection.linger();
       }
       if (limit.open.size > 0 && now)
-        await Promise.race([allGone.promise, Bun.sleep(lastLingerMs)]);
+        await Promise.race([allClosed.promise, Bun.sleep(shutdownLingerMs)]);
       if (now) for (const connection of limit.open) connection.end();
-      if (limit.open.size > 0) await allGone.promise;
-      clearInterval(ticking);
+      if (limit.open.size > 0) await allClosed.promise;
+      clearInterval(ticker);
       limit.close();
     },
   };
@@ -168,19 +168,19 @@ export function startServer(options: ServerOptions): Server {
 
 const dateLine = (): string => `date: ${new Date().toUTCString()}\r\n`;
 
-type Stuck = Pick<Connection, "unsentBytes" | "lastActivityAt" | "reset">;
+type Reader = Pick<Connection, "unsentBytes" | "lastActivityAt" | "reset">;
 
-/** Unread responses must not fill the memory: the client that has read nothing for longest is cut off first. */
-export function resetSlowReaders(connections: Iterable<Stuck>, now: number): void {
+/** Unread responses must not fill the memory: the client that has read nothing for longest is reset first. */
+export function resetSlowReaders(connections: Iterable<Reader>, now: number): void {
   let bytes = 0;
   for (const { unsentBytes } of connections) bytes += unsentBytes;
-  if (bytes <= mostUnsentBytes) return;
-  const stuck = [...connections].filter(
-    ({ unsentBytes, lastActivityAt: since }) => unsentBytes > 0 && now - since > patientMs,
+  if (bytes <= maxUnsentBytes) return;
+  const slow = [...connections].filter(
+    ({ unsentBytes, lastActivityAt: since }) => unsentBytes > 0 && now - since > slowReaderMs,
   );
-  for (const connection of stuck.sort((a, b) => a.lastActivityAt - b.lastActivityAt)) {
+  for (const connection of slow.sort((a, b) => a.lastActivityAt - b.lastActivityAt)) {
     bytes -= connection.unsentBytes;
     connection.reset();
-    if (bytes <= mostUnsentBytes) return;
+    if (bytes <= maxUnsentBytes) return;
   }
 }

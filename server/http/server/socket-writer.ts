@@ -1,4 +1,4 @@
-/** Writes to the socket of a connection. What the socket does not take at once is written as the client reads. */
+/** Writes to the socket of a connection, with backpressure: bytes that the socket does not accept are queued until it drains. */
 
 import type { ResponseWriter } from "./send-response.ts";
 import type { BufferedResponse } from "./write-buffer.ts";
@@ -8,7 +8,7 @@ export class ClientDisconnected extends Error {
 }
 
 export class SocketWriter implements ResponseWriter {
-  /** Bytes that the socket has taken, of all responses. */
+  /** Bytes that the socket has accepted, of all responses. */
   sentBytes = 0;
   readonly #socket: Bun.Socket<unknown>;
   #unsent: Buffer | undefined;
@@ -20,7 +20,7 @@ export class SocketWriter implements ResponseWriter {
     this.#socket = socket;
   }
 
-  /** Bytes wait for the client to read. */
+  /** Bytes are queued until the client reads. */
   get isBlocked(): boolean {
     return this.#unsent !== undefined;
   }
@@ -33,7 +33,7 @@ export class SocketWriter implements ResponseWriter {
     if (this.#isClosed) return Promise.reject(new ClientDisconnected());
     const written = this.#unsent ? 0 : Math.max(0, this.#socket.write(data));
     this.sentBytes += written;
-    // Every character is at least one byte: only what is longer than was taken has to be measured.
+    // Every character is at least one byte, so the length in bytes is needed only where all characters were accepted.
     if (written >= data.length && written >= Buffer.byteLength(data)) return undefined;
     return this.#queue(typeof data === "string" ? Buffer.from(data) : asBuffer(data), written);
   }
@@ -46,18 +46,18 @@ export class SocketWriter implements ResponseWriter {
     return this.#queue(Buffer.from(bytes.subarray(from, from + length)), written);
   }
 
-  onDisconnect(then: () => void): void {
-    if (this.#isClosed) then();
-    else this.#onDisconnect = then;
+  onDisconnect(callback: () => void): void {
+    if (this.#isClosed) callback();
+    else this.#onDisconnect = callback;
   }
 
-  /** The socket takes more. */
+  /** The socket accepts more bytes. */
   onDrain(): void {
     const unsent = this.#unsent;
     if (!unsent) return;
     const written = Math.max(0, this.#socket.write(unsent));
     this.sentBytes += written;
-    // A buffer that was released meanwhile has no bytes left: the count of `sentBytes` then says that some are missing.
+    // A buffer that was released meanwhile is empty: `sentBytes` then shows that bytes are missing.
     this.#unsent = written < unsent.length ? unsent.subarray(written) : undefined;
     if (this.#unsent) return;
     const sent = this.#sent;

@@ -1,24 +1,24 @@
 /**
- * Where a small answer is put together: in memory that all of them use, one after the other. Joining head and body as
- * strings would leave as much to the garbage collector as the answer is long.
+ * Write buffer: one buffer, shared by all connections, in which head and body of a small response are joined. Joining
+ * them as strings would leave garbage of the response's size to the collector.
  */
 
 import type { BodyChunks } from "../../request/http-types.ts";
 
-/** For the head. It is written after the body, whose length it tells, and ends where that begins. */
+/** Room for the head. It is written after the body, because it contains the length of the body, and ends where the body begins. */
 const headBytes = 4 * 1024;
-/** Characters, which are up to three bytes each. */
+/** Of the body, in characters of up to three bytes each. */
 const maxBodyCharacters = 32 * 1024;
 const writeBuffer = Buffer.allocUnsafeSlow(headBytes + 3 * maxBodyCharacters);
 
-/** A stretch of the desk. It must have left, or be copied, before the next answer is put together. */
+/** A response in the write buffer. It must be written or copied before the next response is assembled. */
 export interface BufferedResponse {
   readonly bytes: Buffer;
   readonly from: number;
   readonly length: number;
 }
 
-/** `head`: for a body of so many bytes; in ASCII. Undefined where it does not fit. */
+/** `head`: returns the head for a body of that many bytes, in ASCII. Undefined where the response does not fit. */
 export function assembleResponse(
   parts: BodyChunks,
   head: (bytes: number) => string,
@@ -34,7 +34,7 @@ export function assembleResponse(
   return { bytes: writeBuffer, from, length: end - from };
 }
 
-/** What is too large for the desk, as bytes: of a text that leaves piece by piece, each piece would be encoded again. */
+/** Joins a body that is too large for the write buffer. A string that is written in several steps would be encoded again at each. */
 export function joinParts(parts: BodyChunks): Uint8Array {
   const [first] = parts;
   if (parts.length === 1 && typeof first === "object") return first;
@@ -45,7 +45,7 @@ export function joinParts(parts: BodyChunks): Uint8Array {
   return bytes;
 }
 
-/** Returns where they end. */
+/** Returns the end of the copied bytes. */
 function copyParts(parts: BodyChunks, into: Buffer, from: number): number {
   let end = from;
   for (const part of parts) {
