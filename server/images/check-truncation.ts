@@ -11,11 +11,11 @@ import { firstBytes, type Held, imageTypeOf, readBytes } from "./image-head.ts";
 /** Throws GatewayError where the bytes are not an image, or are truncated. */
 export async function checkTruncation(image: Held): Promise<void> {
   const type = imageTypeOf(image);
-  if (type === undefined) throw invalidResponse("its picture is not a picture");
+  if (type === undefined) throw invalidResponse("it contains data that is not an image");
   const kind = formatChecks[type];
   if (!kind) return;
   if (kind.hasValidEnd(await readLastBytes(image), image)) return;
-  if (!kind.isComplete(await readBytes(image))) throw invalidResponse("its picture breaks off");
+  if (!kind.isComplete(await readBytes(image))) throw invalidResponse("its image is truncated");
 }
 
 interface FormatCheck {

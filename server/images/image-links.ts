@@ -11,7 +11,7 @@ import { checkTruncation } from "./check-truncation.ts";
 import type { Held } from "./image-head.ts";
 
 export interface LinkStore {
-  /** Stores a picture and returns its link. */
+  /** Stores an image and returns its link. */
   store(image: Held, publicUrl: string): Promise<string>;
   /** The upstream's link itself, or a link of the gateway in its place. */
   toLastingLink(url: string, publicUrl: string): Promise<string>;

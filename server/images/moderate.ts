@@ -63,7 +63,7 @@ const moderationFailed = (error: unknown): unknown =>
   error instanceof GatewayError && error.definition.causedBy === "upstream"
     ? new GatewayError(
         "upstream_error",
-        "The prompt could not be shown to the moderation, so nothing was drawn. Please try again later.",
+        "The moderation could not check the prompt, so no image was generated. Please try again later.",
         { notSent: true, logDetail: `moderation: ${error.kind}` },
       )
     : error;

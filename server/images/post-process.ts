@@ -205,7 +205,7 @@ async function processImage(
   const { as, format, opaque } = postProcessing;
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url))
-      throw invalidResponse("a link that is not a link");
+      throw invalidResponse("it contains a URL that is not valid");
     const mustFetch =
       stream ||
       as === "b64_json" ||

@@ -205,7 +205,7 @@ function tooManyImages(images: readonly ImageSource[]): GatewayError {
   const field = images.some(({ kind }) => kind === "file") ? "image" : "images";
   return new GatewayError(
     "invalid_value",
-    `Invalid '${field}': too many pictures. Expected at most ${maxImages}, but got ${images.length}.`,
+    `Invalid '${field}': too many images. Expected at most ${maxImages}, but got ${images.length}.`,
     { param: field },
   );
 }

@@ -51,15 +51,14 @@ async function* streamFrames<Q extends GenerationQuery>(
     );
 }
 
-const tooFew = (): GatewayError =>
-  invalidResponse("it holds fewer pictures than the upstream was asked for");
+const tooFew = (): GatewayError => invalidResponse("it contains fewer images than requested");
 
 /** The other images are billed. An internal error is not wrapped. */
 const missingImagesError = (missing: number, requested: number, error: unknown): unknown =>
   error instanceof GatewayError
     ? new GatewayError(
         error.kind,
-        `${missing} of ${requested} pictures ${missing === 1 ? "is" : "are"} missing. ${error.message}`,
+        `${missing} of ${requested} images ${missing === 1 ? "is" : "are"} missing. ${error.message}`,
         { ...error.details, mayBeBilled: true },
       )
     : error;
@@ -79,7 +78,8 @@ function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
   const shares = reply.usage && splitUsage(reply.usage, reply.results.length);
   for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
     const usage = shares?.[at];
-    if (image.kind === "url") throw invalidResponse("a link, which a stream cannot carry");
+    if (image.kind === "url")
+      throw invalidResponse("it contains a URL, which a stream cannot deliver");
     yield {
       type: "completed",
       image,

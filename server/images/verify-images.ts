@@ -5,7 +5,7 @@ import { imageTypeOf } from "./image-head.ts";
 
 export function verifyImages(reply: ImageResponse): ImageResponse {
   if (reply.kind === "stream") return { kind: "stream", events: verifyEvents(reply.events) };
-  if (reply.results.length === 0) throw invalidResponse("no picture");
+  if (reply.results.length === 0) throw invalidResponse("it contains no image");
   for (const result of reply.results) checkImage(result.image);
   return reply;
 }
@@ -20,13 +20,13 @@ async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<I
     else if (imageTypeOf(event.image) === undefined) continue;
     yield event;
   }
-  if (completed === 0) throw invalidResponse("the stream ended before the picture was complete");
+  if (completed === 0) throw invalidResponse("the stream ended before the image was complete");
 }
 
 function checkImage(image: ImageContent): void {
   if (image.kind === "url") {
     if (!/^(https?:\/\/|data:image\/)/.test(image.url))
-      throw invalidResponse("a link that is not a link");
+      throw invalidResponse("it contains a URL that is not valid");
   } else if (imageTypeOf(image) === undefined)
-    throw invalidResponse("its picture is not a picture");
+    throw invalidResponse("it contains data that is not an image");
 }

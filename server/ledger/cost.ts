@@ -1,21 +1,21 @@
 /** The cost of a request in US dollars. If one required part is unknown, the whole is unknown: never 0, never a guess. */
 import type { Price } from "../lib/price.ts";
 
-/** How many of a count of tokens are text, and how many are pictures. */
+/** A token count, split into text tokens and image tokens. */
 export interface Split {
   readonly text: number;
   readonly image: number;
 }
 
-/** What was delivered, as far as it is known. */
+/** The billed quantities of a request. Undefined if they are unknown. */
 export interface Delivered {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   readonly input?: Split | undefined;
   readonly output?: Split | undefined;
-  /** How many pictures. */
+  /** The number of images. */
   readonly images: number;
-  /** What is true of all of them. */
+  /** Size and quality, if they are the same for all images. */
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
   /** The cost that the upstream reported; it takes precedence over prices. */
@@ -34,15 +34,15 @@ export function costOf(price: Price | undefined, what: Delivered): number | unde
   }
   if (!price) return undefined;
   const parts: (number | undefined)[] = [];
-  const { tokens, images: pictures, megapixel } = price;
+  const { tokens, images, megapixel } = price;
   if (tokens) {
     parts.push(tokensCost(what.inputTokens, what.input, tokens.textIn, tokens.imageIn));
-    // A price for what goes in alone, as of vectors, says that what comes out is free.
+    // A price list with input prices only, as for embeddings, means that output is free.
     if (tokens.textOut !== undefined || tokens.imageOut !== undefined) {
       parts.push(tokensCost(what.outputTokens, what.output, tokens.textOut, tokens.imageOut));
     }
   }
-  if (pictures) parts.push(times(what.images, imageCost(pictures, what)));
+  if (images) parts.push(times(what.images, imageCost(images, what)));
   if (megapixel !== undefined) {
     const pixels = pixelsOf(what.size);
     parts.push(
@@ -52,27 +52,27 @@ export function costOf(price: Price | undefined, what: Delivered): number | unde
   return parts.length === 0 ? undefined : parts.reduce(plus);
 }
 
-/** What no list of prices has a larger picture than, where nobody says how large one is. */
+/** The image size for estimates if the request has none: no price list has a larger one. */
 const largestUsualPixels = 2048 * 2048;
 
-/** For estimates, where the list has not what is meant: the dearest that it has. Undefined where it has nothing. */
+/** Upper bound for estimates, if the price list has no entry for the request: its highest prices. Undefined if it is empty. */
 export function highestListedCost(price: Price, what: Delivered): number | undefined {
-  const { tokens, images: pictures, megapixel } = price;
-  const [perToken, perPicture] = [highest(tokens), highest(pictures)];
+  const { tokens, images, megapixel } = price;
+  const [perToken, perImage] = [highest(tokens), highest(images)];
   const pixels = pixelsOf(what.size) ?? largestUsualPixels;
   const { input, output } = what;
   const counted = [input?.text, input?.image, output?.text, output?.image];
   const parts = [
     perToken === undefined ? undefined : sum(counted) * (perToken / million),
-    times(what.images, perPicture),
+    times(what.images, perImage),
     megapixel === undefined ? undefined : (what.images * pixels * megapixel) / million,
   ];
   return parts.every((part) => part === undefined) ? undefined : sum(parts);
 }
 
 function highest(prices: object = {}): number | undefined {
-  const known = Object.values(prices).filter((price) => typeof price === "number");
-  return known.length === 0 ? undefined : Math.max(...known);
+  const listed = Object.values(prices).filter((price) => typeof price === "number");
+  return listed.length === 0 ? undefined : Math.max(...listed);
 }
 
 const sum = (counts: readonly (number | undefined)[]): number =>
@@ -85,15 +85,15 @@ function tokensCost(
   image: number | undefined,
 ): number | undefined {
   if (split) return plus(shareCost(split.text, text), shareCost(split.image, image));
-  // Nobody says which is which: that matters only where they differ in price.
+  // Without a split the total has a price only if text and image tokens cost the same.
   return total !== undefined && text === image ? shareCost(total, text) : undefined;
 }
 
-/** None of a kind costs nothing, whatever its price. */
+/** Zero tokens cost nothing, also if their price is unknown. */
 const shareCost = (count: number, price: number | undefined): number | undefined =>
   count === 0 ? 0 : price === undefined ? undefined : (count * price) / million;
 
-/** What is said of quality and size together comes first, then of the quality, then of the size. */
+/** Lookup order: quality and size together, then the quality, then the size, then the default price. */
 function imageCost(
   table: NonNullable<Price["images"]>,
   { size, quality }: Delivered,
@@ -104,7 +104,7 @@ function imageCost(
   return ofQuality ?? bySize("") ?? table[""];
 }
 
-/** The smallest class that holds the size. */
+/** The price of the smallest `<=WIDTHxHEIGHT` class that includes the size. */
 function classOf(
   table: NonNullable<Price["images"]>,
   prefix: string,

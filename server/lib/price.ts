@@ -1,18 +1,18 @@
-/** What an upstream charges, in US dollars. Where there are several parts, a call costs all of them together. */
+/** Prices of an upstream, in US dollars. If several apply, the cost of a request is their sum. */
 
 export interface Price {
-  /** For a million tokens, by what they are. */
+  /** Per million tokens, by kind of token. */
   readonly tokens?: TokenPrice;
   /**
-   * For each picture, by its quality and size: "high 1024x1024", "high", "1024x1024", or "" for all that nothing else is
-   * said of. Instead of one size, "<=1024x1024" is every size of at most so many pixels.
+   * Per image, by quality and size: "high 1024x1024", "high", "1024x1024", or "" for all others. "<=1024x1024" matches every
+   * size with at most as many pixels.
    */
   readonly images?: Readonly<Record<string, number>>;
-  /** For each million pixels of a picture. */
+  /** Per million pixels of an image. */
   readonly megapixel?: number;
 }
 
-/** A kind of token without a price is one whose price is not known. */
+/** A kind of token without an entry has an unknown price. */
 export interface TokenPrice {
   readonly textIn?: number;
   readonly imageIn?: number;

@@ -91,7 +91,7 @@ describe("a stream that breaks half-way ends with an error event", () => {
       code: "upstream_invalid",
       status: 502,
     });
-    expect(error.message).toContain("ended before the picture was complete");
+    expect(error.message).toContain("ended before the image was complete");
   });
 
   test("when the upstream says that it failed", async () => {

@@ -73,7 +73,7 @@ describe("two of four images fail with a rate limit", () => {
     const { pictures, error } = await stream();
     sameAs(pictures, east.made);
     expect(error?.code).toBe("rate_limit_exceeded");
-    expect(error?.message).toStartWith("2 of 4 pictures are missing.");
+    expect(error?.message).toStartWith("2 of 4 images are missing.");
     expect(row()).toMatchObject({ status: 429, images: 2, cost: 1 });
   });
 
@@ -151,7 +151,7 @@ describe("one request for several images, in a stream that ends with a rate limi
     west.gives = () => sent(completedWith(only), limitFrame);
     const { pictures, error } = await stream({ model: "several", n: 3 });
     expect(pictures).toEqual([only]);
-    expect(error?.message).toStartWith("2 of 3 pictures are missing.");
+    expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(east.asked).toHaveLength(0);
     expect(row()?.steps).toContain("upstream_rate_limit for 2 of 3, may have been paid");
   });

@@ -133,7 +133,7 @@ describe("an error about the images of an edit names them as the client spelled 
     const { error } = (await response.json()) as Refusal;
     expect(response.status).toBe(400);
     expect(error.param).toBe("images");
-    expect(error.message).toStartWith("Invalid 'images': too many pictures.");
+    expect(error.message).toStartWith("Invalid 'images': too many images.");
   });
 
   test("`image` in a form", async () => {
@@ -152,7 +152,7 @@ describe("an error about the images of an edit names them as the client spelled 
     });
     const { error } = (await response.json()) as Refusal;
     expect(error.param).toBe("image");
-    expect(error.message).toStartWith("Invalid 'image': too many pictures.");
+    expect(error.message).toStartWith("Invalid 'image': too many images.");
   });
 });
 

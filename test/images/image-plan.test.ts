@@ -225,7 +225,7 @@ describe("output_compression, of which only jpeg and webp know", () => {
         openaiImageCapabilities(model, "generations"),
       );
     expect(told("gif").message).toBe(
-      "Compression less than 100 is not supported for gif output. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.",
+      "Compression less than 100 is not supported for gif output. Set output_format to 'jpeg' or 'webp', or omit output_compression.",
     );
     expect(told().message).toStartWith(
       "Compression less than 100 is not supported without an output_format.",

@@ -59,12 +59,12 @@ describe.each(["small", "large"] as const)("a %s picture", (size) => {
     }
   });
 
-  test.each(kinds)("%s that breaks off anywhere is found out", async (kind) => {
+  test.each(kinds)("a truncated %s is detected wherever it ends", async (kind) => {
     const painted = await paint("whole", { ...canvases[size], kind });
     for (const kept of [20, 0.1, 0.5, 0.98]) {
       const length = kept < 1 ? Math.floor(painted.length * kept) : kept;
       for (const picture of await everywhere(painted.slice(0, length))) {
-        expect(await verdict(picture)).toContain("breaks off");
+        expect(await verdict(picture)).toContain("its image is truncated");
       }
     }
   });
@@ -75,7 +75,7 @@ test("a picture in base64 with line breaks in it is read as what it is", async (
   const lines = base64Of(painted).replace(/.{76}/g, "$&\r\n");
   expect(await verdict({ kind: "base64", base64: lines })).toBe("whole");
   const cut = base64Of(painted.slice(0, -30)).replace(/.{76}/g, "$&\r\n");
-  expect(await verdict({ kind: "base64", base64: cut })).toContain("breaks off");
+  expect(await verdict({ kind: "base64", base64: cut })).toContain("its image is truncated");
 });
 
 test("of a large picture that is well, no more than its ends is read", async () => {
@@ -189,7 +189,7 @@ keys: [{ name: test, key: ${testKey} }]
     expect(response.status).toBe(502);
     const { error } = (await response.json()) as { error: { code: string; message: string } };
     expect(error.code).toBe("upstream_invalid");
-    expect(error.message).toContain("breaks off");
+    expect(error.message).toContain("its image is truncated");
     const row = gateway.rows().at(-1);
     expect(row).toMatchObject({ status: 502, error: "upstream_invalid", images: 0, cost: 0.02 });
   });

@@ -119,7 +119,7 @@ describe("of several upstream requests some of which fail", () => {
     for (; found.status === 202; found = await look()) await Bun.sleep(5);
     const { pictures, error } = await read(found);
     expect(pictures).toHaveLength(2);
-    expect(error?.message).toStartWith("2 of 4 pictures are missing.");
+    expect(error?.message).toStartWith("2 of 4 images are missing.");
   });
 
   test("the error says how many are missing and keeps its code, and generated images have their cost", async () => {
@@ -127,7 +127,7 @@ describe("of several upstream requests some of which fail", () => {
     const { pictures, error } = await read(await ask({ n: 4 }));
     expect(pictures).toHaveLength(2);
     expect(error?.code).toBe("rate_limit_exceeded");
-    expect(error?.message).toStartWith("2 of 4 pictures are missing.");
+    expect(error?.message).toStartWith("2 of 4 images are missing.");
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1, status: 429 });
   });
 
@@ -170,7 +170,7 @@ describe("an upstream that generates fewer than requested", () => {
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(pictures).toEqual([picture("only")]);
     expect(error?.code).toBe("upstream_invalid");
-    expect(error?.message).toStartWith("2 of 3 pictures are missing.");
+    expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(gateway.rows().at(-1)).toMatchObject({ images: 1, cost: 0.5 });
   });
 
@@ -178,7 +178,7 @@ describe("an upstream that generates fewer than requested", () => {
     gives = () => whole(picture("one"), picture("two"));
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(pictures).toHaveLength(2);
-    expect(error?.message).toStartWith("1 of 3 pictures is missing.");
+    expect(error?.message).toStartWith("1 of 3 images is missing.");
   });
 
   test("and generates one at a time is called for the others, in a stream as well", async () => {
@@ -193,7 +193,7 @@ describe("an upstream that generates fewer than requested", () => {
   test("is not called again where the policy is strict", async () => {
     gives = () => streamed(done(picture("only")));
     const { error } = await read(await ask({ model: "strict", n: 3 }));
-    expect(error?.message).toStartWith("2 of 3 pictures are missing.");
+    expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(calls).toHaveLength(1);
   });
 
@@ -210,8 +210,8 @@ describe("an invalid image", () => {
     gives = () => streamed(done(picture("a")), done("aGVsbG8="), done(picture("b")));
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(pictures).toEqual([picture("a"), picture("b")]);
-    expect(error?.message).toContain("1 of 3 pictures is missing.");
-    expect(error?.message).toContain("not a picture");
+    expect(error?.message).toContain("1 of 3 images is missing.");
+    expect(error?.message).toContain("not an image");
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1.5 });
   });
 
@@ -219,7 +219,7 @@ describe("an invalid image", () => {
     gives = () => whole(picture("a"), "aGVsbG8=", picture("b"));
     const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
     expect(pictures).toEqual([picture("a"), picture("b")]);
-    expect(error?.message).toContain("not a picture");
+    expect(error?.message).toContain("not an image");
   });
 
   test("in place of a partial image is dropped", async () => {

@@ -156,7 +156,7 @@ test("a process that dies during a job fails that request, and the next request 
   await until(() => seen.asks.length === 1);
   for (const child of seen.living) child.kill();
   const error = await expectFault(looking, "overloaded", /SIGKILL/);
-  expect(error.message).toContain("ended before it was done");
+  expect(error.message).toContain("ended before it had processed the image");
   expect((await room.inspect(picture, never)).width).toBe(16);
   await room.close();
 });

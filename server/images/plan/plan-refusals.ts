@@ -11,7 +11,7 @@ export const convertibleFormats = ["png", "jpeg", "webp"] as const;
 export const uncompressible = (format: string | undefined): GatewayError =>
   new GatewayError(
     "invalid_value",
-    `Compression less than 100 is not supported ${format === undefined ? "without an output_format" : `for ${format} output`}. Ask for output_format 'jpeg' or 'webp', or leave output_compression out.`,
+    `Compression less than 100 is not supported ${format === undefined ? "without an output_format" : `for ${format} output`}. Set output_format to 'jpeg' or 'webp', or omit output_compression.`,
     { param: "output_compression" },
   );
 
@@ -49,6 +49,6 @@ const emulatedValues: Readonly<Partial<Record<OptionName, readonly string[]>>> =
 export const unsupportedOption = ({ model }: Draft, name: string): GatewayError =>
   new GatewayError(
     "unknown_parameter",
-    `Unknown parameter: '${name}'. The model '${model}' has no such option; leave it out.`,
+    `Unknown parameter: '${name}'. The model '${model}' does not support it. Omit it.`,
     { param: name },
   );

@@ -15,7 +15,7 @@ export function planStream(draft: Draft, { streams }: ImageCapabilities): void {
   if (policy === "strict") {
     throw new GatewayError(
       "invalid_value",
-      "Events of a stream hold pictures in base64 and no links. Leave response_format out, or ask without stream.",
+      "Stream events contain images as base64, not as URLs. Omit response_format, or set stream to false.",
       { param: "response_format" },
     );
   }

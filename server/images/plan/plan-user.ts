@@ -34,6 +34,6 @@ export function planUser(
 const bothUserFields = (): GatewayError =>
   new GatewayError(
     "invalid_value",
-    "Invalid 'user': this model takes one of 'user' and 'safety_identifier'. Leave 'user' out.",
+    "Invalid 'user': this model accepts either 'user' or 'safety_identifier'. Omit 'user'.",
     { param: "user" },
   );

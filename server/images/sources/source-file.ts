@@ -43,13 +43,13 @@ export async function toReadableFile(
   const [why, alternative] = upright
     ? ["turned upright, so that its mask fits", "one that is stored upright"]
     : [
-        `as ${formatNames(edits)}, which this model reads`,
+        `as ${formatNames(edits)}, which this model accepts`,
         `a ${formatNames(edits)} that is small enough`,
       ];
   const advice = `Send one with fewer pixels, or ${alternative}`;
   throw tooLargeAfterConversion(
     file.field,
-    `${why}, the picture has ${smallestBytes} bytes`,
+    `${why}, the image has ${smallestBytes} bytes`,
     maxBytes,
     advice,
   );
@@ -70,12 +70,12 @@ export async function toReadableMask(
   // Without its colors, which have no meaning, the mask is small.
   const converted = await tools.convertMask(file, { sense, orientation });
   if (converted.size <= maxBytes) return converted;
-  const what = `in the way this model wants it, the mask has ${converted.size} bytes`;
+  const what = `in the form that this model accepts, the mask has ${converted.size} bytes`;
   throw tooLargeAfterConversion(
     file.field,
     what,
     maxBytes,
-    "Send a picture and a mask with fewer pixels",
+    "Send an image and a mask with fewer pixels",
   );
 }
 

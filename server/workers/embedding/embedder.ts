@@ -106,7 +106,7 @@ function weightOf(texts: readonly string[]): number {
 /** LangChain for Python sends OpenAI's cl100k tokens by default; in this model's vocabulary they would be nonsense. */
 function tokenArraysUnsupported(): GatewayError {
   const message =
-    "This model does not accept token arrays: callers' tokens are of another vocabulary than its own. " +
+    "This model does not accept token arrays: clients' tokens are of another vocabulary than its own. " +
     "Send strings (in LangChain for Python: check_embedding_ctx_length=False).";
   return new GatewayError("invalid_input", message, { param: "input" });
 }

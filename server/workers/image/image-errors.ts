@@ -10,11 +10,11 @@ export function toImageError(why: FailureReason, words: string, field: Field): G
   if (field === undefined) {
     return new GatewayError(
       "upstream_invalid",
-      `The upstream's response is not usable: its picture ${words}.`,
+      `The upstream's response is not usable: its image ${words}.`,
     );
   }
   const fault = why === "unknown" ? "unsupported_file_mimetype" : "invalid_image_file";
-  return new GatewayError(fault, `Invalid file '${field}': the picture ${words}.`, {
+  return new GatewayError(fault, `Invalid file '${field}': the image ${words}.`, {
     param: field,
   });
 }
@@ -29,7 +29,7 @@ export function tooLarge(maxBytes: number, field: Field): GatewayError {
   return field === undefined
     ? new GatewayError(
         "upstream_invalid",
-        `The upstream's response is not usable: its picture is larger than ${maxBytes} bytes.`,
+        `The upstream's response is not usable: its image is larger than ${maxBytes} bytes.`,
       )
     : new GatewayError(
         "request_too_large",
@@ -41,16 +41,12 @@ export function tooLarge(maxBytes: number, field: Field): GatewayError {
 export function tooSlow(ms: number, field: Field): GatewayError {
   const seconds = Math.round(ms / 100) / 10;
   return field === undefined
-    ? new GatewayError(
-        "overloaded",
-        `A picture could not be converted within ${seconds} seconds.`,
-        {
-          retryAfterMs: 5000,
-        },
-      )
+    ? new GatewayError("overloaded", `An image could not be converted within ${seconds} seconds.`, {
+        retryAfterMs: 5000,
+      })
     : new GatewayError(
         "invalid_image_file",
-        `Invalid file '${field}': the picture could not be decoded within ${seconds} seconds, which is far more than an image of its size takes. Save it anew with another program.`,
+        `Invalid file '${field}': the image could not be decoded within ${seconds} seconds, which is far more than an image of its size takes. Save it anew with another program.`,
         { param: field },
       );
 }

@@ -205,7 +205,7 @@ const failureOf = (parts: readonly ImageWorkerResponsePart[]) =>
 
 function inspectionIn(parts: readonly ImageWorkerResponsePart[]): ImageInspection {
   const [part] = parts;
-  if (part?.kind !== "seen") throw new Error("A look at a picture told nothing.");
+  if (part?.kind !== "seen") throw new Error("The image worker sent no inspection result.");
   return part.seen;
 }
 

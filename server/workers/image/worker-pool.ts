@@ -119,7 +119,7 @@ function toOverloaded(error: unknown): never {
   if (!(error instanceof GatewayError) || error.kind !== "upstream_unreachable") throw error;
   throw new GatewayError(
     "overloaded",
-    "The process that was working on a picture ended before it was done. Please try again.",
+    "The image worker process ended before it had processed the image. Please try again.",
     { retryAfterMs: 1000, logDetail: error.message, cause: error },
   );
 }

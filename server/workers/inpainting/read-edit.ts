@@ -13,15 +13,16 @@ export async function readEdit({
   if (!image) throw missingParameter("image");
   if (another) throw invalidValue("This model edits one image at a time.", "image");
   if (!mask)
-    throw missingParameter("mask", "Its fully transparent areas say what this model fills.");
+    throw missingParameter("mask", "Its fully transparent areas mark what this model fills.");
   const other = files[0]?.field;
   if (other !== undefined) {
     const message = `Unknown parameter: '${other}'.`;
     throw new GatewayError("unknown_parameter", message, { param: other });
   }
-  if ((options.n ?? 1) !== 1) throw invalidValue("This model makes one picture at a time.", "n");
+  if ((options.n ?? 1) !== 1)
+    throw invalidValue("This model generates one image per request.", "n");
   if (options.background === "transparent") {
-    const message = "This model cannot make a transparent background.";
+    const message = "This model cannot generate a transparent background.";
     throw new GatewayError("transparency_unsupported", message, { param: "background" });
   }
   const format = formats.find((name) => name === (options.output_format ?? "png"));

@@ -201,7 +201,7 @@ export class WorkerProcess<Spec, Ask, Part> {
   }
 
   #processEnded(reason: string): GatewayError {
-    const message = `The process of ${this.#options.name} ended (${reason}). The next call starts it again.`;
+    const message = `The process of ${this.#options.name} ended (${reason}). The next request starts it again.`;
     return new GatewayError("upstream_unreachable", message, { notSent: true });
   }
 }

@@ -20,7 +20,7 @@ export async function readInpaintImage(ask: InpaintRequest): Promise<InpaintImag
   const { width, height } = image;
   const size = `${width}x${height}`;
   if (ask.size !== undefined && ask.size !== size) {
-    const message = `This model keeps the size of the image, which is ${size}: leave out 'size', or send that.`;
+    const message = `This model keeps the size of the image, which is ${size}: omit 'size', or send this size.`;
     throw new GatewayError("invalid_size", message, { param: "size" });
   }
   const mask = await decode(ask.mask, "mask");

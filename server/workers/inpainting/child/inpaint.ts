@@ -24,7 +24,7 @@ export async function inpaint(
   );
   const filled = result?.data;
   if (!(filled instanceof Uint8Array) || filled.length !== area * 3) {
-    throw new Error("the inpainting model gave a picture of another size");
+    throw new Error("the inpainting model returned an image of another size");
   }
   // The model also changes pixels around the masked area: these are ignored.
   const composed = pixels.slice();
