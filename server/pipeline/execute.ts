@@ -1,14 +1,21 @@
 /**
  * Executes a query without HTTP: admission (rate limits, concurrency slots), budget reservation, request timeout, and the
- * stages, which route, send and verify it. The caller of `execute` owns the lifetime and settles it.
+ * stages, which route, send and verify it. HTTP requests run `executeWithin` their own lifetime; `execute` is a whole
+ * request without HTTP, with its row in the ledger.
  */
 
+import { resolveModel } from "../auth/resolve-model.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
+import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Caller, Route } from "../request/caller.ts";
+import { toGatewayError } from "../request/error-response.ts";
+import type { Usage } from "../request/operation.ts";
 import type { Send } from "../request/stage.ts";
-import type { RequestLifetime } from "./request-lifetime.ts";
+import type { PipelineServices } from "./dependencies.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { RequestLifetime } from "./request-lifetime.ts";
 
 export interface Execution<Q, A> {
   readonly caller: Caller;
@@ -20,7 +27,56 @@ export interface Execution<Q, A> {
   readonly client: { readonly signal: AbortSignal };
 }
 
-export async function execute<Q extends LimitedQuery, A>(
+/** A request that did not come over HTTP. */
+export interface InternalRequest<Q extends LimitedQuery, A, T> {
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly query: Q;
+  readonly signal: AbortSignal;
+  readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "cost">;
+  /** The stages of the operation. */
+  readonly send: Send<Q, A>;
+  /** Reads the response before its files are cleared. */
+  readonly use: (response: A) => Promise<{ readonly result: T; readonly usage: Usage | undefined }>;
+}
+
+/** Executes a whole request. Throws GatewayError. */
+export async function execute<Q extends LimitedQuery, A, T>(
+  services: PipelineServices,
+  loadShedder: LoadShedder,
+  request: InternalRequest<Q, A, T>,
+): Promise<T> {
+  const { requestId, caller, query, endpoint, send } = request;
+  const source = { requestId, bytesReceived: 0, releaseBody: () => undefined };
+  const lifetime = new RequestLifetime(services, loadShedder, endpoint, source);
+  const { record } = lifetime;
+  try {
+    const snapshot = services.snapshot(); // pinned, as for an HTTP request
+    services.ledger.admit();
+    lifetime.admitLoad(caller, noHeaders);
+    record.model = snapshot.models.get(query.model)?.id;
+    const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
+    lifetime.route = route;
+    if (endpoint.kind === "image") lifetime.temp = services.createTemp(caller.id);
+    const response = await executeWithin(lifetime, { caller, route, query, send, client: request });
+    if (endpoint.cost) record.cost.actual = endpoint.cost(record, route);
+    const { result, usage } = await request.use(response);
+    record.usage = usage;
+    await lifetime.settle(200);
+    return result;
+  } catch (thrown) {
+    const error = toGatewayError(thrown, lifetime.isSettled ? undefined : lifetime.signal);
+    if (!lifetime.isSettled) {
+      await lifetime.attempt(() => lifetime.settle(error.definition.status, error));
+    }
+    throw error;
+  } finally {
+    if (lifetime.isOpen) await lifetime.close();
+  }
+}
+
+/** Steps of every request, with or without HTTP, from the resolved model to the response of the stages. */
+export async function executeWithin<Q extends LimitedQuery, A>(
   lifetime: RequestLifetime,
   execution: Execution<Q, A>,
 ): Promise<A> {
@@ -48,6 +104,8 @@ export async function execute<Q extends LimitedQuery, A>(
   const signal = lifetime.startDeadline(timeoutMs, client);
   return send({ operation, query, route, signal, temp: lifetime.temp, record });
 }
+
+const noHeaders = { get: () => null };
 
 async function admit<Q extends LimitedQuery, A>(
   { services }: RequestLifetime,

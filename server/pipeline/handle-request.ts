@@ -17,7 +17,7 @@ import type { Send } from "../request/stage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint, NameModel } from "./endpoint.ts";
-import { execute } from "./execute.ts";
+import { executeWithin } from "./execute.ts";
 import { RequestLifetime } from "./request-lifetime.ts";
 import { writeReplay, writeResponse } from "./write-response.ts";
 
@@ -91,7 +91,7 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
     // An image that cannot be stored is refused before it is billed.
     lifetime.temp.ensureRoom();
   }
-  const response = await execute(lifetime, { caller, route, query, send, client: incoming });
+  const response = await executeWithin(lifetime, { caller, route, query, send, client: incoming });
   if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, route);
   const written = await endpoint.write(response, query, () => ({
     publicUrl: () => incoming.publicUrl,

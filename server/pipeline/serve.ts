@@ -1,4 +1,4 @@
-/** Creates the function that handles every request for a model, and counts the requests in flight. */
+/** Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight. */
 
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
@@ -6,6 +6,7 @@ import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { execute, type InternalRequest } from "./execute.ts";
 import { handleRequest } from "./handle-request.ts";
 
 export type Serve = <Q extends LimitedQuery, A>(
@@ -16,7 +17,17 @@ export type Serve = <Q extends LimitedQuery, A>(
   pathModel?: string,
 ) => Promise<OutgoingResponse>;
 
-export function createServe(services: PipelineServices): { serve: Serve; inFlight: () => number } {
+export type Execute = <Q extends LimitedQuery, A, T>(
+  request: InternalRequest<Q, A, T>,
+) => Promise<T>;
+
+export interface Pipeline {
+  readonly serve: Serve;
+  readonly execute: Execute;
+  inFlight(): number;
+}
+
+export function createServe(services: PipelineServices): Pipeline {
   const { admission, maxConcurrent } = services;
   const loadShedder = new LoadShedder({
     ...maxConcurrent,
@@ -25,6 +36,7 @@ export function createServe(services: PipelineServices): { serve: Serve; inFligh
   return {
     serve: (endpoint, send, incoming, pathModel) =>
       handleRequest({ services, loadShedder, endpoint, send, incoming, pathModel }),
+    execute: (request) => execute(services, loadShedder, request),
     inFlight: () => loadShedder.count,
   };
 }

@@ -98,7 +98,7 @@ async function writeStream(
     const error = failure ?? (idempotent?.isDetached ? clientClosedError() : undefined);
     lifetime.contain(() => {
       record.usage = written.usage();
-    record.images.delivered = record.usage?.images;
+      record.images.delivered = record.usage?.images;
     });
     record.outcome.bytesOut = bytesSent;
     await lifetime.attempt(() => idempotent?.onStreamEnd(failure, record.usage?.images));

@@ -1,0 +1,150 @@
+/** A request without HTTP is limited, charged, timed out and accounted for like one that came over HTTP. */
+import { expect, test } from "bun:test";
+import type { Key, Model, Snapshot } from "../../server/config/snapshot.ts";
+import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import { createLinkStore } from "../../server/images/image-links.ts";
+import type { LedgerRow } from "../../server/ledger/ledger.ts";
+import { brand } from "../../server/lib/branded.ts";
+import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { Admission } from "../../server/limits/admission.ts";
+import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
+import { createServe } from "../../server/pipeline/serve.ts";
+import { createDeadlines } from "../../server/request/deadline.ts";
+import type { Send } from "../../server/request/stage.ts";
+import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
+
+const query: EmbeddingsQuery = {
+  model: "m",
+  input: { kind: "text", texts: ["a red boat"] },
+  single: true,
+  encoding: "base64",
+  rest: {},
+};
+const key = { id: "k", name: "k", models: ["*"], scopes: ["key:k"], budgets: [{ id: "key:k" }] };
+const caller = brand<Key, "authenticated">(key as unknown as Key);
+
+function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
+  const model = { id: "m", kind: "embedding", targets: [], maxImages: 1 } as unknown as Model;
+  const snapshot = {
+    models: new Map([["m", model]]),
+    keys: new Map(),
+    limits: new Map([["key:k", { requestsPerMinute }]]),
+  } as unknown as Snapshot;
+  const rows: LedgerRow[] = [];
+  const charged: string[] = [];
+  const deadlines = createDeadlines(() => performance.now());
+  const unused = (): never => {
+    throw new Error("not used");
+  };
+  const services: PipelineServices = {
+    snapshot: () => snapshot,
+    ledger: {
+      admit: () => undefined,
+      settle: async (row) => {
+        rows.push(row);
+        return "settled";
+      },
+    },
+    links: createLinkStore({ store: unused, download: unused }),
+    report: () => undefined,
+    onInternalError: (_id, error) => {
+      throw error;
+    },
+    startDeadline: deadlines.start,
+    timeoutMs: { embedding: timeoutMs, image: timeoutMs },
+    admission: new Admission({
+      snapshot: () => snapshot,
+      maxImageRequests: 10,
+      maxWaiting: 0,
+      queueTimeoutMs: { embedding: 0, image: 0 },
+      clock: () => 0,
+      repeat: () => () => undefined,
+    }),
+    maxConcurrent: { all: 10, image: 10 },
+    charging: {
+      begin: (_operation, _query, _route, record) => {
+        record.cost.reservation = {
+          estimate: 1,
+          settle: () => void charged.push("settled"),
+          release: () => void charged.push("released"),
+        };
+        return undefined;
+      },
+      end: (record, error) =>
+        error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
+    },
+    onDisconnect: "cancel",
+    keepAliveMs: 0,
+    createTemp: () => noRequestTemp,
+    idempotencyStore: new IdempotencyStore({ begin: unused, find: async () => undefined }, unused),
+    streamTimes: { firstEventMs: 1, heartbeatMs: 1 },
+    clock: () => 0,
+    now: () => 0,
+  };
+  const { execute, inFlight } = createServe(services);
+  const run = (send: Send<EmbeddingsQuery, string>, signal = new AbortController().signal) =>
+    execute({
+      requestId: "req_1",
+      caller,
+      query,
+      signal,
+      endpoint: { operation: "embeddings", kind: "embedding", cost: () => 0.5 },
+      send,
+      use: async (response) => ({ result: `${response}!`, usage: { inputTokens: 3 } }),
+    });
+  return { run, rows, charged, inFlight, [Symbol.dispose]: () => deadlines.close() };
+}
+
+test("a request without HTTP returns its result, and its usage and cost are in the ledger", async () => {
+  using pipeline = openPipeline(10);
+  expect(await pipeline.run(async () => "vectors")).toBe("vectors!");
+  const row = {
+    requestId: "req_1",
+    keyId: "k",
+    model: "m",
+    status: 200,
+    inputTokens: 3,
+    cost: 0.5,
+  };
+  expect(pipeline.rows).toEqual([expect.objectContaining(row)]);
+  expect(pipeline.charged).toEqual(["settled", "released"]);
+  expect(pipeline.inFlight()).toBe(0);
+});
+
+test("a request without HTTP that fails has its error in the ledger and releases its reservation", async () => {
+  using pipeline = openPipeline(10);
+  const failure = new GatewayError("upstream_error", "no");
+  await expect(pipeline.run(() => Promise.reject(failure))).rejects.toBe(failure);
+  expect(pipeline.rows).toEqual([
+    expect.objectContaining({ status: 502, error: "upstream_error" }),
+  ]);
+  expect(pipeline.charged).toEqual(["released"]);
+  expect(pipeline.inFlight()).toBe(0);
+});
+
+test("a request without HTTP counts against the rate limits of its key", async () => {
+  using pipeline = openPipeline(1);
+  await pipeline.run(async () => "vectors");
+  await expect(pipeline.run(async () => "vectors")).rejects.toMatchObject({ kind: "rate_limited" });
+  expect(pipeline.rows.map(({ status }) => status)).toEqual([200, 429]);
+  expect(pipeline.inFlight()).toBe(0);
+});
+
+const untilAborted: Send<EmbeddingsQuery, string> = ({ signal }) =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+test("a request without HTTP ends at its timeout", async () => {
+  using pipeline = openPipeline(10, 1);
+  await expect(pipeline.run(untilAborted)).rejects.toMatchObject({ kind: "upstream_timeout" });
+  expect(pipeline.rows.map(({ error }) => error)).toEqual(["upstream_timeout"]);
+  expect(pipeline.inFlight()).toBe(0);
+});
+
+test("a request without HTTP ends when its signal aborts", async () => {
+  using pipeline = openPipeline(10);
+  const run = pipeline.run(untilAborted, AbortSignal.abort());
+  await expect(run).rejects.toMatchObject({ kind: "client_closed" });
+  expect(pipeline.rows.map(({ error }) => error)).toEqual(["client_closed"]);
+  expect(pipeline.inFlight()).toBe(0);
+});
