@@ -31,15 +31,15 @@ export interface ThresholdEvent {
 export interface BudgetsOptions {
   /** The sum in the ledger, including rows that are not yet written. `period`: such as 2026-11-15. */
   readonly spentBefore: (spender: BudgetOwner, period: string) => number;
-  readonly emit: (told: ThresholdEvent) => void;
+  readonly emit: (event: ThresholdEvent) => void;
   /** The limit of counters in memory. Idle ones are evicted and loaded from the ledger again. */
   readonly maxCounters?: number;
 }
 
 export interface Budgets {
   /**
-   * Holds what a call may cost, of all these budgets or of none: then it throws GatewayError. `at`: when the call
-   * arrived, which is the day and the month that it counts for.
+   * Reserves the cost of a request in all of these budgets, or in none: then it throws GatewayError. `at`: when the request
+   * arrived, which determines the day and the month that it is charged to.
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
   status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
@@ -56,30 +56,30 @@ interface BudgetLine {
   readonly counter: BudgetCounter;
 }
 
-type Tell = (line: BudgetLine) => void;
+type ReportThresholds = (line: BudgetLine) => void;
 
-/** What is held for one call. */
+/** The reservation of one request. */
 class BudgetReservation implements Reservation {
   readonly estimate: number | undefined;
   readonly #lines: readonly BudgetLine[];
-  readonly #most: number;
+  readonly #maxDollars: number;
   /** Lines that reserve the likely cost instead of the upper bound. */
   readonly #tight: readonly BudgetLine[];
-  readonly #tell: Tell;
+  readonly #report: ReportThresholds;
   #over = false;
 
   constructor(
     lines: readonly BudgetLine[],
-    most: number,
+    maxDollars: number,
     estimate: number | undefined,
-    tell: Tell,
+    report: ReportThresholds,
     tight: readonly BudgetLine[] = none,
   ) {
     this.estimate = estimate;
     this.#lines = lines;
-    this.#most = most;
+    this.#maxDollars = maxDollars;
     this.#tight = tight;
-    this.#tell = tell;
+    this.#report = report;
     for (const line of lines) {
       const stretched = tight.includes(line);
       line.counter.reserve(this.#reservedOn(stretched), stretched);
@@ -95,7 +95,7 @@ class BudgetReservation implements Reservation {
   }
 
   #reservedOn(stretched: boolean): number {
-    return stretched ? (this.estimate ?? 0) : this.#most;
+    return stretched ? (this.estimate ?? 0) : this.#maxDollars;
   }
 
   #end(dollars: number): void {
@@ -106,7 +106,7 @@ class BudgetReservation implements Reservation {
       line.counter.release(this.#reservedOn(stretched), stretched);
       if (dollars <= 0) continue;
       line.counter.spent += dollars;
-      this.#tell(line);
+      this.#report(line);
     }
   }
 }
@@ -122,7 +122,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     if (known?.loadedFor === budgeted.budget) return known;
     const spent = spentBefore(budgeted, name);
     if (known) {
-      // After a reload: under the previous configuration money may have been spent without this counter.
+      // After a reload: under the previous configuration requests may have been charged without this counter.
       known.spent = spent;
       known.loadedFor = budgeted.budget;
       return known;
@@ -173,7 +173,10 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     return lines;
   };
 
-  const tell = ({ budgeted, period, name, limit, counter }: BudgetLine, refused = false): void => {
+  const report = (
+    { budgeted, period, name, limit, counter }: BudgetLine,
+    refused = false,
+  ): void => {
     const { scope, id } = budgeted;
     for (const percent of refused
       ? counter.thresholdsOnRefusal(limit)
@@ -181,8 +184,13 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       emit({
         type: "budget.threshold",
         data: {
-          ...{ scope, id, name: budgeted.name, period, percent },
-          ...{ spent: counter.spent, budget: limit },
+          scope,
+          id,
+          name: budgeted.name,
+          period,
+          percent,
+          spent: counter.spent,
+          budget: limit,
         },
         once: `budget.threshold ${scope} ${name} ${limit} ${percent} ${id}`,
       });
@@ -191,17 +199,18 @@ export function createBudgets(options: BudgetsOptions): Budgets {
 
   return {
     reserve: (charged, estimate, at) => {
-      const { dollars, isCertain: certain, maxDollars: most = dollars } = estimate;
-      const picky = charged.find(({ budget }) => budget.unknownPrice === "refuse");
-      if (picky && (!certain || dollars === undefined)) throw priceUnknownError(picky);
+      const { dollars, isCertain, maxDollars = dollars } = estimate;
+      const strict = charged.find(({ budget }) => budget.unknownPrice === "refuse");
+      if (strict && (!isCertain || dollars === undefined)) throw priceUnknownError(strict);
       evictIdle();
       const lines = cachedLinesOf(charged, at);
       // A free request is always served.
-      const isFree = dollars === 0 && certain;
-      const [likely, more] = [dollars || undefined, most || undefined];
-      const isTight = ({ counter, limit }: BudgetLine): boolean => counter.wouldExceed(more, limit);
+      const isFree = dollars === 0 && isCertain;
+      const [likely, upperBound] = [dollars || undefined, maxDollars || undefined];
+      const isTight = ({ counter, limit }: BudgetLine): boolean =>
+        counter.wouldExceed(upperBound, limit);
       if (isFree || !lines.some(isTight)) {
-        return new BudgetReservation(lines, most ?? 0, dollars, tell);
+        return new BudgetReservation(lines, maxDollars ?? 0, dollars, report);
       }
       const tight = lines.filter(isTight);
       // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest could never be spent.
@@ -209,19 +218,19 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         ({ counter, limit }) => counter.hasUnderReserved || counter.wouldExceed(likely, limit),
       );
       const spent = short.filter(({ counter, limit }) => counter.isExhaustedFor(likely, limit));
-      for (const line of short) tell(line, spent.includes(line));
+      for (const line of short) report(line, spent.includes(line));
       // Reports the exhausted budget with the longest period: a reset of a shorter one would not help.
       const [worst] = (spent.length > 0 ? spent : short).toSorted(longestPeriodFirst);
       if (worst) {
         const isTemporary = spent.length === 0;
         throw overBudgetError(worst.budgeted, statusOf(worst, at), {
           dollars,
-          most,
+          maxDollars,
           at,
           isTemporary,
         });
       }
-      return new BudgetReservation(lines, most ?? 0, dollars, tell, tight);
+      return new BudgetReservation(lines, maxDollars ?? 0, dollars, report, tight);
     },
     status: (budgeted, at) => {
       evictIdle();

@@ -1,6 +1,6 @@
 /** Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it ends. */
 
-import type { HeldCall } from "../ledger/ledger.ts";
+import type { ReservedRequest } from "../ledger/ledger.ts";
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
@@ -20,8 +20,8 @@ export interface RequestChargingOptions {
   readonly capabilities: ImageEstimateInput["traits"];
   /** Requests in flight, recovered by the next process if this one is killed. */
   readonly reservationLog: {
-    /** `soon`: within this turn of the event loop will do. */
-    begin(call: HeldCall, soon: boolean): void;
+    /** `mayWait`: the line may be written at the end of this turn of the event loop. */
+    begin(request: ReservedRequest, mayWait: boolean): void;
     end(requestId: string): void;
   };
   /** Requests that wait for reservations to be released. */
@@ -30,8 +30,9 @@ export interface RequestChargingOptions {
 
 export interface RequestCharging {
   /**
-   * Before anyone is asked. Does nothing where the key has no budget; throws GatewayError where there is not enough. A promise:
-   * what is missing is only held for others, and is waited for, so many milliseconds. `from`: the caller, looked at only by those who wait.
+   * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is too
+   * small. A promise: the budget is only reserved by other requests; it resolves with the milliseconds waited. `from`: the
+   * client's request, whose signal ends the wait.
    */
   begin(
     operation: Operation,
@@ -46,11 +47,11 @@ export interface RequestCharging {
 
 export function createRequestCharging({
   budgets,
-  capabilities: traits,
+  capabilities,
   reservationLog,
   queue,
 }: RequestChargingOptions): RequestCharging {
-  const learned = new ObservedCosts();
+  const observedCosts = new ObservedCosts();
 
   /** If the vendor reports the price only afterwards, the estimate is the recently observed cost. */
   const estimateWithHistory = (
@@ -63,14 +64,14 @@ export function createRequestCharging({
     // A request above `maxImages` is rejected by a later stage and costs nothing.
     if ((query.options.n ?? 1) > maxImages) return { estimate: free, learn: () => undefined };
     const policy = record.caller?.parameters ?? route.parameters ?? "adapt";
-    const listed = estimateImages({ operation, query, targets, policy, traits });
+    const listed = estimateImages({ operation, query, targets, policy, traits: capabilities });
     const { n = 1, size, quality } = query.options;
     const what = JSON.stringify([id, operation, size, quality]).slice(0, 500);
-    const learns = listed.guessed || !listed.isCertain;
-    const before = (learns && learned.get(what)) || 0;
+    const isLearning = listed.guessed || !listed.isCertain;
+    const before = (isLearning && observedCosts.get(what)) || 0;
     const estimate: Estimate = before > 0 ? atLeast(before * n, listed) : listed;
     const learn = (cost: number): void => {
-      if (learns) learned.record(what, cost / n);
+      if (isLearning) observedCosts.record(what, cost / n);
     };
     return { estimate, learn };
   };
@@ -107,14 +108,14 @@ export function createRequestCharging({
     reservation: Reservation,
     record: RequestRecord,
     caller: Caller,
-    soon: boolean,
+    mayWait: boolean,
   ): void => {
     record.cost.reservation = reservation;
     const { estimate } = reservation;
     if (!estimate) return;
     const { requestId, at, endpoint, model = null } = record;
     const { id: keyId, project = null } = caller;
-    reservationLog.begin({ requestId, at, endpoint, keyId, model, project, estimate }, soon);
+    reservationLog.begin({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
     // Runs after the ledger row is written.
     record.onEnd(() => reservationLog.end(record.requestId));
   };
@@ -125,16 +126,21 @@ export function createRequestCharging({
       if (!caller?.budgets) return undefined;
       const charged = caller.budgets;
       // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
-      const soon = operation === "embeddings";
+      const mayWait = operation === "embeddings";
       try {
-        startReservation(reserve(operation, query, route, record, charged), record, caller, soon);
+        startReservation(
+          reserve(operation, query, route, record, charged),
+          record,
+          caller,
+          mayWait,
+        );
         return undefined;
       } catch (refusal) {
         // Image requests run for a minute: too long to wait for their reservations.
-        if (!soon || !isOnlyReserved(refusal)) throw refusal;
+        if (!mayWait || !isOnlyReserved(refusal)) throw refusal;
         const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
         const tryReserve = (): void =>
-          startReservation(budgets.reserve(charged, estimate, record.at), record, caller, soon);
+          startReservation(budgets.reserve(charged, estimate, record.at), record, caller, mayWait);
         return queue.wait({ charged, tryReserve, refusal, signal: from.signal });
       }
     },
@@ -151,17 +157,17 @@ function settle(record: RequestRecord, error?: GatewayError): void {
   const { reservation, actual: cost, earlierAttemptMayBeBilled } = record.cost;
   if (!reservation) return;
   const { estimate } = reservation;
-  const isLastPaid = !error || mayHaveBeenBilled(record.routing.attempts, error);
-  const isAnyPaid = isLastPaid || earlierAttemptMayBeBilled || images.possiblyBilled > 0;
-  if (cost === undefined && !isAnyPaid) {
+  const isLastBilled = !error || mayHaveBeenBilled(record.routing.attempts, error);
+  const isAnyBilled = isLastBilled || earlierAttemptMayBeBilled || images.possiblyBilled > 0;
+  if (cost === undefined && !isAnyBilled) {
     reservation.release();
     return;
   }
   const before = billedAttemptsBefore(record);
-  // How often it may have been paid for beside the cost that is known. Of an unknown cost the first is what is settled anyway.
+  // How often the request may have been billed besides the known cost. With an unknown cost, the first time is the settlement itself.
   const presumed =
     cost === undefined
-      ? Math.max(1, before + (isLastPaid ? 1 : 0)) + images.requestedAgain / images.requested
+      ? Math.max(1, before + (isLastBilled ? 1 : 0)) + images.requestedAgain / images.requested
       : before + images.possiblyBilled / images.requested;
   const besides = cost === undefined ? presumed - 1 : presumed;
   reservation.settle(cost, besides * (estimate ?? 0));
@@ -170,19 +176,19 @@ function settle(record: RequestRecord, error?: GatewayError): void {
 
 const atLeast = (
   before: number,
-  { dollars = 0, maxDollars: most = dollars, isCertain: certain }: Estimate,
+  { dollars = 0, maxDollars = dollars, isCertain }: Estimate,
 ): Estimate => ({
   dollars: Math.max(dollars, before),
-  maxDollars: Math.max(most, before),
-  isCertain: certain,
+  maxDollars: Math.max(maxDollars, before),
+  isCertain,
 });
 
 const free: Estimate = { dollars: 0, isCertain: true };
 
 /**
- * How often the whole call may have been paid for before its last try. Of a call that was cut, each part is a question of its own, and
- * only those that were asked again count, as a share of the whole. Tries for some of the pictures are counted by picture. A refusal among the tries that cost nothing is not told apart:
- * rather too much than too little.
+ * How often the whole request may have been billed before its last attempt. A split request has several upstream requests,
+ * and only those that were retried count, as a share of the whole. Attempts for missing images are counted per image. A free
+ * rejection among the attempts is not distinguished: the result is too high rather than too low.
  */
 function billedAttemptsBefore({ cost, routing, images }: RequestRecord): number {
   const { attempts, upstreamRequests } = routing;

@@ -10,8 +10,8 @@ const reservedRetryMs = 5000;
 
 export interface RefusedEstimate {
   readonly dollars: number | undefined;
-  /** What was asked of the budget. */
-  readonly most: number | undefined;
+  /** The upper bound of the cost, which did not fit into the budget. */
+  readonly maxDollars: number | undefined;
   readonly at: number;
   /** Only reservations of requests in flight are in the way. */
   readonly isTemporary: boolean;
@@ -20,33 +20,40 @@ export interface RefusedEstimate {
 export function overBudgetError(
   { scope, name }: BudgetedOwner,
   { period, limit, spent, reserved, resetsAt }: BudgetStatus,
-  { dollars: estimate, most, at, isTemporary }: RefusedEstimate,
+  { dollars: estimate, maxDollars, at, isTemporary }: RefusedEstimate,
 ): GatewayError {
   const waitMs = isTemporary ? reservedRetryMs : resetsAt === undefined ? undefined : resetsAt - at;
   const resets = resetsAt === undefined ? undefined : new Date(resetsAt).toISOString();
-  const held = reserved > 0 ? ` and ${show(reserved)} held for calls under way` : "";
-  const more = most === undefined || most === estimate ? "" : `, and at most ${show(most)}`;
-  const call =
+  const held = reserved > 0 ? ` and ${show(reserved)} reserved for requests in flight` : "";
+  const upperBound =
+    maxDollars === undefined || maxDollars === estimate ? "" : `, at most ${show(maxDollars)}`;
+  const cost =
     estimate === undefined
-      ? "nobody knows what this call would cost"
-      : `this call is estimated at ${show(estimate)}${more}`;
+      ? "the cost of this request is unknown"
+      : `this request is estimated at ${show(estimate)}${upperBound}`;
   const after = isTemporary
-    ? "What those calls do not cost is free again when they are over."
+    ? "Reservations are released when those requests end. Retry then."
     : resets
-      ? `It begins anew at ${resets}.`
-      : "It does not begin anew by itself.";
+      ? `The budget resets at ${resets}.`
+      : "The budget does not reset.";
   return new GatewayError(
     "over_budget",
-    // The first words are OpenAI's: there are clients that look for them.
-    `You exceeded your current quota: of the ${words[period]} of the ${scope} "${name}", ${show(limit)}, ${show(spent)} are spent${held}, and ${call}. ${after}`,
+    // The first words are OpenAI's: some clients look for them.
+    `You exceeded your current quota: of the ${budgetNames[period]} of the ${scope} "${name}", ${show(limit)}, ${show(spent)} are spent${held}, and ${cost}. ${after}`,
     {
       ...(isTemporary && { overrides: { retry: "later" } }),
       // A `retry-after` of more than a day is of no use to a client.
       ...(waitMs !== undefined && waitMs <= dayMs && { retryAfterMs: Math.max(1, waitMs) }),
       extra: {
         budget: {
-          ...{ scope, name, period, limit, spent, reserved },
-          ...{ estimate: estimate ?? null, resets_at: resets ?? null },
+          scope,
+          name,
+          period,
+          limit,
+          spent,
+          reserved,
+          estimate: estimate ?? null,
+          resets_at: resets ?? null,
         },
       },
     },
@@ -56,13 +63,13 @@ export function overBudgetError(
 export const priceUnknownError = ({ scope, name }: BudgetedOwner): GatewayError =>
   new GatewayError(
     "price_unknown",
-    `Nobody knows what this call would cost, and the budget of the ${scope} "${name}" allows no such calls. Ask the operator of this gateway to give the model a price.`,
+    `The cost of this request is unknown, and the budget of the ${scope} "${name}" refuses requests without a known price. Ask the operator of this gateway to configure a price for the model.`,
     { param: "model" },
   );
 
-const words = { day: "daily budget", month: "monthly budget", total: "budget" } as const;
+const budgetNames = { day: "daily budget", month: "monthly budget", total: "budget" } as const;
 
-/** $5.00, $0.0312, $0.00000002: as many digits as it takes, and no sign of how computers count. */
+/** Such as $5.00, $0.0312, $0.00000002: as many digits as needed, without rounding errors of floating point. */
 function show(dollars: number): string {
   const [whole = "0", digits = ""] = Number(dollars.toPrecision(9)).toFixed(12).split(".");
   return `$${whole}.${digits.replace(/0+$/, "").padEnd(2, "0")}`;

@@ -6,7 +6,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { LedgerRow } from "../storage/ledger-row.ts";
 import type { ReservedRequest } from "../storage/reservation-log.ts";
 
-export type { LedgerRow, ReservedRequest as HeldCall };
+export type { LedgerRow, ReservedRequest };
 
 export interface LedgerOptions {
   readonly file: { write(rows: readonly LedgerRow[]): void };
@@ -43,7 +43,7 @@ interface Failed {
 
 export class Ledger {
   readonly #options: Required<Omit<LedgerOptions, "recovery">>;
-  readonly #earlier: NonNullable<LedgerOptions["recovery"]>;
+  readonly #recovery: NonNullable<LedgerOptions["recovery"]>;
   /** Not yet in the journal, but about to be. */
   #group: Group | undefined;
   /** In the journal, not yet in the file. */
@@ -54,7 +54,7 @@ export class Ledger {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor({ recovery: earlier = none, ...options }: LedgerOptions) {
+  constructor({ recovery = nothingToRecover, ...options }: LedgerOptions) {
     this.#options = {
       verify: () => undefined,
       groupMs: 50,
@@ -63,12 +63,12 @@ export class Ledger {
       maxPending: 10_000,
       ...options,
     };
-    this.#earlier = earlier;
-    // A disk that does not take these takes no others: whoever asks is told so from the start.
-    this.#attempt(() => earlier.recover());
+    this.#recovery = recovery;
+    // A disk that cannot store these rows cannot store new ones: requests are refused from the start.
+    this.#attempt(() => recovery.recover());
   }
 
-  /** Looks at the disk also where nothing is written. What is wrong is found again by each retry until it is mended. */
+  /** Checks the files on disk without a write. A problem is found again by each retry until it is fixed. */
   verify(): void {
     if (this.#failure === undefined && !this.#closed) this.#attempt(this.#options.verify);
   }
@@ -82,24 +82,24 @@ export class Ledger {
     return [...this.#unjournaled, ...this.#journaled, ...(this.#group?.rows ?? [])];
   }
 
-  /** Rows of earlier processes get another chance. While the ledger cannot be written they have one at each retry. */
+  /** Retries the recovery of earlier journals. While the ledger cannot be written, each retry includes it. */
   recoverEarlier(): void {
-    if (this.#failure !== undefined || this.#earlier.isDone) return;
+    if (this.#failure !== undefined || this.#recovery.isDone) return;
     try {
-      this.#earlier.recover();
+      this.#recovery.recover();
     } catch {
-      // They stay where they are. Rows of now are written, so it is not the ledger that cannot be; there is a next time.
+      // The journals stay and are retried. New rows are written, so the ledger counts as writable.
     }
   }
 
-  /** Refuses a request before money is spent if its row could not be written. */
+  /** Refuses a request before it costs anything if its row could not be written. */
   admit(): void {
     if (this.#failure === undefined) return;
-    const { onError: onFault, maxPending: maxHeld } = this.#options;
-    if (onFault === "refuse" || this.#pending >= maxHeld) throw unavailable();
+    const { onError, maxPending } = this.#options;
+    if (onError === "refuse" || this.#pending >= maxPending) throw unavailable();
   }
 
-  /** Rejects with GatewayError where the row can be kept nowhere and calls are to be refused for it. */
+  /** Rejects with GatewayError if the row cannot be stored and requests are refused in that case. */
   settle(row: LedgerRow): Promise<Settled> {
     this.#group ??= this.#startGroup();
     this.#group.rows.push(row);
@@ -108,7 +108,7 @@ export class Ledger {
     );
   }
 
-  /** Writes what it can. Rows held in memory alone are lost, which is the truth; journaled ones wait for the next start. */
+  /** Writes as many rows as possible. Rows in memory only are lost; journaled rows are recovered by the next start. */
   close(): { readonly lost: number } {
     this.#closed = true;
     const rows = this.#group?.rows ?? [];
@@ -117,7 +117,7 @@ export class Ledger {
     return { lost: this.#unjournaled.length + (failed ? rows.length : 0) };
   }
 
-  /** Whatever came with this call, from other connections, goes on before this: its rows come along. */
+  /** Waits for the other requests of this turn of the event loop, so that their rows are in the same write. */
   #startGroup(): Group {
     const rows: LedgerRow[] = [];
     const written = new Promise<Failed | undefined>((resolve) => {
@@ -137,7 +137,7 @@ export class Ledger {
     } catch (failure) {
       return { failure };
     }
-    // Taken out, so that nobody writes them twice: the end may come between a call's and its group's.
+    // Removed from the group, so that `close` does not write them a second time.
     this.#journaled.push(...rows.splice(0));
     if (this.#journaled.length >= groupRows && this.#failure === undefined) this.#flush();
     else this.#timer ??= setTimeout(this.#flush, groupMs);
@@ -154,13 +154,13 @@ export class Ledger {
     this.#timer = undefined;
     const { file, journal, verify, report } = this.#options;
     const waiting = this.#pending > 0;
-    // With nothing of its own to write, whether it can be written is seen by those of earlier processes.
+    // Without pending rows, the recovery of earlier journals shows whether the file can be written.
     if (!waiting && (this.#failure === undefined || this.#closed)) return;
     const done = this.#attempt(() => {
       if (this.#failure !== undefined) verify();
-      if (!waiting) return this.#earlier.recover();
+      if (!waiting) return this.#recovery.recover();
       file.write([...this.#unjournaled, ...this.#journaled]);
-      // Only a look afterwards tells that they went into a file that was removed meanwhile. Then they are kept.
+      // Only a check after the write shows that the file was removed meanwhile. Then the rows stay pending.
       verify();
       this.#unjournaled = [];
       this.#journaled = [];
@@ -168,11 +168,11 @@ export class Ledger {
     });
     if (!done || this.#failure === undefined) return;
     this.#failure = undefined;
-    report({ writable: true, reason: "written again" });
+    report({ writable: true, reason: "rows are written again" });
     this.recoverEarlier();
   };
 
-  /** What fails is tried again after a while. */
+  /** A failure is retried after `retryMs`. */
   #attempt(write: () => void): boolean {
     try {
       write();
@@ -190,36 +190,36 @@ export class Ledger {
     this.#failure = reason;
   }
 
-  /** Perhaps the file takes it at once; else it is held, and whoever waits for it hears of it. */
-  #keepUnjournaled(row: LedgerRow, error: unknown): Settled {
-    const { onError: onFault, maxPending: maxHeld } = this.#options;
-    const fault = unavailable();
-    const hold = this.#pending < maxHeld;
-    // The upstream was paid, so the row is kept with its usage; a caller who gets this fault has it in the row.
-    const kept = onFault === "serve" && hold ? row : refused(row, fault);
-    if (hold) this.#unjournaled.push(row);
-    const isNews = this.#failure === undefined;
-    this.#recordFailure(error);
-    // Whether it can be written again is tried now and then, and not for each row: all that are held are written each time.
-    if (isNews) this.#flush();
-    if (hold && this.#unjournaled.length === 0) return "settled";
-    if (hold) this.#unjournaled[this.#unjournaled.length - 1] = kept;
-    if (kept === row) return "unsettled";
-    throw fault;
+  /** The journal failed: tries the file once; otherwise the row stays in memory, and the request is refused or marked as unsettled. */
+  #keepUnjournaled(row: LedgerRow, cause: unknown): Settled {
+    const { onError, maxPending } = this.#options;
+    const error = unavailable();
+    const hasRoom = this.#pending < maxPending;
+    // The upstream request is paid for, so the row keeps its usage; if the client gets this error, the row has it, too.
+    const stored = onError === "serve" && hasRoom ? row : withError(row, error);
+    if (hasRoom) this.#unjournaled.push(row);
+    const isFirstFailure = this.#failure === undefined;
+    this.#recordFailure(cause);
+    // Writing is retried at an interval and not for each row, because each retry writes all pending rows.
+    if (isFirstFailure) this.#flush();
+    if (hasRoom && this.#unjournaled.length === 0) return "settled";
+    if (hasRoom) this.#unjournaled[this.#unjournaled.length - 1] = stored;
+    if (stored === row) return "unsettled";
+    throw error;
   }
 }
 
-const none = { isDone: true, recover: () => undefined };
+const nothingToRecover = { isDone: true, recover: () => undefined };
 
-const refused = (row: LedgerRow, fault: GatewayError): LedgerRow => ({
+const withError = (row: LedgerRow, error: GatewayError): LedgerRow => ({
   ...row,
-  status: fault.definition.status,
-  error: fault.kind,
+  status: error.definition.status,
+  error: error.kind,
 });
 
 const unavailable = (): GatewayError =>
   new GatewayError(
     "ledger_unavailable",
-    "The gateway cannot write its ledger, so it makes no calls. Ask its operator to look at the disk under VEXEL_DATA.",
+    "The gateway cannot write its ledger, so it refuses requests. Ask the operator of this gateway to check the disk of VEXEL_DATA.",
     { retryAfterMs: 5000 },
   );

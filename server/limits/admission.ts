@@ -216,8 +216,8 @@ function noSlotError({ reason: why, retryAfterMs }: NoSlot, model: string): Gate
   if (why === "shed") return overloadedError();
   const reason =
     why === "full"
-      ? "too many other calls wait for a place"
-      : "no place came free while this call waited";
+      ? "the queue is full"
+      : "timed out while queued, and no upstream request was sent";
   return new GatewayError(
     "queue_full",
     `Too many concurrent requests for ${model}: ${reason}. Please try again in ${Math.ceil(retryAfterMs / 1000)}s.`,

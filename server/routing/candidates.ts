@@ -39,5 +39,5 @@ export function hasUntriedHealthy({ candidates, tried }: Selection, now: number)
 export const noCapableTarget = (model: string): GatewayError =>
   new GatewayError(
     "upstream_invalid",
-    `No target of the model \`${model}\` can serve this call: those that could give vectors that cannot be compared with the model's others. Ask the operator of this gateway.`,
+    `No target of the model \`${model}\` can serve this request: the targets that support its parameters have drifted or were not compared yet, so their vectors may not fit the model's vector space. Ask the operator of this gateway.`,
   );

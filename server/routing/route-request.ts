@@ -181,7 +181,7 @@ export const routeRequest =
       addStep(
         call.record,
         candidate.target,
-        isSame ? "asked again, for it said nothing" : hedgedStep,
+        isSame ? "retried, because it did not respond" : hedgedStep,
       );
       return attemptOn(call, chosen, candidate);
     };
@@ -338,4 +338,4 @@ export const routeRequest =
     };
   };
 
-const hedgedStep = "asked as well, for the first was slow";
+const hedgedStep = "hedged, because the first target was slow";

@@ -28,8 +28,8 @@ export function addSkippedSteps(
   const { candidates } = selection;
   for (const candidate of candidates) {
     if (candidate === asked || (asked && candidate.tier > asked.tier)) continue;
-    const why = skipReason(candidate, selection, asked, now);
-    if (why !== undefined) addStep(record, candidate.target, why);
+    const reason = skipReason(candidate, selection, asked, now);
+    if (reason !== undefined) addStep(record, candidate.target, reason);
   }
 }
 
@@ -39,9 +39,10 @@ function skipReason(
   asked: Candidate | undefined,
   now: number,
 ): string | undefined {
-  if (health.state(now, candidates.length === 1) !== "available") return `out, ${health.reason}`;
-  if (!hasCapacity(capacity, target)) return "out, at its limits";
+  if (health.state(now, candidates.length === 1) !== "available")
+    return `skipped, ${health.reason}`;
+  if (!hasCapacity(capacity, target)) return "skipped, at its limits";
   if (!health.concurrency.hasRoom() || isBusy(capacity, target)) return "busy";
   // Within one tier the policy may simply have drawn another candidate.
-  return asked && tier < asked.tier ? "spared, it has just come back" : undefined;
+  return asked && tier < asked.tier ? "spared, it has just recovered" : undefined;
 }

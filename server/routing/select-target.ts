@@ -155,7 +155,7 @@ export function noHealthyTarget(
   }
   return new GatewayError(
     "no_healthy_target",
-    `No upstream of the model \`${model}\` is able to serve at the moment. Please retry your request after a brief delay.`,
+    `No upstream of the model \`${model}\` is available. Please retry your request after a brief delay.`,
     details,
   );
 }

@@ -56,7 +56,7 @@ function displayStateOf(health: TargetHealth, moment: number): DisplayState {
     return { state: "cooling", reason: health.reason };
   const leftMs = breaker.rampLeftMs(moment);
   return leftMs > 0
-    ? { state: "slow_start", reason: "it has just come back", leftMs }
+    ? { state: "slow_start", reason: "it has just recovered", leftMs }
     : { state: "healthy", reason: null };
 }
 

@@ -139,7 +139,7 @@ function noRoom(next: ExpiringFile | undefined, now: number): GatewayError {
   const waitMs = next ? next.deleteAt - now : longestWaitMs;
   return new GatewayError(
     "storage_unavailable",
-    "There is no room left for image links. Ask for response_format b64_json.",
+    "There is no disk space left for image links. Retry later, or use response_format b64_json.",
     { retryAfterMs: Math.min(Math.max(waitMs, 1000), longestWaitMs) },
   );
 }
@@ -176,11 +176,11 @@ const storeError = (cause: unknown): GatewayError =>
   cause instanceof InvalidBase64
     ? new GatewayError(
         "upstream_invalid",
-        "The upstream's response is not usable: its picture is not base64.",
+        "The upstream's response is not usable: its image is not base64.",
         { cause },
       )
     : new GatewayError(
         "storage_unavailable",
-        "The picture could not be written to disk. Ask for response_format b64_json.",
+        "The image could not be written to disk. Retry later, or use response_format b64_json.",
         { cause },
       );

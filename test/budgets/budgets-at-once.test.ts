@@ -126,7 +126,7 @@ test("who is refused for what is only held is told to come back soon, and may", 
   expect(held.headers.get("x-should-retry")).toBeNull();
   const { error } = (await held.json()) as { error: { message: string; code: string } };
   expect(error.code).toBe("insufficient_quota");
-  expect(error.message).toEndWith("is free again when they are over.");
+  expect(error.message).toEndWith("when those requests end. Retry then.");
 });
 
 describe("of several budgets that are short", () => {
@@ -148,7 +148,7 @@ describe("of several budgets that are short", () => {
     const { budgets } = onPaper();
     const call = budgets.reserve([key], { dollars: 0.2, maxDollars: 0.8, isCertain: true }, noon);
     const error = refusal(() => budgets.reserve([key], { ...sure(0.3), maxDollars: 0.4 }, noon));
-    expect(error.message).toContain("estimated at $0.30, and at most $0.40");
+    expect(error.message).toContain("estimated at $0.30, at most $0.40");
     expect(error.details.retryAfterMs).toBe(5000);
     expect(error.definition.retry).toBe("later");
     call.settle(undefined);

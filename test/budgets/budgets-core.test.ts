@@ -127,7 +127,7 @@ describe("days and months are those of UTC", () => {
     );
     budgets.reserve([key], sure(1), night + 1).settle(1);
     const error = refusal(() => budgets.reserve([key], sure(0.25), night + 1));
-    expect(error.message).toContain("It does not begin anew by itself.");
+    expect(error.message).toContain("The budget does not reset.");
     expect(toErrorResponse(error).headers["retry-after"]).toBeUndefined();
   });
 
@@ -159,7 +159,7 @@ describe("a refusal", () => {
     const held = budgets.reserve([key], sure(0.0125), noon);
     const error = refusal(() => budgets.reserve([key], sure(0.04), noon));
     expect(error.message).toBe(
-      'You exceeded your current quota: of the daily budget of the key "ci", $5.00, $4.98 are spent and $0.0125 held for calls under way, and this call is estimated at $0.04. It begins anew at 2026-11-16T00:00:00.000Z.',
+      'You exceeded your current quota: of the daily budget of the key "ci", $5.00, $4.98 are spent and $0.0125 reserved for requests in flight, and this request is estimated at $0.04. The budget resets at 2026-11-16T00:00:00.000Z.',
     );
     const { status, headers, body } = toErrorResponse(error);
     expect(status).toBe(429);
@@ -192,7 +192,7 @@ describe("a refusal", () => {
     const { budgets } = arrange();
     const error = refusal(() => budgets.reserve([budgeted({ day: 1e-8 })], sure(2e-8), noon));
     expect(error.message).toContain(
-      "$0.00000001, $0.00 are spent, and this call is estimated at $0.00000002",
+      "$0.00000001, $0.00 are spent, and this request is estimated at $0.00000002",
     );
   });
 });
@@ -218,7 +218,7 @@ describe("what has no known price", () => {
     budgets.reserve([key], unknown, noon).settle(undefined);
     budgets.reserve([key], unknown, noon).settle(0.6);
     expect(refusal(() => budgets.reserve([key], unknown, noon)).message).toContain(
-      "nobody knows what this call would cost",
+      "the cost of this request is unknown",
     );
   });
 });

@@ -128,7 +128,7 @@ describe("killed at any moment", () => {
     const file = new LedgerFile({ folder: ${JSON.stringify(folder)}, maxBytes: 0 });
     const journal = new LedgerJournal(${JSON.stringify(folder)}, "a");
     const ledger = new Ledger({ file, journal, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
-    const budgets = createBudgets({ spentBefore: (who, period) => file.spent(who, period), emit: () => undefined });
+    const budgets = createBudgets({ spentBefore: (who, period) => file.sumSpent(who, period), emit: () => undefined });
     const key = budgeted({ total: 1e9 }, "key", "file:ci");
     for (let call = 1; ; call++) {
       budgets.reserve([key], { dollars: 0.5, isCertain: true }, noon).settle(0.25);

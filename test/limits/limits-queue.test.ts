@@ -126,7 +126,7 @@ describe("those who wait", () => {
     const began = performance.now();
     const late = await embed("one");
     expect(late.status).toBe(429);
-    expect(await late.text()).toContain("no place came free while this call waited");
+    expect(await late.text()).toContain("timed out while queued");
     expect(performance.now() - began).toBeGreaterThan(190);
     expect(performance.now() - began).toBeLessThan(1200);
     // Nothing was done for it, so it is not counted.

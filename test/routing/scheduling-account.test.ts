@@ -38,7 +38,7 @@ describe("the row of a call for vectors", () => {
     await expectVectors(await embed());
     const row = gateway.rows().at(-1)!;
     expect(row).toMatchObject({ upstream: "u1", attempts: 1 });
-    expect(row.steps).toBe(`u0/${small}: out, its rate limit is reached`);
+    expect(row.steps).toBe(`u0/${small}: skipped, its rate limit is reached`);
   });
 
   test("says that a second one was asked because the first was slow", async () => {
@@ -48,7 +48,7 @@ describe("the row of a call for vectors", () => {
     other.script({ delayMs: 20 }, forEver);
     while (slow.requests.length < 40) await expectVectors(await embed());
     slow.script({ delayMs: 600 }, forEver);
-    const words = `u1/${small}: asked as well, for the first was slow`;
+    const words = `u1/${small}: hedged, because the first target was slow`;
     const isTold = () => gateway.rows().some(({ steps }) => steps === words);
     const before = slow.requests.length;
     while (!isTold() && slow.requests.length < before + 10) await expectVectors(await embed());
@@ -57,8 +57,8 @@ describe("the row of a call for vectors", () => {
 
   test("is no longer because a call travels in many parts", () => {
     const record = new RequestRecord("req_1", "embeddings", 0);
-    for (let part = 0; part < 1000; part++) addStep(record, targetNamed("a"), "out, it failed");
-    expect(record.steps).toEqual(["a/their-model: out, it failed"]);
+    for (let part = 0; part < 1000; part++) addStep(record, targetNamed("a"), "skipped, it failed");
+    expect(record.steps).toEqual(["a/their-model: skipped, it failed"]);
     for (let part = 0; part < 1000; part++) addStep(record, targetNamed(`t${part}`), "busy");
     expect(record.steps!.length).toBeLessThan(30);
   });

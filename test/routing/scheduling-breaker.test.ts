@@ -153,7 +153,7 @@ describe("a target that fails more often than others", () => {
     const [bad, good] = [seatNamed("bad"), seatNamed("good")];
     for (let call = 0; call < 30; call++) answers(good, call, 0);
     flicker(bad, peersOf(bad, good));
-    expect(bad.health.breaker.reason).toMatch(/% of its calls fail$/);
+    expect(bad.health.breaker.reason).toMatch(/% of its requests fail$/);
     expect(bad.health.state(30, false)).toBe("degraded");
   });
 

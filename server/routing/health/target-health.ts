@@ -97,14 +97,14 @@ export class TargetHealth {
     )
       return;
     this.#ejectedForSilence = true;
-    this.breaker.eject(now, `${this.#silentRequests} calls wait for an answer`, false);
+    this.breaker.eject(now, `${this.#silentRequests} requests without a response`, false);
     this.#report("ejected", this.breaker.reason);
   }
 
   /** Why it gets no requests, for the operator. */
   get reason(): string {
     if (this.breaker.open) return this.breaker.reason;
-    return this.coolDown.isOver ? "it has not answered any of its calls yet" : this.coolDown.reason;
+    return this.coolDown.isOver ? "it has not responded to any request yet" : this.coolDown.reason;
   }
 
   /** `alone`: the model has no other target. Then it is probed every second, however long it has been ejected. */
@@ -300,12 +300,16 @@ export class TargetHealth {
       this.#window.clear();
       this.concurrency.resetAfterRecovery(now);
     }
-    if ((back || wasRefused) && !this.breaker.open) this.#report("recovered", "it answered");
+    if ((back || wasRefused) && !this.breaker.open) this.#report("recovered", "it responded");
   }
 
   #ejectIfOutlier(now: number, peers: readonly TargetHealth[]): void {
     if (!isOutlier(this, peers, now)) return;
-    this.breaker.eject(now, `${Math.round(this.failureRate(now) * 100)} % of its calls fail`, true);
+    this.breaker.eject(
+      now,
+      `${Math.round(this.failureRate(now) * 100)} % of its requests fail`,
+      true,
+    );
     this.#report("ejected", this.breaker.reason);
   }
 
