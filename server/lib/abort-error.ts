@@ -6,7 +6,11 @@ import { GatewayError } from "./gateway-error.ts";
 /** The reason of the signal if it is a gateway error; without one, the client has closed the connection. */
 export function abortError({ reason }: AbortSignalLike): GatewayError {
   if (reason instanceof GatewayError) return reason;
-  return new GatewayError("client_closed", "The caller hung up first.", { cause: reason });
+  return new GatewayError(
+    "client_closed",
+    "The client closed the connection before the response was complete.",
+    { cause: reason },
+  );
 }
 
 export function throwIfAborted(signal: AbortSignalLike): void {

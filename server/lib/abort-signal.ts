@@ -1,6 +1,6 @@
 /**
- * What ends a piece of work early. An AbortSignal is one; making an AbortController costs several microseconds,
- * which is much of what a small call may cost, so calls carry this and make a real one only for those who need it.
+ * Abort signals without an AbortController: making one costs several microseconds, much of the budget of a small request.
+ * Requests carry an AbortSource, and a native AbortSignal is made only for APIs that need one.
  */
 
 export interface AbortSignalLike {
@@ -14,14 +14,14 @@ export interface AbortSignalLike {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** Ends once. Listeners hear it once, in the order they came. */
+/** Signal and controller in one. Aborts once, and calls its listeners once, in the order they were added. */
 export class AbortSource implements AbortSignalLike {
   aborted = false;
   reason: unknown;
-  /** Asked before it ends. True: not now; whoever says so ends it later, if it is still to end. */
+  /** Called before an abort. Returns true to defer the abort: the function's owner then aborts later, where still needed. */
   deferAbort: ((reason: unknown) => boolean) | undefined;
   #listeners: (() => void)[] | undefined;
-  #real: AbortController | undefined;
+  #controller: AbortController | undefined;
 
   abort(reason: unknown): void {
     if (this.aborted || this.deferAbort?.(reason)) return;
@@ -30,7 +30,7 @@ export class AbortSource implements AbortSignalLike {
     const listeners = this.#listeners ?? [];
     this.#listeners = undefined;
     for (const listener of listeners) listener();
-    this.#real?.abort(reason);
+    this.#controller?.abort(reason);
   }
 
   addEventListener(_type: "abort", listener: () => void): void {
@@ -44,13 +44,13 @@ export class AbortSource implements AbortSignalLike {
     if (at >= 0) this.#listeners?.splice(at, 1);
   }
 
-  /** For `fetch` and its like. */
+  /** For `fetch` and other APIs that need an AbortSignal. */
   get nativeSignal(): AbortSignal {
-    if (!this.#real) {
-      this.#real = new AbortController();
-      if (this.aborted) this.#real.abort(this.reason);
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.aborted) this.#controller.abort(this.reason);
     }
-    return this.#real.signal;
+    return this.#controller.signal;
   }
 }
 

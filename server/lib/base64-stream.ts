@@ -1,4 +1,4 @@
-/** Bytes out of base64 that comes in pieces: four characters at a time make three bytes, what is left waits for the next. */
+/** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
 import { decodeBlocks } from "./codec/base64.ts";
 
 export class InvalidBase64 extends Error {
@@ -6,60 +6,60 @@ export class InvalidBase64 extends Error {
 }
 
 /**
- * Line breaks within it mean nothing. Each piece lives only until the next is asked for: they come out of one room, as
- * pieces of their own would pile up faster than they are collected. Throws NotBase64.
+ * Ignores line breaks. Each chunk is valid only until the next one is requested: all of them use one buffer, since a
+ * buffer per chunk would become garbage faster than it is collected. Throws InvalidBase64.
  */
 export async function* decodeBase64Stream(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  let room = new Uint8Array();
-  let left: Uint8Array = room;
-  const careful = new CarefulReading();
-  for await (const piece of pieces) {
-    const signs = left.length + piece.length;
-    if (room.length < signs) room = new Uint8Array(signs);
-    const taken = careful.isAtEnd ? 0 : decodeBlocks([left, piece], room);
+  let buffer = new Uint8Array();
+  let left: Uint8Array = buffer;
+  const decoder = new CarefulDecoder();
+  for await (const chunk of chunks) {
+    const characters = left.length + chunk.length;
+    if (buffer.length < characters) buffer = new Uint8Array(characters);
+    const taken = decoder.isAtEnd ? 0 : decodeBlocks([left, chunk], buffer);
     if (taken > 0) {
-      left = lastOf(left, piece, signs - taken);
-      yield room.subarray(0, (taken / 4) * 3);
+      left = lastOf(left, chunk, characters - taken);
+      yield buffer.subarray(0, (taken / 4) * 3);
       continue;
     }
-    // There are few of them, or there is more in it than plain signs.
-    const bytes = careful.read(Buffer.concat([left, piece]));
-    left = careful.left;
+    // Few characters, or characters outside the base64 alphabet.
+    const bytes = decoder.read(Buffer.concat([left, chunk]));
+    left = decoder.left;
     if (bytes.length > 0) yield bytes;
   }
-  const bytes = careful.read(left);
+  const bytes = decoder.read(left);
   if (bytes.length > 0) yield bytes;
-  const last = careful.end();
+  const last = decoder.end();
   if (last.length > 0) yield last;
 }
 
-/** Copied: a piece lives only until the next is asked for. */
-const lastOf = (before: Uint8Array, piece: Uint8Array, length: number): Uint8Array =>
-  piece.length >= length
-    ? new Uint8Array(piece.subarray(piece.length - length))
-    : Buffer.concat([before, piece]).subarray(-length);
+/** A copy: a chunk is valid only until the next one is requested. */
+const lastOf = (before: Uint8Array, chunk: Uint8Array, length: number): Uint8Array =>
+  chunk.length >= length
+    ? new Uint8Array(chunk.subarray(chunk.length - length))
+    : Buffer.concat([before, chunk]).subarray(-length);
 
 const alphabet = /^[A-Za-z0-9+/_-]*$/;
 
-class CarefulReading {
+class CarefulDecoder {
   #left = "";
   #padding = 0;
 
-  /** The padding is the end: nothing may follow it. */
+  /** Padding ends the text: no characters may follow it. */
   get isAtEnd(): boolean {
     return this.#padding > 0;
   }
 
-  /** To stand before what comes next. */
+  /** The characters of an incomplete group, to be put before the next chunk. */
   get left(): Uint8Array {
     return Buffer.from(this.#left, "latin1");
   }
 
-  /** `signs`: with what was left before. */
-  read(signs: Uint8Array): Uint8Array {
-    const text = Buffer.from(signs).toString("latin1").replace(/\s+/g, "");
+  /** `characters`: the new characters, with the incomplete group before them. */
+  read(characters: Uint8Array): Uint8Array {
+    const text = Buffer.from(characters).toString("latin1").replace(/\s+/g, "");
     const content = text.replace(/=+$/, "");
     const follows = this.isAtEnd && content !== this.#left;
     if (!alphabet.test(content) || follows) throw new InvalidBase64();

@@ -1,4 +1,4 @@
-/** A check leaves a proof in the type: a value that only the check can make. */
+/** Branded types: a value of the type can only be made by the function that does the check. */
 declare const proof: unique symbol;
 export type Branded<T, P extends string> = T & { readonly [proof]: P };
 

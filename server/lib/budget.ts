@@ -1,34 +1,34 @@
-/** What may be spent, in US dollars, and on whose account: of a key, or of a project, which is a group of keys. */
+/** Budgets in US dollars: of an API key, or of a project, which is a group of keys. */
 import type { Period } from "./utc-periods.ts";
 
 export interface Budget extends Readonly<Partial<Record<Period, number>>> {
-  /** What becomes of calls that nobody knows the price of. */
+  /** Whether requests of unknown price are allowed or refused. */
   readonly unknownPrice: "allow" | "refuse";
 }
 
-/** Somebody who spends. */
+/** The API key or project that a request is charged to. */
 export interface BudgetOwner {
   readonly scope: "key" | "project";
   /** A key's id, a project's name. */
   readonly id: string;
 }
 
-/** Somebody who may not spend more than this. */
+/** An API key or project with a budget. */
 export interface BudgetedOwner extends BudgetOwner {
-  /** For people. */
+  /** Shown in messages. */
   readonly name: string;
   readonly budget: Budget;
 }
 
-/** What is held of budgets for one request. */
+/** The part of the budgets that is reserved for one request. */
 export interface Reservation {
-  /** US dollars. Undefined where nothing could be said. */
+  /** The estimated cost in US dollars. Undefined where none could be estimated. */
   readonly estimate: number | undefined;
   /**
-   * The call is over. Of unknown cost, it counts as what was estimated: rather too much than too little. `besides`: what may have been
-   * paid beside that.
+   * Settles the request. An unknown cost counts as the estimated cost: rather too much than too little. `besides`: cost
+   * of attempts that may have been billed in addition.
    */
   settle(cost: number | undefined, besides?: number): void;
-  /** Nothing was paid, and nothing can have been. */
+  /** Releases the reservation of a request that cannot have been billed. */
   release(): void;
 }

@@ -1,24 +1,24 @@
-/** Bytes that came in several pieces, looked at as if they were one: to put them together would be to copy them all. */
+/** Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. */
 import { freeBuffer } from "./spill-buffer.ts";
 
 export class ChunkedBytes {
   readonly length: number;
-  readonly #list: readonly Buffer[];
-  /** Where each begins. */
-  readonly #begins: readonly number[];
-  /** The piece that was looked at last. The next look is mostly at the same. */
+  readonly #chunks: readonly Buffer[];
+  /** The offset of each chunk. */
+  readonly #offsets: readonly number[];
+  /** The chunk that was read last. The next read is mostly in the same chunk. */
   #at = 0;
 
-  constructor(pieces: readonly Buffer[]) {
-    const chunks = pieces.length === 1 ? pieces : pieces.filter(({ length }) => length > 0);
-    this.#list = chunks;
-    const begins: number[] = [];
+  constructor(all: readonly Buffer[]) {
+    const chunks = all.length === 1 ? all : all.filter(({ length }) => length > 0);
+    this.#chunks = chunks;
+    const offsets: number[] = [];
     let length = 0;
-    for (const piece of chunks) {
-      begins.push(length);
-      length += piece.length;
+    for (const chunk of chunks) {
+      offsets.push(length);
+      length += chunk.length;
     }
-    this.#begins = begins;
+    this.#offsets = offsets;
     this.length = length;
   }
 
@@ -28,32 +28,32 @@ export class ChunkedBytes {
   }
 
   get list(): readonly Buffer[] {
-    return this.#list;
+    return this.#chunks;
   }
 
-  /** As one, which is a copy where there are several. */
+  /** One buffer with all bytes. A copy where there are several chunks. */
   toBuffer(): Buffer {
-    return this.#list.length === 1 ? (this.#list[0] as Buffer) : Buffer.concat(this.#list);
+    return this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
   }
 
   /** Undefined beyond the end. */
-  byteAt(place: number): number | undefined {
-    const piece = this.#find(place);
-    return this.#list[piece]?.[place - (this.#begins[piece] as number)];
+  byteAt(offset: number): number | undefined {
+    const chunk = this.#find(offset);
+    return this.#chunks[chunk]?.[offset - (this.#offsets[chunk] as number)];
   }
 
-  /** -1 where it is not. */
-  indexOf(sought: number | Buffer, from: number): number {
-    for (let piece = this.#find(from); piece < this.#list.length; piece++) {
-      const begin = this.#begins[piece] as number;
-      const bytes = this.#list[piece] as Buffer;
-      const found = bytes.indexOf(sought, Math.max(0, from - begin));
+  /** -1 where it is not found. */
+  indexOf(needle: number | Buffer, from: number): number {
+    for (let chunk = this.#find(from); chunk < this.#chunks.length; chunk++) {
+      const begin = this.#offsets[chunk] as number;
+      const bytes = this.#chunks[chunk] as Buffer;
+      const found = bytes.indexOf(needle, Math.max(0, from - begin));
       if (found >= 0) {
-        this.#at = piece;
+        this.#at = chunk;
         return begin + found;
       }
-      if (typeof sought === "number") continue;
-      const across = this.#indexAcross(sought, Math.max(from, begin), begin + bytes.length);
+      if (typeof needle === "number") continue;
+      const across = this.#indexAcross(needle, Math.max(from, begin), begin + bytes.length);
       if (across >= 0) return across;
     }
     return -1;
@@ -63,11 +63,11 @@ export class ChunkedBytes {
     return this.view(from, to).toString("latin1");
   }
 
-  /** A copy only where it lies in several pieces. Throws where some of it is gone: a part would be worse than nothing. */
+  /** A copy only where the range spans several chunks. Throws where bytes were released: a part of the range is never returned. */
   view(from: number, to: number): Buffer {
-    const piece = this.#find(from);
-    const begin = this.#begins[piece] as number;
-    const bytes = this.#list[piece];
+    const chunk = this.#find(from);
+    const begin = this.#offsets[chunk] as number;
+    const bytes = this.#chunks[chunk];
     if (bytes && to - begin <= bytes.length) return bytes.subarray(from - begin, to - begin);
     const copy = Buffer.allocUnsafe(to - from);
     this.copy(copy, 0, from, to);
@@ -77,34 +77,34 @@ export class ChunkedBytes {
   /** Throws as above. */
   copy(into: Buffer, at: number, from: number, to: number): void {
     let copied = 0;
-    for (let piece = this.#find(from); from + copied < to; piece++) {
-      const begin = this.#begins[piece] as number;
-      const some = this.#list[piece]?.copy(into, at + copied, from + copied - begin, to - begin);
-      if (!some) throw new Error("The bytes that were to be copied are gone.");
+    for (let chunk = this.#find(from); from + copied < to; chunk++) {
+      const begin = this.#offsets[chunk] as number;
+      const some = this.#chunks[chunk]?.copy(into, at + copied, from + copied - begin, to - begin);
+      if (!some) throw new Error("The bytes to copy have been released.");
       copied += some;
     }
   }
 
-  #find(place: number): number {
-    const begins = this.#begins;
+  #find(offset: number): number {
+    const offsets = this.#offsets;
     let at = this.#at;
-    while (at > 0 && place < (begins[at] as number)) at--;
-    while (at + 1 < begins.length && place >= (begins[at + 1] as number)) at++;
+    while (at > 0 && offset < (offsets[at] as number)) at--;
+    while (at + 1 < offsets.length && offset >= (offsets[at + 1] as number)) at++;
     this.#at = at;
     return at;
   }
 
-  /** Begins before `border`, and ends behind it. */
-  #indexAcross(sought: Buffer, from: number, border: number): number {
-    const first = Math.max(from, border - sought.length + 1);
-    const last = Math.min(border + sought.length - 1, this.length);
-    if (last - first < sought.length) return -1;
-    const found = this.view(first, last).indexOf(sought);
+  /** A match that offsets before `border` and ends after it. */
+  #indexAcross(needle: Buffer, from: number, border: number): number {
+    const first = Math.max(from, border - needle.length + 1);
+    const last = Math.min(border + needle.length - 1, this.length);
+    if (last - first < needle.length) return -1;
+    const found = this.view(first, last).indexOf(needle);
     return found < 0 ? -1 : first + found;
   }
 }
 
-/** Of one that is all there is in its memory: others may have the rest. */
+/** Frees the memory of bytes that use their whole buffer. A buffer that may hold other bytes is left alone. */
 export function releaseUnshared({ buffer, length }: Uint8Array): void {
   if (buffer.byteLength === length) freeBuffer(buffer);
 }

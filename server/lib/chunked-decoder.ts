@@ -54,7 +54,7 @@ export class ChunkedDecoder {
   }
 
   /** Hands over the bytes inside the chunks, and returns what follows the last chunk. */
-  push(bytes: Buffer, take: (piece: Buffer) => void): Buffer {
+  push(bytes: Buffer, take: (chunk: Buffer) => void): Buffer {
     const all = this.#pending.length > 0 ? Buffer.concat([this.#pending, bytes]) : bytes;
     this.#pending = nothing;
     const end = all.length;
@@ -123,25 +123,25 @@ export class ChunkedDecoder {
     this.#frame = size === 0 ? "trailer" : "bytes";
     const excess = this.#excessBytes + lineBytes - freeBytesPerChunk - 2 * size;
     this.#excessBytes = Math.max(excess, 0);
-    if (excess > mostExcessBytes) throw this.#broken("too much is framing and too little is body");
+    if (excess > mostExcessBytes) throw this.#broken("the framing is too large for the body");
   }
 
   #takeLine(line: string): void {
     if (this.#frame === "trailer") {
-      if (!trailer.test(line)) throw this.#broken("what comes after the last is malformed");
+      if (!trailer.test(line)) throw this.#broken("a trailer is malformed");
       this.done = line === "";
       this.#trailerBytes += line.length;
-      if (this.#trailerBytes > mostLineBytes) throw this.#broken("too much comes after the last");
+      if (this.#trailerBytes > mostLineBytes) throw this.#broken("the trailers are too long");
     } else if (this.#frame === "line") {
-      if (line !== "") throw this.#broken("one is longer than it says");
+      if (line !== "") throw this.#broken("a chunk is longer than its size");
       this.#frame = "size";
     } else {
       const size = sizeLine.exec(line)?.[1];
       if (size === undefined) {
         throw this.#broken(
           /^[0-9a-f]{1,8}[ \t]*;/i.test(line)
-            ? "one has a malformed extension (a control character or an unclosed quote)"
-            : "one has no size",
+            ? "a chunk has a malformed extension (a control character or an unclosed quote)"
+            : "a chunk has no valid size",
         );
       }
       this.#begin(Number.parseInt(size, 16), line.length);
@@ -150,31 +150,31 @@ export class ChunkedDecoder {
 }
 
 /**
- * Hands over small chunks joined in blocks, and others as they are, in order. Readers release a buffer when a piece of
+ * Hands over small chunks joined in blocks, and others as they are, in order. Readers release a buffer when a chunk of
  * another one follows: so once a block was handed over, the pieces behind it are copies too.
  */
 class Joined {
-  readonly #take: (piece: Buffer) => void;
+  readonly #take: (chunk: Buffer) => void;
   /** A small chunk that has no neighbor yet: alone, it is handed over as it is. */
   #alone: Buffer | undefined;
   #block: Buffer = nothing;
   #filled = 0;
   #hasCopied = false;
 
-  constructor(take: (piece: Buffer) => void) {
+  constructor(take: (chunk: Buffer) => void) {
     this.#take = take;
   }
 
   add(all: Buffer, at: number, length: number): void {
-    const piece = all.subarray(at, at + length);
+    const chunk = all.subarray(at, at + length);
     if (length > joinedBytes) {
       this.flush();
-      this.#take(this.#hasCopied ? Buffer.from(piece) : piece);
+      this.#take(this.#hasCopied ? Buffer.from(chunk) : chunk);
     } else if (this.#filled === 0 && !this.#alone) {
-      this.#alone = piece;
+      this.#alone = chunk;
     } else {
       this.#makeRoom(length, all.length - at);
-      this.#block.set(piece, this.#filled);
+      this.#block.set(chunk, this.#filled);
       this.#filled += length;
     }
   }

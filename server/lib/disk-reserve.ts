@@ -1,7 +1,7 @@
 /**
  * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet. New
  * image requests stop at three quarters of it, and responses at half: between the two there is room for the images of
- * requests in flight, which are paid for. The ledger may use the rest without asking.
+ * requests in flight, which are paid for. The ledger may use the rest without a check.
  */
 
 export type DiskUse = "upload" | "request" | "response";
@@ -19,9 +19,9 @@ export interface DiskSpace {
 
 export interface DiskReserveOptions {
   readonly reserveBytes: number;
-  /** Asks the system. Throws where there is no such folder. */
+  /** Reads the free space from the operating system. Throws where the folder does not exist. */
   readonly measure: () => DiskSpace;
-  /** Told when hardly more than the reserve is free, and when there is enough again. */
+  /** Called when little more than the reserve is free, and when enough space is free again. */
   readonly report: (isLow: boolean, freeBytes: number) => void;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -76,7 +76,7 @@ export class DiskReserve {
       if (isLow !== this.#isLow) this.#report(isLow, freeBytes);
       this.#isLow = isLow;
     } catch {
-      // The folder is gone, or the system does not tell. The write itself reports what is wrong.
+      // The folder was removed, or the system reports no free space. The write itself reports the error.
       this.#free = Number.POSITIVE_INFINITY;
     }
     this.#measuredAt = clock();

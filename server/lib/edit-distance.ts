@@ -1,4 +1,4 @@
-/** What was probably meant: the candidate a slip or two away from `word`, if there is one. */
+/** Finds the candidate nearest to a misspelled word by edit distance, for "did you mean" messages. */
 
 const longest = 64;
 const most = 500;
@@ -20,7 +20,7 @@ export function nearestMatch(word: string, candidates: Iterable<string>): string
   return best;
 }
 
-/** Insertions, deletions, replacements and swapped neighbours between two words. */
+/** Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and transpositions. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

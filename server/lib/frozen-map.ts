@@ -1,4 +1,4 @@
-/** A map with no way to change it: `Object.freeze` stops nobody from calling `set` on a `Map`. */
+/** An immutable map: `Object.freeze` does not prevent calls of `set` on a `Map`. */
 export class FrozenMap<K, V> implements ReadonlyMap<K, V> {
   readonly #map: Map<K, V>;
 

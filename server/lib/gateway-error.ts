@@ -7,25 +7,25 @@ import {
 } from "../../contract/errors.ts";
 
 export interface ErrorDetails {
-  /** The request field at fault, as the caller spelled it. */
+  /** The request field that caused the error, as the client spelled it. */
   readonly param?: string;
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
-  /** What an upstream said itself, where its words are kept, or what is otherwise this time: wins over the table. */
+  /** Values that replace those of the error table: the upstream's own, where they are passed on. */
   readonly overrides?: Partial<
     Pick<ErrorDefinition, "status" | "type" | "code" | "retry" | "clientShouldNotRetry">
   >;
   /** Extra members of the error body, such as `moderation_details`. */
   readonly extra?: Readonly<Record<string, unknown>>;
-  /** For the operator's log alone: names of hosts, paths and the like. Never a key, prompt, vector or picture. */
+  /** For the log only: host names, paths and the like. Never a key, prompt, vector or image. */
   readonly logDetail?: string;
   /** The request never reached the upstream, so nothing can have been charged. */
   readonly notSent?: true;
-  /** It reached the upstream, which has no such place: nothing was made, whatever the table says. */
+  /** The upstream has no such endpoint: it did no work, whatever the error table says. */
   readonly notExecuted?: true;
-  /** The upstream failed, said so itself, and charges for nothing but what it delivers. */
+  /** The upstream reported its own failure, and bills only for what it delivers. */
   readonly notBilled?: true;
-  /** The upstream had taken the job by then, so it may charge for it, whatever the table says. */
+  /** The upstream had accepted the job, so it may bill for it, whatever the error table says. */
   readonly mayBeBilled?: true;
   readonly cause?: unknown;
 }
@@ -35,9 +35,9 @@ export class GatewayError extends Error {
   readonly kind: ErrorKind;
   readonly details: ErrorDetails;
 
-  constructor(fault: ErrorKind, message: string, details: ErrorDetails = {}) {
+  constructor(kind: ErrorKind, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.kind = fault;
+    this.kind = kind;
     this.details = details;
   }
 

@@ -1,6 +1,6 @@
-/** The value of a header, out of the text it stands in. */
+/** Reads the value of a header from the text of the request or response head. */
 
-/** Blanks and tabs, and nothing else: `trim` also takes a byte from `chunked\xa0`, which others read as something else. */
+/** Removes optional whitespace (OWS, RFC 9110): spaces and tabs only. `trim` also removes `\xa0`, which other parsers keep. */
 export function trimOptionalWhitespace(text: string, from: number, to: number): string {
   let start = from;
   let end = to;

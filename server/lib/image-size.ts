@@ -1,23 +1,23 @@
 /**
- * How large a picture is, from its head alone: nothing is decoded, so it costs nothing and a picture that lies about
- * itself can do no harm. Where a file cannot be trusted, only decoding tells the truth.
+ * Reads the size of an image from its header. Nothing is decoded, so it costs little, and a malicious image does no harm.
+ * The header of an untrusted file may be wrong: only decoding verifies the size.
  */
 import { sniffImage } from "./sniff-image.ts";
 
 export interface ImageSize {
   readonly type: string;
-  /** As it is stored: EXIF may say to turn it. */
+  /** As stored: EXIF may ask for a rotation. */
   readonly width: number;
   readonly height: number;
-  /** Whether it can have transparent pixels. Absent: these bytes do not tell. */
+  /** Whether it can have transparent pixels. Absent: unknown from these bytes. */
   readonly alpha?: boolean;
 }
 
 type Found = Omit<ImageSize, "type"> | undefined;
 
 /**
- * `start`: as many first bytes as there are. 64 bytes are enough for png, webp and gif, some hundreds for avif; a JPEG
- * may hold pictures and profiles of many kilobytes before its size.
+ * `start`: the first bytes, as many as available. 64 bytes are enough for PNG, WebP and GIF, some hundreds for AVIF; a
+ * JPEG may hold thumbnails and profiles of many kilobytes before its size.
  */
 export function imageSize(start: Uint8Array): ImageSize | undefined {
   const type = sniffImage(start);
@@ -49,7 +49,7 @@ const name = (bytes: Uint8Array, at: number): string =>
 
 function png(bytes: Uint8Array): Found {
   const kind = byte(bytes, 25);
-  const alpha = kind === 4 || kind === 6 ? true : transparentColour(bytes);
+  const alpha = kind === 4 || kind === 6 ? true : transparentColor(bytes);
   return {
     width: big32(bytes, 16),
     height: big32(bytes, 20),
@@ -57,8 +57,8 @@ function png(bytes: Uint8Array): Found {
   };
 }
 
-/** Pictures without an alpha channel may name a transparent colour, before the pixels begin. */
-function transparentColour(bytes: Uint8Array): boolean | undefined {
+/** An image without an alpha channel may declare a transparent color before the pixel data. */
+function transparentColor(bytes: Uint8Array): boolean | undefined {
   for (let at = 33; at + 8 <= bytes.length; at += 12 + big32(bytes, at)) {
     const chunk = name(bytes, at + 4);
     if (chunk === "tRNS") return true;
@@ -74,7 +74,7 @@ function jpeg(bytes: Uint8Array): Found {
     if (isFrame) {
       return { width: big16(bytes, at + 7), height: big16(bytes, at + 5), alpha: false };
     }
-    // Pixels begin, or the picture ends, before its size was told.
+    // The pixel data begins, or the image ends, before its size.
     if (marker === 0xda || marker === 0xd9) return undefined;
     const isAlone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
     if (marker === 0xff) at += 1;
@@ -105,8 +105,8 @@ function webp(bytes: Uint8Array): Found {
 
 function gif(bytes: Uint8Array): Found {
   const flags = byte(bytes, 10);
-  const colours = flags >= 128 ? 3 * 2 ** ((flags % 8) + 1) : 0;
-  const alpha = transparentIndex(bytes, 13 + colours);
+  const colors = flags >= 128 ? 3 * 2 ** ((flags % 8) + 1) : 0;
+  const alpha = transparentIndex(bytes, 13 + colors);
   return {
     width: little16(bytes, 6),
     height: little16(bytes, 8),
@@ -114,7 +114,7 @@ function gif(bytes: Uint8Array): Found {
   };
 }
 
-/** What stands before the first frame says whether one of its colours is transparent. */
+/** An extension before the first frame declares whether one of its colors is transparent. */
 function transparentIndex(bytes: Uint8Array, from: number): boolean | undefined {
   for (let at = from; at < bytes.length; ) {
     if (byte(bytes, at) === 0x2c) return false;
@@ -148,7 +148,7 @@ function* boxes(bytes: Uint8Array, from: number, to: number): Generator<Box> {
 const within = (bytes: Uint8Array, { from, to }: Box, kind: string, skipped = 0): Box | undefined =>
   boxes(bytes, from + skipped, to).find((box) => box.kind === kind);
 
-/** Its properties stand in a list. Tiles, thumbnails and the alpha plane have sizes too; the picture's is the largest. */
+/** The properties are in a list. Tiles, thumbnails and the alpha plane have sizes too; the image's is the largest. */
 function avif(bytes: Uint8Array): Found {
   const all = { kind: "", from: 0, to: bytes.length };
   const meta = within(bytes, all, "meta");
@@ -164,6 +164,6 @@ function avif(bytes: Uint8Array): Found {
       if (wide * high > width * height) [width, height] = [wide, high];
     }
   }
-  // A list that is cut off may have held more.
+  // A truncated list may have had more entries.
   return list.to > bytes.length ? undefined : { width, height, alpha };
 }

@@ -12,9 +12,9 @@ const colon = 0x3a;
 
 /** Bytes that are counted; all others are passed over. */
 const counted = new Uint8Array(256);
-for (const sign of '"[]{},:') counted[sign.charCodeAt(0)] = 1;
+for (const character of '"[]{},:') counted[character.charCodeAt(0)] = 1;
 
-/** Within a string, so many plain bytes in a row make the native search worth its call. */
+/** Within a string, this many plain bytes in a row make the native search worth its cost. */
 const enoughPlain = 24;
 
 export class JsonScan {
@@ -32,8 +32,8 @@ export class JsonScan {
   #inString = false;
   /** The last byte so far was a backslash that escapes the next one. */
   #escaped = false;
-  // Where the next of each is in the bytes at hand; behind that place they have not been searched yet. Kept from one
-  // string to the next, so that the search never goes over the same bytes twice.
+  // The offset of the next quote and backslash in the current bytes; the bytes after it have not been searched yet. Kept
+  // from one string to the next, so that the search never reads the same bytes twice.
   #nextQuote = -1;
   #nextBackslash = -1;
 
@@ -114,11 +114,11 @@ function indexOf(bytes: Uint8Array, byte: number, from: number): number {
   return found < 0 ? bytes.length : found;
 }
 
-/** Whether a text could be deeper than this. Brackets within strings count here; the scan tells them apart. */
+/** Whether a text could be nested deeper than `maxDepth`. Brackets within strings count here; the scan excludes them. */
 export function mayExceedDepth(text: string, maxDepth: number): boolean {
   let brackets = 0;
-  for (const sign of ["[", "{"]) {
-    for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
+  for (const character of ["[", "{"]) {
+    for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) {
       if (++brackets > maxDepth) return true;
     }
   }
@@ -137,16 +137,16 @@ const nothing = new Uint8Array(0);
 const nullText = Buffer.from("null");
 
 /**
- * Takes JSON piece by piece, and gives the same without what is beyond the bounds: an array or object that is nested too
- * deep becomes null, and a member of the document that has too many values ends after those.
+ * Filters JSON chunk by chunk: an array or object that is nested too deep becomes null, and a member of the document that
+ * has too many values is truncated.
  */
 export class JsonFilter extends JsonScan {
   readonly #bounds: FilterBounds;
   /** The closing bracket of each array and object that is open and kept, the outermost first. */
   readonly #closings: number[] = [];
   #kept: Uint8Array[] = [];
-  #piece: Uint8Array = nothing;
-  /** Where in the piece the bytes begin that are kept next. */
+  #chunk: Uint8Array = nothing;
+  /** The offset in the chunk of the bytes that are kept next. */
   #from = 0;
   /** The depth at which bytes are kept again; undefined while they are kept. */
   #resumeDepth: number | undefined;
@@ -158,22 +158,22 @@ export class JsonFilter extends JsonScan {
     this.#bounds = bounds;
   }
 
-  /** What is left of the document still has too many values. */
+  /** The filtered document still has too many values. */
   get isTooLarge(): boolean {
     return this.#values > this.#bounds.values;
   }
 
-  /** The piece itself where nothing is taken out of it. */
-  push(piece: Uint8Array): Uint8Array {
-    this.#piece = piece;
+  /** The chunk itself where nothing is removed from it. */
+  push(chunk: Uint8Array): Uint8Array {
+    this.#chunk = chunk;
     this.#kept = [];
     this.#from = 0;
     const wasKeeping = this.#resumeDepth === undefined;
-    this.take(piece);
+    this.take(chunk);
     const isKeeping = this.#resumeDepth === undefined;
-    this.#piece = nothing;
-    if (wasKeeping && isKeeping && this.#kept.length === 0) return piece;
-    if (isKeeping) this.#kept.push(piece.subarray(this.#from));
+    this.#chunk = nothing;
+    if (wasKeeping && isKeeping && this.#kept.length === 0) return chunk;
+    if (isKeeping) this.#kept.push(chunk.subarray(this.#from));
     return Buffer.concat(this.#kept);
   }
 
@@ -188,7 +188,7 @@ export class JsonFilter extends JsonScan {
     else if (byte !== colon) this.#closings.pop();
   }
 
-  /** What is taken out is not counted. */
+  /** Skips removed bytes, which are not counted. */
   #pass(byte: number, at: number, resumeDepth: number): void {
     if (byte === comma || byte === colon) return;
     this.depth += isOpening(byte) ? 1 : -1;
@@ -201,7 +201,7 @@ export class JsonFilter extends JsonScan {
     this.#values++;
     if (this.depth <= 1) this.#memberValues = 0;
     else if (++this.#memberValues > this.#bounds.memberValues) {
-      // What stands before a comma is a whole value: with the brackets closed it is JSON.
+      // A whole value precedes a comma: with the brackets closed, the text so far is JSON.
       this.#drop(at, Uint8Array.from(this.#closings.splice(1).toReversed()), 1);
     }
   }
@@ -214,7 +214,7 @@ export class JsonFilter extends JsonScan {
   }
 
   #drop(at: number, instead: Uint8Array, resumeDepth: number): void {
-    this.#kept.push(this.#piece.subarray(this.#from, at), instead);
+    this.#kept.push(this.#chunk.subarray(this.#from, at), instead);
     this.#resumeDepth = resumeDepth;
   }
 }

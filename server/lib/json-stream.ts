@@ -1,20 +1,20 @@
-/** JSON with long texts in it that are not in memory: written piece by piece, its length known beforehand. */
+/** Streams JSON with long strings that are not in memory, chunk by chunk. The total length is known before the first chunk. */
 
 /** A body that is opened anew each time it is sent. */
 export interface StreamedJson {
   readonly length: number;
   open(): AsyncIterable<Uint8Array>;
-  /** The same, where all of it lies in memory: then nobody has to wait for a piece. */
+  /** All chunks, where all of them are in memory: then no read is needed. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
 }
 
-/** Stands in a value for a text that is read when its turn comes. Of characters that JSON needs not escape. */
+/** Stands in a JSON value for a string that is read when it is written. Its characters need no escaping in JSON. */
 export class StreamedString implements StreamedJson {
-  /** Of the characters, without quotes. */
+  /** Length in characters, without quotes. */
   readonly length: number;
   readonly open: () => AsyncIterable<Uint8Array>;
   readonly chunksInMemory: () => readonly Uint8Array[] | undefined;
-  /** Before it, within the same text: such as `data:image/png;base64,`. */
+  /** Written before the streamed characters, within the same string: such as `data:image/png;base64,`. */
   readonly prefix: string;
   /** After it, within the same text: such as the padding of base64. */
   readonly suffix: string;
@@ -38,7 +38,7 @@ export class StreamedString implements StreamedJson {
 
 const notInMemory = (): undefined => undefined;
 
-/** A string, where no such text is in it. */
+/** As JSON.stringify. A string where the value holds no StreamedString. */
 export function stringifyStreamed(value: unknown): string | StreamedJson {
   const texts: StreamedString[] = [];
   const mark = crypto.randomUUID();
@@ -48,40 +48,40 @@ export function stringifyStreamed(value: unknown): string | StreamedJson {
     return entry.prefix + mark + entry.suffix;
   });
   if (texts.length === 0) return json;
-  const pieces = json.split(mark).map((piece) => Buffer.from(piece));
-  const length = [...pieces, ...texts].reduce((sum, piece) => sum + piece.length, 0);
+  const chunks = json.split(mark).map((chunk) => Buffer.from(chunk));
+  const length = [...chunks, ...texts].reduce((sum, chunk) => sum + chunk.length, 0);
   return {
     length,
-    open: () => inTurns(pieces, texts),
-    chunksInMemory: () => together(pieces, texts),
+    open: () => interleave(chunks, texts),
+    chunksInMemory: () => joinInMemory(chunks, texts),
   };
 }
 
-async function* inTurns(
-  pieces: readonly Uint8Array[],
+async function* interleave(
+  chunks: readonly Uint8Array[],
   texts: readonly StreamedString[],
 ): AsyncGenerator<Uint8Array> {
-  for (const [at, piece] of pieces.entries()) {
-    yield piece;
+  for (const [at, chunk] of chunks.entries()) {
+    yield chunk;
     const text = texts[at];
     if (text) yield* text.open();
   }
 }
 
-function together(
-  pieces: readonly Uint8Array[],
+function joinInMemory(
+  chunks: readonly Uint8Array[],
   texts: readonly StreamedString[],
 ): Uint8Array[] | undefined {
   const all: Uint8Array[] = [];
-  for (const [at, piece] of pieces.entries()) {
+  for (const [at, chunk] of chunks.entries()) {
     const text = texts[at]?.chunksInMemory();
     if (at < texts.length && !text) return undefined;
-    all.push(piece, ...(text ?? []));
+    all.push(chunk, ...(text ?? []));
   }
   return all;
 }
 
-/** The same between two texts. */
+/** The JSON between two strings. */
 export function wrapJson(
   before: string,
   json: string | StreamedJson,
@@ -98,23 +98,23 @@ export function wrapJson(
   return { length: head.length + json.length + tail.length, open };
 }
 
-/** The length of so many bytes in base64. */
+/** The length of `bytes` bytes in base64. */
 export const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
-/** Three bytes at a time make four characters: what is left of a piece waits for the next. */
+/** Encodes a stream as base64: three bytes make four characters, and an incomplete group waits for the next chunk. */
 export async function* encodeBase64Stream(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  let left: Buffer = Buffer.alloc(0);
-  for await (const piece of pieces) {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
     const bytes =
-      left.length > 0
-        ? Buffer.concat([left, piece])
-        : Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+      rest.length > 0
+        ? Buffer.concat([rest, chunk])
+        : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     const whole = bytes.length - (bytes.length % 3);
     if (whole > 0) yield Buffer.from(bytes.toString("base64", 0, whole), "latin1");
-    // Copied: the piece lives only until the next is asked for.
-    left = Buffer.from(bytes.subarray(whole));
+    // A copy: the chunk is valid only until the next one is requested.
+    rest = Buffer.from(bytes.subarray(whole));
   }
-  if (left.length > 0) yield Buffer.from(left.toString("base64"), "latin1");
+  if (rest.length > 0) yield Buffer.from(rest.toString("base64"), "latin1");
 }

@@ -1,4 +1,4 @@
-/** How much may be asked for in a minute, and at once: of a key, a project, a model, an upstream or a target. */
+/** Rate limits per minute and concurrency limits: of an API key, a project, a model, an upstream or a target. */
 
 export interface Limits {
   readonly requestsPerMinute?: number;
@@ -6,6 +6,6 @@ export interface Limits {
   readonly imagesPerMinute?: number;
   /** Millions of pixels. */
   readonly megapixelsPerMinute?: number;
-  /** Calls at the same time. */
+  /** Requests in flight at the same time. */
   readonly concurrent?: number;
 }

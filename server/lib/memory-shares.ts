@@ -48,6 +48,6 @@ const shareUsedUp = (held: number): GatewayError =>
 const noMemory = (): GatewayError =>
   new GatewayError(
     "overloaded",
-    "The JSON bodies of other requests take all the memory there is for them. Please retry your request after a brief delay; the gateway's operator can raise VEXEL_JSON_MEMORY_BYTES.",
+    "The JSON bodies of other requests use all the memory that is reserved for JSON bodies. Please retry your request after a brief delay; the gateway's operator can raise VEXEL_JSON_MEMORY_BYTES.",
     { retryAfterMs },
   );

@@ -1,6 +1,6 @@
 /** Request ids: sortable by time, unguessable, in the shape of OpenAI's. */
 export function newRequestId(): string {
   const id = Bun.randomUUIDv7();
-  // Cut at the hyphens, which stand in the same places in all of them: half the price of replacing.
+  // Sliced at the hyphens, which have fixed positions: half the cost of `replaceAll`.
   return `req_${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`;
 }

@@ -1,73 +1,73 @@
-/** What one call puts aside because it is too large to hold: cleared away when the call is over. */
+/** Request temp storage: spill buffers and temp files of one request, released when the request ends. */
 
 import { releaseAll } from "./release-all.ts";
 import { MemoryBudget, SpillBuffer } from "./spill-buffer.ts";
 import type { TempAccount } from "./temp-storage.ts";
 import { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 
-/** Where another process of this machine finds a stretch of a file. */
+/** A range of a file that another process on this machine can read. */
 export interface FileRange {
   readonly path: string;
   readonly from: number;
   readonly length: number;
 }
 
-/** A stretch of a file of one call. */
+/** Spilled bytes: a range of a request's spill buffer or temp file. */
 export interface SpilledBytes {
-  /** Bytes as they lie there. */
+  /** Stored bytes, as encoded. */
   readonly length: number;
-  /** How the content lies there: as it is, or as the base64 in which it came. */
+  /** How the content is stored: raw, or as the base64 that was received. */
   readonly encoding: "raw" | "base64";
-  /** The first bytes as they lie there, for a look at what it is. */
+  /** The first stored bytes, to detect the type. */
   readonly start: Uint8Array;
-  /** Where another process of this machine can read all of it, decoded or not. Absent: nowhere. */
+  /** A path under which another process on this machine can read all stored bytes. Absent: there is none. */
   readonly path?: string;
-  /** The same, where the file holds more than this. */
+  /** The same, where the file holds other bytes too. */
   readonly range?: FileRange | undefined;
   /** Keeps the file open while another process uses `path` or `place`, until the returned function is called. */
   keepOpen?(): (() => void) | undefined;
-  /** As they lie there. Each piece lives only until the next is asked for. */
+  /** The stored bytes. Each chunk is valid only until the next one is requested. */
   stream(): AsyncIterable<Uint8Array>;
-  /** The same, where they lie in memory. */
+  /** The stored bytes, where they are in memory. */
   chunksInMemory?(): readonly Uint8Array[] | undefined;
-  /** All of them, as they lie there. */
+  /** All stored bytes. */
   bytes(): Promise<Uint8Array>;
-  /** The last so many of them, for a look whether it is all there. */
+  /** The last stored bytes, to detect truncation. */
   tail(bytes: number): Promise<Uint8Array>;
 }
 
-/** What most image responses take on disk at most. */
+/** Most image responses take at most this much disk space. */
 const responseBytes = 8 * 1024 * 1024;
 
 export interface RequestTemp {
-  /** Throws GatewayError where there is no room for the response. Asked before an image is paid for. */
+  /** Throws GatewayError where there is no room for the response. Called before an upstream is paid for an image. */
   ensureRoom(): void;
-  /** A new file of this call. */
+  /** A new temp file of this request. */
   file(): Promise<UnlinkedTempFile>;
-  /** Bytes of this call, wherever there is room for them. */
+  /** A new spill buffer of this request: in memory while there is room, on disk beyond. */
   buffer(): SpillBuffer;
-  /** Of everything that was put aside, nothing can be read any more. */
+  /** Releases all buffers and files. Nothing in them can be read afterwards. */
   clear(): Promise<void>;
 }
 
 /**
- * Costs nothing until something is put aside. `allowance`: what all calls together may hold in memory. `account`: what
- * the files are charged to.
+ * Costs nothing until it is used. `budget`: the memory budget of all requests together. `account`: the temp storage
+ * account that files are charged to.
  */
 export function createRequestTemp(
   folder: string,
-  allowance: MemoryBudget = nothing,
+  budget: MemoryBudget = noMemory,
   account?: TempAccount,
 ): RequestTemp {
   const files: UnlinkedTempFile[] = [];
-  const held: SpillBuffer[] = [];
-  let cleared = false;
+  const buffers: SpillBuffer[] = [];
+  let isCleared = false;
   const file = async (): Promise<UnlinkedTempFile> => {
     const opened = await UnlinkedTempFile.create(folder, account);
-    // A call that was given up may still be reading an answer.
-    if (cleared) {
+    // An aborted request may still be reading an upstream response.
+    if (isCleared) {
       await opened.close();
-      throw new Error("The call is over: there is nothing to put aside for.");
+      throw new Error("The request has ended: its temp storage is closed.");
     }
     files.push(opened);
     return opened;
@@ -76,30 +76,30 @@ export function createRequestTemp(
     ensureRoom: () => account?.ensureRoom(responseBytes),
     file,
     buffer: () => {
-      const bytes = new SpillBuffer(cleared ? nothing : allowance, file);
-      held.push(bytes);
-      return bytes;
+      const buffer = new SpillBuffer(isCleared ? noMemory : budget, file);
+      buffers.push(buffer);
+      return buffer;
     },
     clear: async () => {
-      cleared = true;
+      isCleared = true;
       await releaseAll([
-        ...held.splice(0).map((bytes) => () => bytes.clear()),
+        ...buffers.splice(0).map((buffer) => () => buffer.clear()),
         ...files.splice(0).map((file) => () => file.close()),
       ]);
     },
   };
 }
 
-const nothing = new MemoryBudget(0);
+const noMemory = new MemoryBudget(0);
 
 const noRoom = async (): Promise<never> => {
-  throw new Error("This call has no room on disk.");
+  throw new Error("This request has no temp storage.");
 };
 
-/** For calls that put nothing aside. */
+/** For requests that need no temp storage. */
 export const noRequestTemp: RequestTemp = {
   ensureRoom: () => undefined,
   file: noRoom,
-  buffer: () => new SpillBuffer(nothing, noRoom),
+  buffer: () => new SpillBuffer(noMemory, noRoom),
   clear: async () => undefined,
 };

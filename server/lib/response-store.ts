@@ -1,9 +1,9 @@
-/** Where answers are kept for a while, for callers who ask again: what the shelf promises to those who use it. */
+/** Response store: the interface to stored responses, which are replayed for idempotent requests. */
 
-/** What must be known of an answer to give it again. */
+/** What is stored with a response, to replay it. */
 export interface ResponseMetadata {
   readonly requestId: string;
-  /** Of the question, so that another question under the same name is found out. */
+  /** Of the request, to detect another request with the same idempotency key. */
   readonly fingerprint: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -13,17 +13,17 @@ export interface StoredResponse extends ResponseMetadata {
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** An answer on its way to disk. */
+/** Writes a response to disk. */
 export interface ResponseWriter {
-  append(piece: string | Uint8Array): void;
-  /** From now on it is found under these names, and under those given before. */
+  append(chunk: string | Uint8Array): void;
+  /** Publishes the response under these names, in addition to those of earlier calls. */
   commit(names: readonly string[], facts: ResponseMetadata): Promise<void>;
   discard(): Promise<void>;
 }
 
 export interface ResponseStore {
-  /** Throws what the disk throws. */
+  /** Throws the file system's errors. */
   begin(): ResponseWriter;
-  /** Undefined when there is none, or no longer. */
+  /** Undefined when no response has this name, or when it has expired. */
   find(name: string): Promise<StoredResponse | undefined>;
 }

@@ -1,21 +1,21 @@
-/** Works a pile off from the top, some at a time. Work may put more on the pile. */
+/** Runs work on a stack of items with bounded concurrency. The work may push more items. */
 
 /**
- * Settles when nothing is running any more: after the first failure no more is taken, and that failure is thrown.
- * No recursion and no promise for what still waits, so the pile may be as high as it likes.
+ * Settles when no work is running: after the first failure no further item is started, and that failure is thrown.
+ * No recursion, and no promise for items that wait, so the stack may have any size.
  */
 export function runConcurrently<T>(
-  pile: T[],
+  stack: T[],
   maxParallel: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let running = 0;
   let failure: { readonly error: unknown } | undefined;
-  const take = (): void => {
-    while (!failure && running < maxParallel && pile.length > 0) {
+  const startNext = (): void => {
+    while (!failure && running < maxParallel && stack.length > 0) {
       running++;
-      work(pile.pop() as T).then(done, fail);
+      work(stack.pop() as T).then(done, fail);
     }
     if (running > 0) return;
     if (failure) reject(failure.error);
@@ -23,12 +23,12 @@ export function runConcurrently<T>(
   };
   const done = (): void => {
     running--;
-    take();
+    startNext();
   };
   const fail = (error: unknown): void => {
     failure ??= { error };
     done();
   };
-  take();
+  startNext();
   return promise;
 }

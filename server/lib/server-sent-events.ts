@@ -1,13 +1,13 @@
 /**
- * Server-sent events out of a stream of bytes, as the standard has them: any line ending, comments skipped. The data of an
- * event is handed on as it comes, so that whoever reads it decides what of it has to lie in memory.
+ * Parses server-sent events (SSE) from a byte stream, per the standard: any line ending, comments skipped. The data of an
+ * event is passed on as it arrives, so that the reader decides which part of it is kept in memory.
  */
 import { GatewayError } from "./gateway-error.ts";
 
-/** Takes the data of one event, piece by piece. */
+/** Receives the data of one event, chunk by chunk. */
 export interface DataReader {
   take(bytes: Uint8Array): Promise<void>;
-  /** What comes now stands on another line than what came before. */
+  /** The data that follows is on a new line. */
   breakLine(): void;
 }
 
@@ -23,10 +23,10 @@ const carriageReturn = 0x0d;
 const colon = 0x3a;
 const space = 0x20;
 
-/** The longest name of a field, and of an event, that anybody has a use for. */
+/** The longest name of a field, and of an event, that is read. */
 const longestName = 256;
 
-/** `open`: for the data of the next event. `maxBytes`: of the data of one. */
+/** `open`: makes the reader of the next event's data. `maxBytes`: of one event's data. */
 export async function* readServerSentEvents<D extends DataReader>(
   chunks: AsyncIterable<Uint8Array>,
   open: () => D,
@@ -53,7 +53,7 @@ export async function* readServerSentEvents<D extends DataReader>(
   if (last) yield last;
 }
 
-/** Where the line ends, or the chunk. */
+/** The end of the line, or of the chunk. */
 function endOfLine(chunk: Uint8Array, from: number): number {
   const feed = chunk.indexOf(lineFeed, from);
   const rest = chunk.subarray(from, feed < 0 ? chunk.length : feed);
@@ -61,18 +61,18 @@ function endOfLine(chunk: Uint8Array, from: number): number {
   return from + (back < 0 ? rest.length : back);
 }
 
-/** Of one event, line by line; of one line, piece by piece. */
+/** Reads one event line by line, and one line chunk by chunk. */
 class EventReading<D extends DataReader> {
   readonly #open: () => D;
   readonly #maxBytes: number;
   #event = "";
   #data: D | undefined;
   #bytes = 0;
-  /** The name of the line's field, as far as it is there. */
+  /** The name of the line's field, as far as it has arrived. */
   #name = "";
-  /** Behind the colon: what the line is about. */
+  /** After the colon: which field the line has. */
   #field: "data" | "event" | "other" | undefined;
-  /** The first character behind the colon is still to come: a space there means nothing. */
+  /** The first character after the colon has not arrived yet: a space there is ignored. */
   #isFirst = false;
   #isEmpty = true;
 
@@ -81,21 +81,21 @@ class EventReading<D extends DataReader> {
     this.#maxBytes = maxBytes;
   }
 
-  async take(piece: Uint8Array): Promise<void> {
-    if (piece.length === 0) return;
+  async take(chunk: Uint8Array): Promise<void> {
+    if (chunk.length === 0) return;
     this.#isEmpty = false;
-    if (this.#field !== undefined) return this.#takeValue(piece);
-    const end = piece.indexOf(colon);
-    this.#readName(piece.subarray(0, end < 0 ? piece.length : end));
+    if (this.#field !== undefined) return this.#takeValue(chunk);
+    const end = chunk.indexOf(colon);
+    this.#readName(chunk.subarray(0, end < 0 ? chunk.length : end));
     if (end < 0) return;
     this.#beginValue();
-    await this.#takeValue(piece.subarray(end + 1));
+    await this.#takeValue(chunk.subarray(end + 1));
   }
 
   /** The event, where this was the line that ends it. */
   endLine(): ServerSentEvent<D> | undefined {
     const isLast = this.#isEmpty;
-    // A line that is only a name has a value all the same, of no length.
+    // A line with a name only has an empty value.
     if (!isLast && this.#field === undefined) this.#beginValue();
     this.#name = "";
     this.#field = undefined;
@@ -124,7 +124,7 @@ class EventReading<D extends DataReader> {
   }
 
   #beginValue(): void {
-    // A mark of the byte order may stand at the very beginning.
+    // The stream may start with a byte order mark.
     const name = this.#name.replace(/^\xef\xbb\xbf/, "");
     this.#field = name === "data" || name === "event" ? name : "other";
     this.#isFirst = true;
@@ -134,9 +134,9 @@ class EventReading<D extends DataReader> {
     else this.#data = this.#open();
   }
 
-  async #takeValue(piece: Uint8Array): Promise<void> {
-    if (piece.length === 0 || this.#field === "other") return;
-    const value = this.#isFirst && piece[0] === space ? piece.subarray(1) : piece;
+  async #takeValue(chunk: Uint8Array): Promise<void> {
+    if (chunk.length === 0 || this.#field === "other") return;
+    const value = this.#isFirst && chunk[0] === space ? chunk.subarray(1) : chunk;
     this.#isFirst = false;
     if (value.length === 0) return;
     if (this.#field === "event") {
@@ -146,7 +146,10 @@ class EventReading<D extends DataReader> {
     }
     this.#bytes += value.length;
     if (this.#bytes > this.#maxBytes) {
-      throw new GatewayError("upstream_invalid", "An event of the stream is too large.");
+      throw new GatewayError(
+        "upstream_invalid",
+        `An event of the upstream's stream is larger than ${this.#maxBytes} bytes.`,
+      );
     }
     await this.#data?.take(value);
   }

@@ -1,6 +1,6 @@
-/** What kind of picture bytes are, from their first bytes. What a caller claims is never trusted. */
+/** Detects the type of an image from its first bytes. The type that a client declares is never trusted. */
 
-/** As many first bytes as any of the tests below looks at. */
+/** The number of first bytes that the checks below read at most. */
 export const sniffLength = 16;
 
 const ascii = (bytes: Uint8Array, from: number, to: number): string =>

@@ -1,52 +1,52 @@
 /**
- * Bytes of one call that are put aside: in memory while all calls together hold little, on disk beyond. A picture that
- * passes through need not touch the disk; a hundred of them at once must.
+ * Spill buffer: bytes of one request, in memory while all requests together hold little, spilled to disk beyond. A single
+ * image need not touch the disk; a hundred concurrent ones must.
  */
 import type { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 
-/** What all calls together may hold in memory, and how many of them; where there are more, all of them use the disk. */
+/** The memory budget of all spill buffers, in bytes and in number of buffers. Above either bound, new bytes go to disk. */
 export class MemoryBudget {
-  #left: number;
-  readonly #most: number;
-  #holders = 0;
+  #freeBytes: number;
+  readonly #maxBuffers: number;
+  #buffers = 0;
 
-  constructor(bytes: number, holders = 8) {
-    this.#left = bytes;
-    this.#most = holders;
+  constructor(bytes: number, maxBuffers = 8) {
+    this.#freeBytes = bytes;
+    this.#maxBuffers = maxBuffers;
   }
 
   addBuffer(): void {
-    this.#holders++;
+    this.#buffers++;
   }
 
   removeBuffer(): void {
-    this.#holders--;
+    this.#buffers--;
   }
 
   tryTake(bytes: number): boolean {
-    if (bytes > this.#left || this.#holders > this.#most) return false;
-    this.#left -= bytes;
+    if (bytes > this.#freeBytes || this.#buffers > this.#maxBuffers) return false;
+    this.#freeBytes -= bytes;
     return true;
   }
 
   release(bytes: number): void {
-    this.#left += bytes;
+    this.#freeBytes += bytes;
   }
 }
 
 export class SpillBuffer {
-  readonly #allowance: MemoryBudget;
+  readonly #budget: MemoryBudget;
   readonly #openFile: () => Promise<UnlinkedTempFile>;
-  #pieces: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
   #file: UnlinkedTempFile | undefined;
   #size = 0;
-  #cleared = false;
-  #isSeen = false;
+  #isCleared = false;
+  #wasRead = false;
 
-  constructor(allowance: MemoryBudget, openFile: () => Promise<UnlinkedTempFile>) {
-    this.#allowance = allowance;
+  constructor(budget: MemoryBudget, openFile: () => Promise<UnlinkedTempFile>) {
+    this.#budget = budget;
     this.#openFile = openFile;
-    allowance.addBuffer();
+    budget.addBuffer();
   }
 
   get size(): number {
@@ -57,95 +57,95 @@ export class SpillBuffer {
     return this.#file !== undefined;
   }
 
-  /** Where another process can read it. Absent while it is in memory. */
+  /** A path under which another process can read it. Absent while it is in memory. */
   get path(): string | undefined {
     return this.#file?.path;
   }
 
-  /** Of the file, for as long as another process reads it. Undefined while it is in memory. */
+  /** Keeps the file open while another process reads it. Undefined while it is in memory. */
   keepOpen(): (() => void) | undefined {
     return this.#file?.keepOpen();
   }
 
-  /** The bytes are no longer the giver's. A promise only where a file must be opened first. */
+  /** Takes ownership of the bytes. Returns a promise only where a file must be opened first. */
   append(bytes: Uint8Array): Promise<void> | undefined {
-    if (this.#cleared) throw new Error("The call is over: there is nothing to put aside for.");
+    if (this.#isCleared) throw new Error("The request has ended: its spill buffer is closed.");
     if (this.#file) {
       this.#file.append(bytes);
       this.#size += bytes.length;
       return undefined;
     }
-    if (this.#allowance.tryTake(bytes.length)) {
-      this.#pieces.push(bytes);
+    if (this.#budget.tryTake(bytes.length)) {
+      this.#chunks.push(bytes);
       this.#size += bytes.length;
       return undefined;
     }
     return this.#spill(bytes);
   }
 
-  /** Somebody has seen pieces of it, which may be on their way at this moment: their memory is not taken back early. */
+  /** Chunks of it were handed out and may still be in use, so their memory is not freed early. */
   get wasRead(): boolean {
-    return this.#isSeen;
+    return this.#wasRead;
   }
 
-  /** Each piece lives only until the next is asked for. */
+  /** Each chunk is valid only until the next one is requested. */
   async *stream(from = 0, to = this.#size): AsyncGenerator<Uint8Array> {
-    this.#isSeen = true;
+    this.#wasRead = true;
     if (this.#file) yield* this.#file.stream(from, to);
-    else yield* this.#within(from, to);
+    else yield* this.#range(from, to);
   }
 
-  /** The same, where they lie in memory. */
+  /** The chunks, where they are in memory. */
   chunksInMemory(from: number, to: number): readonly Uint8Array[] | undefined {
-    this.#isSeen = true;
-    return this.#file ? undefined : [...this.#within(from, to)];
+    this.#wasRead = true;
+    return this.#file ? undefined : [...this.#range(from, to)];
   }
 
   async read(from: number, length: number): Promise<Uint8Array> {
     if (this.#file) return this.#file.read(from, length);
-    return Buffer.concat([...this.#within(from, from + length)]);
+    return Buffer.concat([...this.#range(from, from + length)]);
   }
 
-  /** At once: garbage of this size would pile up faster than it is collected. */
+  /** Frees the memory immediately: garbage of this size would pile up faster than it is collected. */
   clear(): void {
-    if (!this.#cleared) this.#allowance.removeBuffer();
-    this.#cleared = true;
-    if (!this.#file) this.#allowance.release(this.#size);
-    for (const { buffer } of this.#pieces) freeBuffer(buffer);
-    this.#pieces = [];
+    if (!this.#isCleared) this.#budget.removeBuffer();
+    this.#isCleared = true;
+    if (!this.#file) this.#budget.release(this.#size);
+    for (const { buffer } of this.#chunks) freeBuffer(buffer);
+    this.#chunks = [];
     this.#size = 0;
   }
 
-  *#within(from: number, to: number): Generator<Uint8Array> {
+  *#range(from: number, to: number): Generator<Uint8Array> {
     let at = 0;
-    for (const piece of this.#pieces) {
+    for (const chunk of this.#chunks) {
       const start = Math.max(0, from - at);
-      const end = Math.min(piece.length, to - at);
+      const end = Math.min(chunk.length, to - at);
       if (end > start)
-        yield start === 0 && end === piece.length ? piece : piece.subarray(start, end);
-      at += piece.length;
+        yield start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end);
+      at += chunk.length;
       if (at >= to) return;
     }
   }
 
   async #spill(bytes: Uint8Array): Promise<void> {
     const file = await this.#openFile();
-    for (const piece of this.#pieces) file.append(piece);
+    for (const chunk of this.#chunks) file.append(chunk);
     file.append(bytes);
-    this.#allowance.release(this.#size);
-    // Whoever gave the last piece may not be done with the rest of its buffer.
-    if (!this.#isSeen)
-      for (const { buffer } of this.#pieces) if (buffer !== bytes.buffer) freeBuffer(buffer);
-    this.#pieces = [];
+    this.#budget.release(this.#size);
+    // The code that appended the last chunk may still use the rest of its buffer.
+    if (!this.#wasRead)
+      for (const { buffer } of this.#chunks) if (buffer !== bytes.buffer) freeBuffer(buffer);
+    this.#chunks = [];
     this.#file = file;
     this.#size = file.size;
   }
 }
 
-/** Small buffers are shared with others. */
+/** Smaller buffers may come from a pool, which they share with others. */
 const sharedBytes = 16 * 1024;
 
-/** Its memory goes back now. Several pieces may be of one buffer; the second time there is nothing left to release. */
+/** Frees the memory of a buffer now. Several chunks may share a buffer: freeing it again has no effect. */
 export function freeBuffer(buffer: ArrayBufferLike): void {
   if (buffer.byteLength >= sharedBytes && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

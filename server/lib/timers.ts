@@ -1,4 +1,4 @@
-/** Timers, handed in so that a test can let a day pass in a moment. */
+/** Timers as a parameter, so that a test can advance the time. */
 
 export interface Timers {
   start(ms: number, fire: () => void): unknown;

@@ -1,6 +1,6 @@
 /**
- * A temporary file whose name is taken away as soon as it is open: it ends with the process, however that ends,
- * and no other process that uses the same folder can take it for a leftover.
+ * Unlinked temp file: its name is removed as soon as it is open. The operating system deletes it when the process ends,
+ * however it ends, and no other process that uses the same folder can mistake it for a leftover file.
  */
 
 import { randomUUID } from "node:crypto";
@@ -10,11 +10,11 @@ import { join } from "node:path";
 import { errorCode } from "./error-code.ts";
 import type { TempAccount } from "./temp-storage.ts";
 
-const pieceBytes = 64 * 1024;
+const chunkBytes = 64 * 1024;
 
 export class UnlinkedTempFile {
   readonly #handle: FileHandle;
-  readonly #lent = new Set<Promise<void>>();
+  readonly #keptOpen = new Set<Promise<void>>();
   readonly #account: TempAccount | undefined;
   #size = 0;
   #isReleased = false;
@@ -25,7 +25,7 @@ export class UnlinkedTempFile {
     this.#account = account;
   }
 
-  /** `account`: what its bytes are charged to until it is closed. Absent: they are not counted. */
+  /** `account`: charged for the bytes until the file is closed. Absent: they are not counted. */
   static async create(folder: string, account?: TempAccount): Promise<UnlinkedTempFile> {
     const path = join(folder, `spool-${randomUUID()}`);
     const handle = await open(path, "wx+", 0o600).catch((error) => {
@@ -37,7 +37,7 @@ export class UnlinkedTempFile {
     try {
       unlinkSync(path);
     } catch (error) {
-      // Another process that starts in this folder may have tidied it away first, which is as well.
+      // Another process that starts in this folder may have deleted it already.
       if (!isGone(error)) {
         await handle.close();
         throw error;
@@ -47,14 +47,14 @@ export class UnlinkedTempFile {
   }
 
   /**
-   * At once, into the system's cache. If the reader of a body waited here, Bun would read the socket ahead
-   * into pieces of megabytes that become garbage faster than it is collected: 8 x 50 MB took 150 MB that way.
+   * Synchronous, into the page cache. If the reader of a body waited here, Bun would read ahead from the socket into
+   * chunks of megabytes that become garbage faster than it is collected: 8 x 50 MB took 150 MB that way.
    */
   append(bytes: Uint8Array): void {
     this.#account?.take(bytes.length);
     let done = 0;
     try {
-      // A disk that is almost full takes a part and says so only on the next try.
+      // A disk that is almost full accepts a part, and fails only on the next write.
       while (done < bytes.length) {
         const written = writeSync(this.#handle.fd, bytes, done, bytes.length - done, this.#size);
         done += written;
@@ -70,24 +70,24 @@ export class UnlinkedTempFile {
     return this.#size;
   }
 
-  /** Where another process of this machine can read and write it while it is open. Absent where the system has no such place. */
+  /** A path under which another process on this machine can read and write it while it is open. Absent without /proc. */
   get path(): string | undefined {
     return process.platform === "linux" ? `/proc/${process.pid}/fd/${this.#handle.fd}` : undefined;
   }
 
-  /** From the beginning, each time it is called. Each piece lives only until the next is asked for. */
+  /** A new stream from `from` on each call. Each chunk is valid only until the next one is requested. */
   stream(from = 0, to = this.#size): ReadableStream<Uint8Array> {
     let at = from;
-    // Used again and again, and read at once out of the system's cache: a wait for each piece costs more than the piece.
-    const room = new Uint8Array(Math.min(pieceBytes, to - from));
+    // One buffer for all chunks, read synchronously from the page cache: waiting for a chunk costs more than the chunk.
+    const buffer = new Uint8Array(Math.min(chunkBytes, to - from));
     return new ReadableStream<Uint8Array>(
       {
         pull: (controller) => {
-          const length = Math.min(room.length, to - at);
-          const got = length === 0 ? 0 : readSync(this.#handle.fd, room, 0, length, at);
+          const length = Math.min(buffer.length, to - at);
+          const got = length === 0 ? 0 : readSync(this.#handle.fd, buffer, 0, length, at);
           if (got === 0 && length > 0) throw shorter();
           at += got;
-          if (got > 0) controller.enqueue(room.subarray(0, got));
+          if (got > 0) controller.enqueue(buffer.subarray(0, got));
           if (at >= to) controller.close();
         },
       },
@@ -105,16 +105,16 @@ export class UnlinkedTempFile {
    * already.
    */
   keepOpen(): () => void {
-    if (this.#isClosing) throw new Error("A temp file that is closed cannot be lent.");
+    if (this.#isClosing) throw new Error("A closed temp file cannot be kept open.");
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#lent.add(promise);
+    this.#keptOpen.add(promise);
     return () => {
-      this.#lent.delete(promise);
+      this.#keptOpen.delete(promise);
       resolve();
     };
   }
 
-  /** Its size is what another process has written. */
+  /** Reads the file's size, after another process has written to it. */
   async refreshSize(): Promise<void> {
     const { size } = await this.#handle.stat();
     if (size > this.#size) this.#account?.charge(size - this.#size);
@@ -122,14 +122,14 @@ export class UnlinkedTempFile {
     this.#size = size;
   }
 
-  /** Waits for a read that is under way, and for whoever it is lent to. */
+  /** Waits for reads in progress, and for every `keepOpen` to end. */
   close(): Promise<void> {
     this.#isClosing = true;
-    if (this.#lent.size === 0) return this.#close();
-    return Promise.all(this.#lent).then(() => this.#close());
+    if (this.#keptOpen.size === 0) return this.#close();
+    return Promise.all(this.#keptOpen).then(() => this.#close());
   }
 
-  /** The room on disk is free once the system has closed the file, whatever it says of that. */
+  /** The disk space is free once the system has closed the file, even where closing reports an error. */
   async #close(): Promise<void> {
     try {
       await this.#handle.close();
@@ -151,6 +151,6 @@ export class UnlinkedTempFile {
   }
 }
 
-const shorter = (): Error => new Error("A spooled file is shorter than what was written.");
+const shorter = (): Error => new Error("A temp file is shorter than the bytes written to it.");
 
 const isGone = (error: unknown): boolean => errorCode(error) === "ENOENT";

@@ -1,6 +1,6 @@
 /**
- * Bounds on the JSON of upstreams. What nobody needs, such as a member that is nested very deep, costs neither memory nor
- * time, and all around it can still be read.
+ * Bounds on the JSON of upstreams. A member that no adapter reads, such as a deeply nested one, costs neither memory nor
+ * time, and the rest of the document can still be read.
  */
 import { GatewayError } from "./gateway-error.ts";
 import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "./json-scan.ts";
@@ -8,14 +8,14 @@ import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "./json-
 /** No API has more than a dozen levels. */
 export const maxJsonDepth = 64;
 
-/** Of a document in which no vectors are: image responses, events of a stream. To parse these takes a few milliseconds. */
+/** Of a document without vectors: image responses, stream events. Parsing a document of this size takes a few milliseconds. */
 export const documentBounds: FilterBounds = {
   depth: maxJsonDepth,
   memberValues: 16_384,
   values: 65_536,
 };
 
-/** Where vectors may be, numbers are not counted: thousands of vectors have millions. */
+/** Numbers are not counted where the document may hold vectors: thousands of vectors have millions of numbers. */
 const depthAlone: FilterBounds = {
   depth: maxJsonDepth,
   memberValues: Number.POSITIVE_INFINITY,
@@ -29,7 +29,7 @@ const maxFields = 262_144;
 /** About a tenth of a millisecond of scanning. */
 const sliceLength = 128 * 1024;
 
-/** As JSON.parse, with null in the place of what is nested too deep. Yields to other requests while it scans. */
+/** As JSON.parse, with null in place of values that are nested too deep. Yields to other requests while it scans. */
 export async function parseUpstreamJson(text: string): Promise<unknown> {
   if (!mayExceedDepth(text, maxJsonDepth)) return JSON.parse(text);
   const filter = new JsonFilter(depthAlone);

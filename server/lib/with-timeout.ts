@@ -1,4 +1,4 @@
-/** What comes of it, or undefined when it takes longer than that. */
+/** The promise's result, or undefined after `ms` milliseconds. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, ms, undefined);

@@ -1,25 +1,25 @@
-/** Can the numbers of a vector be believed: finite, and not all zero? Asked of every number of every answer. */
+/** Validates a vector: all numbers finite, and not all zero. Runs on every number of every response. */
 import { wasm, wasmBuffer } from "./wasm-memory.ts";
 
 export type VectorValidity = "sound" | "zero" | "not-finite";
 
-/** What the machine looks at in one round. */
+/** Bytes that the WebAssembly code reads in one step. */
 const step = 32;
 
-/** Of the numbers in so many bytes at the beginning of the desk. */
+/** Checks the numbers in the first `bytes` bytes of the wasm buffer. */
 export function checkVectorInWasm(bytes: number): VectorValidity {
-  const desk = wasmBuffer(bytes);
-  if (!wasm) return checkVector(new Float32Array(desk.buffer, 0, bytes / 4));
+  const buffer = wasmBuffer(bytes);
+  if (!wasm) return checkVector(new Float32Array(buffer.buffer, 0, bytes / 4));
   const end = Math.ceil(bytes / step) * step;
-  // What an earlier vector has left there is not this one's.
-  if (end > bytes) desk.fill(0, bytes, end);
+  // Bytes of an earlier vector may follow.
+  if (end > bytes) buffer.fill(0, bytes, end);
   const seen = wasm.look(0, end);
   return seen === 1 ? "sound" : seen === 0 ? "zero" : "not-finite";
 }
 
 /**
- * Both in one number: the sum of the squares tells, and float32 squared never leaves the range of a double. Four sums at
- * a time, as one would wait for itself.
+ * One sum answers both: the sum of squares is 0 for a zero vector and not finite for a number that is not; float32 squared
+ * stays within the range of a double. Four sums in parallel, since each addition would wait for the one before.
  */
 export function checkVector(floats: Float32Array): VectorValidity {
   const whole = floats.length - (floats.length % 4);
@@ -34,7 +34,7 @@ export function checkVector(floats: Float32Array): VectorValidity {
   return verdict(a + b + c + d);
 }
 
-/** As float32, which is what every caller makes of them in the end. */
+/** Checks numbers as float32, which clients convert them to. */
 export function checkNumbers(numbers: readonly unknown[]): VectorValidity {
   let sum = 0;
   for (const number of numbers) {

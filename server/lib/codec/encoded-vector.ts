@@ -1,6 +1,6 @@
 /**
- * A vector in base64, where it lies in the bytes of an upstream's answer: most leave as they came, and a string of each
- * would be as much again for the garbage collector. It lives no longer than the answer; `String(it)` does.
+ * A base64 vector within the bytes of an upstream response (zero copy): most vectors are sent on unchanged, and a string
+ * of each would double the garbage. It is valid only as long as the response; `String(vector)` is a copy.
  */
 import type { ChunkedBytes } from "../chunked-bytes.ts";
 import { type CheckedVector, checkInWasm, decodeInWasm } from "./base64.ts";
@@ -8,16 +8,16 @@ import type { VectorValidity } from "./check-vector.ts";
 import { wasmBuffer } from "./wasm-memory.ts";
 
 export class EncodedVector {
-  /** How many numbers it has. */
+  /** The number of float32 values. */
   readonly dimensions: number;
-  /** Whether they can be believed. */
+  /** Finite and not all zero. */
   readonly validity: VectorValidity;
-  readonly #answer: ChunkedBytes;
+  readonly #response: ChunkedBytes;
   readonly #from: number;
   readonly #to: number;
 
-  private constructor(answer: ChunkedBytes, from: number, to: number, checked: CheckedVector) {
-    this.#answer = answer;
+  private constructor(response: ChunkedBytes, from: number, to: number, checked: CheckedVector) {
+    this.#response = response;
     this.#from = from;
     this.#to = to;
     this.dimensions = checked.dimensions;
@@ -25,28 +25,28 @@ export class EncodedVector {
   }
 
   /** Undefined where it is not base64 of float32 numbers. */
-  static parse(answer: ChunkedBytes, from: number, to: number): EncodedVector | undefined {
-    answer.copy(wasmBuffer(to - from), 0, from, to);
+  static parse(response: ChunkedBytes, from: number, to: number): EncodedVector | undefined {
+    response.copy(wasmBuffer(to - from), 0, from, to);
     const checked = checkInWasm(to - from);
-    return checked && new EncodedVector(answer, from, to, checked);
+    return checked && new EncodedVector(response, from, to, checked);
   }
 
-  /** To be copied before the answer is gone. */
+  /** A view: to be copied before the response is released. */
   view(): Uint8Array {
-    return this.#answer.view(this.#from, this.#to);
+    return this.#response.view(this.#from, this.#to);
   }
 
   toString(): string {
-    return this.#answer.text(this.#from, this.#to);
+    return this.#response.text(this.#from, this.#to);
   }
 
-  /** Its numbers as bytes: a view, which is overwritten by the next. */
+  /** Its numbers as bytes: a view, which the next decoding overwrites. */
   decode(): Buffer<ArrayBuffer> {
     const length = this.#to - this.#from;
-    const desk = wasmBuffer(length);
-    this.#answer.copy(desk, 0, this.#from, this.#to);
-    // It was base64 when it came. If it is no more, it is not this vector any more.
+    const buffer = wasmBuffer(length);
+    this.#response.copy(buffer, 0, this.#from, this.#to);
+    // It was valid base64 on arrival. Anything else means that its memory was reused.
     if (decodeInWasm(length) !== this.dimensions * 4) throw new Error("A vector has changed.");
-    return desk.subarray(0, this.dimensions * 4);
+    return buffer.subarray(0, this.dimensions * 4);
   }
 }

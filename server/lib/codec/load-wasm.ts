@@ -1,10 +1,10 @@
-/** What is done to every number of every answer is done in WebAssembly: several in one step, or many times faster. */
+/** Loads the WebAssembly modules that process every number of every response: SIMD is several times faster than JavaScript. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 type WasmFile = "numbers.wasm" | "digits.wasm";
 
-/** Undefined on processors without the instructions for it: then JavaScript does the same. */
+/** Undefined on processors without SIMD: then JavaScript does the same work. */
 export function compile(file: WasmFile): WebAssembly.Module | undefined {
   try {
     return new WebAssembly.Module(readFileSync(join(import.meta.dir, file)));

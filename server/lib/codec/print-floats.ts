@@ -4,7 +4,7 @@
  */
 import { loadWasm } from "./load-wasm.ts";
 
-interface Machine {
+interface WasmExports {
   readonly memory: WebAssembly.Memory;
   print(from: number, end: number, into: number): number;
 }
@@ -19,9 +19,9 @@ const textAt = numbersAt + 4 * blockLength;
 let printer: ReturnType<typeof build> | undefined;
 
 function build() {
-  const machine = loadWasm<Machine>("digits.wasm");
-  if (!machine) throw new Error("digits.wasm needs no SIMD, and does not compile all the same.");
-  const { buffer } = machine.memory;
+  const wasm = loadWasm<WasmExports>("digits.wasm");
+  if (!wasm) throw new Error("digits.wasm needs no SIMD, and does not compile all the same.");
+  const { buffer } = wasm.memory;
   const source = new Float32Array(buffer, numbersAt, blockLength);
   const text = new Uint8Array(buffer);
   return (numbers: Float32Array, into: Uint8Array, at: number): number => {
@@ -29,7 +29,7 @@ function build() {
     for (let from = 0; from < numbers.length; from += blockLength) {
       const block = numbers.subarray(from, from + blockLength);
       source.set(block);
-      const textEnd = machine.print(numbersAt, numbersAt + block.byteLength, textAt);
+      const textEnd = wasm.print(numbersAt, numbersAt + block.byteLength, textAt);
       into.set(text.subarray(textAt, textEnd), end);
       end += textEnd - textAt;
     }

@@ -4,7 +4,7 @@
  */
 import { compile, instantiate } from "./load-wasm.ts";
 
-interface Machine {
+interface WasmExports {
   readonly memory: WebAssembly.Memory;
   look(from: number, end: number): number;
   decode(from: number, end: number, to: number): number;
@@ -14,45 +14,45 @@ interface Machine {
 const module = compile("numbers.wasm");
 
 /** Replaced when its memory is large: read it for each use, and keep no reference to it. */
-export let wasm: Machine | undefined = module && instantiate<Machine>(module);
+export let wasm: WasmExports | undefined = module && instantiate<WasmExports>(module);
 
 const pageBytes = 64 * 1024;
-/** Beyond what was asked for: the machine looks at whole steps, and decodes in larger ones. */
+/** Added to the requested size: the WebAssembly code reads and decodes whole steps. */
 const spare = 64;
 /** Memory up to this size is kept: the base64 of the longest vectors takes less than a tenth of it. */
 const keptBytes = 1024 * 1024;
 /** An instance reserves address space, so large inputs that follow one another use the same. */
 const replaceAfterMs = 2000;
 
-/** The machine's own memory, so that what lies there need not be copied to it. */
-let desk = memoryOf(wasm);
+/** The instance's own memory, so that its content need not be copied to it. */
+let buffer = memoryOf(wasm);
 let replacing: ReturnType<typeof setTimeout> | undefined;
 
-function memoryOf(instance: Machine | undefined): Buffer {
+function memoryOf(instance: WasmExports | undefined): Buffer {
   return Buffer.from(instance ? instance.memory.buffer : new ArrayBuffer(pageBytes));
 }
 
-/** A place for so many bytes, and a step more. What lies there is overwritten by the next use, and gone after this turn. */
+/** A buffer for `bytes` bytes and one step more. The next use overwrites it, and it may be replaced after this turn of the event loop. */
 export function wasmBuffer(bytes: number): Buffer<ArrayBuffer> {
-  const missing = bytes + spare - desk.length;
+  const missing = bytes + spare - buffer.length;
   if (missing > 0) {
     if (wasm) {
       wasm.memory.grow(Math.ceil(missing / pageBytes));
-      desk = memoryOf(wasm);
-    } else desk = Buffer.from(new ArrayBuffer(bytes + spare));
-    if (desk.length > keptBytes) replaceLater();
+      buffer = memoryOf(wasm);
+    } else buffer = Buffer.from(new ArrayBuffer(bytes + spare));
+    if (buffer.length > keptBytes) replaceLater();
   }
-  return desk as Buffer<ArrayBuffer>;
+  return buffer as Buffer<ArrayBuffer>;
 }
 
-/** Bytes that the memory takes at this moment. */
-export const wasmBufferBytes = (): number => desk.length;
+/** The memory's current size in bytes. */
+export const wasmBufferBytes = (): number => buffer.length;
 
 function replaceLater(): void {
   replacing ??= setTimeout(() => {
     replacing = undefined;
-    wasm = module && instantiate<Machine>(module);
-    desk = memoryOf(wasm);
+    wasm = module && instantiate<WasmExports>(module);
+    buffer = memoryOf(wasm);
   }, replaceAfterMs);
   replacing.unref();
 }
