@@ -40,22 +40,23 @@ const authHeaders = (upstream: Upstream) => headersOf(upstream, (key) => ({ "x-k
 
 interface Family {
   readonly sizes: Sizes;
-  /** The first picture's field; the others are this with _2, _3 … behind it. */
+  /** The field of the first image; the others append _2, _3 … */
   readonly source?: "input_image" | "image";
-  /** How many pictures it edits at once. */
+  /** Maximum input images of an edit. */
   readonly sources?: number;
   readonly mask?: "white";
 }
 
-// help.bfl.ai, "FLUX.2 Technical Specifications": multiples of 16, from 64 x 64 to 4 megapixels. No longest edge is told.
+// help.bfl.ai, "FLUX.2 Technical Specifications": multiples of 16, from 64 x 64 to 4 megapixels. The longest edge is
+// not documented.
 const flux2: Family = {
   sizes: { rule: { multipleOf: 16, minEdge: 64, maxEdge: 4096, maxPixels: 2048 * 2048 } },
   source: "input_image",
-  // The vendor's pages say 8 through the API; @ai-sdk/black-forest-labs 1.0.33 sends up to `input_image_10`. A request with
-  // nine or ten images goes to the vendor, which decides.
+  // The vendor's pages document 8 through the API; @ai-sdk/black-forest-labs 1.0.33 sends up to `input_image_10`. A
+  // request with nine or ten images is sent, and the vendor decides.
   sources: 10,
 };
-// docs.bfl.ml, FLUX 1.1 [pro] ultra and Kontext: any shape from 21:9 to 9:21; these are those that callers ask for.
+// docs.bfl.ml, FLUX 1.1 [pro] ultra and Kontext: any aspect ratio from 21:9 to 9:21; these are the common ones.
 const aspectRatios: Sizes = {
   ratios: ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16", "9:21"],
 };
@@ -65,14 +66,14 @@ const families: readonly (readonly [RegExp, Family])[] = [
   [/^flux-2-klein/, { ...flux2, sources: 4 }],
   [/^flux-2/, flux2],
   [/kontext/, { sizes: aspectRatios, source: "input_image", sources: 4 }],
-  // As large as the picture that is filled: white is where.
+  // The output has the size of the input image; white mask pixels are filled.
   [/-fill/, { sizes: { list: [] }, source: "image", sources: 1, mask: "white" }],
   [/-expand/, { sizes: { list: [] }, source: "image", sources: 1 }],
   [/-ultra/, { sizes: aspectRatios }],
   [/^flux-(pro|dev)/, { sizes: { rule: { multipleOf: 32, minEdge: 256, maxEdge: 1440 } } }],
 ];
 
-/** A model that nobody knows yet is taken for one of the newest family. */
+/** An unknown model is treated as one of the newest family. */
 const familyOf = (model: string): Family =>
   families.find(([name]) => name.test(model))?.[1] ?? flux2;
 
@@ -199,7 +200,7 @@ export const bfl: Vendor = {
       classify: ({ status, message }) => {
         // gelasdev/ComfyUI-FLUX-BFL-API#16: 403 {"detail":"Not authenticated - Invalid Authentication"}.
         if (status === 403 && /authenticat/i.test(message)) return "wrong key";
-        // A model is an address, and what is not there has no other name than that.
+        // A model is a path, so an unknown model is a plain 404.
         return status === 404 && "no such model";
       },
       retryAfterMs: waitInBody,

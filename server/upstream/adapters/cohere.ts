@@ -20,7 +20,7 @@ const baseUrlOf = (upstream: Upstream): string =>
 const taskTypes: TaskTypeTable = {
   field: "input_type",
   values: cohereTaskTypes,
-  // Most vectors are made to be searched in; who searches says so.
+  // The default is a document: most vectors are indexed, and clients that query send a task type.
   defaultValue: "search_document",
 };
 
@@ -85,7 +85,7 @@ export const cohere: Vendor = {
       headers: bearer(upstream),
     }),
     readError: nativeErrorReader({
-      // 404 is the answer to an address that is not there, too.
+      // An unknown path also returns 404.
       classify: ({ status, message }) =>
         status === 404 && /\bmodel\b.*\bnot found\b/.test(message) && "no such model",
     }),

@@ -17,12 +17,12 @@ const baseUrlOf = ({ baseUrl = "" }: Upstream): string =>
 const clientOf = ({ options }: Upstream): string | undefined =>
   typeof options.clientId === "string" ? options.clientId : undefined;
 
-/** A personal token is sent as it is; a service principal's secret goes to the token service only. */
+/** A personal token is sent unchanged; a service principal's secret is sent only to the token service. */
 const authHeaders = (upstream: Upstream): WireHeaders =>
   clientOf(upstream) === undefined ? bearer(upstream) : ownHeaders(upstream);
 
-// "Input embeddings size is too large, exceeding 150 limit", says the API. docs.databricks.com, Foundation model REST API:
-// an embedding request has `input` and an `instruction`, which rides along.
+// The API's error: "Input embeddings size is too large, exceeding 150 limit". docs.databricks.com, Foundation model
+// REST API: an embedding request has `input` and an `instruction`, which is passed through.
 const capabilities: EmbeddingCapabilities = {
   maxItems: 150,
   base64: false,

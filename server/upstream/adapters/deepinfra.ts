@@ -12,8 +12,8 @@ const baseUrl = "https://api.deepinfra.com/v1/openai";
 const resolveEndpoint = openaiEndpoints(baseUrl);
 
 /**
- * api.deepinfra.com/openapi.json: OpenAIImagesGenerationsIn and OpenAIImagesEditsIn. Four pictures a call; "Available sizes
- * depend on the model", so that it says itself which.
+ * api.deepinfra.com/openapi.json: OpenAIImagesGenerationsIn and OpenAIImagesEditsIn. Four images per request;
+ * "Available sizes depend on the model", so the model decides.
  */
 const imageCapabilities = (_: Target, operation: "generations" | "edits"): ImageCapabilities => ({
   maxImages: 4,
@@ -22,7 +22,7 @@ const imageCapabilities = (_: Target, operation: "generations" | "edits"): Image
     ...(operation === "generations" && { quality: "any", style: "any" }),
   },
   sizes: { rule: { multipleOf: 1, minEdge: 1, maxEdge: 8192 } },
-  // The same: one picture, and a mask in OpenAI's way.
+  // The same: one image, and a mask in OpenAI's format.
   edits: { maxImages: 1, mask: "transparent" },
 });
 

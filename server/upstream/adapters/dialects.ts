@@ -11,7 +11,10 @@ import { cohereTaskTypes } from "./wire/native-embeddings.ts";
 
 const { dimensions: _, ...ada } = openaiCapabilities;
 
-/** Most of NVIDIA's models refuse a call that does not say. Most vectors are made to be searched in; who searches says so. */
+/**
+ * Most of NVIDIA's models require a task type. The default is a document: most vectors are indexed, and clients that
+ * query send a task type.
+ */
 const nvidiaWords: TaskTypeTable = {
   field: "input_type",
   values: { query: "query", document: "passage" },
@@ -51,7 +54,7 @@ const servers: readonly Dialect[] = [
     serves: "embedding",
     embeddings: textOnlyCapabilities,
   },
-  // infinity_emb/fastapi_schemas/pymodels.py. Its paths have no /v1 unless it is told so.
+  // infinity_emb/fastapi_schemas/pymodels.py. Its paths have no /v1 by default.
   {
     name: "infinity",
     baseUrl: "http://127.0.0.1:7997",
@@ -84,7 +87,7 @@ const vendors: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...textOnlyCapabilities, maxItems: 100, maxTokens: 204_800 },
   },
-  // mixedbread.com/docs/api: `prompt` rides along. 256: its provider for the AI SDK.
+  // mixedbread.com/docs/api: `prompt` is passed through. 256: its provider for the AI SDK.
   {
     name: "mixedbread",
     baseUrl: "https://api.mixedbread.com/v1",
@@ -98,7 +101,7 @@ const vendors: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...textOnlyCapabilities, maxItems: 50, base64: true, taskTypes: nvidiaWords },
     models: [
-      // The name says it already.
+      // The model's name includes the task type.
       [/-(query|passage)$/, { taskTypes: "indifferent" }],
       [/^baai\//, { taskTypes: "indifferent" }],
       [/embed(qa)?-1b|nemotron/, { dimensions: "any" }],
@@ -159,7 +162,7 @@ const vendors: readonly Dialect[] = [
 
 /** Other gateways: what can be taken depends on the model behind them. */
 const gateways: readonly Dialect[] = [
-  // vercel.com/docs/ai-gateway/openai-compat/embeddings: texts; `dimensions` is passed on to each vendor in its own word.
+  // vercel.com/docs/ai-gateway/openai-compat/embeddings: texts; `dimensions` is translated for each vendor.
   {
     name: "vercel",
     baseUrl: "https://ai-gateway.vercel.sh/v1",

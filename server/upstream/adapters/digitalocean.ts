@@ -11,8 +11,8 @@ import { readOpenaiError } from "./wire/openai-errors.ts";
 const baseUrl = "https://inference.do-ai.run/v1";
 
 /**
- * digitalocean/openapi, specification/resources/inference/models/create_image_request.yml (2026-08-07). Its list of sizes is
- * that of gpt-image-1 and lacks even 1024x1024, so a size goes to the vendor, which decides.
+ * digitalocean/openapi, specification/resources/inference/models/create_image_request.yml (2026-08-07). Its list of
+ * sizes is that of gpt-image-1 and lacks even 1024x1024, so any size is sent, and the vendor decides.
  */
 const capabilities: ImageCapabilities = {
   maxImages: 10,

@@ -19,18 +19,18 @@ import { extraFieldsOf, memberOf } from "./wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader, type VendorError } from "./wire/native-errors.ts";
 import { readOpenaiError } from "./wire/openai-errors.ts";
 
-/** togethercomputer/openapi#257 (2026-04-28) and together 3.0.0. The former host, api.together.xyz, still answers. */
+/** togethercomputer/openapi#257 (2026-04-28) and together 3.0.0. The former host, api.together.xyz, still works. */
 const baseUrl = "https://api.together.ai/v1";
 
 /**
- * togethercomputer/skills, together-images, references/models.md: Kontext reads one picture, called `image_url`; FLUX.2 and
- * Google's read several, called `reference_images`. Eight is what FLUX.2 takes at its owner's.
+ * togethercomputer/skills, together-images, references/models.md: Kontext takes one image as `image_url`; FLUX.2 and
+ * Google's models several as `reference_images`. Eight is FLUX.2's limit at its vendor.
  */
 const several: EditCapabilities = { maxImages: 8 };
 const families: readonly (readonly [RegExp, EditCapabilities | undefined])[] = [
   [/kontext/i, { maxImages: 1 }],
   [/FLUX\.2|gemini|flash-image/i, several],
-  // They draw from words alone, and would leave a picture unseen.
+  // Text-to-image models, which would ignore an input image.
   [/FLUX\.1|imagen|seedream-3|stable-diffusion|hidream|dreamshaper|juggernaut/i, undefined],
 ];
 
@@ -41,7 +41,8 @@ const editsOf = (model: string): EditCapabilities | undefined => {
 
 const readsOne = (model: string): boolean => editsOf(model)?.maxImages === 1;
 
-// The same, references/api-reference.md: four pictures a call; `output_format` is FLUX.2's. Each model has sizes of its own.
+// The same, references/api-reference.md: four images per request; `output_format` is FLUX.2's. The supported sizes
+// depend on the model.
 function imageCapabilities({ model }: Target): ImageCapabilities {
   const edits = editsOf(model);
   return {
@@ -66,7 +67,7 @@ const buildRequest = (query: GenerationQuery, target: Target, sources: ExtraFiel
     n: options.n,
     ...edgesOf(query),
     output_format: options.output_format,
-    // togethercomputer/openapi: `base64` is its word, though its answers say `b64_json`.
+    // togethercomputer/openapi: the request value is `base64`, though the response has `b64_json`.
     response_format: options.response_format === "url" ? "url" : "base64",
     ...sources,
   });
@@ -98,7 +99,7 @@ function fromUpstream(
   });
 }
 
-/** What its users have met with, where OpenAI would say it in another way: "Unable to access model …", NSFW, 402. */
+/** Errors from user reports that differ from OpenAI's: "Unable to access model …", NSFW, 402. */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(memberOf(body, "error"), "code");
   if (/\bnsfw\b|\bcontent (policy|moderation)\b/i.test(message)) return "moderated";
@@ -109,7 +110,7 @@ function classify({ status, message, body }: VendorError): ErrorMeaning | undefi
 }
 
 export const together: Vendor = fromDialect(
-  // togethercomputer/openapi: EmbeddingsRequest has `model` and `input`, nothing else.
+  // togethercomputer/openapi: EmbeddingsRequest has only `model` and `input`.
   { name: "together", baseUrl, embeddings: textOnlyCapabilities },
   {
     generations,

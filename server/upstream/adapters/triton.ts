@@ -18,7 +18,7 @@ interface TritonOptions {
 
 const optionsOf = (upstream: Upstream): TritonOptions => upstream.options;
 
-/** 32: what a model takes at once stands in its own configuration, which nobody shows us. */
+/** 32: the batch size of a model is in its own configuration, which the API does not show. */
 const capabilities = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
@@ -47,7 +47,7 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-/** One row of the tensor for each input. Rows may lie one after the other, or each in a list of its own. */
+/** One row of the tensor for each input. The data is flat, or one list per row. */
 function rowsOf(tensor: unknown, rows: number): readonly Vector[] {
   const shape = listIn(tensor, "shape");
   const [first, columns] = [shape[0], shape.at(-1)];

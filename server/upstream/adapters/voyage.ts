@@ -77,7 +77,7 @@ function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
     const inputs = isForQueries(query) ? texts.map((text) => [text]) : [texts];
     return buildRequest("contextualizedembeddings", query, target, { ...rest, inputs });
   }
-  // Unless told otherwise, Voyage cuts off the end of a text that is too long.
+  // By default, Voyage truncates a text that is too long.
   if (isMultimodal(target.model)) {
     const inputs = texts.map((text) => ({ content: [{ type: "text", text }] }));
     return buildRequest("multimodalembeddings", query, target, {

@@ -39,8 +39,8 @@ const embeddings: EmbeddingsAdapter = {
   capabilities: () => capabilities,
   toUpstream: (query, { upstream, model }) => {
     const { projectId, spaceId } = optionsOf(upstream);
-    // A text that is too long is refused unless the caller names a length in `truncate_input_tokens`, which rides along.
-    // `truncate: true` names none, and one beyond the model's own is refused as well.
+    // A text that is too long is refused unless the request has `truncate_input_tokens`, which is passed through.
+    // `truncate: true` has no length, and a length beyond the model's own is refused as well.
     const { rest } = truncation(query);
     return jsonRequest(endpointOf(upstream, "text/embeddings"), ownHeaders(upstream), {
       model_id: model,

@@ -29,7 +29,7 @@ const ratios = [
 ];
 
 /**
- * docs.x.ai/developers/rest-api-reference/inference/images: `quality` is low, medium or high. By model, docs.comfy.org says:
+ * docs.x.ai/developers/rest-api-reference/inference/images: `quality` is low, medium or high. By model, docs.comfy.org:
  * 2.0 takes the first two (xai-sdk 1.21.0, ImageQuality, has only these), earlier models ignore it.
  */
 const tiers: readonly (readonly [RegExp, readonly string[] | undefined])[] = [
@@ -44,12 +44,13 @@ const qualityOf = (model: string): Pick<ImageCapabilities["takes"], "quality"> =
   return quality ? { quality } : {};
 };
 
-// docs.x.ai/developers/model-capabilities/images: ten pictures a call, three sources; xai-proto, image.proto: 10 MiB each.
+// docs.x.ai/developers/model-capabilities/images: ten images per request, three input images; xai-proto, image.proto:
+// 10 MiB each.
 const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
   maxImages: 10,
   takes: { ...qualityOf(model), response_format: ["url", "b64_json"], user: "any" },
-  // Of grok-2-image the vendor's guide said of `size`: "Not supported", as quoted in open-webui's discussion 12116. Of
-  // shapes and of edits with it nothing was found, so neither is asked for.
+  // The vendor's guide on `size` of grok-2-image: "Not supported", as quoted in open-webui's discussion 12116. No
+  // source on its aspect ratios and edits was found, so neither is sent.
   sizes: /grok-2-image/.test(model) ? { list: [] } : { ratios },
   ...(!/grok-2-image/.test(model) && { edits: { maxImages: 3, maxBytes: 10 * 1024 * 1024 } }),
 });
@@ -68,7 +69,7 @@ function fieldsOf(query: GenerationQuery, { model }: Target): ExtraFields {
     n: options.n,
     quality: options.quality,
     user: options.user,
-    // Links last for an unknown, short time: a client that did not ask for one gets the image itself.
+    // Links are valid for an unknown, short time: a client that did not request one gets the image itself.
     response_format: options.response_format ?? "b64_json",
     ...(aspect !== undefined && { aspect_ratio: aspect }),
   };
@@ -105,7 +106,7 @@ function fromUpstream(
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
   return readImageList(reply, context, {
-    // @ai-sdk/xai, XaiImageModel: such an entry holds no picture, or one that stands for it.
+    // @ai-sdk/xai, XaiImageModel: such an entry has no image, or a placeholder.
     isWithheld: (entry) => memberOf(entry, "respect_moderation") === false,
     entryFields: (entry) => revised(memberOf(entry, "revised_prompt"), context),
     responseFields: (response) => {
@@ -136,7 +137,7 @@ export const xai: Vendor = {
     generations,
     edits,
     imageCapabilities,
-    // Its code is a sentence and no code, and its sentences about accounts name them: those are not for callers.
+    // Its code is a sentence, and its sentences about accounts name them: those are not for clients.
     readError: nativeErrorReader({ classify }),
   },
 };

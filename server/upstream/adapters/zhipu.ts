@@ -13,7 +13,7 @@ import { readOpenaiError } from "./wire/openai-errors.ts";
 
 const baseUrl = "https://open.bigmodel.cn/api/paas/v4";
 
-/** docs.bigmodel.cn/api-reference/模型-api/图像生成: what goes for CogView goes for whatever is not GLM-Image. */
+/** docs.bigmodel.cn/api-reference/模型-api/图像生成: CogView's rules apply to every model except GLM-Image. */
 function imageCapabilities({ model }: Target): ImageCapabilities {
   const asking = { user: "any", safety_identifier: "any" } as const;
   return /^glm-image/i.test(model)
@@ -21,7 +21,7 @@ function imageCapabilities({ model }: Target): ImageCapabilities {
         maxImages: 1,
         userLength,
         takes: { ...asking, quality: ["hd"] },
-        // It recommends edges from 1024, and among its own examples is 960x1728.
+        // It recommends edges from 1024, but one of its own examples is 960x1728.
         sizes: { rule: { multipleOf: 32, minEdge: 512, maxEdge: 2048, maxPixels: 2 ** 22 } },
       }
     : {
@@ -45,7 +45,7 @@ const generations: ImageAdapter<GenerationQuery> = {
   fromUpstream: read,
 };
 
-/** The same page. OpenAI's callers may send any number. */
+/** The same page. OpenAI's clients may send any length. */
 const userLength = { min: 6, max: 128 } as const;
 
 const userId = (user: string | undefined): ExtraFields =>

@@ -25,7 +25,7 @@ export const awsOptions = {
   sessionToken: word.optional(),
 } as const;
 
-/** `host`: what stands before the region in the service's name. */
+/** `host`: the part of the host name before the region. */
 export function awsRoot({ baseUrl, options }: Upstream, host: string): string {
   const { region = "" }: AwsOptions = options;
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
@@ -38,7 +38,10 @@ export const signedFor =
   (request: UpstreamRequest, upstream: Upstream, now: number): UpstreamRequest =>
     typeof request.body === "object" ? request : signRequest(request, upstream, service, now);
 
-/** The signature holds a hash of the body, and nothing says that Bedrock takes one without: it is read twice, never held. */
+/**
+ * The signature covers a hash of the body, and Bedrock is not documented to accept one without: the body is streamed
+ * twice and never buffered.
+ */
 export const signedStreamFor =
   (service: string) =>
   async (request: UpstreamRequest, upstream: Upstream, now: number): Promise<UpstreamRequest> => {

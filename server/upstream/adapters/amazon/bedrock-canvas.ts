@@ -39,7 +39,7 @@ const novaTraits: ImageCapabilities = {
     rule: { multipleOf: 16, minEdge: 320, maxEdge: 4096, maxPixels: 4_194_304, maxRatio: 4 },
   },
   maxPrompt: 1024,
-  // The most bytes of a call are 25,000,000, and base64 takes four for three.
+  // A request has at most 25,000,000 bytes, and base64 encodes three bytes in four.
   edits: { ...edits, maxBytes: 18_000_000 },
 };
 
@@ -73,7 +73,7 @@ function bodyOf(
   const of = (wanted: boolean) =>
     Object.fromEntries(Object.entries(flat).filter(([name]) => configNames.has(name) === wanted));
   const config = {
-    // Both start from a seed of their own that is always the same, and would make the same pictures again.
+    // Both models have a constant default seed, and would generate the same images again.
     ...(query.part !== undefined && { seed: 1000 + query.part }),
     ...of(true),
     ...objectOf(imageGenerationConfig),
@@ -94,7 +94,10 @@ const generation = (query: GenerationQuery): ExtraFields => {
   return bodyOf(query, "TEXT_IMAGE", "textToImageParams", task);
 };
 
-/** With a mask, or words for one, a part of the picture is painted anew; without, it is a model for another. */
+/**
+ * With a mask, or a description of it, a part of the image is regenerated; without, the image is a reference for a
+ * variation.
+ */
 function edit(query: EditQuery): ExtraFields {
   const { images, mask } = sourcesOf(query);
   const [first, ...others] = images;
@@ -119,7 +122,7 @@ const oneAtATime = (): GatewayError =>
     { param: "image" },
   );
 
-/** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: pictures held back are told of in `error`. */
+/** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: `error` reports withheld images. */
 const read: ImageFamily["read"] = (response, context): BufferedImageResponse => {
   const results = imagesIn(response);
   if (results.length > 0) return { kind: "whole", results, metadata: {} };
@@ -135,7 +138,7 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
   throw invalidResponse("it has no picture");
 };
 
-/** With a mask, the picture that comes is as large as the one that went in: so in an edit, no size can be asked for. */
+/** With a mask, the output has the size of the input: so an edit takes no size. */
 const inEdits: Pick<ImageCapabilities, "sizes" | "takes"> = {
   sizes: { list: [] },
   takes: { quality: Object.keys(tiers) },

@@ -31,7 +31,7 @@ function classify({ message, body, headers }: VendorError): ErrorMeaning | undef
   if (aboutCredentials.test(name)) return "wrong key";
   switch (name) {
     case "AccessDeniedException":
-      // What it says to a bearer key that is no key.
+      // The error for an invalid bearer key.
       return /\bAPI Key\b/i.test(message) ? "wrong key" : "forbidden";
     case "ThrottlingException":
     case "ServiceQuotaExceededException":

@@ -15,7 +15,7 @@ export interface Family {
   readonly traits: EmbeddingCapabilities;
   body(query: EmbeddingsQuery): ExtraFields;
   vectors(response: unknown): readonly Vector[];
-  /** Where the body tells how many tokens were read. */
+  /** The field with the number of input tokens. */
   readonly tokens?: string;
 }
 
@@ -34,8 +34,8 @@ const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
 });
 
 /**
- * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-mm.html: Titan Multimodal Embeddings, given a
- * text, has another name for the length, and other lengths.
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-mm.html: for a text, Titan Multimodal
+ * Embeddings has another field for the dimensions, and other dimensions.
  */
 const titanMultimodal: Family = {
   ...titanOf({ dimensions: [256, 384, 1024] }),
@@ -49,12 +49,12 @@ const titanMultimodal: Family = {
 };
 
 const titan1 = titanOf({});
-/** `normalize` is true unless the call says otherwise. */
+/** `normalize` is true by default. */
 const titan2 = titanOf({ dimensions: [256, 512, 1024], normalized: true });
 
 /**
- * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: what each calls the
- * end that may be cut off.
+ * docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed-v3.html and -v4.html. `end`: the value of each
+ * for truncation at the end.
  */
 function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
   const capabilities: EmbeddingCapabilities = {
@@ -63,7 +63,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
     taskTypes: {
       field: "input_type",
       values: cohereTaskTypes,
-      // Most vectors are made to be searched in; who searches says so.
+      // The default is a document: most vectors are indexed, and clients that query send a task type.
       defaultValue: "search_document",
     },
     ...more,
@@ -73,7 +73,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
     body: (query) => {
       const { cut, rest } = truncation(query);
       return {
-        // Embed 3 would refuse by itself; of Embed 4 the page does not tell the default.
+        // Embed 3 refuses by default; the page on Embed 4 does not document the default.
         truncate: cut ? end : "NONE",
         ...rest,
         texts: textsOf(query),
@@ -82,7 +82,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
         ...(query.dimensions !== undefined && { output_dimension: query.dimensions }),
       };
     },
-    // By type, as was asked; models that know no types answer with a bare list.
+    // By type, as requested; models without types return a bare list.
     vectors: (response) => {
       const embeddings = memberOf(response, "embeddings");
       return vectorRows(memberOf(embeddings, "float") ?? embeddings);
@@ -91,7 +91,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
 }
 
 const cohere3 = cohereOf("END", {});
-/** By the name of the model, which an ARN does not tell: then as Embed 4, the one that Bedrock has. */
+/** By the name of the model. An ARN does not contain it: then as Embed 4, Bedrock's only other version. */
 const cohereLater = (model: string): Family =>
   cohereOf("RIGHT", { dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536] });
 
@@ -122,7 +122,7 @@ const nova: Family = {
         ...rest,
         embeddingPurpose: taskTypeOf(query, novaTraits),
         ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
-        // It insists on one.
+        // A required field.
         text: { truncationMode: cut ? "END" : "NONE", value: textsOf(query)[0] },
       },
     };
@@ -135,10 +135,13 @@ const nova: Family = {
 export const familyNames = ["titan", "cohere", "nova"] as const;
 type FamilyName = (typeof familyNames)[number];
 
-/** There are families that only paint. */
+/** Some families only generate images. */
 export const isFamily = (name: unknown): boolean => familyNames.some((family) => family === name);
 
-/** By the model's id, which may have a region before it: `eu.cohere.embed-v4:0`. An ARN of a profile tells nothing. */
+/**
+ * By the model's id, which may have a region prefix: `eu.cohere.embed-v4:0`. The ARN of a profile does not show the
+ * family.
+ */
 export function familyOf(model: string, given: unknown): Family {
   switch ((given as FamilyName | undefined) ?? nameOf(model)) {
     case "cohere":
@@ -151,7 +154,7 @@ export function familyOf(model: string, given: unknown): Family {
   }
 }
 
-/** Undefined where the id does not tell: what one family is asked means nothing to another. */
+/** Undefined if the id does not show the family: request bodies of one family are invalid for another. */
 export function nameOf(model: string): FamilyName | undefined {
   if (model.includes("cohere.embed")) return "cohere";
   if (/nova-.*embed/.test(model)) return "nova";

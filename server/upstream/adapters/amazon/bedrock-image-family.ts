@@ -31,14 +31,14 @@ export const sourcesOf = ({
   mask: mask && fileOf(mask),
 });
 
-/** `{images: ["…"]}`: a picture that was held back is missing. */
+/** `{images: ["…"]}`: a withheld image is missing. */
 export const imagesIn = (response: unknown): readonly ImageResult[] =>
   listOf(memberOf(response, "images")).flatMap((entry): ImageResult[] => {
     const image = imageContentIn(entry);
     return image ? [{ image }] : [];
   });
 
-/** Why there is no picture, in an answer whose status says yes. */
+/** The error of a successful response without an image. */
 export const noImageError = (
   meaning: ErrorMeaning | undefined,
   message: string | undefined,

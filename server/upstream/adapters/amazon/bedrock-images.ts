@@ -48,13 +48,13 @@ function imageFamilyOf(target: Target, model: string): ImageFamily {
   );
 }
 
-/** Of a model that nobody knows there is nothing to say, and it is not asked. */
+/** Nothing is known about an unknown model, and no request is sent to it. */
 export const bedrockImageCapabilities = (
   target: Target,
   operation: "generations" | "edits",
 ): ImageCapabilities => familyOf(target)?.traits(target.model, operation) ?? unrestrictedImages;
 
-/** `invoke`: where and with which proof a model is asked. */
+/** `invoke`: builds the authenticated request for a model. */
 export function bedrockImages(
   invoke: (target: Target) => Pick<UpstreamRequest, "url" | "headers">,
 ): {

@@ -15,23 +15,23 @@ import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-i
 const aspectRatios = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"];
 
 interface Service {
-  /** What it calls the pictures that it is sent. */
+  /** The fields of the input images. */
   readonly images: readonly string[];
-  /** Reads the prompt. Those that do not refuse it. */
+  /** Takes a prompt. Services without one refuse it. */
   readonly prompt: boolean;
   readonly mask?: true;
   readonly takesAspectRatio?: true;
-  /** What it must be told beyond that. */
+  /** Other required fields. */
   readonly needs?: string;
-  /** Unless the call says otherwise. */
+  /** Defaults of fields that the request does not have. */
   readonly defaultFields?: ExtraFields;
 }
 
 const plain: Service = { images: ["image"], prompt: true };
 
 /**
- * docs.aws.amazon.com/bedrock/latest/userguide/stable-image-services.html, by the model's id. In a mask, white may change.
- * Those that are not here take a picture and a prompt.
+ * docs.aws.amazon.com/bedrock/latest/userguide/stable-image-services.html, by the model's id. White mask pixels are
+ * edited. Services that are not listed take an image and a prompt.
  */
 const services: Readonly<Record<string, Service>> = {
   "image-inpaint": { ...plain, mask: true },
@@ -49,7 +49,7 @@ const services: Readonly<Record<string, Service>> = {
   "image-control-structure": plain,
 };
 
-/** The same page: image-to-image insists on a strength. 0 keeps the picture, 1 forgets it. */
+/** The same page: image-to-image requires a strength. 0 keeps the image, 1 ignores it. */
 const imageToImage: Service = { ...plain, defaultFields: { strength: 0.7 } };
 
 const generationModels = /\bsd3|stable-image-(ultra|core)|stable-diffusion/;
@@ -58,7 +58,7 @@ const serviceOf = (model: string): Service | undefined =>
   services[/stable-([a-z-]+?)-v\d/.exec(model)?.[1] ?? ""];
 
 function editOf(model: string): Service | undefined {
-  // It makes pictures and changes none.
+  // It generates images and does not edit.
   if (/stable-image-core/.test(model)) return undefined;
   return serviceOf(model) ?? (generationModels.test(model) ? imageToImage : plain);
 }
@@ -78,7 +78,7 @@ function capabilities(model: string, operation: "generations" | "edits"): ImageC
       edits: {
         maxImages: service.images.length,
         ...(service.mask && { mask: "white" }),
-        // The most bytes of a call are 25,000,000, and base64 takes four for three.
+        // A request has at most 25,000,000 bytes, and base64 encodes three bytes in four.
         maxBytes: 18_000_000,
       },
     }),
@@ -135,7 +135,7 @@ const missing = (param: string): GatewayError =>
     { param },
   );
 
-/** The same pages: `finish_reasons` is null for a picture, or says why there is none. */
+/** The same pages: `finish_reasons` is null for an image, or has the reason why there is none. */
 const read: ImageFamily["read"] = (response, context): BufferedImageResponse => {
   const reasons = listOf(memberOf(response, "finish_reasons"));
   const reason = reasons.find((entry) => typeof entry === "string");

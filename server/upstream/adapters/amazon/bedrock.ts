@@ -20,7 +20,7 @@ const family = ({ upstream, model }: Target): Family => familyOf(model, upstream
 const tellsFamily = ({ upstream, model }: Target): boolean =>
   isFamily(upstream.options.family) || nameOf(model) !== undefined;
 
-/** Guessing would send one family's question to another, and be answered with riddles. */
+/** A guess would send one family's request body to another, which fails with a misleading error. */
 const unknownFamily = (model: string): GatewayError =>
   new GatewayError(
     "unsupported_operation",

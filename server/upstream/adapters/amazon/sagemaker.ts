@@ -19,7 +19,7 @@ const optionsOf = (upstream: Upstream): SagemakerOptions => upstream.options;
 
 const baseUrlOf = (upstream: Upstream): string => awsRoot(upstream, "runtime.sagemaker");
 
-/** 32: what the container takes at once, unless MAX_CLIENT_BATCH_SIZE says otherwise. */
+/** 32: the container's default of MAX_CLIENT_BATCH_SIZE. */
 const capabilities = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: optionsOf(upstream).maxItems ?? 32,
   base64: false,
@@ -33,7 +33,7 @@ const embeddings: EmbeddingsAdapter = {
     jsonRequest(
       `${baseUrlOf(upstream)}/endpoints/${encodeURIComponent(model)}/invocations`,
       { ...ownHeaders(upstream), accept: "application/json" },
-      // The container refuses a text that is too long, unless `truncate` rides along.
+      // The container refuses a text that is too long, unless `truncate` is passed through.
       { ...query.rest, inputs: textsOf(query) },
     ),
   fromUpstream: async (reply) => {

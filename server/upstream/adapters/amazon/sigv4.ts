@@ -3,12 +3,12 @@ import { createHash, createHmac } from "node:crypto";
 
 export interface Unsigned {
   readonly method: string;
-  /** As it goes over the wire: its path is encoded once. */
+  /** As sent: its path is encoded once. */
   readonly url: string;
   /** All of these are signed, beside the host and the time. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** SHA-256 of a body that is not at hand, in its place. */
+  /** SHA-256 of a streamed body, instead of the body. */
   readonly bodyHash?: string;
 }
 
@@ -55,7 +55,7 @@ function canonicalRequest(
   const signed = rows.map(([name]) => name).join(";");
   const text = [
     method,
-    // Encoded a second time, as every service but S3 wants it: `%3A` of a model's id becomes `%253A`.
+    // Encoded a second time, as every service except S3 requires: `%3A` of a model's id becomes `%253A`.
     pathname.split("/").map(encoded).join("/"),
     canonicalQuery(search),
     ...rows.map(([name, value]) => `${name}:${value}`),

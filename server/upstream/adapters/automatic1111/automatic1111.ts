@@ -21,7 +21,7 @@ const imageCapabilities: ImageCapabilities = {
   edits: {
     maxImages: 1,
     mask: "white",
-    // modules/api/models.py: img2img is 512x512 unless it is told. No more pixels than the largest models are made for.
+    // modules/api/models.py: img2img is 512x512 by default. No more pixels than the largest models support.
     matchFirstImage: { multipleOf: 8, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
   },
 };
@@ -29,7 +29,7 @@ const imageCapabilities: ImageCapabilities = {
 const readError = nativeErrorReader({
   /** modules/api/api.py, handle_exception: `{error: "HTTPException", detail: "Sampler not found", …}`. */
   messageOf: (body) => messageIn({ detail: memberOf(body, "detail") }),
-  // decode_base64_to_image says it with 500.
+  // decode_base64_to_image fails with status 500.
   classify: ({ status, message }) =>
     status === 500 && message === "Invalid encoded image" && "rejected",
 });

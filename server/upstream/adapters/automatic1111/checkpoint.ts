@@ -2,8 +2,9 @@
 import { memberOf } from "../wire/members.ts";
 
 /**
- * modules/sd_models.py, CheckpointInfo.ids: a checkpoint may be called by its file with or without folder and ending, with
- * its hash behind it, or by the hash alone. `facts`: what the answer says of itself; where it says nothing, it is believed.
+ * modules/sd_models.py, CheckpointInfo.ids: a checkpoint is named by its file with or without folder and extension,
+ * with its hash appended, or by the hash alone. `facts`: the response's metadata; without metadata the checkpoint is
+ * assumed to match.
  */
 export function isCheckpoint(requested: string, facts: unknown): boolean {
   const used = memberOf(facts, "sd_model_name");
@@ -12,6 +13,6 @@ export function isCheckpoint(requested: string, facts: unknown): boolean {
     .replace(/ \[[0-9a-f]+\]$/i, "")
     .replace(/\.(safetensors|ckpt|pth?|gguf)$/i, "");
   const name = file.split(/[\\/]/).at(-1) ?? file;
-  // A folder may also stand before the name with `_` for its slash.
+  // A folder may also precede the name with `_` instead of its slash.
   return name === used || name.endsWith(`_${used}`);
 }

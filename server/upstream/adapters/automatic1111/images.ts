@@ -66,7 +66,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
   };
 };
 
-/** A call that is watched has a name, by which it is told from those of others. */
+/** A request with previews has a task id, which distinguishes it from requests of others. */
 const tasks = new WeakMap<GenerationQuery, string>();
 
 function taskOf(query: GenerationQuery): string | undefined {
@@ -77,8 +77,8 @@ function taskOf(query: GenerationQuery): string | undefined {
 }
 
 /**
- * modules/progress.py. /sdapi/v1/progress shows whatever is being drawn, which may be somebody else's; this one shows a
- * picture only of the task that is asked for. Servers started with --nowebui do not have it, and so no previews.
+ * modules/progress.py. /sdapi/v1/progress shows the current image, which may be another client's; this endpoint shows
+ * only the image of the given task. Servers started with --nowebui do not have it, and so no previews.
  */
 const watch: ImageAdapter<GenerationQuery>["watch"] = {
   toUpstream: (query, { upstream }) => {
@@ -114,9 +114,9 @@ export const automatic1111Edits: ImageAdapter<EditQuery> = {
 };
 
 /**
- * modules/processing.py, StableDiffusionProcessingImg2Img.init. Drawn at full resolution, what the mask leaves free is put
- * back into the picture, which keeps its size whatever was asked for. Without a mask a picture without a size becomes
- * 512x512: rather cut it to that shape than press it into it.
+ * modules/processing.py, StableDiffusionProcessingImg2Img.init. Inpainting at full resolution puts the masked area back
+ * into the image, which keeps its size whatever size was requested. Without a mask and a size the image becomes
+ * 512x512: it is cropped to that aspect ratio rather than distorted.
  */
 function howToFit(query: EditQuery): ExtraFields {
   const sized = edgesOf(query) !== undefined;
@@ -137,7 +137,7 @@ async function readAnswer(
       { logDetail: `it drew with ${String(memberOf(facts, "sd_model_name"))} instead of ${model}` },
     );
   }
-  // Before the pictures there may be a grid of them all, behind them masks and the maps of extensions.
+  // A grid of all images may precede the images; masks and maps of extensions may follow them.
   const before = memberOf(facts, "index_of_first_image");
   const first = isCount(before) ? before : 0;
   const images = listIn(response, "images").slice(first, first + (options.n ?? 1));
@@ -155,7 +155,7 @@ function resultOf(value: unknown, seed: unknown): ImageResult {
   return { image, ...(Number.isSafeInteger(seed) && { rest: { seed } }) };
 }
 
-/** JSON within JSON. Without it, a picture is a picture all the same. */
+/** JSON within JSON. The images are valid without it. */
 function parseInfo(info: unknown): unknown {
   try {
     return typeof info === "string" ? JSON.parse(info) : undefined;

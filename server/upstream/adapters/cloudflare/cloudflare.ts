@@ -13,7 +13,7 @@ import { aiOf, cloudflareBaseUrl, runOf } from "./endpoints.ts";
 import { cloudflareErrorReader } from "./errors.ts";
 import { cloudflareEdits, cloudflareGenerations, cloudflareImageCapabilities } from "./images.ts";
 
-/** @cloudflare/workers-types: what a model wants to hear is the name of the field for the texts. */
+/** @cloudflare/workers-types: the task type of a model is the name of the field for the texts. */
 function taskTypes(model: string): EmbeddingCapabilities["taskTypes"] {
   if (model.includes("qwen3-embedding")) {
     return { field: "input", values: { query: "queries", document: "documents" } };
@@ -21,7 +21,7 @@ function taskTypes(model: string): EmbeddingCapabilities["taskTypes"] {
   return model.includes("bge-m3") ? "indifferent" : { field: "input", values: {} };
 }
 
-// cloudflare-docs, workers-ai-models/bge-base-en-v1.5.json: 100 texts a call. No model makes shorter vectors.
+// cloudflare-docs, workers-ai-models/bge-base-en-v1.5.json: 100 texts per request. No model supports shorter vectors.
 const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 100,
   base64: false,
@@ -37,7 +37,7 @@ const embeddings: EmbeddingsAdapter = {
     return bearerJsonRequest(runOf(target), upstream, {
       ...rest,
       [taskTypeOf(query, capabilities(target)) ?? "text"]: textsOf(query),
-      // The only model that has a word for it.
+      // The only model with an option for it.
       ...(model.includes("bge-m3") && { truncate_inputs: cut }),
     });
   },

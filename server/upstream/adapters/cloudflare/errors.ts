@@ -17,8 +17,9 @@ const meanings: Readonly<Record<string, ErrorMeaning>> = {
 };
 
 /**
- * What the safety system said, without what stands around it: it may name the account. Its code, 3030, means other things,
- * too. As in public reports: "AiError: Input prompt contains NSFW content", "AiError: Your output has been flagged. …".
+ * The message of the safety system without the surrounding text, which may name the account. Its code, 3030, has other
+ * meanings too. From public reports: "AiError: Input prompt contains NSFW content", "AiError: Your output has been
+ * flagged. …".
  */
 export function flaggedIn(message: string): string | undefined {
   const [flagMessage] =

@@ -34,7 +34,7 @@ const from = (minEdge: number, maxEdge: number): Pick<ImageCapabilities, "sizes"
   sizes: { rule: { multipleOf: 1, minEdge, maxEdge } },
 });
 
-/** One picture a call, and no option that OpenAI has. */
+/** One image per request, and none of OpenAI's options. */
 const plain = { maxImages: 1, takes: {} } as const;
 
 /** cloudflare-docs, src/content/workers-ai-models/<model>.json. The first that fits counts. */
@@ -49,7 +49,7 @@ const families: readonly (readonly [RegExp, ImageCapabilities])[] = [
       ...from(256, 1920),
       edits: {
         maxImages: 4,
-        // The same: 1024x768 unless it is told. Steps that every model of this family can draw.
+        // The same: 1024x768 by default. Multiples that every model of this family supports.
         matchFirstImage: { multipleOf: 16, minEdge: 256, maxEdge: 1920, maxPixels: 1024 * 1536 },
       },
     },
@@ -60,7 +60,7 @@ const families: readonly (readonly [RegExp, ImageCapabilities])[] = [
   [/phoenix/, { ...plain, ...from(1, 2048) }],
 ];
 
-/** Asked in the words that most understand. */
+/** The fields that most models support. */
 const unknown: ImageCapabilities = { ...plain, sizes: anyEdges, edits: { maxImages: 1 } };
 
 export const cloudflareImageCapabilities = ({ model }: Target): ImageCapabilities =>
@@ -69,7 +69,7 @@ export const cloudflareImageCapabilities = ({ model }: Target): ImageCapabilitie
 /** The changelog named above: it "takes multipart form data inputs, even if you just have a prompt". */
 const takesForms = ({ model }: Target): boolean => /flux-2/.test(model);
 
-/** What is always there need not be said, and this model knows no word for it. */
+/** An option that describes the model's only behavior is dropped: this model has no field for it. */
 const sizeOf = (query: GenerationQuery, { model }: Target) =>
   /flux-1-schnell/.test(model) ? undefined : edgesOf(query);
 
@@ -108,7 +108,7 @@ export const cloudflareEdits: ImageAdapter<EditQuery> = {
   fromUpstream: read,
 };
 
-/** Stable Diffusion and Phoenix send the bytes of the picture, the others base64 in an envelope. */
+/** Stable Diffusion and Phoenix send the image's bytes, the others base64 in JSON. */
 function read(
   reply: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,

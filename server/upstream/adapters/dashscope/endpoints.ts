@@ -1,7 +1,7 @@
 /** URLs of Alibaba's Model Studio. */
 import type { Upstream } from "../../contract.ts";
 
-/** Singapore. Beijing is https://dashscope.aliyuncs.com/api/v1, with keys of its own. */
+/** Singapore. Beijing is https://dashscope.aliyuncs.com/api/v1, with separate API keys. */
 export const dashscopeUrl = "https://dashscope-intl.aliyuncs.com/api/v1";
 
 /** Some have the address of the OpenAI-compatible surface in their configuration. */

@@ -2,7 +2,7 @@
 import { memberOf } from "../wire/members.ts";
 import { type ErrorMeaning, nativeErrorReader } from "../wire/native-errors.ts";
 
-/** What the pages of the models that draw say about their content moderation. */
+/** From the image models' pages on content moderation. */
 const moderation = /^(DataInspectionFailed|IPInfringementSuspect|data_inspection_failed)$/;
 
 // alibabacloud.com/help/en/model-studio/error-code.

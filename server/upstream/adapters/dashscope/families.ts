@@ -8,11 +8,11 @@ import type {
 
 export interface DashscopeFamily {
   /**
-   * `messages`: asked as in a conversation, and answered at once. `messages-job`: the same as a job. `prompt-job`: a
-   * prompt and a list of pictures, as a job. `masked-job`: the one of these that takes one picture and a mask.
+   * `messages`: a chat-style request with a direct response. `messages-job`: the same as a job. `prompt-job`: a prompt
+   * and a list of images, as a job. `masked-job`: a job with one image and a mask.
    */
   readonly endpoint: "messages" | "messages-job" | "prompt-job" | "masked-job";
-  /** It makes nothing out of words alone. */
+  /** It does not generate from a prompt alone. */
   readonly editsOnly?: true;
   readonly capabilities: ImageCapabilities;
 }
@@ -33,7 +33,7 @@ const edges = (minEdge: number, maxEdge: number): { rule: SizeRule } => ({
   rule: { multipleOf: 1, minEdge, maxEdge },
 });
 
-/** Whoever reads a picture fetches it from a link, too. All their pages say: 10 MB. */
+/** Models that take images also download them from links. All their pages document 10 MB. */
 const reading = (
   maxImages: number,
   mask?: EditCapabilities["mask"],
@@ -50,8 +50,8 @@ const capabilities = (
 const square = (edge: number): number => edge * edge;
 
 /**
- * The first that fits counts. Prompts beyond the length given here would be cut off without a word.
- * Sizes are "any" where a model also knows them by names such as 2K.
+ * The first match applies. Longer prompts than documented here would be truncated silently. Sizes are "any" if a model
+ * also takes names such as 2K.
  */
 const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
   // alibabacloud.com/help/en/model-studio/wanx-image-edit: white may change, black stays.
@@ -98,7 +98,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
     /^wanx2\.0-t2i/,
     { endpoint: "prompt-job", capabilities: capabilities(4, edges(512, 1440), { maxPrompt: 800 }) },
   ],
-  // The first generation, by its own error message: "The size is not match the allowed size ['1024*1024', …".
+  // The first generation, from its error message: "The size is not match the allowed size ['1024*1024', …".
   [
     /^wanx-v1/,
     {
@@ -106,7 +106,8 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
       capabilities: capabilities(4, { list: ["1024x1024", "720x1280", "1280x720"] }),
     },
   ],
-  // alibabacloud.com/help/en/model-studio/wan-image-generation-api-reference. From words alone it writes texts with pictures in them.
+  // alibabacloud.com/help/en/model-studio/wan-image-generation-api-reference. From a prompt alone it generates texts
+  // with images in them.
   [
     /^wan2\.6-image/,
     {
@@ -156,7 +157,7 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
       capabilities: capabilities(6, pixels(square(512), square(2048), 8), reading(3)),
     },
   ],
-  // alibabacloud.com/help/en/model-studio/qwen-image-api: one picture a call, in one of five sizes.
+  // alibabacloud.com/help/en/model-studio/qwen-image-api: one image per request, in one of five sizes.
   [
     /^qwen-image/,
     {
@@ -168,14 +169,14 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
       ),
     },
   ],
-  // cinience/alicloud-skills, aliyun-zimage-turbo: reference. Of shapes it says nothing.
+  // cinience/alicloud-skills, aliyun-zimage-turbo: reference. It does not document aspect ratios.
   [
     /^z-image/,
     { endpoint: "messages", capabilities: capabilities(1, pixels(square(512), square(2048), 16)) },
   ],
 ];
 
-/** What is new is asked as in a conversation: all models of the last year are. */
+/** Unknown models use the chat-style request, as all models of the last year do. */
 const unknown: DashscopeFamily = {
   endpoint: "messages",
   capabilities: capabilities(1, "any", reading(3)),

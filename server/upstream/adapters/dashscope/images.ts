@@ -47,7 +47,7 @@ export const dashscopeEdits: ImageAdapter<EditQuery> = {
   fromUpstream: read,
 };
 
-/** Of a job that is asked for with a prompt, these options stand beside it; all others are parameters. */
+/** Options next to the prompt of a job; all others are parameters. */
 const besidePrompt = ["negative_prompt", "ref_img", "function"] as const;
 
 function buildRequest(
@@ -72,7 +72,7 @@ function buildRequest(
       ...Object.fromEntries(
         Object.entries(others).filter(([name]) => !beside.includes(name as (typeof beside)[0])),
       ),
-      // Some draw four, and charge for them, where nothing is said.
+      // Without `n`, some models generate, and bill, four images.
       n: query.options.n ?? 1,
       ...sizeOf(query),
     },
@@ -90,7 +90,7 @@ function pathOf(endpoint: ReturnType<typeof dashscopeFamily>["endpoint"], edits:
   return edits ? "image2image/image-synthesis" : "text2image/image-synthesis";
 }
 
-/** In every example, Qwen is shown the pictures first and Wan the words. */
+/** In every example, Qwen gets the images first and Wan the text. */
 function messages(
   { prompt: text }: GenerationQuery,
   model: string,
@@ -114,7 +114,7 @@ function prompt(
     prompt: text,
     base_image_url: images[0],
     ...(edit.mask && { mask_image_url: asDataUrl(edit.mask) }),
-    // Its other functions, such as colorization, can be asked for by name.
+    // A request can select its other functions, such as colorization, by name.
     function: rest.function ?? plain,
   };
 }
@@ -123,7 +123,7 @@ function prompt(
 const sizeOf = ({ options: { size } }: GenerationQuery): ExtraFields =>
   size === undefined || size === "auto" ? {} : { size: size.replace("x", "*") };
 
-/** Ways in which a job ends without a picture. UNKNOWN: it was forgotten, or never was. */
+/** States of a job that ended without an image. UNKNOWN: it expired, or never existed. */
 const ended = new Set(["FAILED", "CANCELED", "UNKNOWN"]);
 
 async function read(
@@ -139,7 +139,7 @@ async function read(
   }
   const results = [...inMessages(output, context), ...inResults(output, context)];
   if (results.length > 0) return { kind: "whole", results, metadata: {}, ...usageIn(response) };
-  // Of a job: beside its status, or of each picture. Otherwise: beside the output.
+  // For a job: next to its status, or of each image. Otherwise: next to the output.
   const failure = [output, ...listOf(memberOf(output, "results")), response].find(
     (entry) => textIn(entry, "code") !== undefined,
   );
@@ -149,19 +149,19 @@ async function read(
 }
 
 function pending(id: unknown, { upstream }: Target): PendingJob {
-  // Our key goes where it leads.
+  // The poll request sends the API key to this URL.
   if (typeof id !== "string" || !/^\w[\w-]*$/.test(id)) throw invalidResponse("the job has no id");
   const job = `${dashscopeRoot(upstream)}/tasks/${id}`;
   const headers = bearer(upstream);
   return {
     kind: "pending",
     poll: { url: job, headers },
-    // dashscope-sdk-python, client/base_api.py: cancel. Heard only while the job waits for its turn.
+    // dashscope-sdk-python, client/base_api.py: cancel. Works only while the job is queued.
     cancel: { url: `${job}/cancel`, headers, method: "POST" },
   };
 }
 
-/** output.choices[].message.content[].image. z-image tells beside it how it has rewritten the prompt. */
+/** output.choices[].message.content[].image. z-image adds the rewritten prompt next to it. */
 function inMessages(output: unknown, context: ImageRequestContext<GenerationQuery>): ImageResult[] {
   const rewrites = context.target.model.startsWith("z-image");
   return listOf(memberOf(output, "choices")).flatMap((choice) => {
@@ -188,7 +188,7 @@ function toResult(
   return image ? [{ image, ...revised(prompt, context) }] : [];
 }
 
-/** Models that are paid for by the picture tell zeros: nobody has counted. */
+/** Models that are billed per image report zeros instead of token counts. */
 function usageIn(response: unknown): Pick<Extract<ImageResponse, { kind: "whole" }>, "usage"> {
   const usage = memberOf(response, "usage");
   if (!isUsage(usage) || usage.total_tokens === 0) return {};

@@ -55,7 +55,7 @@ function inputOf(query: GenerationQuery, endpoint: string): ExtraFields {
   };
 }
 
-/** fal has names of its own for some sizes, such as square_hd. */
+/** fal has its own names for some sizes, such as square_hd. */
 function sizeOf(query: GenerationQuery, endpoint: string): unknown {
   const { size = "auto" } = query.options;
   if (size === "auto") return undefined;
@@ -86,7 +86,7 @@ async function fromUpstream(
   const { upstream } = context.target;
   const headers = authHeaders(upstream);
   const link = (name: string) => jobLink(memberOf(response, name), baseUrlOf(upstream), domains);
-  // A job that failed is completed, too: what became of it is told where its result would be.
+  // A failed job has the status completed too: its error is at the URL of its result.
   if (status === "COMPLETED") {
     return { kind: "pending", poll: jobRequest(link("response_url"), headers), afterMs: 100 };
   }
@@ -107,7 +107,7 @@ function done(
   if (images === undefined) throw invalidResponse("it has neither `images` nor `image`");
   const list: readonly unknown[] = Array.isArray(images) ? images : [images];
   const marked = listOf(memberOf(response, "has_nsfw_concepts"));
-  // What the checker finds is painted black.
+  // The safety checker blacks out flagged images.
   const checked = context.query.rest.enable_safety_checker !== false;
   if (checked && marked.length > 0 && marked.every((flag) => flag === true)) {
     throw toMappedError("moderated", undefined, context);
@@ -160,7 +160,7 @@ export const fal: Vendor = {
     generations,
     edits,
     imageCapabilities: ({ model }, operation) => falImageCapabilities(model, operation),
-    // A job that never was: whoever has a key hears that, and who has none hears of the key.
+    // An unknown job: with a valid API key the error is about the job, otherwise about the key.
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status`,
       headers: authHeaders(upstream),

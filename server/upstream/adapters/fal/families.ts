@@ -64,7 +64,7 @@ const sizeRules: Rule<Sizes> = [
   [/\/phota/, aspectRatios("1:1", "16:9", "4:3", "3:4", "9:16")],
   [/\/vidu\//, aspectRatios("16:9", "9:16", "1:1")],
   [/^(reve|imagineart|microsoft)\/|\/imagen|\/nucleus-image|\/sensenova/, commonShapes],
-  // Editors that make a picture as large as the one they are given.
+  // Editing endpoints that keep the size of the input image.
   [/\/(flux(-1)?\/\w+\/image-to-image|flux-kontext(?!.*text-to-image)|flux-pro\/v1\/)/, none],
   [/\/(bagel|chrono-edit|longcat-image\/edit|recraft\/v3\/image-to-image)|^fal-ai\/inpaint$/, none],
   [
@@ -73,18 +73,18 @@ const sizeRules: Rule<Sizes> = [
   ],
 ];
 
-/** Where one picture is all that a call makes. Most make up to four. */
+/** Endpoints with one image per request. Most generate up to four. */
 const single =
   /\/(flux-2-(pro|flex|max)|flux-2\/klein\/realtime|qwen-image-layered|flux-pulid|flux-pro\/v1\/vto|recraft|luma-photon|ideogram\/(v2|upscale|remove|v3\/layerize)|emu-3|bagel|chrono-edit|image-editing|inpaint$)|\/wan\/v2\.2|uni-1|^(krea|imagineart|bria)\/|\/vidu\//;
-/** Known to take `num_images`. A model that nobody knows is asked for one, and as often as needed. */
+/** Endpoints that support `num_images`. An unknown endpoint gets one request per image. */
 const several =
   /\/(flux|gpt-image|ideogram|qwen-image|seedream|hidream|z-image|sana|nano-banana|gemini|stable-diffusion|fast-|hunyuan-image|kling-image|minimax\/image|grok-imagine|wan|imagen)|^(ideogram|openai|reve|microsoft|nvidia|google)\//;
 
-/** What endpoints are called that look at a picture. */
+/** Names of endpoints that take an image. */
 const editor =
   /edit|image-to-image|inpaint|fill|kontext|remix|redux|reframe|modify|\bmulti\b|replace|reference|character|canny|depth|general|subject|pulid|tiling|realtime|kling-image\/o1|\/uno$|\/uso$|omnigen|eras|remov|relight|iclight|expand|outpaint|upscal|restor|layer|control(?!net-union)|add-|style|lora-gallery|-i2i|illusion|pasd|\/vto|try-?on|image-to-svg|\/extract$/;
 
-/** Given a picture, it would draw without a look at it. Of an endpoint that is not one of fal's own, the best is believed. */
+/** Endpoints that would ignore an input image. An endpoint that is not fal's own is assumed to use it. */
 const isBlind = (endpoint: string): boolean =>
   /\/text-to-(image|vector)$/.test(endpoint) ||
   ((endpoint.startsWith("fal-ai/") || several.test(endpoint)) && !editor.test(endpoint));
@@ -101,12 +101,12 @@ const formatRules: Rule<readonly string[]> = [
   ],
 ];
 
-/** fal tells width and height as an object; of OpenAI's first models as OpenAI has it. */
+/** fal takes width and height as an object; for OpenAI's first models in OpenAI's format. */
 export const isOpenaiSize = (model: string): boolean => /\/gpt-image-1\b/.test(model);
 
 /**
- * Generating and editing are two endpoints of one model, and a configuration names one of them. These are those whose names
- * tell the other; an endpoint that is already the right one stays.
+ * Generating and editing are two endpoints of one model, and a configuration names one of them. For these endpoints the
+ * other name can be derived; an endpoint that is already the right one stays.
  */
 export function falEndpoint(model: string, operation: "generations" | "edits", images = 0): string {
   const edits = operation === "edits";

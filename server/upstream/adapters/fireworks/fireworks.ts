@@ -11,7 +11,7 @@ import {
   fireworksImageCapabilities,
 } from "./images.ts";
 
-/** OpenAI's shape with codes of its own, such as NOT_FOUND; accounts that cannot pay are "suspended". */
+/** OpenAI's error format with other codes, such as NOT_FOUND; accounts that cannot pay are "suspended". */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(memberOf(body, "error"), "code");
   if (/\b(nsfw|content (filter|moderation|policy)|safety)\b/i.test(message)) return "moderated";

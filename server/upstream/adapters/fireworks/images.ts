@@ -35,7 +35,7 @@ const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => confi
 type Surface = "flux" | "kontext" | "sdxl";
 type Operation = "generations" | "edits";
 
-/** @ai-sdk/fireworks, modelToBackendConfig. What is not named there draws as FLUX does, and edits as Kontext. */
+/** @ai-sdk/fireworks, modelToBackendConfig. Unlisted models generate as FLUX does, and edit as Kontext. */
 function surfaceOf({ model }: Target, operation: Operation): Surface {
   if (/kontext/i.test(model)) return "kontext";
   if (/stable-diffusion|playground-v2|SSD-1B/i.test(model)) return "sdxl";
@@ -60,7 +60,7 @@ export function fireworksImageCapabilities(
 ): ImageCapabilities {
   const surface = surfaceOf(target, operation);
   return {
-    // With a picture for an answer there is room for one only.
+    // A response that is an image has room for one only.
     maxImages: 1,
     takes: { output_format: ["png", "jpeg"] },
     sizes: surface === "sdxl" ? { list: sdxlSizes } : { ratios },
@@ -101,7 +101,7 @@ function buildRequest(
     ...(surface === "kontext" && { output_format }),
     ...sources,
   });
-  // The kind of picture is asked for as the kind of answer, unless the answer is a job.
+  // The `accept` header selects the image format, unless the response is a job.
   const accept = surface === "kontext" ? "application/json" : `image/${output_format}`;
   return { ...request, headers: { ...request.headers, accept } };
 }
@@ -133,7 +133,7 @@ async function fromUpstream(
     : ofJob(response, context);
 }
 
-/** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: asked with POST, and free. */
+/** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: polled with POST, free of charge. */
 const pollOf = (id: string, target: Target): UpstreamRequest => ({
   ...bearerJsonRequest(`${endpointOf(target, "kontext")}/get_result`, target.upstream, { id }),
   streams: true,
@@ -158,8 +158,8 @@ function inJson(
 }
 
 /**
- * Kontext is Black Forest Labs' own service behind Fireworks, and so are its states. A task that is not found may have been
- * taken only just now: it is asked for again, for as long as the caller waits.
+ * Kontext is Black Forest Labs' own service behind Fireworks, with the same states. A task that is not found may have
+ * been accepted just now: it is polled until the request's deadline.
  */
 function ofJob(
   response: unknown,

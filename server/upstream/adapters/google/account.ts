@@ -14,7 +14,7 @@ const keyFile = z.object({
 
 export type ServiceAccount = z.output<typeof keyFile>;
 
-/** The text of a key file, as a variable holds it. What is wrong with it is told without quoting it. */
+/** The text of a key file from a variable. Error messages do not quote it. */
 export const serviceAccountText = z.string().transform((text, context): ServiceAccount => {
   const account = readKeyFile(text);
   if (typeof account !== "string") return account;
@@ -22,7 +22,7 @@ export const serviceAccountText = z.string().transform((text, context): ServiceA
   return z.NEVER;
 });
 
-/** In words, where it is none. */
+/** An error message if the text is not a key file. */
 function readKeyFile(text: string): ServiceAccount | string {
   try {
     const { data, error } = keyFile.safeParse(JSON.parse(text));

@@ -12,19 +12,19 @@ export interface Service {
   readonly model?: string;
   /** The field of the prompt. Absent: it reads none. */
   readonly prompt?: string;
-  /** The fields of the pictures, in order. */
+  /** The fields of the images, in order. */
   readonly images?: readonly string[];
   /** Reads a mask, which is white where it may change things. */
   readonly mask?: true;
-  /** Takes a shape. */
+  /** Takes an aspect ratio. */
   readonly takesAspectRatio?: true;
-  /** Fields that must be there. What the caller says wins. */
+  /** Defaults of required fields. The request overrides them. */
   readonly defaultFields?: Readonly<Record<string, string>>;
   readonly formats: readonly string[];
 }
 
 const formats = ["png", "jpeg", "webp"];
-/** `sd3` has no webp: its own schema, and stability-ai on npm. */
+/** `sd3` does not support webp: its schema, and stability-ai on npm. */
 const sd3Formats = ["png", "jpeg"];
 
 const service = (path: string, others: Partial<Service> = {}): Service => ({
@@ -39,10 +39,10 @@ const { prompt: _, ...silent } = service("");
 
 const inpaint = service("edit/inpaint", { mask: true });
 
-/** How far a picture may move from its source: 0 is not at all. Required beside a picture; the middle, unless it is named. */
+/** Distance of the output from the input image: 0 is none. Required with an input image; 0.5 by default. */
 const strength = { strength: "0.5" };
 
-/** By their last name. Relighting and creative upscaling answer with a job. */
+/** By the last part of the name. Relighting and creative upscaling return a job. */
 const changing: Readonly<Record<string, Service>> = {
   inpaint,
   erase: { ...silent, path: "edit/erase", mask: true },
@@ -78,8 +78,8 @@ export function generationService(model: string): Service {
 }
 
 /**
- * Who names a service that changes pictures gets that one. Of those that draw, Ultra and SD3 can begin with a picture; with
- * a mask, and for all others, it is inpainting that is meant, which without a mask goes by the picture's transparency.
+ * A model that names an editing service uses it. Of the generation models, Ultra and SD3 support image-to-image; with a
+ * mask, and for all others, inpainting is used, which without a mask uses the transparency of the image.
  */
 export function editService(model: string, masked: boolean): Service {
   const name = lastName(model);
@@ -96,7 +96,7 @@ export function editService(model: string, masked: boolean): Service {
   return name === "ultra" ? service("generate/ultra", { defaultFields: strength }) : inpaint;
 }
 
-// The same reference: these shapes, prompts of 10,000 characters, requests of 10 MiB, one picture a call.
+// The same reference: these aspect ratios, prompts of 10,000 characters, requests of 10 MiB, one image per request.
 const ratios = ["21:9", "16:9", "3:2", "5:4", "1:1", "4:5", "2:3", "9:16", "9:21"];
 
 export function stabilityImageCapabilities(

@@ -38,7 +38,7 @@ const baseUrl = "https://api.stability.ai";
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string =>
   configured.replace(/\/v2beta$/, "");
 
-// The reference, "stability-client-user-id": at most 256 characters. Not every character may stand in a header.
+// The reference, "stability-client-user-id": at most 256 characters. Not every character is allowed in a header.
 const clientHeaders = ({ options }: GenerationQuery): Record<string, string> =>
   options.user === undefined
     ? {}
@@ -115,7 +115,7 @@ const pending = (job: string, { upstream }: Target): PendingJob => ({
   afterMs: pollIntervalMs,
 });
 
-/** kb.stability.ai, API key rate limits: who asks too fast is shut out for a minute. No header says so. */
+/** kb.stability.ai, API key rate limits: exceeding the limit locks a key out for a minute. No header reports it. */
 const lockoutMs = 60_000;
 
 const readError = nativeErrorReader({

@@ -1,6 +1,7 @@
 /**
- * Images of Venice: generations at OpenAI's path with fewer options, edits as JSON at two paths of its own, answered with
- * the image's bytes. All facts: veniceai/api-docs, swagger.yaml (2026-08-22); both schemas refuse unknown fields.
+ * Images of Venice: generations at OpenAI's path with fewer options, edits as JSON at two paths of its own, whose
+ * responses are the image's bytes. All facts: veniceai/api-docs, swagger.yaml (2026-08-22); both schemas refuse unknown
+ * fields.
  */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type {
@@ -43,7 +44,7 @@ const generating: ImageCapabilities = {
   edits: { maxImages: 16, links: true, maxBytes: 25_000_000 },
 };
 
-/** EditImageRequest and MultiEditImageRequest. How many images a model takes is the model's own, and Venice says it. */
+/** EditImageRequest and MultiEditImageRequest. The most images depend on the model, and Venice decides. */
 const editing: ImageCapabilities = {
   ...generating,
   sizes: { ratios: ["1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"] },
@@ -130,7 +131,7 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   },
 });
 
-/** What the headers say of the image: whether it is shown at all, and which model made it. */
+/** The headers report whether the image was withheld, and which model generated it. */
 function checkReply(
   { headers }: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
@@ -139,7 +140,7 @@ function checkReply(
   if (flagged.some((name) => headers.get(name) === "true")) {
     throw toMappedError("moderated", undefined, context);
   }
-  // "The ID of the model used for the edit": of another model the client asked for nothing.
+  // "The ID of the model used for the edit": an image of another model is not what the client requested.
   const used = headers.get("x-venice-model-id");
   if (used !== null && used.toLowerCase() !== context.target.model.toLowerCase()) {
     throw toMappedError("no such model", undefined, context);

@@ -13,13 +13,13 @@ export interface EventReading {
   readonly refuse: (error: unknown) => GatewayError;
 }
 
-/** docs.byteplus.com/en/docs/ModelArk/1824137. One that was refused does not keep the others from being drawn. */
+/** docs.byteplus.com/en/docs/ModelArk/1824137. A refused image does not stop the others. */
 export async function* readSeedreamEvents(
   chunks: AsyncIterable<Uint8Array>,
   temp: RequestTemp,
   { usageIn, refuse }: EventReading,
 ): AsyncGenerator<ImageEvent> {
-  // Held back until it is known whether it is the last, which carries the usage of all.
+  // Buffered until it is known whether it is the last, which has the usage of all.
   let held: StreamedImage | undefined;
   let delivered = 0;
   let refused: unknown;

@@ -13,7 +13,7 @@ type Takes = Partial<Record<OptionName, readonly string[]>>;
 
 const links: Takes = { response_format: ["url", "b64_json"] };
 
-/** No model has a word for several pictures that are alike: each call is for one. */
+/** No model has a field for several similar images: each request is for one. */
 const capabilities = (more: Partial<ImageCapabilities>): ImageCapabilities => ({
   maxImages: 1,
   takes: links,
@@ -25,9 +25,9 @@ const capabilities = (more: Partial<ImageCapabilities>): ImageCapabilities => ({
 const formats: Takes = { ...links, output_format: ["png", "jpeg"] };
 
 /**
- * The first that fits counts. The page named above for 3.0, 4.0 and 4.5. Of 5.0 only what those tell who sell it, too:
- * runware.ai/docs/models, bytedance-seedream-5-0-flash (ten pictures, transparency), and InvokeAI's guide to Seedream
- * (fourteen pictures with the plain one). So only the newest are asked for a kind of file, and only these edit with
+ * The first match applies. The page named above for 3.0, 4.0 and 4.5. For 5.0 only resellers' documentation:
+ * runware.ai/docs/models, bytedance-seedream-5-0-flash (ten images, transparency), and InvokeAI's guide to Seedream
+ * (fourteen images with the plain one). So only the newest models get an output format, and only these edit with
  * transparency.
  */
 export function seedreamImageCapabilities(
@@ -54,6 +54,6 @@ export function seedreamImageCapabilities(
       edits: reading(1, ["image/png", "image/jpeg"]),
     });
   }
-  // An endpoint of one's own (`ep-…`) does not say which model is behind it.
+  // The id of a dedicated endpoint (`ep-…`) does not show the model behind it.
   return capabilities({ edits: reading(10) });
 }

@@ -32,7 +32,7 @@ export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
   fromUpstream: async (reply, query) => {
     const response = await reply.json();
     const data = memberOf(response, "data");
-    // The SDK's type is a list; the API itself answers with the one entry.
+    // The SDK's type is a list; the API itself returns the single entry.
     const entries = Array.isArray(data) ? data : [data];
     return embeddingsIn({ data: entries, usage: memberOf(response, "usage") }, query);
   },

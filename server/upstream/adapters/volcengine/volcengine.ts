@@ -64,9 +64,9 @@ function buildRequest(
     ...image,
     size: size === "auto" ? undefined : size,
     background,
-    // It refuses transparency in any other kind of file, and makes jpeg where nothing is said.
+    // It refuses transparency in any other format, and its default is jpeg.
     output_format: background === "transparent" ? "png" : output_format,
-    // Links cost a download and last a day; an event must hold the picture itself.
+    // Links cost a download and are valid for a day; an event must contain the image itself.
     response_format: streams ? "b64_json" : (response_format ?? "b64_json"),
     ...(streams && { stream: true }),
   });
@@ -89,7 +89,7 @@ async function read(
   if (failure) throw refuse(failure);
   const entries = listIn(response, "data");
   const results = entries.flatMap(toResult);
-  // Of several, those that were refused say so in the place of their picture.
+  // A refused image has an error in place of the image.
   const withheld = entries.map((entry) => memberOf(entry, "error")).find(Boolean);
   if (results.length === 0) {
     throw withheld ? refuse(withheld) : invalidResponse("there is no picture in it");
@@ -100,14 +100,14 @@ async function read(
 function toResult(entry: unknown): ImageResult[] {
   const image = imageIn(entry);
   if (!image) return [];
-  // Layers of a picture tell where they belong; size and kind are read from the picture itself.
+  // Layers of an image have their position; size and format are read from the image itself.
   const { b64_json: _, url: __, size: ___, output_format: ____, ...rest } = objectOf(entry);
   return [{ image, rest }];
 }
 
 /**
- * "This value is the same as output_tokens as input tokens are currently not calculated", says the page on `total_tokens`:
- * what nobody counted is not known, and so neither is the whole, unless it is told one day.
+ * The page on `total_tokens`: "This value is the same as output_tokens as input tokens are currently not calculated".
+ * Uncounted input tokens are unknown, and so is the total, unless the response reports them.
  */
 function usageIn(response: unknown): { readonly usage?: ImageUsage } {
   const usage = memberOf(response, "usage");

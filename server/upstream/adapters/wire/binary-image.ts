@@ -10,14 +10,14 @@ const typeOf = ({ headers }: UpstreamResponse): string => headers.get("content-t
 export const isImageResponse = (reply: UpstreamResponse): boolean =>
   /^image\//i.test(typeOf(reply));
 
-/** What else there is to say stands in headers: Stability has it so, and Fireworks took it over. */
+/** The metadata is in headers, at Stability and at Fireworks, which adopted the format. */
 export async function readBinaryImage(
   reply: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
   const { headers } = reply;
   const image = await collectImage(reply.chunks(), context.temp);
-  // A filtered picture comes all the same, blurred or black.
+  // A filtered image is delivered nevertheless, blurred or black.
   if (isFiltered(headers.get("finish-reason")))
     throw toMappedError("moderated", undefined, context);
   const seed = headers.get("seed");
@@ -27,7 +27,7 @@ export async function readBinaryImage(
 
 export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.test(String(reason));
 
-/** One picture: the body, or where that is JSON, what `find` finds in it. */
+/** One image: the body or, if that is JSON, the result of `find`. */
 export async function readSingleImage(
   reply: UpstreamResponse,
   { temp }: ImageRequestContext<GenerationQuery>,

@@ -18,7 +18,7 @@ export const jsonRequest = (url: string, headers: WireHeaders, body: Body): Upst
 export const bearerJsonRequest = (url: string, upstream: Upstream, body: Body): UpstreamRequest =>
   jsonRequest(url, bearer(upstream), body);
 
-/** Charged for each copy that reaches the vendor, and taken as it comes, as a picture is too large to be held whole. */
+/** Not idempotent: each copy that reaches the vendor is billed. Streamed, because an image is too large to buffer. */
 const paid = { once: true, streams: true } as const;
 
 /** Files in `body` go from disk to the socket. */

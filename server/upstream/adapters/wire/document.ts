@@ -18,10 +18,10 @@ const startBytes = 128;
 const quote = 0x22;
 const backslash = 0x5c;
 const lineFeed = 0x0a;
-/** Stands for a long text while what is around it is parsed. Nobody outside knows it. */
+/** Placeholder of a long text while the surrounding JSON is parsed. Private to this file. */
 const mark = `${crypto.randomUUID()} `;
 
-/** A long text of an answer, with its escapes undone. */
+/** A long text of a response, unescaped. */
 export class LongText implements SpilledBytes {
   readonly encoding = "base64" as const;
   readonly #held: SpillBuffer;
@@ -67,7 +67,7 @@ export class LongText implements SpilledBytes {
     return this.#held.read(this.#from, this.length);
   }
 
-  /** In an answer of ours, where it is none of the pictures: it leaves as it came. */
+  /** In the client's response, if it is not an image: passed on unchanged. */
   toJSON(): StreamedString {
     return new StreamedString(this.length, () => this.stream());
   }
@@ -78,7 +78,7 @@ export class LongText implements SpilledBytes {
   }
 }
 
-/** An answer's JSON. Where it holds long texts, there is a `LongText` in the place of each. */
+/** A response's JSON. Each long text is replaced by a `LongText`. */
 export async function readDocument(reply: UpstreamResponse, temp: RequestTemp): Promise<unknown> {
   const texts = new LongTexts(temp);
   const reader = new DocumentReader(texts);
@@ -86,7 +86,7 @@ export async function readDocument(reply: UpstreamResponse, temp: RequestTemp): 
   return reader.end("The upstream's response is not valid JSON.");
 }
 
-/** Where the long texts of one answer lie, of all its documents together. */
+/** Storage of the long texts of one response, over all its documents. */
 export class LongTexts {
   readonly #temp: RequestTemp;
   #store: SpillBuffer | undefined;
@@ -100,19 +100,22 @@ export class LongTexts {
     return this.#store;
   }
 
-  /** The same pieces. What lies on disk need not lie here as well until it is collected. */
+  /**
+   * Passes the chunks through. Bytes that are spilled to disk are released from memory without waiting for the garbage
+   * collector.
+   */
   async *releasing(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       const goesToDisk = this.#store?.isOnDisk === true;
       yield chunk;
-      // Else a part of it may have been held in memory, and be on its way to somebody.
+      // Otherwise a part of it may be in memory and still in use.
       const isFree = goesToDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
       if (isFree && isLastOf(chunk)) freeBuffer(chunk.buffer);
     }
   }
 }
 
-/** Of what came in one buffer: before it stands what has been read already, such as the head of the answer. */
+/** The last chunk of its buffer: before it are bytes that were read already, such as the response head. */
 const isLastOf = ({ byteOffset, length, buffer }: Uint8Array): boolean =>
   byteOffset + length === buffer.byteLength;
 
@@ -207,7 +210,7 @@ export class DocumentReader {
     await this.#keep(unescaped(text.slice(0, text.length - tail.length)));
   }
 
-  /** Short texts keep their escapes for the parser; on disk lies plain base64. */
+  /** Short texts keep their escapes for the parser; the spilled bytes are plain base64. */
   async #unescape(chunk: Uint8Array, at: number): Promise<number> {
     this.#escape.push(chunk[at] as number);
     const escaped = Buffer.from(this.#escape);
@@ -257,7 +260,7 @@ export class DocumentReader {
     this.#heldBytes = 0;
   }
 
-  /** The texts back in their places. */
+  /** Puts the texts back in place of their placeholders. */
   #restore(value: unknown): unknown {
     if (typeof value === "string" && value.startsWith(mark)) {
       return this.#texts[Number(value.slice(mark.length))] ?? value;
@@ -280,7 +283,8 @@ function unescaped(escaped: string): Uint8Array {
   const text = escaped.replace(
     /\\(?:u00([0-7][0-9a-f])|([/nr]))/gi,
     (_, code?: string, plain = "") =>
-      // Some writers escape what HTML would misread, such as `=`; line breaks within base64 mean nothing.
+      // Some serializers escape characters that are special in HTML, such as `=`; line breaks within base64 are
+      // ignored.
       code === undefined
         ? plain.replace(/[nr]/i, "")
         : String.fromCharCode(Number.parseInt(code, 16)),

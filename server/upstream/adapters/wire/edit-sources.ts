@@ -3,7 +3,7 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { FilePart, ImageSource } from "../../contract.ts";
 import { dataUrlOf, FileContent } from "./json-with-files.ts";
 
-/** Only for targets whose traits say that they must be sent the bytes. */
+/** Only for targets whose capabilities require the bytes. */
 export function fileOf(source: ImageSource): FilePart {
   if (source.kind === "file") return source.file;
   throw new GatewayError("internal", "A reference was sent to a target that reads files only.");
@@ -12,7 +12,7 @@ export function fileOf(source: ImageSource): FilePart {
 export const filesOf = (sources: readonly ImageSource[]): readonly FilePart[] =>
   sources.map(fileOf);
 
-/** The one picture of an edit, for targets that take no more. */
+/** The only image of an edit, for targets that take one. */
 export function onlyFile(sources: readonly ImageSource[]): FilePart {
   const [file] = filesOf(sources);
   if (file) return file;
@@ -22,6 +22,6 @@ export function onlyFile(sources: readonly ImageSource[]): FilePart {
 /** Base64 without anything around it. */
 export const asBase64 = (source: ImageSource): FileContent => new FileContent(fileOf(source));
 
-/** A data URL, or the link that the caller gave. */
+/** A data URL, or the client's link. */
 export const asDataUrl = (source: ImageSource): FileContent | string =>
   source.kind === "url" ? source.url : dataUrlOf(fileOf(source));

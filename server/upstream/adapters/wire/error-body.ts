@@ -4,10 +4,10 @@ import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { parseUpstreamJson } from "../../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../../adapter.ts";
 
-/** An error page may be long; its beginning is enough to tell what it is. */
+/** An error page may be long; its beginning is enough to classify it. */
 const maxErrorBytes = 64 * 1024;
 
-/** What the vendor said, as JSON where it is JSON. */
+/** The error body, parsed if it is JSON. */
 export async function readErrorBody(reply: UpstreamResponse): Promise<unknown> {
   try {
     return await parseUpstreamJson(await reply.text(maxErrorBytes));
@@ -16,7 +16,10 @@ export async function readErrorBody(reply: UpstreamResponse): Promise<unknown> {
   }
 }
 
-/** The same once more. Also for a refusal inside an answer, with the status that it should have had. */
+/**
+ * A response with this body again. Also for an error inside a successful response, with the status that it should have
+ * had.
+ */
 export function replayBody(
   { headers, status: had }: UpstreamResponse,
   body: unknown,
@@ -36,10 +39,13 @@ export function replayBody(
   };
 }
 
-/** Shorter ones would be found in words that have nothing to do with them. */
+/** Shorter names would match unrelated words. */
 const shortestName = 5;
 
-/** Words without these names: projects, accounts and hosts are the operator's. Long ones first: some hold others. */
+/**
+ * Redacts these names: projects, accounts and hosts are the operator's. Longest first, because some names contain
+ * others.
+ */
 export const without = (message: string, names: readonly (string | undefined)[]): string =>
   names
     .filter((name) => name !== undefined && name.length >= shortestName)

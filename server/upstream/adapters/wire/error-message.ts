@@ -2,9 +2,9 @@
 import { asObject } from "./members.ts";
 
 /**
- * OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of servers that are nearly alike, DeepInfra's
- * `{detail: {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}` and Stability's
- * `{errors: ["…"]}`.
+ * OpenAI's `{error: {…}}`; also `{message}`, `{detail}` and `{error: "…"}` of similar servers, DeepInfra's `{detail:
+ * {error}}`, Jina's `{detail: {message}}`, Mistral's `{message: {detail: […]}}`, Cloudflare's `{errors: [{message}]}`
+ * and Stability's `{errors: ["…"]}`.
  */
 export function messageIn(response: unknown): string | undefined {
   const body = asObject(response);

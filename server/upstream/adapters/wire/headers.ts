@@ -28,6 +28,6 @@ export const ownHeaders = (upstream: Upstream): WireHeaders => headersOf(upstrea
 export const bearer = (upstream: Upstream): WireHeaders =>
   headersOf(upstream, (key) => ({ authorization: `Bearer ${key}` }));
 
-/** Two spellings of one name would both be sent: this way, what the configuration says takes the place of ours. */
+/** In lower case, so that a configured header replaces the adapter's instead of being sent next to it. */
 const withLowerCaseNames = (headers: Upstream["headers"]): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -2,7 +2,7 @@
 import type { ImageContent, LoadedImage } from "../../contract.ts";
 import { LongText } from "./document.ts";
 
-/** A member of an answer that should be a picture. Undefined where it is none at all. */
+/** A member of a response that should be an image. Undefined if it is not a text. */
 export function imageContentIn(value: unknown): ImageContent | undefined {
   if (value instanceof LongText) return asideOf(value);
   if (typeof value !== "string" || value === "") return undefined;
@@ -10,7 +10,7 @@ export function imageContentIn(value: unknown): ImageContent | undefined {
   return { kind: "base64", base64: bareBase64(value) };
 }
 
-/** A member of an event, which holds the picture itself. Whether it is one is seen when it is looked at. */
+/** A member of an event with the image itself. Whether it is a valid image is checked later. */
 export function loadedImageIn(value: unknown): LoadedImage | undefined {
   if (value instanceof LongText) return asideOf(value);
   return typeof value === "string" ? { kind: "base64", base64: bareBase64(value) } : undefined;

@@ -9,11 +9,11 @@ import { toMappedError } from "./native-errors.ts";
 export interface ImageListOptions {
   /** Where the list has another name. */
   readonly list?: string;
-  /** The vendor's filter has held this picture back. */
+  /** The vendor's filter withheld this image. */
   readonly isWithheld?: (entry: unknown) => boolean;
-  /** What is told of one picture besides the picture. */
+  /** Fields of one image besides the image. */
   readonly entryFields?: (entry: unknown) => Pick<ImageResult, "revised_prompt" | "rest">;
-  /** What is told of all of them. */
+  /** Fields of the whole response. */
   readonly responseFields?: (
     response: unknown,
   ) => Pick<BufferedImageResponse, "created" | "cost" | "usage" | "rest">;
@@ -26,7 +26,7 @@ export const readImageList = async (
 ): Promise<BufferedImageResponse> =>
   imageListIn(await readDocument(reply, context.temp), context, listed);
 
-/** Pictures that passed the filter are delivered, as they are paid for; where none did, the whole call was refused. */
+/** Images that passed the filter are delivered, because they are billed; if none did, the request was refused. */
 export function imageListIn(
   response: unknown,
   context: ImageRequestContext<GenerationQuery>,
@@ -53,7 +53,7 @@ export function imageListIn(
   };
 }
 
-/** The picture of an entry, the bytes before the link. */
+/** The image of an entry; bytes are preferred to a link. */
 export const imageIn = (entry: unknown): ImageResult["image"] | undefined =>
   imageContentIn(memberOf(entry, "b64_json")) ?? imageContentIn(memberOf(entry, "url"));
 

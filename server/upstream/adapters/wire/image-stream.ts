@@ -7,19 +7,19 @@ import type { ExtraFields } from "../../contract.ts";
 import { DocumentReader, LongTexts } from "./document.ts";
 import { asObject } from "./members.ts";
 
-/** One event holds one picture. */
+/** One event has one image. */
 const maxEventBytes = 96 * 1024 * 1024;
 
 export const isEventStream = ({ headers }: UpstreamResponse): boolean =>
   /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 
 export interface ImageStreamEvent {
-  /** What the stream calls it; empty where it does not. */
+  /** The event's name in the stream; empty if it has none. */
   readonly name: string;
   readonly payload: ExtraFields;
 }
 
-/** Pictures in them are put aside, as in an answer that comes whole. */
+/** Large images in them are spilled to disk, as in a buffered response. */
 export async function* readImageStream(
   chunks: AsyncIterable<Uint8Array>,
   temp: RequestTemp,
@@ -30,7 +30,7 @@ export async function* readImageStream(
   for await (const { event: name, data, isUnclosed } of events) {
     const around = data.text.trim();
     if (around === "[DONE]") return;
-    // Nothing, or a sign of life.
+    // An empty event or a keep-alive.
     if (around === "" || name === "ping") continue;
     const payload = isUnclosed ? completeIn(data) : asObject(data.end(notJson));
     if (!payload && isUnclosed) return;

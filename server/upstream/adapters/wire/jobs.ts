@@ -2,7 +2,7 @@
 import type { PendingJob, UpstreamRequest } from "../../adapter.ts";
 import { invalidResponse } from "./members.ts";
 
-/** The same question again: whatever is not said anew stays as it was. */
+/** The job is still pending: fields that are absent stay as they were. */
 export const stillPending: PendingJob = { kind: "pending" };
 
 /** A question about a job, which is free. */
@@ -13,8 +13,8 @@ export const jobRequest = (url: string, headers: UpstreamRequest["headers"]): Up
 });
 
 /**
- * Where the vendor says that a job is to be asked for. Our key goes along, so it must be at the configured place or at one
- * of the vendor's own domains.
+ * The vendor's URL of a job. The API key is sent to it, so it must be at the configured base URL or at one of the
+ * vendor's own domains.
  */
 export function jobLink(link: unknown, baseUrl: string, domains: readonly string[]): string {
   const url = typeof link === "string" ? URL.parse(link) : null;

@@ -4,7 +4,7 @@ import type { FilePart } from "../../contract.ts";
 
 export { stringifyStreamed as jsonBody } from "../../../lib/json-stream.ts";
 
-/** Stands in a body for the content of a file. */
+/** Placeholder of a file's content in a body. */
 export class FileContent extends StreamedString {
   constructor(file: FilePart, prefix = "") {
     super(base64Length(file.size), () => encodeBase64Stream(file.stream()), { prefix });

@@ -8,7 +8,7 @@ export const memberOf = (value: unknown, name: string): unknown =>
     ? (value as ExtraFields)[name]
     : undefined;
 
-/** A member that is a text and says something. */
+/** A member that is a non-empty text. */
 export function textIn(value: unknown, name: string): string | undefined {
   const text = memberOf(value, name);
   return typeof text === "string" && text !== "" ? text : undefined;
@@ -33,7 +33,7 @@ export const asObject = (value: unknown): ExtraFields | undefined =>
 /** An empty one where it is no object. */
 export const objectOf = (value: unknown): ExtraFields => asObject(value) ?? {};
 
-/** Members by these names that are there and say something. Small ones only: they go into the caller's answer. */
+/** The present members with these names, if they are short: they go into the client's response. */
 export function extraFieldsOf(
   value: unknown,
   names: readonly string[],

@@ -2,6 +2,6 @@
 export const modelPath = (model: string): string => {
   const steps = model.split("/");
   if (steps.some((step) => /^\.{0,2}$/.test(step))) return encodeURIComponent(`/${model}`);
-  // `@cf/…` is written as it is in every example of Cloudflare's.
+  // `@cf/…` is not encoded in any of Cloudflare's examples.
   return steps.map((step) => encodeURIComponent(step).replaceAll("%40", "@")).join("/");
 };

@@ -9,13 +9,13 @@ import type {
 import { type TaskTypeTable, vendorTaskType } from "../../task-type.ts";
 import { invalidResponse, isCount, memberOf } from "./members.ts";
 
-/** Only for targets whose traits say that they take no tokens. */
+/** Only for targets whose capabilities exclude token arrays. */
 export function textsOf({ input }: EmbeddingsQuery): readonly string[] {
   if (input.kind === "text") return input.texts;
   throw new GatewayError("internal", "Tokens were sent to a target that reads texts only.");
 }
 
-/** The vendor's own word for what the vectors are for. */
+/** The vendor's value of the task type. */
 export function taskTypeOf(
   { taskType }: EmbeddingsQuery,
   { taskTypes }: EmbeddingCapabilities,
@@ -24,7 +24,7 @@ export function taskTypeOf(
   return taskType ? vendorTaskType(taskType, taskTypes) : taskTypes.defaultValue;
 }
 
-/** Cohere's words, which others have taken over. */
+/** Cohere's values, which other vendors have adopted. */
 export const cohereTaskTypes: TaskTypeTable["values"] = {
   query: "search_query",
   document: "search_document",

@@ -2,9 +2,10 @@
 import type { UpstreamResponse } from "../../adapter.ts";
 
 /**
- * OpenAI's headers, which many imitate: `x-ratelimit-remaining-requests: 0` and `x-ratelimit-reset-requests: 6m0s`, the
- * same for tokens and images; Azure writes whole seconds (openai/openai-dotnet#838). It is the time until the limit is
- * whole again, and some of it is there sooner (community.openai.com/t/1268905): so it is not waited for any longer than this.
+ * OpenAI's headers, which many vendors copy: `x-ratelimit-remaining-requests: 0` and `x-ratelimit-reset-requests:
+ * 6m0s`, the same for tokens and images; Azure writes whole seconds (openai/openai-dotnet#838). It is the time until
+ * the limit is fully restored, and a part of it is restored sooner (community.openai.com/t/1268905): so this is an
+ * upper bound of the wait.
  */
 const longestMs = 60_000;
 
@@ -20,10 +21,10 @@ export function rateLimitResetMs(headers: UpstreamResponse["headers"]): number |
   return longest === 0 ? undefined : Math.min(longest, longestMs);
 }
 
-/** Of an answer that says yes: until when there is nothing left. Undefined where there is, or where it is not told. */
+/** For a successful response: how long the limit stays exhausted. Undefined if it is not exhausted or not reported. */
 export function rateLimitExhaustedMs(headers: UpstreamResponse["headers"]): number | undefined {
   let longest = 0;
-  // Every answer that `fetch` brings comes by here, so nothing is made that is not needed.
+  // Runs for every response of `fetch`, so it allocates nothing unless needed.
   for (const limit of limits) {
     if (!isUsedUp(headers.get(`x-ratelimit-remaining${limit}`))) continue;
     longest = Math.max(longest, durationMs(headers.get(`x-ratelimit-reset${limit}`) ?? "") ?? 0);
@@ -31,7 +32,7 @@ export function rateLimitExhaustedMs(headers: UpstreamResponse["headers"]): numb
   return longest === 0 ? undefined : Math.min(longest, longestMs);
 }
 
-/** Some count below nothing. */
+/** Some vendors report negative numbers. */
 const isUsedUp = (remaining: string | null): boolean =>
   remaining !== null && /^\s*-?\d+(\.\d+)?\s*$/.test(remaining) && Number(remaining) <= 0;
 

@@ -1,7 +1,7 @@
 /** Redacts keys, accounts, addresses and vendor model names from upstream error messages before a client sees them. */
 import type { ErrorContext } from "../../adapter.ts";
 
-/** Shorter ones are words such as `none`, which stand in for a key where none is needed. */
+/** Shorter values are words such as `none`, placeholders for a key that is not needed. */
 const shortestSecret = 6;
 const maxCharacters = 2000;
 
@@ -30,11 +30,11 @@ const inside =
 const named = (name: string): RegExp =>
   new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-]|\\.\\w)`, "g");
 
-/** Links into a vendor's manual help; links to hosts of the operator's network do not belong to callers. */
+/** Links to a vendor's documentation help; links to hosts of the operator's network are not for clients. */
 const isPublicLink = (link: string): boolean =>
   /^https:\/\/([a-z0-9-]+\.)*(openai\.com|microsoft\.com|aka\.ms)\b/.test(link);
 
-/** A host without a dot, such as `vllm`, may as well be a word. */
+/** A host without a dot, such as `vllm`, may also be a common word. */
 function addressesOf(baseUrl: string | undefined): string[] {
   const url = baseUrl === undefined ? null : URL.parse(baseUrl);
   if (!url) return [];

@@ -7,7 +7,7 @@ import type { EmbeddingsQuery, ExtraFields } from "../../contract.ts";
 
 export function truncation({ rest }: EmbeddingsQuery): {
   readonly cut: boolean;
-  /** What rides along, without the word for it. */
+  /** The passthrough fields without the truncation option. */
   readonly rest: ExtraFields;
 } {
   const { truncate, truncation: other, ...others } = rest;

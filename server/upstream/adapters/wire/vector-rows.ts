@@ -6,7 +6,7 @@ export function vectorRows(list: unknown): readonly Vector[] {
   if (!Array.isArray(list)) throw invalidResponse("it has no list of vectors");
   return list.map((row: unknown) => {
     if (!Array.isArray(row)) throw invalidResponse("an entry of its list is not a vector");
-    // A model without pooling gives a vector for each token. Which way to make one of them is not for us to guess.
+    // A model without pooling returns a vector for each token. How to combine them is not known here.
     if (Array.isArray(row[0])) throw invalidResponse("it has several vectors for one input");
     return row as readonly number[];
   });
