@@ -3,11 +3,16 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { authenticate } from "../../server/auth/authenticate.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
 import { testKey } from "../harness.ts";
-import { embedder, expectFault, painter, startEdge } from "../http/edge-fixture.ts";
+import {
+  embeddingModel,
+  expectError,
+  imageModel,
+  startGatewayWithFake,
+} from "../http/gateway-fixture.ts";
 
 const narrow = "sk-narrow-0123456789abcdef";
 const globbed = "sk-globbed-0123456789abcdef";
-const edge = startEdge({
+const edge = startGatewayWithFake({
   yaml: `  - { name: narrow, key: ${narrow}, models: [gpt-image-2] }
   - { name: globbed, key: ${globbed}, models: ["text-embedding-*", "our-?ainter"] }
 `,
@@ -15,7 +20,7 @@ const edge = startEdge({
 const { gateway, fake } = edge;
 afterAll(() => edge.close());
 
-const call = (headers: Record<string, string>, model = embedder) =>
+const call = (headers: Record<string, string>, model = embeddingModel) =>
   fetch(`${gateway.url}/v1/embeddings`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
@@ -46,7 +51,7 @@ describe("without a key", () => {
     ["the key without the word", { authorization: testKey }],
     ["an empty api-key", { "api-key": "" }],
   ])("%s is told how to send one", async (_, headers) => {
-    const message = await expectFault(await call(headers), "missing_api_key");
+    const message = await expectError(await call(headers), "missing_api_key");
     expect(message).toStartWith("You didn't provide an API key.");
   });
 });
@@ -57,7 +62,7 @@ describe("a wrong key", () => {
     ["with a tab", { authorization: `Bearer my\tkey-0123456789` }],
     ["in api-key", { "api-key": "my key 0123456789" }],
   ])("that has spaces is told the rule: %s", async (_, headers) => {
-    const message = await expectFault(await call(headers), "invalid_api_key");
+    const message = await expectError(await call(headers), "invalid_api_key");
     expect(message).toContain("visible ASCII characters without spaces");
     expect(message).not.toContain(testKey);
   });
@@ -81,7 +86,7 @@ describe("a wrong key", () => {
 
   test("is shown masked: enough to recognise, not enough to use", async () => {
     const wrong = "sk-wrong-0123456789abcdefghij";
-    const message = await expectFault(
+    const message = await expectError(
       await call({ authorization: `Bearer ${wrong}` }),
       "invalid_api_key",
     );
@@ -92,7 +97,7 @@ describe("a wrong key", () => {
   test.each([["short"], ["0123456789abcde"]])(
     "that is short (%s) is not shown at all",
     async (key) => {
-      const message = await expectFault(
+      const message = await expectError(
         await call({ authorization: `Bearer ${key}` }),
         "invalid_api_key",
       );
@@ -107,8 +112,8 @@ describe("a wrong key", () => {
     ["its hash instead", new Bun.CryptoHasher("sha256").update(testKey).digest("hex")],
     ["very long", "k".repeat(8_000)],
   ])("that is nearly right is wrong: %s", async (_, key) => {
-    await expectFault(await call({ authorization: `Bearer ${key}` }), "invalid_api_key");
-    await expectFault(await call({ "api-key": key }), "invalid_api_key");
+    await expectError(await call({ authorization: `Bearer ${key}` }), "invalid_api_key");
+    await expectError(await call({ "api-key": key }), "invalid_api_key");
   });
 
   test("cannot draw on the terminal of whoever reads the message", async () => {
@@ -116,15 +121,15 @@ describe("a wrong key", () => {
       "api-key":
         "\u009b31m\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u009b0m",
     });
-    const message = await expectFault(response, "invalid_api_key");
+    const message = await expectError(response, "invalid_api_key");
     expect(message).toMatch(/^[\x20-\x7e]+$/);
   });
 
   test("costs no upstream anything and leaves no row", async () => {
     fake.clear();
     const before = gateway.rows().length;
-    await expectFault(await call({ authorization: "Bearer sk-wrong" }), "invalid_api_key");
-    await expectFault(await call({}), "missing_api_key");
+    await expectError(await call({ authorization: "Bearer sk-wrong" }), "invalid_api_key");
+    await expectError(await call({}), "missing_api_key");
     expect(fake.requests).toHaveLength(0);
     expect(gateway.rows()).toHaveLength(before);
   });
@@ -135,7 +140,7 @@ describe("a wrong key", () => {
       headers: { "content-type": "text/plain" },
       body: "x".repeat(1_000_000),
     });
-    await expectFault(response, "missing_api_key");
+    await expectError(response, "missing_api_key");
   });
 });
 
@@ -148,14 +153,14 @@ describe("a key opens only the models it is for", () => {
   };
 
   test("by name", async () => {
-    await expectFault(await call(as(narrow)), "model_not_found");
-    expect(await listed(narrow)).toEqual([painter]);
+    await expectError(await call(as(narrow)), "model_not_found");
+    expect(await listed(narrow)).toEqual([imageModel]);
   });
 
   test("by glob", async () => {
     expect((await call(as(globbed))).status).toBe(200);
     expect((await call(as(globbed), "text-embedding-ada-002")).status).toBe(200);
-    await expectFault(await call(as(globbed), "our-embedder"), "model_not_found");
+    await expectError(await call(as(globbed), "our-embedder"), "model_not_found");
     expect(await listed(globbed)).toEqual([
       "our-painter",
       "text-embedding-3-small",
@@ -164,8 +169,8 @@ describe("a key opens only the models it is for", () => {
   });
 
   test("a model that is not there is not found, whoever asks", async () => {
-    await expectFault(await call(as(narrow), "nothing"), "model_not_found");
-    await expectFault(await call(as(testKey), "nothing"), "model_not_found");
+    await expectError(await call(as(narrow), "nothing"), "model_not_found");
+    await expectError(await call(as(testKey), "nothing"), "model_not_found");
   });
 
   test("a model that is for other keys is answered like one that does not exist", async () => {
@@ -173,10 +178,10 @@ describe("a key opens only the models it is for", () => {
     const shown = (id: string) => fetch(`${gateway.url}/v1/models/${id}`, { headers });
     const asked = (id: string) => call(headers, id);
     for (const ask of [shown, asked]) {
-      const [hidden, missing] = await Promise.all([ask(embedder), ask("nothing")]);
-      const message = await expectFault(hidden, "model_not_found");
-      expect(message.replace(embedder, "nothing")).toBe(
-        await expectFault(missing, "model_not_found"),
+      const [hidden, missing] = await Promise.all([ask(embeddingModel), ask("nothing")]);
+      const message = await expectError(hidden, "model_not_found");
+      expect(message.replace(embeddingModel, "nothing")).toBe(
+        await expectError(missing, "model_not_found"),
       );
       const names = ({ headers: given }: Response) => [...given.keys()].sort();
       expect(names(hidden)).toEqual(names(missing));
@@ -190,7 +195,7 @@ describe("a key opens only the models it is for", () => {
     expect(gateway.rows().at(-1)).toMatchObject({
       requestId: response.headers.get("x-request-id"),
       keyId: "file:narrow",
-      model: embedder,
+      model: embeddingModel,
       upstream: null,
       attempts: 0,
       status: 404,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
 
 const folder = temporaryFolder();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { painter, until } from "../http/edge-fixture.ts";
+import { imageModel, until } from "../http/gateway-fixture.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
 
 const folder = temporaryFolder();
@@ -43,7 +43,7 @@ async function draw(key: string, more: object = {}) {
   const response = await fetch(`${gateway.url}/v1/images/generations`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: painter, prompt: "an otter", ...more }),
+    body: JSON.stringify({ model: imageModel, prompt: "an otter", ...more }),
   });
   const { error } = (await response.json()) as { error?: { code: string; message: string } };
   return { status: response.status, ...error };

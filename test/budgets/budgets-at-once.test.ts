@@ -1,7 +1,7 @@
 /** However many calls come at once, and whatever is known of them beforehand, a budget is not passed. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Arranged, arrange } from "../conformance/arrange.ts";
-import { png } from "../http/edge-fixture.ts";
+import { png } from "../http/gateway-fixture.ts";
 import { budgeted, dayMs, noon, arrange as onPaper, refusal, sure } from "./budgets-fixture.ts";
 
 const keyOf = (name: string): string => `sk-test-${name.padEnd(20, "0")}`;

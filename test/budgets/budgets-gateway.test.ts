@@ -6,7 +6,7 @@ import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { type Arranged, arrange, clientOf } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder, testKey } from "../harness.ts";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 
 /** A picture of dall-e-3 costs four cents. */
 const cents = 0.04;

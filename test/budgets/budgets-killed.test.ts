@@ -11,7 +11,7 @@ import {
 } from "../../server/storage/reservation-log.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { noon } from "./budgets-fixture.ts";
 

@@ -11,7 +11,7 @@ import type {
   ImageResponse,
 } from "../../server/upstream/contract.ts";
 import { type Arranged, arrange } from "../conformance/arrange.ts";
-import { png } from "../http/edge-fixture.ts";
+import { png } from "../http/gateway-fixture.ts";
 
 const lie = 1_000_000_000_000;
 const key = "sk-test-believer-0000000";

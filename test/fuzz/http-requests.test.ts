@@ -8,7 +8,7 @@ import type { RequestHead } from "../../server/http/server/parse-head.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { roomyStorage } from "../harness.ts";
-import { bodyOf, say, serve } from "../http/http-server-fixture.ts";
+import { readBody, respondWith, serve } from "../http/http-server-fixture.ts";
 import { tries } from "../laws/law.ts";
 import {
   bytes,
@@ -32,13 +32,13 @@ const readings: Reading[] = [];
 /** Reads at once, late, or not at all, as the path says. */
 const reader = serve(async (exchange) => {
   const { head } = exchange;
-  if (head.path.startsWith("/u")) return say(head.path);
+  if (head.path.startsWith("/u")) return respondWith(head.path);
   if (head.path.startsWith("/l")) for (let at = 0; at < 3; at++) await new Promise(setImmediate);
-  readings.push({ head, body: Buffer.from(await bodyOf(exchange)) });
-  return say(head.path);
+  readings.push({ head, body: Buffer.from(await readBody(exchange)) });
+  return respondWith(head.path);
 });
 let answer: () => OutgoingResponse["body"] = () => "";
-const teller = serve(() => say(answer()));
+const teller = serve(() => respondWith(answer()));
 const patience = createBodyTimeout({
   idleMs: 20_000,
   minRate: 0,
@@ -62,12 +62,12 @@ const taker = serve(async ({ head, body: content }) => {
   );
   file = Buffer.from((await form.files[0]?.bytes()) ?? "");
   await form.dispose();
-  return say(form.fields.map(({ value }) => value).join());
+  return respondWith(form.fields.map(({ value }) => value).join());
 });
 afterAll(async () => {
   patience.close();
   for (const served of [reader, teller, taker]) {
-    expect(served.broken).toEqual([]);
+    expect(served.errors).toEqual([]);
     expect(served.server.pending()).toBe(0);
     await served[Symbol.asyncDispose]();
   }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { draw } from "../fake-upstream/pictures.ts";
 import type { Mischief } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { asText, RawConnection } from "../http/edge-fixture.ts";
+import { RawConnection, toHttpText } from "../http/gateway-fixture.ts";
 import {
   changedCall,
   damaged,
@@ -280,7 +280,7 @@ test("the drawing program, asked for anything", async () => {
 }, 30_000);
 
 test("bytes on a socket: an answer or an end, and never silence", async () => {
-  const request = asText({
+  const request = toHttpText({
     path: "/v1/embeddings",
     headers: { authorization, ...json },
     body: '{"model":"text-embedding-3-small","input":"a"}',
@@ -288,13 +288,13 @@ test("bytes on a socket: an answer or an end, and never silence", async () => {
   await look(
     fc.asyncProperty(damaged(Buffer.from(request)), async (bytes) => {
       const connection = await RawConnection.open(gateway.url);
-      connection.say(bytes);
+      connection.send(bytes);
       // What is cut short is waited for, so the caller says that there is no more.
-      connection.finish();
+      connection.endInput();
       await Promise.race([
         connection.closed,
         Bun.sleep(10_000).then(() => {
-          throw new Error(`silence after ${connection.heard.slice(0, 100)}`);
+          throw new Error(`silence after ${connection.received.slice(0, 100)}`);
         }),
       ]);
     }),

@@ -1,7 +1,14 @@
 /** Fair shares of a full connection table: one API key, or one flood of connections, does not lock out the others. */
 import { describe, expect, test } from "bun:test";
-import { asText, embedder, jsonHeaders, RawConnection, startEdge, until } from "./edge-fixture.ts";
-import { bodyOf, gate, get, type Reply, say, serve } from "./http-server-fixture.ts";
+import {
+  embeddingModel,
+  jsonHeaders,
+  RawConnection,
+  startGatewayWithFake,
+  toHttpText,
+  until,
+} from "./gateway-fixture.ts";
+import { gate, get, type Handle, readBody, respondWith, serve } from "./http-server-fixture.ts";
 
 const otherKey = "sk-other-0123456789abcdef";
 
@@ -15,13 +22,13 @@ const keyed = (key: string): string => get("/", `authorization: ${key}\r\n`);
 function floodWithSilentBodies(url: string, count: number): { stop(): Promise<void> } {
   let isStopped = false;
   const headers = { ...jsonHeaders, "content-length": "1000" };
-  const request = asText({ method: "POST", path: "/v1/embeddings", headers });
+  const request = toHttpText({ method: "POST", path: "/v1/embeddings", headers });
   const keepOne = async (): Promise<void> => {
     while (!isStopped) {
       const connection = await RawConnection.open(url);
-      connection.say(request, "{");
-      while (!isStopped && !connection.isClosed && connection.heard === "") await Bun.sleep(1);
-      connection.hangUp();
+      connection.send(request, "{");
+      while (!isStopped && !connection.isClosed && connection.received === "") await Bun.sleep(1);
+      connection.disconnect();
       await connection.closed;
     }
   };
@@ -36,7 +43,7 @@ function floodWithSilentBodies(url: string, count: number): { stop(): Promise<vo
 
 describe("a full connection table", () => {
   test("serves every request of an API key while another key floods it with silent bodies", async () => {
-    const edge = startEdge({
+    const edge = startGatewayWithFake({
       settings: { VEXEL_MAX_CONNECTIONS: "8" },
       yaml: `  - { name: other, key: ${otherKey} }\n`,
     });
@@ -47,10 +54,10 @@ describe("a full connection table", () => {
       const statuses: number[] = [];
       for (let at = 0; at < 40; at++) {
         const connection = await RawConnection.open(edge.gateway.url);
-        const body = JSON.stringify({ model: embedder, input: `text ${at}` });
-        connection.say(asText({ path: "/v1/embeddings", headers, body }));
-        statuses.push((await connection.answer()).status);
-        connection.hangUp();
+        const body = JSON.stringify({ model: embeddingModel, input: `text ${at}` });
+        connection.send(toHttpText({ path: "/v1/embeddings", headers, body }));
+        statuses.push((await connection.response()).status);
+        connection.disconnect();
       }
       expect(statuses).toEqual(Array(40).fill(200));
     } finally {
@@ -59,7 +66,7 @@ describe("a full connection table", () => {
     }
   });
 
-  const readBody: Reply = async (request) => say(await bodyOf(request));
+  const echoBody: Handle = async (request) => respondWith(await readBody(request));
   /** The clock stands still: no connection has been silent for a second. */
   const options = {
     maxConnections: 3,
@@ -70,7 +77,7 @@ describe("a full connection table", () => {
     const connections: RawConnection[] = [];
     for (const key of keys) {
       const connection = await served.connect();
-      connection.say(silentBody(key));
+      connection.send(silentBody(key));
       connections.push(connection);
     }
     await until(() => served.server.pending() === keys.length);
@@ -78,36 +85,36 @@ describe("a full connection table", () => {
   };
   const statusFor = async (served: ReturnType<typeof serve>, request: string): Promise<number> => {
     const connection = await served.connect();
-    connection.say(request);
-    return (await connection.answer()).status;
+    connection.send(request);
+    return (await connection.response()).status;
   };
 
   test("evicts the oldest silent body of the key with the most connections, with 408", async () => {
-    await using served = serve(readBody, options);
+    await using served = serve(echoBody, options);
     const [one, two, third] = await fill(served, ["one", "two", "two"]);
     expect(await statusFor(served, keyed("three"))).toBe(200);
-    expect((await two!.answer()).status).toBe(408);
-    expect([one!.heard, third!.heard]).toEqual(["", ""]);
+    expect((await two!.response()).status).toBe(408);
+    expect([one!.received, third!.received]).toEqual(["", ""]);
   });
 
   test("evicts no body for a key that would hold more connections than the evicted one", async () => {
-    await using served = serve(readBody, options);
+    await using served = serve(echoBody, options);
     const bodies = await fill(served, ["one", "two", "three"]);
     for (const key of ["one", "four"]) expect(await statusFor(served, keyed(key))).toBe(503);
-    expect(bodies.map(({ heard }) => heard)).toEqual(["", "", ""]);
+    expect(bodies.map(({ received: heard }) => heard)).toEqual(["", "", ""]);
   });
 
   test("evicts no body of an API key for a client without a valid key", async () => {
-    await using served = serve(readBody, options);
+    await using served = serve(echoBody, options);
     const bodies = await fill(served, ["one", "one", "one"]);
     expect(await statusFor(served, get("/"))).toBe(503);
-    expect(bodies.map(({ heard }) => heard)).toEqual(["", "", ""]);
+    expect(bodies.map(({ received: heard }) => heard)).toEqual(["", "", ""]);
   });
 
   test("evicts a connection without a request for the request of an API key", async () => {
-    await using served = serve(readBody, options);
+    await using served = serve(echoBody, options);
     const silent = [await served.connect(), await served.connect(), await served.connect()];
-    silent[0]!.say("GET / HT");
+    silent[0]!.send("GET / HT");
     await until(() => served.server.connections().open === 3);
     expect(await statusFor(served, keyed("one"))).toBe(200);
     await until(() => silent.some(({ isClosed }) => isClosed));
@@ -115,9 +122,9 @@ describe("a full connection table", () => {
 
   test("serves probes beyond the maximum while hundreds of surplus connections are open", async () => {
     const go = gate();
-    const reply: Reply = async ({ head }) => {
+    const reply: Handle = async ({ head }) => {
       if (head.path !== "/healthz") await go.opened;
-      return say("served");
+      return respondWith("served");
     };
     await using served = serve(reply, {
       ...options,
@@ -125,18 +132,18 @@ describe("a full connection table", () => {
       isProbe: (path) => path === "/healthz",
     });
     const busy = await served.connect();
-    busy.say(keyed("one"));
+    busy.send(keyed("one"));
     await until(() => served.server.pending() === 1);
     for (let round = 0; round < 4; round++) {
       // Some send nothing, others do not read their refusal.
       for (let at = 0; at < 100; at++) {
         const surplus = await served.connect();
-        if (at % 2 === 0) surplus.say(keyed("two"));
+        if (at % 2 === 0) surplus.send(keyed("two"));
       }
       expect(await statusFor(served, get("/healthz"))).toBe(200);
       expect(served.server.connections().open).toBeLessThan(100);
     }
     go.open();
-    expect((await busy.answer()).body).toBe("served");
+    expect((await busy.response()).body).toBe("served");
   });
 });

@@ -2,11 +2,11 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { bearer, expectFault, painter, png, startEdge } from "./edge-fixture.ts";
+import { bearer, expectError, imageModel, png, startGatewayWithFake } from "./gateway-fixture.ts";
 
 const maxFile = 400_000;
 const maxForm = 3_000_000;
-const edge = startEdge({
+const edge = startGatewayWithFake({
   settings: {
     VEXEL_MAX_FILE_BYTES: String(maxFile),
     VEXEL_MAX_UPLOAD_BYTES: String(maxForm),
@@ -41,7 +41,7 @@ const formOf = (...entries: readonly (readonly [string, Value])[]): FormData => 
   return form;
 };
 const usual = [
-  ["model", painter],
+  ["model", imageModel],
   ["prompt", "an otter"],
 ] as const;
 const send = (body: FormData) =>
@@ -92,34 +92,34 @@ describe("the form itself", () => {
     ],
     ["with a part without a head", "--b\r\n\r\na\r\n--b--", undefined, "has no name"],
   ])("%s is refused", async (_, body, type, words) => {
-    expect(await expectFault(await sendText(body, type), "invalid_form")).toContain(words);
+    expect(await expectError(await sendText(body, type), "invalid_form")).toContain(words);
   });
 
   test("cut off inside a picture that was on its way to disk, is refused", async () => {
     const head = part("image", "", '; filename="a.png"').slice(0, -2);
     const body = Buffer.concat([Buffer.from(head), large(390_000)]);
-    await expectFault(await sendText(new Uint8Array(body)), "invalid_form");
+    await expectError(await sendText(new Uint8Array(body)), "invalid_form");
   });
 
   test("with no parts at all lacks a picture", async () => {
-    await expectFault(await sendText("--b--\r\n"), "missing_parameter", "image");
+    await expectError(await sendText("--b--\r\n"), "missing_parameter", "image");
   });
 
   test("with too many files is refused", async () => {
     const files = Array.from({ length: 25 }, () => ["image[]", png] as const);
-    const message = await expectFault(await send(formOf(...usual, ...files)), "request_too_large");
+    const message = await expectError(await send(formOf(...usual, ...files)), "request_too_large");
     expect(message).toContain("too many files");
   });
 
   test("with too many fields is refused", async () => {
     const fields = Array.from({ length: 129 }, (_, at) => [`x${at}`, "a"] as const);
-    const message = await expectFault(await send(formOf(...fields)), "request_too_large");
+    const message = await expectError(await send(formOf(...fields)), "request_too_large");
     expect(message).toContain("too many fields");
   });
 
   test("beyond VEXEL_MAX_UPLOAD_BYTES is refused, announced or not", async () => {
     const files = Array.from({ length: 9 }, () => ["image[]", large(390_000)] as const);
-    await expectFault(await send(formOf(...usual, ...files)), "request_too_large");
+    await expectError(await send(formOf(...usual, ...files)), "request_too_large");
     const written = new Response(formOf(...usual, ...files));
     const type = written.headers.get("content-type") ?? "";
     const streamed = await fetch(`${gateway.url}/v1/images/edits`, {
@@ -127,7 +127,7 @@ describe("the form itself", () => {
       headers: { ...bearer, "content-type": type },
       body: written.body,
     });
-    const message = await expectFault(streamed, "request_too_large");
+    const message = await expectError(streamed, "request_too_large");
     expect(message).toContain(String(maxForm));
   });
 });
@@ -138,7 +138,7 @@ describe("a file", () => {
     expect(fits.status).toBe(200);
     await fits.text();
     fake.clear();
-    const message = await expectFault(
+    const message = await expectError(
       await send(formOf(...usual, ["image", large(maxFile + 1)])),
       "request_too_large",
       "image",
@@ -148,14 +148,14 @@ describe("a file", () => {
 
   test("too large is refused also as a mask, after a picture that waits on disk", async () => {
     const form = formOf(...usual, ["image", large(300_000)], ["mask", large(maxFile + 1)]);
-    await expectFault(await send(form), "request_too_large", "mask");
+    await expectError(await send(form), "request_too_large", "mask");
   });
 
   test.each(["image", "image[]", "image[0]", "mask"])(
     "%s that is empty is refused",
     async (name) => {
       const form = formOf(...usual, ["image", png], [name, new Uint8Array()]);
-      await expectFault(await send(form), "invalid_image_file", name.replace(/\[.*/, ""));
+      await expectError(await send(form), "invalid_image_file", name.replace(/\[.*/, ""));
     },
   );
 
@@ -170,7 +170,7 @@ describe("a file", () => {
     ["nearly a PNG", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0b, 0, 0, 0, 13])],
     ["large, and nothing", new Uint8Array(390_000)],
   ])("that is no picture (%s) is refused by its bytes", async (_, bytes) => {
-    const message = await expectFault(
+    const message = await expectError(
       await send(formOf(...usual, ["image", bytes])),
       "unsupported_file_mimetype",
       "image",
@@ -181,25 +181,25 @@ describe("a file", () => {
   test("that claims to be a picture is not believed", async () => {
     const form = formOf(...usual);
     form.append("image", new File(["plain text, and a lie"], "a.png", { type: "image/png" }));
-    await expectFault(await send(form), "unsupported_file_mimetype", "image");
+    await expectError(await send(form), "unsupported_file_mimetype", "image");
   });
 
   test("is what is asked for: a text of that name is refused", async () => {
     for (const name of ["image", "image[]"]) {
       const form = formOf(...usual, [name, "data:image/png;base64,AAAA"]);
-      await expectFault(await send(form), "invalid_type", "image");
+      await expectError(await send(form), "invalid_type", "image");
     }
   });
 
   test("is what is asked for: nothing of that name is refused", async () => {
-    await expectFault(await send(formOf(...usual)), "missing_parameter", "image");
-    await expectFault(await send(formOf(...usual, ["mask", png])), "missing_parameter", "image");
-    await expectFault(await send(formOf(...usual, ["picture", png])), "missing_parameter", "image");
+    await expectError(await send(formOf(...usual)), "missing_parameter", "image");
+    await expectError(await send(formOf(...usual, ["mask", png])), "missing_parameter", "image");
+    await expectError(await send(formOf(...usual, ["picture", png])), "missing_parameter", "image");
   });
 
   test("number seventeen is one too many", async () => {
     const files = Array.from({ length: 17 }, () => ["image[]", png] as const);
-    const message = await expectFault(
+    const message = await expectError(
       await send(formOf(...usual, ...files)),
       "invalid_value",
       "image",
@@ -209,18 +209,18 @@ describe("a file", () => {
 
   test("called mask may come once", async () => {
     const form = formOf(...usual, ["image", png], ["mask", png], ["mask", png]);
-    await expectFault(await send(form), "duplicate_parameter", "mask");
+    await expectError(await send(form), "duplicate_parameter", "mask");
   });
 });
 
 describe("a text field", () => {
   test("of more than 1 MiB is refused and named", async () => {
     const form = formOf(
-      ["model", painter],
+      ["model", imageModel],
       ["prompt", "a".repeat(1024 * 1024 + 1)],
       ["image", png],
     );
-    const message = await expectFault(await send(form), "request_too_large", "prompt");
+    const message = await expectError(await send(form), "request_too_large", "prompt");
     expect(message).toContain("1048576");
   });
 
@@ -228,11 +228,11 @@ describe("a text field", () => {
     "%s that is given twice is refused",
     async (name) => {
       const form = formOf(...usual, ["image", png], [name, "1"], [name, "1"]);
-      await expectFault(await send(form), "duplicate_parameter", name);
+      await expectError(await send(form), "duplicate_parameter", name);
     },
   );
 
-  test.each<[string, string, Parameters<typeof expectFault>[1]]>([
+  test.each<[string, string, Parameters<typeof expectError>[1]]>([
     ["n", "many", "invalid_type"],
     ["n", "1.5", "invalid_type"],
     ["n", "1e3", "invalid_type"],
@@ -251,16 +251,16 @@ describe("a text field", () => {
     ["prompt", "", "invalid_value"],
   ])("%s=%s is refused", async (name, value, fault) => {
     const others = usual.filter(([other]) => other !== name);
-    await expectFault(await send(formOf(...others, ["image", png], [name, value])), fault, name);
+    await expectError(await send(formOf(...others, ["image", png], [name, value])), fault, name);
   });
 
   test.each(["model", "prompt"])("%s that is missing is asked for", async (name) => {
     const others = usual.filter(([other]) => other !== name);
-    await expectFault(await send(formOf(...others, ["image", png])), "missing_parameter", name);
+    await expectError(await send(formOf(...others, ["image", png])), "missing_parameter", name);
   });
 
   test("that is a file in truth is refused", async () => {
-    const form = formOf(["model", painter], ["prompt", png], ["image", png]);
-    await expectFault(await send(form), "missing_parameter", "prompt");
+    const form = formOf(["model", imageModel], ["prompt", png], ["image", png]);
+    await expectError(await send(form), "missing_parameter", "prompt");
   });
 });

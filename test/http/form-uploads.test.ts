@@ -12,7 +12,7 @@ import {
   temporaryFolder,
   testKey,
 } from "../harness.ts";
-import { asText, bearer, chunk, png, RawConnection, until } from "./edge-fixture.ts";
+import { bearer, chunk, png, RawConnection, toHttpText, until } from "./gateway-fixture.ts";
 
 const megabyte = 1024 * 1024;
 const fileBytes = 50 * 1_000_000;
@@ -116,16 +116,19 @@ async function begin(): Promise<RawConnection> {
     "content-type": `multipart/form-data; boundary=${boundary}`,
     "transfer-encoding": "chunked",
   };
-  connection.say(asText({ method: "POST", path: "/v1/images/edits", headers }), chunk(opening));
+  connection.send(
+    toHttpText({ method: "POST", path: "/v1/images/edits", headers }),
+    chunk(opening),
+  );
   return connection;
 }
 
 async function upload(seed: number): Promise<number> {
   const connection = await begin();
-  for (const piece of picture(seed)) await connection.sayAll(chunk(piece));
-  connection.say(chunk(closing), "0\r\n\r\n");
-  const { status } = await connection.answer({ ms: 25_000 });
-  connection.hangUp();
+  for (const piece of picture(seed)) await connection.sendAll(chunk(piece));
+  connection.send(chunk(closing), "0\r\n\r\n");
+  const { status } = await connection.response({ ms: 25_000 });
+  connection.disconnect();
   return status;
 }
 
@@ -147,7 +150,7 @@ const openUploads = (): string[] =>
   });
 const unfinished: RawConnection[] = [];
 afterEach(async () => {
-  for (const connection of unfinished.splice(0)) connection.hangUp();
+  for (const connection of unfinished.splice(0)) connection.disconnect();
   await until(() => openUploads().length === 0);
   expect(readdirSync(spool)).toEqual([]);
 });
@@ -202,7 +205,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     for (const [seed, connection] of connections.entries()) {
       let sent = 0;
       for (const piece of picture(seed)) {
-        await connection.sayAll(chunk(piece));
+        await connection.sendAll(chunk(piece));
         sent += piece.length;
         if (sent > 5_000_000) break;
       }
@@ -210,7 +213,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     await until(() => openUploads().length === 8);
     // They have no name, so nobody finds them, and nothing is left of them after a kill.
     await until(() => readdirSync(spool).length === 0);
-    for (const connection of connections) connection.hangUp();
+    for (const connection of connections) connection.disconnect();
     await until(() => openUploads().length === 0);
     expect(sink.received).toEqual([]);
   });
@@ -220,7 +223,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     for (const connection of connections) {
       let sent = 0;
       for (const piece of picture(0)) {
-        await connection.sayAll(chunk(piece));
+        await connection.sendAll(chunk(piece));
         sent += piece.length;
         if (sent > 5_000_000) break;
       }
@@ -238,7 +241,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     let sent = 0;
     const pieces = picture(7);
     for (const piece of pieces) {
-      await connection.sayAll(chunk(piece));
+      await connection.sendAll(chunk(piece));
       sent += piece.length;
       if (sent > 5_000_000) break;
     }
@@ -247,12 +250,12 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     sink.received.length = 0;
     const rest = fileBytes - sent;
     for (let left = rest; left > 0; left -= filler.length) {
-      await connection.sayAll(chunk(filler.subarray(0, left)));
+      await connection.sendAll(chunk(filler.subarray(0, left)));
     }
-    connection.say(chunk(closing), "0\r\n\r\n");
-    expect((await connection.answer({ ms: 20_000 })).status).toBe(200);
+    connection.send(chunk(closing), "0\r\n\r\n");
+    expect((await connection.response({ ms: 20_000 })).status).toBe(200);
     expect(sink.received).toHaveLength(1);
-    connection.hangUp();
+    connection.disconnect();
   }, 30_000);
 });
 

@@ -10,15 +10,15 @@ import { readSettings } from "../../server/settings.ts";
 import { maxConnections } from "../../server/wiring/max-connections.ts";
 import { configFor, startGateway, startProcess, temporaryFolder } from "../harness.ts";
 import {
-  asText,
-  embedder,
+  embeddingModel,
   jsonHeaders,
-  type RawAnswer,
   RawConnection,
-  startEdge,
+  type RawResponse,
+  startGatewayWithFake,
+  toHttpText,
   until,
-} from "./edge-fixture.ts";
-import { gate, get, say, serve } from "./http-server-fixture.ts";
+} from "./gateway-fixture.ts";
+import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
 describe("a server with as many connections as it may have", () => {
   test("refuses the next with 503 and serves the others on", async () => {
@@ -26,39 +26,39 @@ describe("a server with as many connections as it may have", () => {
     await using served = serve(
       async () => {
         await go.opened;
-        return say("served");
+        return respondWith("served");
       },
       { maxConnections: 2 },
     );
     const first = [await served.connect(), await served.connect()];
-    for (const connection of first) connection.say(get("/"));
+    for (const connection of first) connection.send(get("/"));
     await until(() => served.server.pending() === 2);
     const third = await served.connect();
-    third.say(get("/"));
-    const { status, headers, body } = await third.answer();
+    third.send(get("/"));
+    const { status, headers, body } = await third.response();
     expect([status, headers.get("connection")]).toEqual([503, "close"]);
     expect(JSON.parse(body).error.code).toBe("server_is_overloaded");
     await third.closed;
     await until(() => served.server.connections().open === 2);
     expect(served.server.connections()).toMatchObject({ open: 2, max: 2, refused: 1, evicted: 0 });
     go.open();
-    for (const connection of first) expect((await connection.answer()).body).toBe("served");
-    for (const connection of first) connection.hangUp();
+    for (const connection of first) expect((await connection.response()).body).toBe("served");
+    for (const connection of first) connection.disconnect();
     await until(() => served.server.connections().open === 0);
     const fourth = await served.connect();
-    fourth.say(get("/"));
-    expect((await fourth.answer()).body).toBe("served");
+    fourth.send(get("/"));
+    expect((await fourth.response()).body).toBe("served");
   });
 
   test("closes the connection that is idle for longest to make room", async () => {
     let now = 0;
     // The clock of the server is looked at four times in `bodyMs`.
     const times = { idleMs: 1e9, bodyMs: 40, clock: () => now };
-    await using served = serve(() => say("served"), { maxConnections: 2, ...times });
+    await using served = serve(() => respondWith("served"), { maxConnections: 2, ...times });
     const [older, newer] = [await served.connect(), await served.connect()];
     const use = async (connection: RawConnection): Promise<void> => {
-      connection.say(get("/"));
-      expect((await connection.answer()).body).toBe("served");
+      connection.send(get("/"));
+      expect((await connection.response()).body).toBe("served");
     };
     for (const connection of [newer, older, newer]) {
       await use(connection);
@@ -219,14 +219,14 @@ describe("the maximum", () => {
 
 describe("the gateway", () => {
   test("refuses a connection beyond VEXEL_MAX_CONNECTIONS in OpenAI's shape, and says so in /readyz", async () => {
-    const edge = startEdge({ settings: { VEXEL_MAX_CONNECTIONS: "2" } });
+    const edge = startGatewayWithFake({ settings: { VEXEL_MAX_CONNECTIONS: "2" } });
     try {
       const open = [
         await RawConnection.open(edge.gateway.url),
         await RawConnection.open(edge.gateway.url),
       ];
       const refused = await RawConnection.open(edge.gateway.url);
-      const answer = await refused.answer();
+      const answer = await refused.response();
       expect(answer.status).toBe(503);
       expect(answer.headers.get("retry-after")).toBe("1");
       expect(answer.headers.get("connection")).toBe("close");
@@ -235,10 +235,10 @@ describe("the gateway", () => {
       expect(Object.keys(error).sort()).toEqual(["code", "message", "param", "type"]);
       expect(error.message).toContain("connections");
       await refused.closed;
-      open[0]?.say(get("/readyz"));
-      const ready = JSON.parse((await open[0]!.answer()).body);
+      open[0]?.send(get("/readyz"));
+      const ready = JSON.parse((await open[0]!.response()).body);
       expect(ready.connections).toMatchObject({ max: 2, refused: 1, evicted: 0 });
-      for (const connection of open) connection.hangUp();
+      for (const connection of open) connection.disconnect();
     } finally {
       await edge.close();
     }
@@ -246,7 +246,7 @@ describe("the gateway", () => {
 
   test("gives the place of a request whose body does not arrive to another API key, and says so to its client", async () => {
     const otherKey = "sk-other-0123456789abcdef";
-    const edge = startEdge({
+    const edge = startGatewayWithFake({
       settings: { VEXEL_MAX_CONNECTIONS: "4" },
       yaml: `  - { name: other, key: ${otherKey} }\n`,
     });
@@ -255,25 +255,25 @@ describe("the gateway", () => {
       for (let at = 0; at < 4; at++) {
         const connection = await RawConnection.open(edge.gateway.url);
         const headers = { ...jsonHeaders, "content-length": "1000" };
-        connection.say(asText({ method: "POST", path: "/v1/embeddings", headers }), "{");
+        connection.send(toHttpText({ method: "POST", path: "/v1/embeddings", headers }), "{");
         silent.push(connection);
       }
-      let response: RawAnswer | undefined;
+      let response: RawResponse | undefined;
       for (let at = 0; at < 50 && response?.status !== 200; at++) {
         const connection = await RawConnection.open(edge.gateway.url);
         const headers = { ...jsonHeaders, authorization: `Bearer ${otherKey}` };
-        const body = JSON.stringify({ model: embedder, input: "a" });
-        connection.say(asText({ path: "/v1/embeddings", headers, body }));
-        response = await connection.answer();
+        const body = JSON.stringify({ model: embeddingModel, input: "a" });
+        connection.send(toHttpText({ path: "/v1/embeddings", headers, body }));
+        response = await connection.response();
         if (response.status !== 200) await Bun.sleep(100);
-        connection.hangUp();
+        connection.disconnect();
       }
       expect(response?.status).toBe(200);
-      await until(() => silent.some(({ heard }) => heard.includes("\r\n\r\n")));
-      const evicted = await silent.find(({ heard }) => heard !== "")!.answer();
+      await until(() => silent.some(({ received: heard }) => heard.includes("\r\n\r\n")));
+      const evicted = await silent.find(({ received: heard }) => heard !== "")!.response();
       expect([evicted.status, evicted.headers.get("connection")]).toEqual([408, "close"]);
       expect(JSON.parse(evicted.body).error.message).toContain("connections");
-      for (const connection of silent) connection.hangUp();
+      for (const connection of silent) connection.disconnect();
     } finally {
       await edge.close();
     }
@@ -292,13 +292,13 @@ describe("the gateway", () => {
     try {
       // A request in flight, whose connection cannot be evicted.
       const open = await RawConnection.open(gateway.url);
-      const body = JSON.stringify({ model: embedder, input: "a" });
-      open.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
+      const body = JSON.stringify({ model: embeddingModel, input: "a" });
+      open.send(toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
       await until(() => upstream.pendingRequests > 0);
       const statusOf = async (path: string): Promise<unknown[]> => {
         const connection = await RawConnection.open(gateway.url);
-        connection.say(get(path));
-        const { status, headers } = await connection.answer();
+        connection.send(get(path));
+        const { status, headers } = await connection.response();
         await connection.closed;
         return [status, headers.get("connection")];
       };
@@ -309,7 +309,7 @@ describe("the gateway", () => {
         [503, "close"],
         [503, "close"],
       ]);
-      open.hangUp();
+      open.disconnect();
     } finally {
       go.open();
       await gateway.close();
@@ -335,14 +335,14 @@ describe("the gateway", () => {
       for (let at = 0; at < 200; at++) {
         connections.push(await RawConnection.open(gateway.url));
         // A head that never ends.
-        connections.at(-1)?.say("GET / HTTP/1.1\r\n");
+        connections.at(-1)?.send("GET / HTTP/1.1\r\n");
       }
       await until(() => gateway.output().includes('"outOfDescriptors":true'));
       const before = cpuTicks(gateway.pid);
       await Bun.sleep(2000);
       // Ticks of 10 ms: a loop that spins takes all of the 2 s.
       expect((cpuTicks(gateway.pid) - before) * 10).toBeLessThan(1500);
-      for (const connection of connections) connection.hangUp();
+      for (const connection of connections) connection.disconnect();
       let status = 0;
       for (let at = 0; at < 50 && status !== 200; at++) {
         status = await fetch(`${gateway.url}/healthz`).then(

@@ -1,14 +1,21 @@
 /** A client may close its sending side after the request and still gets the response; one that is gone is noticed. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { asText, embedder, jsonHeaders, RawConnection, startEdge, until } from "./edge-fixture.ts";
-import { echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+import {
+  embeddingModel,
+  jsonHeaders,
+  RawConnection,
+  startGatewayWithFake,
+  toHttpText,
+  until,
+} from "./gateway-fixture.ts";
+import { chunkedPost, echo, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 const continued = "HTTP/1.1 100 Continue\r\n\r\n";
 
 describe("a client that closes its sending side after its request", () => {
   test.each([
     ["with a length", post("/", "hello")],
-    ["in chunks", `${inChunks("/")}5\r\nhello\r\n0\r\n\r\n`],
+    ["in chunks", `${chunkedPost("/")}5\r\nhello\r\n0\r\n\r\n`],
   ])("and a body %s gets its response, however late", async (_, text) => {
     const go = gate();
     await using served = serve(async (exchange) => {
@@ -17,30 +24,30 @@ describe("a client that closes its sending side after its request", () => {
       return echo(exchange);
     });
     const connection = await served.connect();
-    connection.say(text);
-    connection.finish();
-    await until(() => connection.heard === continued);
+    connection.send(text);
+    connection.endInput();
+    await until(() => connection.received === continued);
     await Bun.sleep(50);
     go.open();
-    expect((await connection.answer()).status).toBe(100);
-    const answer = await connection.answer();
+    expect((await connection.response()).status).toBe(100);
+    const answer = await connection.response();
     expect(JSON.parse(answer.body)).toEqual(["POST", "/", "hello"]);
     expect(answer.headers.get("connection")).toBe("close");
     await connection.closed;
-    expect(served.broken).toEqual([]);
+    expect(served.errors).toEqual([]);
   });
 
   test("gets all of a large response", async () => {
     const body = Buffer.alloc(8_000_000, "x");
-    await using served = serve(() => say(body));
+    await using served = serve(() => respondWith(body));
     const connection = await served.connect();
     connection.pause();
-    connection.say(post("/", "hello"));
+    connection.send(post("/", "hello"));
     await until(() => served.server.pending() === 1);
-    connection.finish();
+    connection.endInput();
     await Bun.sleep(50);
     connection.resume();
-    expect((await connection.answer()).body).toHaveLength(body.length);
+    expect((await connection.response()).body).toHaveLength(body.length);
     await connection.closed;
   });
 
@@ -51,14 +58,14 @@ describe("a client that closes its sending side after its request", () => {
       return echo(exchange);
     });
     const connection = await served.connect();
-    connection.say(get("/1") + post("/2", "two") + get("/3"));
+    connection.send(get("/1") + post("/2", "two") + get("/3"));
     await until(() => served.server.pending() === 1);
-    connection.finish();
-    await until(() => connection.heard === continued);
+    connection.endInput();
+    await until(() => connection.received === continued);
     go.open();
-    expect((await connection.answer()).status).toBe(100);
+    expect((await connection.response()).status).toBe(100);
     for (const path of ["/1", "/2", "/3"]) {
-      expect(JSON.parse((await connection.answer()).body)[1]).toBe(path);
+      expect(JSON.parse((await connection.response()).body)[1]).toBe(path);
     }
     await connection.closed;
   });
@@ -68,23 +75,23 @@ describe("a client that closes its sending side after its request", () => {
     await using served = serve(async ({ signal }) => {
       signal.addEventListener("abort", aborted.open);
       await aborted.opened;
-      return say("");
+      return respondWith("");
     });
     const connection = await served.connect();
-    connection.say(post("/", "hello").replace("HTTP/1.1", "HTTP/1.0"));
+    connection.send(post("/", "hello").replace("HTTP/1.1", "HTTP/1.0"));
     await until(() => served.server.pending() === 1);
-    connection.finish();
+    connection.endInput();
     await aborted.opened;
     await connection.closed;
-    expect(connection.heard).toBe("");
+    expect(connection.received).toBe("");
   });
 
   test("in the middle of its body learns that the body is incomplete", async () => {
     await using served = serve();
     const connection = await served.connect();
-    connection.say(post("/", "hello").slice(0, -2));
-    connection.finish();
-    await until(() => connection.heard.includes("incomplete_body"));
+    connection.send(post("/", "hello").slice(0, -2));
+    connection.endInput();
+    await until(() => connection.received.includes("incomplete_body"));
     await connection.closed;
   });
 
@@ -92,12 +99,12 @@ describe("a client that closes its sending side after its request", () => {
     const go = gate();
     await using served = serve(async () => {
       await go.opened;
-      return say("");
+      return respondWith("");
     });
     const connection = await served.connect();
-    connection.say(post("/", "hello"));
-    connection.finish();
-    await until(() => connection.heard === continued);
+    connection.send(post("/", "hello"));
+    connection.endInput();
+    await until(() => connection.received === continued);
     const before = process.cpuUsage();
     await Bun.sleep(500);
     const { user, system } = process.cpuUsage(before);
@@ -109,18 +116,20 @@ describe("a client that closes its sending side after its request", () => {
 });
 
 describe("through the gateway", () => {
-  const { fake, gateway, close } = startEdge();
+  const { fake, gateway, close } = startGatewayWithFake();
   afterAll(close);
-  const body = (input: string) => JSON.stringify({ model: embedder, input });
+  const body = (input: string) => JSON.stringify({ model: embeddingModel, input });
 
   test("an embeddings request of a half-closed connection is answered", async () => {
     fake.clear();
     fake.script({ delayMs: 200 });
     const connection = await RawConnection.open(gateway.url);
-    connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body: body("half") }));
-    connection.finish();
-    expect((await connection.answer()).status).toBe(100);
-    expect((await connection.answer()).status).toBe(200);
+    connection.send(
+      toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body: body("half") }),
+    );
+    connection.endInput();
+    expect((await connection.response()).status).toBe(100);
+    expect((await connection.response()).status).toBe(200);
     await connection.closed;
   });
 
@@ -128,9 +137,11 @@ describe("through the gateway", () => {
     fake.clear();
     fake.script({ hang: "headers" });
     const connection = await RawConnection.open(gateway.url);
-    connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body: body("gone") }));
+    connection.send(
+      toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body: body("gone") }),
+    );
     await fake.arrived(1);
-    connection.hangUp();
+    connection.disconnect();
     await until(() => fake.requests[0]?.aborted === true);
   });
 });

@@ -1,8 +1,8 @@
 /** One fast sender does not take the turns of the others. */
 import { expect, test } from "bun:test";
 import { ReadFlow } from "../../server/http/server/read-flow.ts";
-import { until } from "./edge-fixture.ts";
-import { get, inChunks, say, serve } from "./http-server-fixture.ts";
+import { until } from "./gateway-fixture.ts";
+import { chunkedPost, get, respondWith, serve } from "./http-server-fixture.ts";
 
 const turn = () => new Promise(setImmediate);
 
@@ -46,30 +46,30 @@ test("a socket that is closed in the meantime is left alone", async () => {
 
 test("clients that send as fast as they can do not keep another from being answered", async () => {
   await using served = serve(async ({ head, body: content }) => {
-    if (head.path === "/") return say("served");
+    if (head.path === "/") return respondWith("served");
     while (await content.next()) {
       // Read as fast as it comes.
     }
-    return say("read");
+    return respondWith("read");
   });
   const chunks = Buffer.from("1\r\nx\r\n".repeat(100_000));
   let sending = true;
   const senders = [];
   for (let at = 0; at < 4; at++) {
     const connection = await served.connect();
-    connection.say(inChunks("/upload"));
+    connection.send(chunkedPost("/upload"));
     senders.push(
       (async () => {
-        while (sending) await connection.sayAll(chunks);
-        connection.hangUp();
+        while (sending) await connection.sendAll(chunks);
+        connection.disconnect();
       })(),
     );
   }
   await until(() => served.server.pending() === 4);
   const other = await served.connect();
   for (let at = 0; at < 20; at++) {
-    other.say(get("/"));
-    expect((await other.answer()).body).toBe("served");
+    other.send(get("/"));
+    expect((await other.response()).body).toBe("served");
   }
   sending = false;
   await Promise.all(senders);

@@ -1,17 +1,17 @@
 /** After a refusal, a bounded rest of the body is read: clients get the response, and nobody can keep the gateway busy. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { connect as connectHttp2, constants } from "node:http2";
-import { RawConnection, startEdge, until } from "./edge-fixture.ts";
-import { get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+import { RawConnection, startGatewayWithFake, until } from "./gateway-fixture.ts";
+import { chunkedPost, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
-const { gateway, close } = startEdge();
+const { gateway, close } = startGatewayWithFake();
 afterAll(close);
 
 /** Sends the same bytes again and again until the connection is closed, or so many are sent. */
 async function flood(connection: RawConnection, bytes: Buffer, most: number): Promise<number> {
   let sent = 0;
   while (!connection.isClosed && sent < most) {
-    await connection.sayAll(bytes);
+    await connection.sendAll(bytes);
     sent += bytes.length;
   }
   return sent;
@@ -23,8 +23,8 @@ describe("a client without a key that sends a body without end", () => {
   const tiny = Buffer.from("1\r\nx\r\n".repeat(50_000));
   const large = Buffer.from(`100000\r\n${"x".repeat(megabyte)}\r\n`);
   test.each([
-    ["in tiny chunks", inChunks("/v1/embeddings"), tiny],
-    ["in large chunks", inChunks("/v1/embeddings"), large],
+    ["in tiny chunks", chunkedPost("/v1/embeddings"), tiny],
+    ["in large chunks", chunkedPost("/v1/embeddings"), large],
     [
       "of a length without end",
       post("/v1/embeddings", "").replace(": 0", ": 9007199254740991"),
@@ -32,9 +32,9 @@ describe("a client without a key that sends a body without end", () => {
     ],
   ])("%s gets 401, and is disconnected after a bounded number of bytes", async (_, head, bytes) => {
     const connection = await RawConnection.open(gateway.url);
-    connection.say(head);
+    connection.send(head);
     const sent = await flood(connection, bytes, 500 * megabyte);
-    expect((await connection.answer()).status).toBe(401);
+    expect((await connection.response()).status).toBe(401);
     // 2 MiB are passed over and 32 MiB are dropped; the sockets hold some more.
     expect(sent).toBeLessThan(100 * megabyte);
   });
@@ -42,13 +42,13 @@ describe("a client without a key that sends a body without end", () => {
   test("is disconnected although it sends slowly", async () => {
     let now = 0;
     // A body may pause for longer than the test lasts, so only the bound on the whole time can end the connection.
-    await using served = serve(() => say("no", 401), { idleMs: 40, clock: () => now });
+    await using served = serve(() => respondWith("no", 401), { idleMs: 40, clock: () => now });
     const connection = await served.connect();
-    connection.say(inChunks("/"));
-    expect((await connection.answer()).status).toBe(401);
+    connection.send(chunkedPost("/"));
+    expect((await connection.response()).status).toBe(401);
     // Sends all the time, so that it is never quiet. Passing over takes 10 s at most, and lingering as well.
     for (let at = 0; at < 400 && !connection.isClosed; at++) {
-      connection.say("1\r\nx\r\n");
+      connection.send("1\r\nx\r\n");
       now += 100;
       await Bun.sleep(12);
     }
@@ -61,14 +61,14 @@ describe("a client that sends all of its body before it reads", () => {
     ["announced", post("/v1/embeddings", "x".repeat(10 * megabyte))],
     [
       "in chunks",
-      `${inChunks("/v1/embeddings")}a00000\r\n${"x".repeat(10 * megabyte)}\r\n0\r\n\r\n`,
+      `${chunkedPost("/v1/embeddings")}a00000\r\n${"x".repeat(10 * megabyte)}\r\n0\r\n\r\n`,
     ],
   ])("%s still reads its 401", async (_, text) => {
     const connection = await RawConnection.open(gateway.url);
     connection.pause();
-    await connection.sayAll(Buffer.from(text));
+    await connection.sendAll(Buffer.from(text));
     connection.resume();
-    expect((await connection.answer()).status).toBe(401);
+    expect((await connection.response()).status).toBe(401);
   });
 });
 
@@ -78,15 +78,15 @@ test("the head of a request is not kept by an idle connection", async () => {
   await using served = serve(
     ({ head }) => {
       heads.push(new WeakRef(head));
-      return say("");
+      return respondWith("");
     },
     { bodyMs: 40, clock: () => now },
   );
   const [large, small] = [await served.connect(), await served.connect()];
-  large.say(get("/", `a: ${"a".repeat(10_000)}\r\n`));
-  await large.answer();
-  small.say(get("/"));
-  await small.answer();
+  large.send(get("/", `a: ${"a".repeat(10_000)}\r\n`));
+  await large.response();
+  small.send(get("/"));
+  await small.response();
   now = 10_000;
   await Bun.sleep(60);
   for (let at = 0; at < 50 && heads.some((head) => head.deref()); at++) {
@@ -123,10 +123,10 @@ describe("HTTP/2 with prior knowledge", () => {
     await using served = serve(undefined, { clock: () => now });
     const connection = await served.connect();
     const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-    connection.say(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]));
+    connection.send(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]));
     await until(() => {
       now += 50;
-      return connection.heard.includes("invalid_http");
+      return connection.received.includes("invalid_http");
     });
     const goaway = Buffer.from([
       7,
@@ -144,7 +144,7 @@ describe("HTTP/2 with prior knowledge", () => {
       0,
       constants.NGHTTP2_HTTP_1_1_REQUIRED,
     ]);
-    expect(Buffer.from(connection.heard, "latin1").includes(goaway)).toBe(true);
+    expect(Buffer.from(connection.received, "latin1").includes(goaway)).toBe(true);
     await connection.closed;
   });
 
@@ -158,10 +158,10 @@ describe("HTTP/2 with prior knowledge", () => {
       Buffer.from([...settings, ...headers]),
     ]);
     for (const byte of wire) {
-      connection.say(Buffer.from([byte]));
+      connection.send(Buffer.from([byte]));
       await new Promise(setImmediate);
     }
-    await until(() => connection.heard.includes("invalid_http"));
+    await until(() => connection.received.includes("invalid_http"));
     await connection.closed;
   });
 });

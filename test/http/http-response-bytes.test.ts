@@ -1,8 +1,8 @@
 /** A response arrives with exactly the bytes it announced, or its connection is cut: the next one is never read as its rest. */
 import { describe, expect, test } from "bun:test";
 import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
-import { until } from "./edge-fixture.ts";
-import { gate, get, say, serve } from "./http-server-fixture.ts";
+import { until } from "./gateway-fixture.ts";
+import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
 /** More than the socket buffers of both sides take. */
 const large = 16 * 1024 * 1024;
@@ -34,23 +34,25 @@ describe("a buffer that is released before the socket has taken it", () => {
   ])("%s cuts the connection, and is reported", async (_, body, ends) => {
     closed.length = 0;
     const pieces = [Buffer.alloc(large, "a"), Buffer.alloc(large, "b")];
-    await using served = serve(({ head }) => say(head.path === "/large" ? body(pieces) : "next"));
+    await using served = serve(({ head }) =>
+      respondWith(head.path === "/large" ? body(pieces) : "next"),
+    );
     const connection = await served.connect();
     connection.pause();
-    connection.say(get("/large") + get("/next"));
+    connection.send(get("/large") + get("/next"));
     await until(() => served.server.pending() === 1);
     await Bun.sleep(50);
     for (const piece of pieces) release(piece);
     connection.resume();
     await connection.closed;
-    expect(connection.heard).not.toContain("next");
-    expect(connection.heard).not.toContain("\r\n0\r\n\r\n");
-    await until(() => served.broken.length > 0);
-    expect(String(served.broken[0])).toContain("bytes");
-    expect([served.broken.length, closed]).toEqual([1, ends]);
+    expect(connection.received).not.toContain("next");
+    expect(connection.received).not.toContain("\r\n0\r\n\r\n");
+    await until(() => served.errors.length > 0);
+    expect(String(served.errors[0])).toContain("bytes");
+    expect([served.errors.length, closed]).toEqual([1, ends]);
     const other = await served.connect();
-    other.say(get("/"));
-    expect((await other.answer()).body).toBe("next");
+    other.send(get("/"));
+    expect((await other.response()).body).toBe("next");
   });
 });
 
@@ -73,18 +75,18 @@ describe("a throw while a response is written", () => {
       close: async (complete) => void closed.push(complete),
     };
     await using served = serve(({ head }) =>
-      head.path === "/bad" ? { status: 200, headers: poisoned(), body } : say("good"),
+      head.path === "/bad" ? { status: 200, headers: poisoned(), body } : respondWith("good"),
     );
     const connection = await served.connect();
-    connection.say(get("/bad") + get("/next"));
+    connection.send(get("/bad") + get("/next"));
     await connection.closed;
-    expect(connection.heard).toBe("");
-    expect(served.broken).toEqual([defect]);
+    expect(connection.received).toBe("");
+    expect(served.errors).toEqual([defect]);
     expect(closed).toEqual([false]);
     expect(served.server.pending()).toBe(0);
     const other = await served.connect();
-    other.say(get("/"));
-    expect((await other.answer()).body).toBe("good");
+    other.send(get("/"));
+    expect((await other.response()).body).toBe("good");
   });
 
   test("of a body that is made piece by piece ends what makes it", async () => {
@@ -100,9 +102,9 @@ describe("a throw while a response is written", () => {
     };
     await using served = serve(() => ({ status: 200, headers: poisoned(), body }));
     const connection = await served.connect();
-    connection.say(get("/"));
+    connection.send(get("/"));
     await connection.closed;
-    expect([served.broken, ended]).toEqual([[defect], 1]);
+    expect([served.errors, ended]).toEqual([[defect], 1]);
   });
 
   test("and another in its clean-up are both reported", async () => {
@@ -114,11 +116,11 @@ describe("a throw while a response is written", () => {
     };
     await using served = serve(() => ({ status: 200, headers: poisoned(), body }));
     const connection = await served.connect();
-    connection.say(get("/"));
+    connection.send(get("/"));
     await connection.closed;
-    await until(() => served.broken.length === 2);
-    expect(served.broken).toContain(defect);
-    expect(served.broken).toContain(other);
+    await until(() => served.errors.length === 2);
+    expect(served.errors).toContain(defect);
+    expect(served.errors).toContain(other);
   });
 
   test("behind it, when a pipelined request is refused, is reported as well", async () => {
@@ -126,7 +128,7 @@ describe("a throw while a response is written", () => {
     await using served = serve(
       async () => {
         await go.opened;
-        return say("first");
+        return respondWith("first");
       },
       {
         refuse: () => {
@@ -135,10 +137,10 @@ describe("a throw while a response is written", () => {
       },
     );
     const connection = await served.connect();
-    connection.say(`${get("/")}nonsense\r\n\r\n`);
+    connection.send(`${get("/")}nonsense\r\n\r\n`);
     await until(() => served.server.pending() === 1);
     go.open();
     await connection.closed;
-    expect(served.broken).toEqual([defect]);
+    expect(served.errors).toEqual([defect]);
   });
 });

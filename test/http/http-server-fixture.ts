@@ -4,20 +4,20 @@ import { type Server, type ServerOptions, startServer } from "../../server/http/
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
-import { RawConnection } from "./edge-fixture.ts";
+import { RawConnection } from "./gateway-fixture.ts";
 
-export type Reply = (exchange: HttpRequest) => Promise<OutgoingResponse> | OutgoingResponse;
+export type Handle = (exchange: HttpRequest) => Promise<OutgoingResponse> | OutgoingResponse;
 
 export interface Served {
   readonly server: Server;
   /** What was told of answers that broke off. */
-  readonly broken: unknown[];
+  readonly errors: unknown[];
   connect(): Promise<RawConnection>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Ends with the block it is made in, and its connections with it. */
-export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {}): Served {
+export function serve(reply: Handle = echo, options: Partial<ServerOptions> = {}): Served {
   const broken: unknown[] = [];
   const open: RawConnection[] = [];
   const server = startServer({
@@ -42,20 +42,20 @@ export function serve(reply: Reply = echo, options: Partial<ServerOptions> = {})
   });
   return {
     server,
-    broken,
+    errors: broken,
     connect: async () => {
       const connection = await RawConnection.open(`http://127.0.0.1:${server.port}`);
       open.push(connection);
       return connection;
     },
     [Symbol.asyncDispose]: async () => {
-      for (const connection of open) connection.hangUp();
+      for (const connection of open) connection.disconnect();
       await server.stop(true);
     },
   };
 }
 
-export async function bodyOf({ body: content }: HttpRequest): Promise<Buffer> {
+export async function readBody({ body: content }: HttpRequest): Promise<Buffer> {
   const whole = content.whole();
   if (whole) return whole;
   const pieces: Buffer[] = [];
@@ -66,17 +66,17 @@ export async function bodyOf({ body: content }: HttpRequest): Promise<Buffer> {
   }
 }
 
-export const say = (body: OutgoingResponse["body"], status = 200): OutgoingResponse => ({
+export const respondWith = (body: OutgoingResponse["body"], status = 200): OutgoingResponse => ({
   status,
   headers: {},
   body,
 });
 
 /** Says what it has read. */
-export const echo: Reply = async (exchange) => {
+export const echo: Handle = async (exchange) => {
   const { method, path, search } = exchange.head;
-  const body = await bodyOf(exchange);
-  return say(JSON.stringify([method, path + search, body.toString("latin1")]));
+  const body = await readBody(exchange);
+  return respondWith(JSON.stringify([method, path + search, body.toString("latin1")]));
 };
 
 export const get = (path: string, lines = ""): string =>
@@ -84,7 +84,7 @@ export const get = (path: string, lines = ""): string =>
 export const post = (path: string, body: string, lines = ""): string =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n${lines}\r\n${body}`;
 /** The head of a request whose body comes in chunks. */
-export const inChunks = (path: string, lines = ""): string =>
+export const chunkedPost = (path: string, lines = ""): string =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n${lines}\r\n`;
 
 /** Something that a test lets happen. */

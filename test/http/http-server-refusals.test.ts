@@ -1,22 +1,31 @@
 /** What a proxy and the gateway could read in two ways is not read at all: one refusal, and the connection ends. */
 import { describe, expect, test } from "bun:test";
 import type { RequestHead } from "../../server/http/server/parse-head.ts";
-import { type RawConnection, until } from "./edge-fixture.ts";
-import { bodyOf, echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+import { type RawConnection, until } from "./gateway-fixture.ts";
+import {
+  chunkedPost,
+  echo,
+  gate,
+  get,
+  post,
+  readBody,
+  respondWith,
+  serve,
+} from "./http-server-fixture.ts";
 
 const codeOf = (body: string): string => JSON.parse(body).error.code;
 
 async function expectRefused(connection: RawConnection, code = "invalid_http"): Promise<number> {
-  const { status, headers, body } = await connection.answer();
+  const { status, headers, body } = await connection.response();
   expect(codeOf(body)).toBe(code);
   expect(headers.get("connection")).toBe("close");
   await connection.closed;
-  expect(connection.heard).toBe("");
+  expect(connection.received).toBe("");
   return status;
 }
 
 describe("is refused, whole and byte by byte:", () => {
-  const chunked = inChunks("/");
+  const chunked = chunkedPost("/");
   const line = (text: string) => get("/", `${text}\r\n`);
   test.each<[string, string, number?]>([
     ["a folded line", line("a: b\r\n c")],
@@ -55,7 +64,7 @@ describe("is refused, whole and byte by byte:", () => {
     ["a length with a blank that is none", post("/", "").replace(": 0", ": 0\xa0")],
     ["a length and chunks", post("/", "", "transfer-encoding: chunked\r\n")],
     ["chunks in HTTP/1.0", `${chunked.replace("1.1", "1.0")}0\r\n\r\n`],
-    ["chunks twice", inChunks("/", "transfer-encoding: chunked\r\n")],
+    ["chunks twice", chunkedPost("/", "transfer-encoding: chunked\r\n")],
     ["chunks with a blank that is none", chunked.replace("chunked", "\xa0chunked"), 501],
     ["compressed chunks", chunked.replace("chunked", "gzip, chunked"), 501],
     ["chunks that are named twice", chunked.replace("chunked", "chunked, chunked"), 501],
@@ -67,7 +76,7 @@ describe("is refused, whole and byte by byte:", () => {
     for (const pieces of [[text], [...text]]) {
       const connection = await served.connect();
       for (const piece of pieces) {
-        connection.say(Buffer.from(piece, "latin1"));
+        connection.send(Buffer.from(piece, "latin1"));
         if (pieces.length > 1 && !connection.isClosed) await new Promise(setImmediate);
       }
       expect(await expectRefused(connection)).toBe(status);
@@ -92,22 +101,22 @@ describe("chunks that are none", () => {
       return echo(exchange);
     });
     const connection = await served.connect();
-    connection.say(inChunks("/") + start);
+    connection.send(chunkedPost("/") + start);
     await Bun.sleep(5);
-    connection.say("5\r\nhello\r\n0\r\n\r\n", get("/smuggled"));
+    connection.send("5\r\nhello\r\n0\r\n\r\n", get("/smuggled"));
     await Bun.sleep(5);
     late.open();
     await expectRefused(connection);
   });
 
   test.each(broken)("%p: behind an answer, they end the connection", async (start) => {
-    await using served = serve(() => say("early"));
+    await using served = serve(() => respondWith("early"));
     const connection = await served.connect();
-    connection.say(inChunks("/"));
-    expect((await connection.answer()).body).toBe("early");
-    connection.say(start + get("/smuggled"));
+    connection.send(chunkedPost("/"));
+    expect((await connection.response()).body).toBe("early");
+    connection.send(start + get("/smuggled"));
     await connection.closed;
-    expect(connection.heard).toBe("");
+    expect(connection.received).toBe("");
   });
 });
 
@@ -115,18 +124,18 @@ describe("a head", () => {
   const sized = (bytes: number) => get("/", `a: ${"a".repeat(bytes - 28)}\r\n`);
 
   test("may have 16384 bytes, cut anywhere, and not one more", async () => {
-    await using served = serve(() => say("read"));
+    await using served = serve(() => respondWith("read"));
     for (const cut of [0, 1, 2, 3, 4, 5, 100]) {
       const connection = await served.connect();
       const whole = sized(16_384);
       expect(whole.indexOf("\r\n\r\n")).toBe(16_384);
-      connection.say(whole.slice(0, whole.length - cut));
+      connection.send(whole.slice(0, whole.length - cut));
       await Bun.sleep(2);
-      connection.say(whole.slice(whole.length - cut));
-      expect((await connection.answer()).body).toBe("read");
+      connection.send(whole.slice(whole.length - cut));
+      expect((await connection.response()).body).toBe("read");
     }
     const connection = await served.connect();
-    connection.say(sized(16_385));
+    connection.send(sized(16_385));
     expect(await expectRefused(connection, "headers_too_large")).toBe(431);
   });
 
@@ -134,12 +143,12 @@ describe("a head", () => {
     let head: RequestHead | undefined;
     await using served = serve((exchange) => {
       head = exchange.head;
-      return say("");
+      return respondWith("");
     });
     const connection = await served.connect();
     const lines = "X-A: \t 1 \t\r\nx-a-b: 2\r\nb: x-a: 3\r\nx-A:4\r\nx-empty:\r\nlast: \xe9\r\n";
-    connection.say(Buffer.from(get("/?x-a: 5", lines).replace("/?x-a: 5", "/?x-a:5"), "latin1"));
-    await connection.answer();
+    connection.send(Buffer.from(get("/?x-a: 5", lines).replace("/?x-a: 5", "/?x-a:5"), "latin1"));
+    await connection.response();
     const names = ["x-a", "x-a-b", "b", "x-empty", "last", "a", "x"];
     const found = names.map((name) => head?.get(name) ?? null);
     expect(found).toEqual(["1, 4", "2", "x-a: 3", "", "\xe9", null, null]);
@@ -147,7 +156,7 @@ describe("a head", () => {
 
   test("that is the same again is read as the same, and another as another", async () => {
     await using served = serve(async (exchange) =>
-      say(`${exchange.head.get("a")} ${await bodyOf(exchange)}`),
+      respondWith(`${exchange.head.get("a")} ${await readBody(exchange)}`),
     );
     const connection = await served.connect();
     const again = post("/", "x", "a: 1\r\n");
@@ -158,14 +167,14 @@ describe("a head", () => {
       `\r\n${again}`,
       post("/", "xy", "a: 1\r\n"),
     ];
-    connection.say(all.join(""));
+    connection.send(all.join(""));
     const answers: string[] = [];
-    for (const _ of all) answers.push((await connection.answer()).body);
+    for (const _ of all) answers.push((await connection.response()).body);
     expect(answers).toEqual(["1 x", "1 x", "2 x", "1 x", "1 xy"]);
-    connection.say(again.slice(0, 20));
+    connection.send(again.slice(0, 20));
     await Bun.sleep(2);
-    connection.say(again.slice(20));
-    expect((await connection.answer()).body).toBe("1 x");
+    connection.send(again.slice(20));
+    expect((await connection.response()).body).toBe("1 x");
   });
 });
 
@@ -173,9 +182,9 @@ describe("what is refused", () => {
   test("is told to a caller who is still sending", async () => {
     await using served = serve();
     const connection = await served.connect();
-    connection.say("nonsense\r\n\r\n");
-    for (let at = 0; at < 50; at++) connection.say(Buffer.alloc(100_000));
-    expect(codeOf((await connection.answer()).body)).toBe("invalid_http");
+    connection.send("nonsense\r\n\r\n");
+    for (let at = 0; at < 50; at++) connection.send(Buffer.alloc(100_000));
+    expect(codeOf((await connection.response()).body)).toBe("invalid_http");
     await connection.closed;
   });
 
@@ -183,14 +192,14 @@ describe("what is refused", () => {
     const last = gate();
     await using served = serve(async ({ head }) => {
       if (head.path === "/2") await last.opened;
-      return say(head.path);
+      return respondWith(head.path);
     });
     const connection = await served.connect();
-    connection.say(`${get("/1")}${get("/2")}nonsense\r\n\r\n${get("/3")}`);
-    await until(() => connection.heard.includes("/1"));
+    connection.send(`${get("/1")}${get("/2")}nonsense\r\n\r\n${get("/3")}`);
+    await until(() => connection.received.includes("/1"));
     last.open();
-    expect((await connection.answer()).body).toBe("/1");
-    expect((await connection.answer()).body).toBe("/2");
+    expect((await connection.response()).body).toBe("/1");
+    expect((await connection.response()).body).toBe("/2");
     await expectRefused(connection);
   });
 });

@@ -2,8 +2,17 @@
 import { describe, expect, test } from "bun:test";
 import type { HttpRequest } from "../../server/http/server/request.ts";
 import type { StreamedBody } from "../../server/request/http-types.ts";
-import { until } from "./edge-fixture.ts";
-import { bodyOf, echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+import { until } from "./gateway-fixture.ts";
+import {
+  chunkedPost,
+  echo,
+  gate,
+  get,
+  post,
+  readBody,
+  respondWith,
+  serve,
+} from "./http-server-fixture.ts";
 
 /** A server that holds every request until it is told to go on, and lets a test look at the last one. */
 function holding(read: (exchange: HttpRequest) => Promise<unknown> = async () => undefined) {
@@ -14,7 +23,7 @@ function holding(read: (exchange: HttpRequest) => Promise<unknown> = async () =>
     seen.reading = read(exchange);
     await Promise.allSettled([seen.reading]);
     await go.opened;
-    return say("late");
+    return respondWith("late");
   });
   return { served, seen, go, begun: () => until(() => seen.exchange !== undefined) };
 }
@@ -24,12 +33,12 @@ describe("a caller who hangs up", () => {
     const { served, seen, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
-    connection.say(get("/"));
+    connection.send(get("/"));
     await begun();
     const noticed = new Promise((resolve) =>
       seen.exchange?.signal.addEventListener("abort", resolve),
     );
-    connection.hangUp();
+    connection.disconnect();
     await noticed;
     expect(served.server.pending()).toBe(0);
   });
@@ -38,24 +47,24 @@ describe("a caller who hangs up", () => {
     const { served, seen, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
-    connection.say(get("/"));
+    connection.send(get("/"));
     await begun();
-    connection.hangUp();
+    connection.disconnect();
     await until(() => served.server.pending() === 0);
     expect(seen.exchange?.signal.aborted).toBe(true);
   });
 
   test.each([
     ["a body with a length", post("/", "hello").slice(0, -2)],
-    ["a body in chunks", `${inChunks("/")}5\r\nhel`],
-    ["a body that never began", inChunks("/")],
+    ["a body in chunks", `${chunkedPost("/")}5\r\nhel`],
+    ["a body that never began", chunkedPost("/")],
   ])("in the middle of %s leaves no reader waiting", async (_, text) => {
-    const { served, seen, begun } = holding(bodyOf);
+    const { served, seen, begun } = holding(readBody);
     await using __ = served;
     const connection = await served.connect();
-    connection.say(text);
+    connection.send(text);
     await begun();
-    connection.hangUp();
+    connection.disconnect();
     await expect(seen.reading).rejects.toHaveProperty("kind", "incomplete_body");
   });
 
@@ -66,16 +75,16 @@ describe("a caller who hangs up", () => {
     await using served = serve(async ({ signal }) => {
       signal.addEventListener("abort", left.open);
       await (++calls === 1 ? first.opened : left.opened);
-      return say("");
+      return respondWith("");
     });
     const connection = await served.connect();
-    connection.say(get("/").repeat(10_000));
+    connection.send(get("/").repeat(10_000));
     await until(() => calls > 0);
-    connection.hangUp();
+    connection.disconnect();
     first.open();
     await left.opened;
     expect(calls).toBeLessThan(3);
-    expect([served.server.pending(), served.broken]).toEqual([0, []]);
+    expect([served.server.pending(), served.errors]).toEqual([0, []]);
   });
 
   test("in the middle of an answer ends what makes it", async () => {
@@ -104,17 +113,17 @@ describe("a caller who hangs up", () => {
       }),
     };
     const bodies = { "/pieces": endless(), "/file": leaving, "/silent": silent };
-    await using served = serve(({ head }) => say(bodies[head.path as keyof typeof bodies]));
+    await using served = serve(({ head }) => respondWith(bodies[head.path as keyof typeof bodies]));
     for (const path of Object.keys(bodies)) {
       const connection = await served.connect();
-      connection.say(get(path));
-      await until(() => connection.heard.length > 10);
+      connection.send(get(path));
+      await until(() => connection.received.length > 10);
       connection.pause();
-      connection.hangUp();
+      connection.disconnect();
     }
     await until(() => ended.length === 3);
     expect(ended.sort()).toEqual(["file false", "pieces", "silent"]);
-    expect(served.broken).toEqual([]);
+    expect(served.errors).toEqual([]);
   });
 
   test("before an answer is made leaves nothing open that was to be its body", async () => {
@@ -123,12 +132,12 @@ describe("a caller who hangs up", () => {
     await using served = serve(async () => {
       await go.opened;
       const close = async (complete: boolean) => void closed.push(complete);
-      return say({ length: 1, open: async function* () {}, close });
+      return respondWith({ length: 1, open: async function* () {}, close });
     });
     const connection = await served.connect();
-    connection.say(get("/"));
+    connection.send(get("/"));
     await until(() => served.server.pending() === 1);
-    connection.hangUp();
+    connection.disconnect();
     await until(() => served.server.pending() === 0);
     go.open();
     await until(() => closed.length > 0);
@@ -146,23 +155,23 @@ describe("a server that is told to stop", () => {
   ];
 
   test.each(states)("when it can, lets go of a connection %s", async (_, answer, text) => {
-    await using served = serve(() => say("early"), { bodyMs: 1_000 });
+    await using served = serve(() => respondWith("early"), { bodyMs: 1_000 });
     const connection = await served.connect();
-    connection.say(get("/"));
-    await connection.answer();
-    connection.say(text);
-    await until(() => connection.heard.includes(answer));
+    connection.send(get("/"));
+    await connection.response();
+    connection.send(text);
+    await until(() => connection.received.includes(answer));
     const first = served.server.stop(false);
-    if (text.endsWith("hell")) connection.say("o");
+    if (text.endsWith("hell")) connection.send("o");
     // Whoever asks again is told as well.
     await Promise.all([first, served.server.stop(false), connection.closed]);
   });
 
   test.each(states)("now, cuts a connection %s", async (_, answer, text) => {
-    await using served = serve(() => say("early"));
+    await using served = serve(() => respondWith("early"));
     const connection = await served.connect();
-    connection.say(text);
-    await until(() => connection.heard.includes(answer));
+    connection.send(text);
+    await until(() => connection.received.includes(answer));
     await Promise.all([served.server.stop(true), connection.closed]);
   });
 
@@ -171,20 +180,20 @@ describe("a server that is told to stop", () => {
     await using _ = served;
     // One that came and went before has nothing to do with it.
     const gone = await served.connect();
-    gone.hangUp();
+    gone.disconnect();
     await gone.closed;
     await Bun.sleep(5);
     const connection = await served.connect();
-    connection.say(get("/") + get("/"));
+    connection.send(get("/") + get("/"));
     await begun();
     const stopping = [served.server.stop(false), served.server.stop(false)];
     expect(await Promise.race([...stopping, Bun.sleep(20).then(() => "waits")])).toBe("waits");
     expect(served.server.pending()).toBe(1);
     go.open();
-    const { body, headers } = await connection.answer();
+    const { body, headers } = await connection.response();
     expect([body, headers.get("connection")]).toEqual(["late", "close"]);
     await Promise.all([...stopping, connection.closed]);
-    expect(connection.heard).toBe("");
+    expect(connection.received).toBe("");
     await expect(served.connect()).rejects.toThrow();
   });
 
@@ -192,7 +201,7 @@ describe("a server that is told to stop", () => {
     const { served, seen, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
-    connection.say(get("/"));
+    connection.send(get("/"));
     await begun();
     const waiting = served.server.stop(false);
     await Promise.all([served.server.stop(true), waiting, connection.closed]);
@@ -202,13 +211,13 @@ describe("a server that is told to stop", () => {
   test("soon, still takes connections, and lets each ask once", async () => {
     await using served = serve(echo);
     const before = await served.connect();
-    before.say(get("/"));
-    expect((await before.answer()).headers.get("connection")).toBeNull();
+    before.send(get("/"));
+    expect((await before.response()).headers.get("connection")).toBeNull();
     served.server.beginStop();
     const after = await served.connect();
     for (const connection of [before, after]) {
-      connection.say(get("/"));
-      expect((await connection.answer()).headers.get("connection")).toBe("close");
+      connection.send(get("/"));
+      expect((await connection.response()).headers.get("connection")).toBe("close");
       await connection.closed;
     }
   });
@@ -220,10 +229,10 @@ describe("time", () => {
     ["in the middle of a head", `${get("/")}GET`],
     ["in a body that nobody reads", post("/", "hello").slice(0, -1)],
   ])("%s is limited", async (_, text) => {
-    await using served = serve(() => say("x"), { idleMs: 200, bodyMs: 200 });
+    await using served = serve(() => respondWith("x"), { idleMs: 200, bodyMs: 200 });
     const connection = await served.connect();
-    connection.say(text);
-    expect((await connection.answer()).body).toBe("x");
+    connection.send(text);
+    expect((await connection.response()).body).toBe("x");
     await connection.closed;
   });
 });

@@ -1,11 +1,20 @@
 /** Requests are read as they were meant, or refused; answers are framed so that nobody takes one for another. */
 import { describe, expect, test } from "bun:test";
-import { type RawConnection, until } from "./edge-fixture.ts";
-import { bodyOf, echo, gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+import { type RawConnection, until } from "./gateway-fixture.ts";
+import {
+  chunkedPost,
+  echo,
+  gate,
+  get,
+  post,
+  readBody,
+  respondWith,
+  serve,
+} from "./http-server-fixture.ts";
 
 /** What was read of a request, as the server tells it. */
 const read = async (connection: RawConnection): Promise<unknown> => {
-  const { status, body } = await connection.answer();
+  const { status, body } = await connection.response();
   expect(status, body).toBe(200);
   return JSON.parse(body);
 };
@@ -20,8 +29,8 @@ describe("requests sent ahead", () => {
       return echo(exchange);
     });
     const connection = await served.connect();
-    connection.say(get("/1") + post("/2", "two") + inChunks("/3"), "5\r\nthree\r\n0\r\n\r\n");
-    connection.say(get("/4"));
+    connection.send(get("/1") + post("/2", "two") + chunkedPost("/3"), "5\r\nthree\r\n0\r\n\r\n");
+    connection.send(get("/4"));
     await until(() => begun.length > 0);
     await Bun.sleep(10);
     expect(begun).toEqual(["/1"]);
@@ -40,7 +49,7 @@ describe("requests sent ahead", () => {
     });
     const connection = await served.connect();
     const many = Array.from({ length: 3000 }, (_, at) => post(`/${at}`, "x".repeat(at % 300)));
-    connection.say(many.join(""));
+    connection.send(many.join(""));
     await Bun.sleep(20);
     first.open();
     for (let at = 0; at < many.length; at++) {
@@ -49,29 +58,29 @@ describe("requests sent ahead", () => {
   });
 
   test("of a body that nobody read are found behind it", async () => {
-    await using served = serve(() => say("not read"));
-    for (const head of [post("/", "").replace(": 0", ": 2000000"), inChunks("/")]) {
+    await using served = serve(() => respondWith("not read"));
+    for (const head of [post("/", "").replace(": 0", ": 2000000"), chunkedPost("/")]) {
       const connection = await served.connect();
       const chunked = head.includes("chunked");
-      connection.say(head);
-      expect((await connection.answer()).body).toBe("not read");
+      connection.send(head);
+      expect((await connection.response()).body).toBe("not read");
       const half = "x".repeat(1_000_000);
-      connection.say(chunked ? `1e8480\r\n${half}` : half);
+      connection.send(chunked ? `1e8480\r\n${half}` : half);
       await Bun.sleep(5);
-      connection.say(`${half}${chunked ? "\r\n0\r\n\r\n" : ""}${get("/next")}`);
-      expect((await connection.answer()).body).toBe("not read");
-      expect(connection.heard).toBe("");
+      connection.send(`${half}${chunked ? "\r\n0\r\n\r\n" : ""}${get("/next")}`);
+      expect((await connection.response()).body).toBe("not read");
+      expect(connection.received).toBe("");
     }
   });
 
   test("behind a line break that no length counts are read", async () => {
     await using served = serve();
     const connection = await served.connect();
-    connection.say(`${post("/", "a")}\r\n`);
+    connection.send(`${post("/", "a")}\r\n`);
     await read(connection);
-    connection.say("\r");
+    connection.send("\r");
     await Bun.sleep(5);
-    connection.say(`\n\r\n${get("/b")}`);
+    connection.send(`\n\r\n${get("/b")}`);
     expect(await read(connection)).toEqual(["GET", "/b", ""]);
   });
 });
@@ -86,14 +95,14 @@ describe("a caller who waits to be asked for the body", () => {
       return echo(exchange);
     });
     const connection = await served.connect();
-    connection.say(waiting);
+    connection.send(waiting);
     await Bun.sleep(20);
-    expect(connection.heard).toBe("");
+    expect(connection.received).toBe("");
     wanted.open();
-    expect((await connection.answer()).status).toBe(100);
-    connection.say("he");
+    expect((await connection.response()).status).toBe(100);
+    connection.send("he");
     await Bun.sleep(5);
-    connection.say(`llo${get("/2")}`);
+    connection.send(`llo${get("/2")}`);
     expect(await read(connection)).toEqual(["POST", "/", "hello"]);
     expect(await read(connection)).toEqual(["GET", "/2", ""]);
   });
@@ -101,16 +110,16 @@ describe("a caller who waits to be asked for the body", () => {
   test("and does not wait after all may ask again on the same connection", async () => {
     await using served = serve();
     const connection = await served.connect();
-    connection.say(`${waiting}hello${get("/2")}`);
+    connection.send(`${waiting}hello${get("/2")}`);
     expect(await read(connection)).toEqual(["POST", "/", "hello"]);
     expect(await read(connection)).toEqual(["GET", "/2", ""]);
   });
 
   test("and is never asked cannot tell what comes next, so the answer ends the connection", async () => {
-    await using served = serve(() => say("no", 403));
+    await using served = serve(() => respondWith("no", 403));
     const connection = await served.connect();
-    connection.say(waiting);
-    const { status, headers } = await connection.answer();
+    connection.send(waiting);
+    const { status, headers } = await connection.response();
     expect([status, headers.get("connection")]).toEqual([403, "close"]);
     await connection.closed;
   });
@@ -118,9 +127,9 @@ describe("a caller who waits to be asked for the body", () => {
   test("in HTTP/1.0 waits for nothing that HTTP/1.0 knows", async () => {
     await using served = serve();
     const connection = await served.connect();
-    connection.say(waiting.replace("HTTP/1.1", "HTTP/1.0"));
+    connection.send(waiting.replace("HTTP/1.1", "HTTP/1.0"));
     await Bun.sleep(20);
-    connection.say("hello");
+    connection.send("hello");
     expect(await read(connection)).toEqual(["POST", "/", "hello"]);
   });
 });
@@ -137,30 +146,30 @@ describe("an answer without a body", () => {
   };
 
   test.each(Object.entries(bodies))("to HEAD has the head of one with %s", async (_, body) => {
-    await using served = serve(() => say(body()));
+    await using served = serve(() => respondWith(body()));
     const connection = await served.connect();
-    connection.say(get("/").replace("GET", "HEAD") + get("/").replace("GET", "HEAD"));
+    connection.send(get("/").replace("GET", "HEAD") + get("/").replace("GET", "HEAD"));
     const [first, second] = [
-      await connection.answer({ to: "HEAD" }),
-      await connection.answer({ to: "HEAD" }),
+      await connection.response({ to: "HEAD" }),
+      await connection.response({ to: "HEAD" }),
     ];
     const told = first.headers.get("content-length") ?? first.headers.get("transfer-encoding");
     expect(["4", "5", "chunked"]).toContain(told as string);
     expect(second.status).toBe(200);
-    expect(connection.heard).toBe("");
+    expect(connection.received).toBe("");
   });
 
   test.each([204, 304])("of status %i tells of none, whatever it was given", async (status) => {
     for (const body of Object.values(bodies)) {
-      await using served = serve(() => say(body(), status));
+      await using served = serve(() => respondWith(body(), status));
       const connection = await served.connect();
-      connection.say(get("/") + get("/"));
+      connection.send(get("/") + get("/"));
       for (let at = 0; at < 2; at++) {
-        const { headers, ...answer } = await connection.answer();
+        const { headers, ...answer } = await connection.response();
         expect(answer).toEqual({ status, body: "" });
         expect(headers.has("content-length") || headers.has("transfer-encoding")).toBe(false);
       }
-      expect(connection.heard).toBe("");
+      expect(connection.received).toBe("");
     }
   });
 });
@@ -181,24 +190,24 @@ describe("HTTP/1.0", () => {
   ])("with %p is %s", async (lines, _, kept) => {
     await using served = serve();
     const connection = await served.connect();
-    connection.say(old(lines));
-    const { headers } = await connection.answer();
+    connection.send(old(lines));
+    const { headers } = await connection.response();
     expect(headers.get("connection")).toBe(kept ? "keep-alive" : "close");
     if (kept) {
-      connection.say(old());
-      expect((await connection.answer()).headers.get("connection")).toBe("close");
+      connection.send(old());
+      expect((await connection.response()).headers.get("connection")).toBe("close");
     }
     await connection.closed;
   });
 
   test("gets what has no length without chunks, up to the end of the connection", async () => {
-    await using served = serve(() => say(pieces()));
+    await using served = serve(() => respondWith(pieces()));
     const connection = await served.connect();
-    connection.say(old("connection: keep-alive\r\n"));
+    connection.send(old("connection: keep-alive\r\n"));
     await connection.closed;
-    expect(connection.heard).toContain("connection: close\r\n");
-    expect(connection.heard).not.toContain("chunked");
-    expect(connection.heard).toEndWith("\r\n\r\none, two");
+    expect(connection.received).toContain("connection: close\r\n");
+    expect(connection.received).not.toContain("chunked");
+    expect(connection.received).toEndWith("\r\n\r\none, two");
   });
 
   test("and HTTP/1.1 with `close` are answered, and no request behind them", async () => {
@@ -209,10 +218,10 @@ describe("HTTP/1.0", () => {
       post("/", "a", "connection: close\r\n"),
     ]) {
       const connection = await served.connect();
-      connection.say(text + get("/smuggled"));
+      connection.send(text + get("/smuggled"));
       await connection.closed;
-      expect(connection.heard.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-      expect(connection.heard).not.toContain("smuggled");
+      expect(connection.received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+      expect(connection.received).not.toContain("smuggled");
     }
   });
 });
@@ -228,16 +237,16 @@ describe("what is asked for", () => {
     ["//a", "//a"],
     ["/\xc3\xa9", "/é"],
   ])("%p is %p", async (target, path) => {
-    await using served = serve(({ head }) => say(head.path + head.search));
+    await using served = serve(({ head }) => respondWith(head.path + head.search));
     const connection = await served.connect();
-    connection.say(Buffer.from(get(target), "latin1"));
-    expect((await connection.answer()).body).toBe(path);
+    connection.send(Buffer.from(get(target), "latin1"));
+    expect((await connection.response()).body).toBe(path);
   });
 
   test("* is everything", async () => {
     await using served = serve();
     const connection = await served.connect();
-    connection.say(get("*").replace("GET", "OPTIONS"));
+    connection.send(get("*").replace("GET", "OPTIONS"));
     expect(await read(connection)).toEqual(["OPTIONS", "*", ""]);
   });
 });
@@ -246,25 +255,25 @@ describe("answers", () => {
   const sizes = [0, 1, 4_000, 33_000, 3_000_000];
   test.each(["a", "é", "€", "😀", "\ud800"])("of %p are counted in bytes", async (sign) => {
     await using served = serve(async (exchange) =>
-      say(sign.repeat(Number(await bodyOf(exchange)))),
+      respondWith(sign.repeat(Number(await readBody(exchange)))),
     );
     const connection = await served.connect();
-    connection.say(sizes.map((size) => post("/", String(size))).join(""));
+    connection.send(sizes.map((size) => post("/", String(size))).join(""));
     for (const size of sizes) {
-      const { body } = await connection.answer();
+      const { body } = await connection.response();
       expect(body === Buffer.from(sign.repeat(size)).toString()).toBe(true);
     }
-    expect(connection.heard).toBe("");
+    expect(connection.received).toBe("");
   });
 
   test("that have line breaks in their headers do not begin new ones", async () => {
     const headers = { "x-a": "a\r\nx-evil: 1\r\n\r\nHTTP/1.1 200 OK", "x-b": "é\0\x7f" };
     await using served = serve(() => ({ status: 200, headers, body: "" }));
     const connection = await served.connect();
-    connection.say(get("/"));
-    const answer = await connection.answer();
+    connection.send(get("/"));
+    const answer = await connection.response();
     expect(answer.headers.get("x-a")).toBe("a??x-evil: 1????HTTP/1.1 200 OK");
     expect(answer.headers.get("x-b")).toBe("???");
-    expect(connection.heard).toBe("");
+    expect(connection.received).toBe("");
   });
 });

@@ -4,17 +4,17 @@ import fc from "fast-check";
 import { JsonBounds, jsonBounds } from "../../server/http/json-bounds.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import {
-  asText,
-  embedder,
-  expectFault,
+  embeddingModel,
+  expectError,
+  imageModel,
   jsonHeaders,
-  painter,
-  type RawAnswer,
   RawConnection,
-  startEdge,
-} from "./edge-fixture.ts";
+  type RawResponse,
+  startGatewayWithFake,
+  toHttpText,
+} from "./gateway-fixture.ts";
 
-const edge = startEdge();
+const edge = startGatewayWithFake();
 const { fake, gateway } = edge;
 afterAll(() => edge.close());
 
@@ -114,8 +114,9 @@ test("the scan never searches the same bytes twice, however quotes and backslash
   }
 });
 
-const response = ({ status, headers, body }: RawAnswer) => new Response(body, { status, headers });
-const begin = `{"model":"${embedder}","input":`;
+const response = ({ status, headers, body }: RawResponse) =>
+  new Response(body, { status, headers });
+const begin = `{"model":"${embeddingModel}","input":`;
 
 describe("is refused while it is being sent, and no upstream is called", () => {
   test.each<[string, string, "invalid_json" | "request_too_large"]>([
@@ -130,8 +131,8 @@ describe("is refused while it is being sent, and no upstream is called", () => {
     fake.clear();
     const connection = await RawConnection.open(gateway.url);
     const most = 31_000_000;
-    connection.say(
-      asText({
+    connection.send(
+      toHttpText({
         method: "POST",
         path: "/v1/embeddings",
         headers: { ...jsonHeaders, "content-length": String(most) },
@@ -140,9 +141,9 @@ describe("is refused while it is being sent, and no upstream is called", () => {
     );
     const block = repeat(piece, Math.ceil(1_000_000 / piece.length));
     // 12 MB of the 31 MB that were announced: the answer does not wait for the rest.
-    for (let sent = 0; sent < 12; sent++) await connection.sayAll(block);
-    await expectFault(response(await connection.answer()), fault);
-    connection.hangUp();
+    for (let sent = 0; sent < 12; sent++) await connection.sendAll(block);
+    await expectError(response(await connection.response()), fault);
+    connection.disconnect();
     expect(fake.requests).toHaveLength(0);
   });
 });
@@ -175,7 +176,7 @@ test("a long list takes about as much CPU time as parsing its bytes", async () =
 describe("a prompt that is longer than any model takes", () => {
   test("is refused with its parameter and the limit, before the image request is planned", async () => {
     const prompt = "a".repeat(4 * 1024 * 1024 + 1);
-    const response = await gateway.post("/v1/images/generations", { model: painter, prompt });
+    const response = await gateway.post("/v1/images/generations", { model: imageModel, prompt });
     const { error } = (await response.json()) as { error: Record<string, string> };
     expect([response.status, error.code, error.param]).toEqual([400, "invalid_value", "prompt"]);
     expect(error.message).toContain("at most 4194304, but got 4194305");

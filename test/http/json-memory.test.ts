@@ -4,18 +4,18 @@ import { ParseQueue } from "../../server/http/parse-queue.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { testKey } from "../harness.ts";
 import {
-  asText,
   chunk,
-  embedder,
-  type RawAnswer,
+  embeddingModel,
   RawConnection,
-  startEdge,
+  type RawResponse,
+  startGatewayWithFake,
+  toHttpText,
   until,
-} from "./edge-fixture.ts";
+} from "./gateway-fixture.ts";
 
 const otherKey = "sk-other-0123456789abcdef";
 const MiB = 1024 * 1024;
-const edge = startEdge({
+const edge = startGatewayWithFake({
   settings: { VEXEL_MAX_BODY_BYTES: String(2 * MiB), VEXEL_JSON_MEMORY_BYTES: String(8 * MiB) },
   yaml: `  - { name: other, key: ${otherKey} }\n`,
 });
@@ -24,10 +24,10 @@ afterAll(() => edge.close());
 
 /** Valid, and exactly so many bytes. */
 const bodyOf = (bytes: number): string =>
-  JSON.stringify({ model: embedder, input: "a" }).padEnd(bytes, " ");
+  JSON.stringify({ model: embeddingModel, input: "a" }).padEnd(bytes, " ");
 
 const head = (key: string, more: Record<string, string>): string =>
-  asText({
+  toHttpText({
     method: "POST",
     path: "/v1/embeddings",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...more },
@@ -35,17 +35,17 @@ const head = (key: string, more: Record<string, string>): string =>
 
 const announced = async (key: string, bytes: number): Promise<RawConnection> => {
   const connection = await RawConnection.open(gateway.url);
-  connection.say(head(key, { "content-length": String(bytes) }));
+  connection.send(head(key, { "content-length": String(bytes) }));
   return connection;
 };
 
 /** The body up to its last byte; resolves when the gateway holds it. */
 const allButLast = async (connection: RawConnection, bytes: number): Promise<void> => {
-  await connection.sayAll(Buffer.from(bodyOf(bytes)).subarray(0, -1));
+  await connection.sendAll(Buffer.from(bodyOf(bytes)).subarray(0, -1));
   await Bun.sleep(50);
 };
 
-const refusal = ({ status, headers, body }: RawAnswer) => ({
+const refusal = ({ status, headers, body }: RawResponse) => ({
   status,
   retryAfter: Number(headers.get("retry-after")),
   code: JSON.parse(body).error.code as string,
@@ -58,40 +58,40 @@ describe("the memory of JSON bodies", () => {
     const held = [await announced(testKey, size), await announced(testKey, size)];
     for (const connection of held) await allButLast(connection, size);
     const third = await announced(testKey, size);
-    expect(refusal(await third.answer())).toEqual({
+    expect(refusal(await third.response())).toEqual({
       status: 429,
       retryAfter: 2,
       code: "rate_limit_exceeded",
     });
     const other = await announced(otherKey, size);
-    await other.sayAll(Buffer.from(bodyOf(size)));
-    expect((await other.answer()).status).toBe(200);
+    await other.sendAll(Buffer.from(bodyOf(size)));
+    expect((await other.response()).status).toBe(200);
     // One ends with a response, the other with its connection.
-    held[0]?.say(" ");
-    expect((await held[0]!.answer()).status).toBe(200);
-    held[1]?.hangUp();
+    held[0]?.send(" ");
+    expect((await held[0]!.response()).status).toBe(200);
+    held[1]?.disconnect();
     await Bun.sleep(50);
     const again = [await announced(testKey, size), await announced(testKey, size)];
     for (const connection of again) {
-      await connection.sayAll(Buffer.from(bodyOf(size)));
-      expect((await connection.answer()).status).toBe(200);
+      await connection.sendAll(Buffer.from(bodyOf(size)));
+      expect((await connection.response()).status).toBe(200);
     }
-    for (const connection of [...held, third, other, ...again]) connection.hangUp();
+    for (const connection of [...held, third, other, ...again]) connection.disconnect();
   });
 
   test("is counted for bodies in chunks as they arrive", async () => {
     const connections: RawConnection[] = [];
     for (let at = 0; at < 3; at++) {
       const connection = await RawConnection.open(gateway.url);
-      connection.say(head(testKey, { "transfer-encoding": "chunked" }));
-      await connection.sayAll(chunk(bodyOf(1.9 * MiB)));
+      connection.send(head(testKey, { "transfer-encoding": "chunked" }));
+      await connection.sendAll(chunk(bodyOf(1.9 * MiB)));
       connections.push(connection);
     }
-    await until(() => connections.some(({ heard }) => heard.includes("\r\n\r\n")));
-    const refused = connections.filter(({ heard }) => heard !== "");
+    await until(() => connections.some(({ received: heard }) => heard.includes("\r\n\r\n")));
+    const refused = connections.filter(({ received: heard }) => heard !== "");
     expect(refused.length).toBe(1);
-    expect(refusal(await refused[0]!.answer()).status).toBe(429);
-    for (const connection of connections) connection.hangUp();
+    expect(refusal(await refused[0]!.response()).status).toBe(429);
+    for (const connection of connections) connection.disconnect();
   });
 
   test("is shared: a key gets half, and a key that comes later always finds room", () => {

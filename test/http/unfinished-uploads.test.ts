@@ -6,16 +6,16 @@ import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
 import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
 import {
-  asText,
   bearer,
   chunk,
-  embedder,
-  expectFault,
-  painter,
+  embeddingModel,
+  expectError,
+  imageModel,
   png,
   RawConnection,
+  toHttpText,
   until,
-} from "./edge-fixture.ts";
+} from "./gateway-fixture.ts";
 
 const megabyte = 1024 * 1024;
 const otherKey = "sk-other-0123456789abcdef";
@@ -30,13 +30,13 @@ afterEach(async () => {
 
 const boundary = "----half";
 const formStart = [
-  `--${boundary}\r\ncontent-disposition: form-data; name="model"\r\n\r\n${painter}\r\n`,
+  `--${boundary}\r\ncontent-disposition: form-data; name="model"\r\n\r\n${imageModel}\r\n`,
   `--${boundary}\r\ncontent-disposition: form-data; name="prompt"\r\n\r\na hat\r\n`,
   `--${boundary}\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n`,
   "content-type: image/png\r\n\r\n",
 ].join("");
 const editHead = (more: Record<string, string>): string =>
-  asText({
+  toHttpText({
     method: "POST",
     path: "/v1/images/edits",
     headers: { ...bearer, "content-type": `multipart/form-data; boundary=${boundary}`, ...more },
@@ -45,10 +45,10 @@ const editHead = (more: Record<string, string>): string =>
 /** Announces an upload and sends only the start of it. */
 async function halfSent(url: string, announced: number, sent: number): Promise<RawConnection> {
   const connection = await RawConnection.open(url);
-  cleanUps.push(() => connection.hangUp());
-  connection.say(editHead({ "content-length": String(announced) }), formStart, png);
+  cleanUps.push(() => connection.disconnect());
+  connection.send(editHead({ "content-length": String(announced) }), formStart, png);
   for (let left = sent; left > 0; left -= megabyte) {
-    await connection.sayAll(Buffer.alloc(Math.min(left, megabyte), 1));
+    await connection.sendAll(Buffer.alloc(Math.min(left, megabyte), 1));
   }
   return connection;
 }
@@ -56,17 +56,17 @@ async function halfSent(url: string, announced: number, sent: number): Promise<R
 /** The same, in chunks: nobody knows how long it will be. */
 async function halfSentChunked(url: string, sent: number): Promise<RawConnection> {
   const connection = await RawConnection.open(url);
-  cleanUps.push(() => connection.hangUp());
-  connection.say(editHead({ "transfer-encoding": "chunked" }), chunk(formStart));
-  for (let left = sent; left > 0 && connection.heard === ""; left -= megabyte) {
-    await connection.sayAll(chunk(new Uint8Array(Math.min(left, megabyte))));
+  cleanUps.push(() => connection.disconnect());
+  connection.send(editHead({ "transfer-encoding": "chunked" }), chunk(formStart));
+  for (let left = sent; left > 0 && connection.received === ""; left -= megabyte) {
+    await connection.sendAll(chunk(new Uint8Array(Math.min(left, megabyte))));
   }
   return connection;
 }
 
 const edit = (url: string, headers: Record<string, string>, bytes: number): Promise<Response> => {
   const form = new FormData();
-  form.append("model", painter);
+  form.append("model", imageModel);
   form.append("prompt", "a hat");
   const large = new Uint8Array(bytes);
   large.set(png);
@@ -78,7 +78,7 @@ const embed = (url: string, headers: Record<string, string>): Promise<Response> 
   fetch(`${url}/v1/embeddings`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify({ model: embedder, input: "a" }),
+    body: JSON.stringify({ model: embeddingModel, input: "a" }),
   });
 
 function start(settings: Record<string, string>) {
@@ -105,20 +105,20 @@ describe("half-sent uploads of one key", () => {
     const uploads = await Promise.all(
       Array.from({ length: 40 }, () => halfSent(gateway.url, 4 * megabyte, megabyte)),
     );
-    const refused = () => uploads.filter(({ heard }) => heard !== "");
+    const refused = () => uploads.filter(({ received: heard }) => heard !== "");
     await until(() => refused().length === 36);
-    const answer = await refused()[0]!.answer();
+    const answer = await refused()[0]!.response();
     expect(answer.status).toBe(429);
     expect(answer.headers.get("retry-after")).toBe("5");
     expect(JSON.parse(answer.body).error).toMatchObject({ code: "rate_limit_exceeded" });
     expect(JSON.parse(answer.body).error.message).toContain("VEXEL_SPOOL_MAX_BYTES");
-    await expectFault(await edit(gateway.url, bearer, 4 * megabyte), "upload_limit_reached");
+    await expectError(await edit(gateway.url, bearer, 4 * megabyte), "upload_limit_reached");
     // What needs no room on disk is served to the same key as well.
     expect((await edit(gateway.url, bearer, 1000)).status).toBe(200);
     expect((await embed(gateway.url, bearer)).status).toBe(200);
     await expectServed(gateway.url, gateway.folder);
 
-    for (const upload of uploads) upload.hangUp();
+    for (const upload of uploads) upload.disconnect();
     await until(() => gateway.inHand() === 0);
     expect((await edit(gateway.url, bearer, 15 * megabyte)).status).toBe(200);
   });
@@ -128,25 +128,25 @@ describe("half-sent uploads of one key", () => {
     await halfSent(gateway.url, 14 * megabyte, megabyte);
     await until(() => gateway.inHand() === 1);
     const connection = await RawConnection.open(gateway.url);
-    cleanUps.push(() => connection.hangUp());
+    cleanUps.push(() => connection.disconnect());
     const announced = { "content-length": String(4 * megabyte), expect: "100-continue" };
-    connection.say(editHead(announced));
-    expect((await connection.answer()).status).toBe(429);
+    connection.send(editHead(announced));
+    expect((await connection.response()).status).toBe(429);
   });
 
   test("that come in chunks are refused when the share is used up, and another key is served", async () => {
     const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 8; at++) uploads.push(await halfSentChunked(gateway.url, 5 * megabyte));
-    await until(() => uploads.filter(({ heard }) => heard !== "").length >= 5);
-    const refused = uploads.find(({ heard }) => heard !== "");
-    expect((await refused!.answer()).status).toBe(429);
+    await until(() => uploads.filter(({ received: heard }) => heard !== "").length >= 5);
+    const refused = uploads.find(({ received: heard }) => heard !== "");
+    expect((await refused!.response()).status).toBe(429);
     await expectServed(gateway.url, gateway.folder);
   });
 
   test("that could never fit are refused as too large", async () => {
     const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(4 * megabyte) });
-    const message = await expectFault(
+    const message = await expectError(
       await edit(gateway.url, bearer, 3 * megabyte),
       "request_too_large",
     );
@@ -168,25 +168,25 @@ test("uploads that end in every way give all their room back", async () => {
     // Too large a file, which was announced as a smaller form than all the room there is.
     () => edit(url, bearer, 21 * megabyte),
     // The client leaves in the middle of its upload.
-    async () => (await halfSent(url, 2 * megabyte, megabyte)).hangUp(),
-    async () => (await halfSentChunked(url, megabyte)).hangUp(),
+    async () => (await halfSent(url, 2 * megabyte, megabyte)).disconnect(),
+    async () => (await halfSentChunked(url, megabyte)).disconnect(),
     // It leaves while the image is made.
     async () => {
       const connection = await halfSentChunked(url, megabyte);
-      connection.say(chunk(finish), "0\r\n\r\n");
+      connection.send(chunk(finish), "0\r\n\r\n");
       await Bun.sleep(5);
-      connection.hangUp();
+      connection.disconnect();
     },
     // A form that breaks off, and one that goes on behind its end.
     async () => {
       const connection = await halfSentChunked(url, megabyte);
-      connection.say("0\r\n\r\n");
-      expect((await connection.answer()).status).toBe(400);
+      connection.send("0\r\n\r\n");
+      expect((await connection.response()).status).toBe(400);
     },
     async () => {
       const connection = await halfSentChunked(url, megabyte);
-      connection.say(chunk(`${finish}${"x".repeat(100_000)}`), "0\r\n\r\n");
-      await connection.answer();
+      connection.send(chunk(`${finish}${"x".repeat(100_000)}`), "0\r\n\r\n");
+      await connection.response();
     },
   ];
   for (let round = 0; round < 12; round++) {
@@ -216,10 +216,10 @@ test("an upload that trickles is ended at the minimum rate, and its room is free
   });
   // 7.5 of the key's 8 MB; its first megabyte buys a tenth of a second.
   const upload = await halfSent(gateway.url, 7.5 * megabyte, megabyte);
-  const trickle = setInterval(() => upload.say("x"), 50);
+  const trickle = setInterval(() => upload.send("x"), 50);
   cleanUps.push(() => clearInterval(trickle));
-  await expectFault(await edit(gateway.url, bearer, megabyte), "upload_limit_reached");
-  const answer = await upload.answer();
+  await expectError(await edit(gateway.url, bearer, megabyte), "upload_limit_reached");
+  const answer = await upload.response();
   expect(answer.status).toBe(408);
   expect(JSON.parse(answer.body).error.message).toContain("bytes per second");
   expect((await edit(gateway.url, bearer, 7 * megabyte)).status).toBe(200);
@@ -251,9 +251,11 @@ if (mayMount()) {
     // Small ones: of a disk that is full each gives back little when it fails.
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 200; at++) uploads.push(await halfSentChunked(gateway.url, 300_000));
-    await until(() => uploads.filter(({ heard }) => heard.includes(" 503 ")).length >= 20);
+    await until(
+      () => uploads.filter(({ received: heard }) => heard.includes(" 503 ")).length >= 20,
+    );
     expect(freeBytes()).toBeGreaterThan(2 * megabyte);
-    await expectFault(await edit(gateway.url, asOther, 10 * megabyte), "storage_unavailable");
+    await expectError(await edit(gateway.url, asOther, 10 * megabyte), "storage_unavailable");
     for (let times = 0; times < 40; times++) {
       const response = await embed(gateway.url, asOther);
       expect(response.status, await response.clone().text()).toBe(200);
@@ -261,7 +263,7 @@ if (mayMount()) {
     expect(readLedger(disk).filter(({ status }) => status === 200)).toHaveLength(40);
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
 
-    for (const upload of uploads) upload.hangUp();
+    for (const upload of uploads) upload.disconnect();
     await until(() => freeBytes() > 40 * megabyte);
     expect((await edit(gateway.url, asOther, 10 * megabyte)).status).toBe(200);
     expect(gateway.output()).toContain("disk-space-low");
@@ -282,14 +284,14 @@ if (mayMount()) {
       await gateway.exited;
     });
     const generate = (): Promise<Response> =>
-      gateway.post("/v1/images/generations", { model: painter, prompt: "a hat" });
+      gateway.post("/v1/images/generations", { model: imageModel, prompt: "a hat" });
     expect((await generate()).status).toBe(200);
     const { bavail, bsize } = statfsSync(disk);
     writeFileSync(join(disk, "filler"), Buffer.alloc(bavail * bsize - 1.5 * megabyte));
     // A measurement of the disk holds for a second.
     await Bun.sleep(1100);
     const sent = fake.requests.length;
-    await expectFault(await generate(), "storage_unavailable");
+    await expectError(await generate(), "storage_unavailable");
     expect(fake.requests).toHaveLength(sent);
     expect((await embed(gateway.url, asOther)).status).toBe(200);
   });

@@ -1,6 +1,6 @@
 /** A signed image link works for every client that has it, unmodified and until it expires, and in no other way. */
 import { describe, expect, test } from "bun:test";
-import { expectFault } from "../http/edge-fixture.ts";
+import { expectError } from "../http/gateway-fixture.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";
 import { linkDesk } from "./image-links-fixture.ts";
 
@@ -80,7 +80,7 @@ describe("no image is served", () => {
     const link = await desk.links.store(small, desk.url);
     const other = await desk.links.store(small, desk.url);
     expect((await desk.get(link)).status).toBe(200);
-    const message = await expectFault(await desk.get(alter(link, other)), "unknown_url");
+    const message = await expectError(await desk.get(alter(link, other)), "unknown_url");
     expect(message).toBe("This image does not exist, or its link has expired.");
   };
 
@@ -120,8 +120,8 @@ describe("no image is served", () => {
     desk.now += 59_999;
     expect((await desk.get(link)).status).toBe(200);
     desk.now += 1;
-    await expectFault(await desk.get(link), "unknown_url");
-    await expectFault(await desk.get(link, { "if-none-match": "*" }), "unknown_url");
+    await expectError(await desk.get(link), "unknown_url");
+    await expectError(await desk.get(link, { "if-none-match": "*" }), "unknown_url");
     expect((await desk.get(link, {}, "HEAD")).status).toBe(404);
   });
 
@@ -129,7 +129,7 @@ describe("no image is served", () => {
     await using desk = linkDesk();
     await using elsewhere = linkDesk();
     const link = await desk.links.store(small, elsewhere.url);
-    await expectFault(await elsewhere.get(link), "unknown_url");
+    await expectError(await elsewhere.get(link), "unknown_url");
   });
 });
 

@@ -14,12 +14,12 @@ import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import { LedgerJournal } from "../../server/storage/ledger-journal.ts";
 import {
   bearer,
-  type Edge,
-  painter,
+  type GatewayWithFake,
+  imageModel,
   RawConnection,
-  startEdge,
+  startGatewayWithFake,
   until,
-} from "../http/edge-fixture.ts";
+} from "../http/gateway-fixture.ts";
 import { imageReply, largePng } from "./large-image-fixture.ts";
 
 const megabyte = 1024 * 1024;
@@ -27,7 +27,7 @@ const small = largePng(3 * megabyte);
 const large = largePng(12 * megabyte);
 const upload = largePng(600 * 1024);
 
-let edge: Edge;
+let edge: GatewayWithFake;
 /** Bytes of the memory budget that are in use. */
 let budgetUsed = 0;
 
@@ -42,7 +42,7 @@ beforeAll(() => {
     budgetUsed -= bytes;
     release.call(this, bytes);
   });
-  edge = startEdge({
+  edge = startGatewayWithFake({
     // One slot and no queue: a slot that is not released shows in the next request.
     settings: {
       VEXEL_MAX_IMAGE_REQUESTS: "1",
@@ -134,12 +134,16 @@ const others = shapes.map((each) => ({
 function request({ operation, stream }: Shape): { path: string; init: RequestInit } {
   const path = `/v1/images/${operation}`;
   if (operation === "generations") {
-    const body = JSON.stringify({ model: painter, prompt: "an otter", ...(stream && { stream }) });
+    const body = JSON.stringify({
+      model: imageModel,
+      prompt: "an otter",
+      ...(stream && { stream }),
+    });
     const headers = { ...bearer, "content-type": "application/json" };
     return { path, init: { method: "POST", headers, body } };
   }
   const body = new FormData();
-  body.append("model", painter);
+  body.append("model", imageModel);
   body.append("prompt", "an otter");
   if (stream) body.append("stream", "true");
   body.append("image", new Blob([upload]), "large.png");
@@ -178,7 +182,7 @@ async function expectReleased(rowsBefore: number): Promise<void> {
   }
   // The only slot is free.
   edge.fake.clear();
-  const next = await gateway.post("/v1/images/generations", { model: painter, prompt: "next" });
+  const next = await gateway.post("/v1/images/generations", { model: imageModel, prompt: "next" });
   expect(next.status).toBe(200);
   await next.text();
 }
@@ -240,12 +244,12 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
     const bytes = body ? new Uint8Array(await new Response(body).arrayBuffer()) : new Uint8Array();
     const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`).join("");
     const connection = await RawConnection.open(edge.gateway.url);
-    connection.say(
+    connection.send(
       `${method} ${path} HTTP/1.1\r\nhost: gateway\r\n${lines}content-length: ${bytes.length}\r\n\r\n`,
       bytes,
     );
-    await until(() => connection.heard.includes("HTTP/1.1 200"));
-    connection.hangUp();
+    await until(() => connection.received.includes("HTTP/1.1 200"));
+    connection.disconnect();
     await expectReleased(before);
   });
 
@@ -300,7 +304,7 @@ test("a release that throws keeps neither the row nor the other releases from ha
     if (isBroken) throw new Error("a defect in a release");
   });
   restores.push(() => spy.mockRestore());
-  const response = await gateway.post("/v1/images/generations", { model: painter, prompt: "x" });
+  const response = await gateway.post("/v1/images/generations", { model: imageModel, prompt: "x" });
   expect(response.status).toBe(200);
   await response.text();
   expect(gateway.log()).toContain("a defect in a release");

@@ -4,7 +4,7 @@ import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { arrange } from "../conformance/arrange.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { png } from "../http/edge-fixture.ts";
+import { png } from "../http/gateway-fixture.ts";
 
 /** xAI, which says itself what a call cost: two cents. */
 const grok = Bun.serve({

@@ -22,7 +22,7 @@ import {
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
-import { embedder, expectFault, until } from "../http/edge-fixture.ts";
+import { embeddingModel, expectError, until } from "../http/gateway-fixture.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -57,7 +57,7 @@ async function start(env: Record<string, string> = {}): Promise<Running> {
   return {
     gateway,
     data: join(folder.path, "data"),
-    embed: () => gateway.post("/v1/embeddings", { model: embedder, input: "a" }),
+    embed: () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" }),
     ready: () => fetch(`${gateway.url}/readyz`),
     stop: () => {
       gateway.kill("SIGTERM");
@@ -109,7 +109,7 @@ describe("a data folder that is removed while the gateway runs", () => {
     const ready = await running.ready();
     expect(ready.status).toBe(503);
     expect(await ready.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
-    await expectFault(await running.embed(), "ledger_unavailable");
+    await expectError(await running.embed(), "ledger_unavailable");
     const { output } = running.gateway;
     await until(() => output().includes("ledger-unwritable"));
     expect(output()).toContain("was removed while the gateway was running");
@@ -178,7 +178,7 @@ describe("the ledger's write-ahead log", () => {
     const { output } = running.gateway;
     await until(() => output().includes("was truncated while the gateway was running"));
     expect((await running.ready()).status).toBe(503);
-    await expectFault(await running.embed(), "ledger_unavailable");
+    await expectError(await running.embed(), "ledger_unavailable");
   });
 
   test("emptied by a checkpoint of another program is no problem", async () => {
@@ -252,7 +252,7 @@ test("a ledger file that is replaced by a copy while the gateway runs is noticed
   Bun.spawnSync(["cp", path, `${path}.copy`]);
   renameSync(`${path}.copy`, path);
   expect((await running.ready()).status).toBe(503);
-  await expectFault(await running.embed(), "ledger_unavailable");
+  await expectError(await running.embed(), "ledger_unavailable");
   await until(() => running.gateway.output().includes("ledger.db was replaced by another one"));
   expectInOrder(await running.stop(), running);
 });
@@ -278,7 +278,7 @@ test("garbage inside of the ledger file is found by the periodic check, told, an
   await until(() => gateway.output().includes("ledger-unwritable"), 20_000);
   expect(gateway.output()).toContain("ledger.db is damaged");
   expect((await running.ready()).status).toBe(503);
-  await expectFault(await running.embed(), "ledger_unavailable");
+  await expectError(await running.embed(), "ledger_unavailable");
   expectInOrder(await running.stop(), running);
 });
 

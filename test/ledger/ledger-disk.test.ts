@@ -11,13 +11,13 @@ import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
 import {
   bearer,
-  embedder,
-  expectFault,
-  painter,
+  embeddingModel,
+  expectError,
+  imageModel,
   png,
-  startEdge,
+  startGatewayWithFake,
   until,
-} from "../http/edge-fixture.ts";
+} from "../http/gateway-fixture.ts";
 import { mayMount, mount, unmount } from "../storage/small-disk.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
 
@@ -33,14 +33,15 @@ const roomyBytes = 96 * 1024;
 
 /** A gateway whose ledger holds few rows and is then as full as a disk. */
 function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
-  const edge = startEdge({
+  const edge = startGatewayWithFake({
     settings: { VEXEL_LEDGER_MAX_BYTES: String(bytes), VEXEL_ON_LEDGER_ERROR: policy },
   });
   cleanUps.push(() => edge.close());
   const { gateway } = edge;
   return {
     ...edge,
-    call: () => gateway.post("/v1/embeddings", { model: embedder, input: "a", dimensions: 2 }),
+    call: () =>
+      gateway.post("/v1/embeddings", { model: embeddingModel, input: "a", dimensions: 2 }),
     ready: () => fetch(`${gateway.url}/readyz`),
     makeRoom: () => {
       const other = new Database(join(gateway.folder, "ledger.db"));
@@ -73,13 +74,13 @@ describe("a full ledger, where calls are refused", () => {
     // Whoever was served has its row, if not in the ledger then in the journal: none was paid for and then refused.
     expect(fake.requests).toHaveLength(answered.length);
     expect(idsOf(gateway.rows())).toEqual(answered);
-    const message = await expectFault(first, "ledger_unavailable");
+    const message = await expectError(first, "ledger_unavailable");
     expect(message).toContain("VEXEL_DATA");
     expect(first.headers.get("retry-after")).toBe("5");
 
     fake.clear();
     for (const refused of [await call(), await call()])
-      await expectFault(refused, "ledger_unavailable");
+      await expectError(refused, "ledger_unavailable");
     expect(fake.requests).toHaveLength(0);
     const notReady = await ready();
     expect(notReady.status).toBe(503);
@@ -112,14 +113,14 @@ describe("a full ledger, where calls are refused", () => {
     // Leaves room for nothing more, without the gateway knowing.
     await fillQuietly(gateway.folder);
     const response = await gateway.post("/v1/images/generations", {
-      model: painter,
+      model: imageModel,
       prompt: "an otter",
       stream: true,
     });
     expect(await response.text()).toContain(".completed");
     expect(idsOf(journaledRows(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
     await until(() => gateway.log().includes("ledger-unwritable"));
-    await expectFault(await call(), "ledger_unavailable");
+    await expectError(await call(), "ledger_unavailable");
   });
 });
 
@@ -241,7 +242,7 @@ test("rows that were not in the ledger when the gateway stopped are in it after 
   };
   const first = await start();
   await fillQuietly(data);
-  const response = await first.post("/v1/embeddings", { model: embedder, input: "a" });
+  const response = await first.post("/v1/embeddings", { model: embeddingModel, input: "a" });
   expect(response.status).toBe(200);
   await stop(first);
   const id = response.headers.get("x-request-id")!;
@@ -275,7 +276,7 @@ describe("rows that the last process left, and a disk that is still full at the 
     };
     const first = await start("serve");
     await fillQuietly(data);
-    const response = await first.post("/v1/embeddings", { model: embedder, input: "a" });
+    const response = await first.post("/v1/embeddings", { model: embeddingModel, input: "a" });
     first.kill("SIGKILL");
     await first.exited;
     const makeRoom = () => {
@@ -297,11 +298,11 @@ describe("rows that the last process left, and a disk that is still full at the 
     using folder = temporaryFolder();
     const { data, start, makeRoom, id } = await strand(folder.path);
     const gateway = await start("refuse");
-    const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "b" });
+    const call = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
     const state = await fetch(`${gateway.url}/readyz`);
     expect(state.status).toBe(503);
     expect(await state.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
-    await expectFault(await call(), "ledger_unavailable");
+    await expectError(await call(), "ledger_unavailable");
     expect(gateway.output().split("ledger-unwritable")).toHaveLength(2);
 
     makeRoom();
@@ -320,7 +321,7 @@ describe("rows that the last process left, and a disk that is still full at the 
       status: "ready",
       ledger: "unwritable",
     });
-    const answer = await gateway.post("/v1/embeddings", { model: embedder, input: "b" });
+    const answer = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
     expect(answer.status).toBe(200);
     makeRoom();
     await until(() => gateway.output().includes("ledger-recovered"));
@@ -394,14 +395,14 @@ describe("a ledger that another process has locked", () => {
   }
 
   test("fails, and recovers by itself when the lock is gone; no row is lost", async () => {
-    const edge = startEdge();
+    const edge = startGatewayWithFake();
     cleanUps.push(() => edge.close());
     const { gateway, fake } = edge;
-    const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "a" });
+    const call = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
     const before = await call();
     const unlock = await lock(join(gateway.folder, "ledger.db"));
     const { refused, answered } = await fill(call);
-    await expectFault(refused, "ledger_unavailable");
+    await expectError(refused, "ledger_unavailable");
     expect(fake.requests).toHaveLength(1 + answered.length);
     expect(gateway.log()).toContain("locked");
     await unlock();
@@ -565,10 +566,10 @@ if (mayMount()) {
         gateway.kill("SIGKILL");
         await gateway.exited;
       });
-      const call = () => gateway.post("/v1/embeddings", { model: embedder, input: "a" });
+      const call = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
       const edit = () => {
         const form = new FormData();
-        form.append("model", painter);
+        form.append("model", imageModel);
         form.append("prompt", "a hat");
         const large = new Uint8Array(1_500_000);
         large.set(png);
@@ -584,7 +585,7 @@ if (mayMount()) {
 
       // Room for rows, but not for an upload.
       writeFileSync(join(disk, "ballast"), new Uint8Array(900_000));
-      await expectFault(await edit(), "storage_unavailable");
+      await expectError(await edit(), "storage_unavailable");
       expect((await call()).status).toBe(200);
 
       const fillUp = () =>
@@ -597,7 +598,7 @@ if (mayMount()) {
         const response = await call();
         if (response.status !== 200) refused = response;
       }
-      await expectFault(refused!, "ledger_unavailable");
+      await expectError(refused!, "ledger_unavailable");
       expect((await fetch(`${gateway.url}/readyz`)).status).toBe(503);
       await until(() => gateway.output().includes("ledger-unwritable"));
 

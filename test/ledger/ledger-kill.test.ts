@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { bearer, embedder, painter, png, until } from "../http/edge-fixture.ts";
+import { bearer, embeddingModel, imageModel, png, until } from "../http/gateway-fixture.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
@@ -17,17 +17,21 @@ const json = (path: string, body: object): Ask => {
 const edit: Ask = (url) => {
   const form = new FormData();
   for (const [name, value] of [
-    ["model", painter],
+    ["model", imageModel],
     ["prompt", "a hat"],
   ] as const)
     form.append(name, value);
   form.append("image", new Blob([png]), "a.png");
   return fetch(`${url}/v1/images/edits`, { method: "POST", headers: bearer, body: form });
 };
-const picture = { model: painter, prompt: "an otter", size: "1024x1024" };
+const picture = { model: imageModel, prompt: "an otter", size: "1024x1024" };
 const calls: readonly Ask[] = [
-  json("/v1/embeddings", { model: embedder, input: "a" }),
-  json("/v1/embeddings", { model: embedder, input: ["a", "b", "c"], encoding_format: "base64" }),
+  json("/v1/embeddings", { model: embeddingModel, input: "a" }),
+  json("/v1/embeddings", {
+    model: embeddingModel,
+    input: ["a", "b", "c"],
+    encoding_format: "base64",
+  }),
   json("/v1/embeddings", { model: "nobody", input: "a" }),
   json("/v1/images/generations", picture),
   json("/v1/images/generations", { ...picture, stream: true, partial_images: 2 }),

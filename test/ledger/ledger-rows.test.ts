@@ -4,10 +4,17 @@ import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
-import { bearer, embedder, painter, png, startEdge, until } from "../http/edge-fixture.ts";
+import {
+  bearer,
+  embeddingModel,
+  imageModel,
+  png,
+  startGatewayWithFake,
+  until,
+} from "../http/gateway-fixture.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
 
-const edge = startEdge({
+const edge = startGatewayWithFake({
   yaml: `  - { name: second, key: sk-second-0123456789abcdef }
 `,
 });
@@ -60,7 +67,7 @@ describe("a row tells of a call that went well", () => {
 
   test("of pictures: how many, and both kinds of tokens", async () => {
     const response = await gateway.post("/v1/images/generations", {
-      model: painter,
+      model: imageModel,
       prompt: "an otter",
       n: 2,
       quality: "low",
@@ -68,7 +75,7 @@ describe("a row tells of a call that went well", () => {
     const { usage } = (await response.json()) as { usage: Record<string, number> };
     expect(rowOf(response)).toMatchObject({
       endpoint: "generations",
-      model: painter,
+      model: imageModel,
       status: 200,
       inputTokens: usage.input_tokens!,
       outputTokens: usage.output_tokens!,
@@ -79,7 +86,7 @@ describe("a row tells of a call that went well", () => {
   test("of an edit: the bytes of the whole form", async () => {
     const form = new FormData();
     for (const [name, value] of [
-      ["model", painter],
+      ["model", imageModel],
       ["prompt", "a hat"],
     ] as const)
       form.append(name, value);
@@ -104,7 +111,7 @@ describe("a row tells of a call that went well", () => {
 
   test("of a stream: every byte that went out, and the usage of its last event", async () => {
     const response = await gateway.post("/v1/images/generations", {
-      model: painter,
+      model: imageModel,
       prompt: "an otter",
       stream: true,
       partial_images: 2,
@@ -126,7 +133,7 @@ describe("a row tells of a call that went well", () => {
   test("of whom it was: each key has its own rows", async () => {
     const response = await gateway.post(
       "/v1/embeddings",
-      { model: embedder, input: "a" },
+      { model: embeddingModel, input: "a" },
       { authorization: "Bearer sk-second-0123456789abcdef" },
     );
     expect(rowOf(response).keyId).toBe("file:second");
@@ -135,17 +142,17 @@ describe("a row tells of a call that went well", () => {
 
 describe("what nobody knows is null, never 0", () => {
   test.each<[string, string, object, Partial<LedgerRow>]>([
-    ["embeddings", "/v1/embeddings", { model: embedder, input: "a" }, nothingUsed],
+    ["embeddings", "/v1/embeddings", { model: embeddingModel, input: "a" }, nothingUsed],
     [
       "pictures",
       "/v1/images/generations",
-      { model: painter, prompt: "a" },
+      { model: imageModel, prompt: "a" },
       { ...nothingUsed, images: 1 },
     ],
     [
       "a stream",
       "/v1/images/generations",
-      { model: painter, prompt: "a", stream: true },
+      { model: imageModel, prompt: "a", stream: true },
       { ...nothingUsed, images: 1 },
     ],
   ])("when the upstream does not tell what %s used", async (_, path, body, used) => {
@@ -174,12 +181,12 @@ describe("what nobody knows is null, never 0", () => {
 describe("a row tells of a call that went wrong", () => {
   test("at the upstream: where it went, and how it ended", async () => {
     fake.script({ fail: "rate-limit" });
-    const response = await gateway.post("/v1/embeddings", { model: embedder, input: "a" });
+    const response = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
     await response.text();
     expect(rowOf(response)).toMatchObject({
-      model: embedder,
+      model: embeddingModel,
       upstream: "fake",
-      targetModel: embedder,
+      targetModel: embeddingModel,
       attempts: 1,
       status: 429,
       error: "upstream_rate_limit",
@@ -190,7 +197,7 @@ describe("a row tells of a call that went wrong", () => {
   test("in the middle of a stream", async () => {
     fake.script({ stream: "error" });
     const response = await gateway.post("/v1/images/generations", {
-      model: painter,
+      model: imageModel,
       prompt: "a",
       stream: true,
       partial_images: 1,
@@ -206,7 +213,7 @@ describe("a row tells of a call that went wrong", () => {
     const call = fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: { ...bearer, "content-type": "application/json" },
-      body: JSON.stringify({ model: embedder, input: "a" }),
+      body: JSON.stringify({ model: embeddingModel, input: "a" }),
       signal: leaving.signal,
     });
     await fake.arrived(1);
@@ -226,7 +233,7 @@ test("who has no valid key leaves no row", async () => {
   for (const authorization of ["", "Bearer sk-wrong", "Basic x"]) {
     const response = await gateway.post(
       "/v1/embeddings",
-      { model: embedder, input: "a" },
+      { model: embeddingModel, input: "a" },
       { authorization },
     );
     expect(response.status).toBe(401);
@@ -238,7 +245,7 @@ test("a hundred calls at once are a hundred rows", async () => {
   const before = gateway.rows().length;
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, at) =>
-      gateway.post("/v1/embeddings", { model: embedder, input: `${at}` }),
+      gateway.post("/v1/embeddings", { model: embeddingModel, input: `${at}` }),
     ),
   );
   const ids = answers.map(({ headers }) => headers.get("x-request-id") ?? "");

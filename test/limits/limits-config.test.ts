@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readConfig } from "../../server/config/read-yaml.ts";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 import { vexel } from "../process/process-fixture.ts";
 import { embedder, yamlFor } from "./limits-fixture.ts";
 

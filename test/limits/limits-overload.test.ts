@@ -1,6 +1,6 @@
 /** When there is more to do than can be done: what is given up first, and what goes on as if nothing were. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 import { type Limited, startLimited, statuses } from "./limits-fixture.ts";
 
 let limited: Limited;

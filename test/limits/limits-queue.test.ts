@@ -1,6 +1,6 @@
 /** Calls at the same time: who waits, in whose turn, for how long, and who is told to come back. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 import { embedder, type Limited, mostAtOnce, startLimited, statuses } from "./limits-fixture.ts";
 
 let limited: Limited;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createLog, type Level } from "../../server/observe/log.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
-import { png, until } from "../http/edge-fixture.ts";
+import { png, until } from "../http/gateway-fixture.ts";
 
 const fake = startFake({ key: "sk-upstream-SECRET-1f2e3d4c5b" });
 afterAll(() => fake.close());

@@ -11,7 +11,7 @@ import {
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
-import { embedder, painter, until } from "../http/edge-fixture.ts";
+import { embeddingModel, imageModel, until } from "../http/gateway-fixture.ts";
 import { imageReply, largePng } from "../images/large-image-fixture.ts";
 
 const fake = startFake();
@@ -56,7 +56,7 @@ async function start(
 
 const startsOf = ({ output }: GatewayProcess): number => output().split("Base URL").length - 1;
 const embed = ({ post }: GatewayProcess): Promise<Response> =>
-  post("/v1/embeddings", { model: embedder, input: "a" });
+  post("/v1/embeddings", { model: embeddingModel, input: "a" });
 
 describe.each([
   ["exception", "uncaught-exception"],
@@ -186,7 +186,7 @@ describe("a disk that is full when an image request ends", () => {
     writeFileSync(full, "");
     const body = new FormData();
     for (const [name, value] of Object.entries({
-      model: painter,
+      model: imageModel,
       prompt: "an otter",
       stream: String(stream),
     }))
@@ -199,7 +199,7 @@ describe("a disk that is full when an image request ends", () => {
             headers: { authorization: "Bearer sk-test-0123456789abcdef" },
             body,
           })
-        : await gateway.post("/v1/images/generations", { model: painter, prompt: "x", stream });
+        : await gateway.post("/v1/images/generations", { model: imageModel, prompt: "x", stream });
     expect(await response.text()).toContain("ledger_unavailable");
     // The garbage collector has had several turns.
     await Bun.sleep(300);
@@ -207,7 +207,10 @@ describe("a disk that is full when an image request ends", () => {
     await until(() => gateway.output().includes("ledger-recovered"));
     await until(() => filesOf(gateway.pid).join() === before.join());
     fake.clear();
-    const next = await gateway.post("/v1/images/generations", { model: painter, prompt: "next" });
+    const next = await gateway.post("/v1/images/generations", {
+      model: imageModel,
+      prompt: "next",
+    });
     expect(next.status).toBe(200);
     expect(startsOf(gateway)).toBe(1);
     expect(gateway.output()).not.toContain("uncaught");

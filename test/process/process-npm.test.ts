@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { root, temporaryFolder } from "../harness.ts";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 
 const descendantsOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")

@@ -4,7 +4,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { embedder, until } from "../http/edge-fixture.ts";
+import { embeddingModel, until } from "../http/gateway-fixture.ts";
 
 const fake = startFake();
 const folder = temporaryFolder();
@@ -23,7 +23,7 @@ afterAll(async () => {
 const withModel = (id: string): string =>
   configFor(fake.url).replace(
     "models:\n",
-    `models:\n  - { id: ${id}, kind: embedding, targets: [{ upstream: fake, model: ${embedder} }] }\n`,
+    `models:\n  - { id: ${id}, kind: embedding, targets: [{ upstream: fake, model: ${embeddingModel} }] }\n`,
   );
 const ask = (model: string) => gateway.post("/v1/embeddings", { model, input: "a", dimensions: 2 });
 const count = (event: string): number => gateway.output().split(`"event":"${event}"`).length - 1;
@@ -46,7 +46,7 @@ describe("while requests flow", () => {
     const statuses = new Map<number | string, number>();
     const flow = async (): Promise<void> => {
       while (flowing) {
-        const status = await ask(embedder).then(
+        const status = await ask(embeddingModel).then(
           async (response) => {
             await response.text();
             return response.status;

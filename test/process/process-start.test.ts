@@ -12,7 +12,7 @@ import {
   temporaryFolder,
   testKey,
 } from "../harness.ts";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 import { cleanEnvironment, vexel } from "./process-fixture.ts";
 
 const running: GatewayProcess[] = [];

@@ -11,13 +11,13 @@ import {
   temporaryFolder,
 } from "../harness.ts";
 import {
-  asText,
-  embedder,
+  embeddingModel,
+  imageModel,
   jsonHeaders,
-  painter,
   RawConnection,
+  toHttpText,
   until,
-} from "../http/edge-fixture.ts";
+} from "../http/gateway-fixture.ts";
 import { cleanEnvironment } from "./process-fixture.ts";
 
 const fake = startFake();
@@ -42,7 +42,7 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-const call = () => running().post("/v1/embeddings", { model: embedder, input: "a" });
+const call = () => running().post("/v1/embeddings", { model: embeddingModel, input: "a" });
 const rows = () => readLedger(join(folder.path, "data"));
 /** The exit code, and after how many milliseconds. */
 async function ended(): Promise<{ code: number; ms: number }> {
@@ -55,7 +55,7 @@ test("SIGTERM, SIGINT and SIGHUP each end an idle gateway soon, with exit code 0
   const stopBy = async (signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> => {
     using home = temporaryFolder();
     const idle = await startProcess({ folder: home.path, yaml: configFor(fake.url) });
-    await (await idle.post("/v1/embeddings", { model: embedder, input: "a" })).text();
+    await (await idle.post("/v1/embeddings", { model: embeddingModel, input: "a" })).text();
     const from = performance.now();
     idle.kill(signal);
     expect(await idle.exited).toBe(0);
@@ -87,15 +87,15 @@ describe("a call in hand", () => {
   test("is answered to the last byte, also to a caller who reads slowly", async () => {
     await start();
     const connection = await RawConnection.open(running().url);
-    const body = JSON.stringify({ model: embedder, input: Array(400).fill("a") });
+    const body = JSON.stringify({ model: embeddingModel, input: Array(400).fill("a") });
     connection.pause();
-    connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
+    connection.send(toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body }));
     await until(() => running().output().includes('"event":"request"'));
     running().kill("SIGTERM");
     await until(() => running().output().includes('"event":"shutdown"'));
     await Bun.sleep(300);
     connection.resume();
-    const answer = await connection.answer();
+    const answer = await connection.response();
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body).data).toHaveLength(400);
     expect((await ended()).code).toBe(0);
@@ -114,7 +114,7 @@ describe("a call in hand", () => {
     await start();
     fake.script({ eventDelayMs: 500 });
     const response = await running().post("/v1/images/generations", {
-      model: painter,
+      model: imageModel,
       prompt: "an otter",
       stream: true,
       partial_images: 2,
@@ -185,8 +185,8 @@ test("a gateway whose log nobody reads any more serves on, and stops in order", 
 test("a connection that nobody uses does not hold up the end", async () => {
   await start();
   const connection = await RawConnection.open(running().url);
-  connection.say(asText({ path: "/healthz" }));
-  expect((await connection.answer()).status).toBe(200);
+  connection.send(toHttpText({ path: "/healthz" }));
+  expect((await connection.response()).status).toBe(200);
   running().kill("SIGTERM");
   const { code, ms } = await ended();
   expect(code).toBe(0);
@@ -198,15 +198,15 @@ test("a gateway that is draining is not ready", async () => {
   await start();
   fake.script({ delayMs: 1_000 });
   const connection = await RawConnection.open(running().url);
-  connection.say(asText({ path: "/readyz" }));
-  expect((await connection.answer()).status).toBe(200);
+  connection.send(toHttpText({ path: "/readyz" }));
+  expect((await connection.response()).status).toBe(200);
   const slow = call();
   await fake.arrived(1);
   running().kill("SIGTERM");
   await until(() => running().output().includes('"event":"shutdown"'));
-  connection.say(asText({ path: "/readyz" }));
+  connection.send(toHttpText({ path: "/readyz" }));
   // Those already connected may still ask, unless they have been sent away.
-  const answer = await connection.answer().catch(() => undefined);
+  const answer = await connection.response().catch(() => undefined);
   if (answer) {
     expect(answer.status).toBe(503);
     expect(JSON.parse(answer.body)).toMatchObject({ status: "not ready", draining: true });
@@ -219,7 +219,7 @@ test("what does not end in time does not keep the process", async () => {
   await start({ VEXEL_DRAIN_TIMEOUT: "1" });
   fake.script({ hang: "headers" }, { times: 2 });
   const pending = [
-    running().post("/v1/images/generations", { model: painter, prompt: "an otter" }),
+    running().post("/v1/images/generations", { model: imageModel, prompt: "an otter" }),
     call(),
   ].map((each) => each.catch(() => undefined));
   await until(() => fake.requests.length === 2);

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../harness.ts";
-import { until } from "../http/edge-fixture.ts";
+import { until } from "../http/gateway-fixture.ts";
 import { cleanEnvironment, installedCopy, isAlive } from "./process-fixture.ts";
 
 const started: { kill(signal: NodeJS.Signals): void; readonly exited: Promise<number> }[] = [];

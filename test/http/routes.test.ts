@@ -2,15 +2,15 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { routes } from "../../server/http/routes.ts";
 import {
-  asText,
   bearer,
-  expectFault,
+  expectError,
   jsonHeaders,
   RawConnection,
-  startEdge,
-} from "./edge-fixture.ts";
+  startGatewayWithFake,
+  toHttpText,
+} from "./gateway-fixture.ts";
 
-const edge = startEdge();
+const edge = startGatewayWithFake();
 const { gateway } = edge;
 afterAll(() => edge.close());
 
@@ -29,9 +29,9 @@ const addresses = routes.map((row) => ({
 /** Without an HTTP library that would tidy the address. */
 async function raw(path: string, host = "vexel.test", method = "GET") {
   const connection = await RawConnection.open(gateway.url);
-  connection.say(asText({ method, path, headers: { ...bearer, host } }));
-  const { status, headers, body } = await connection.answer({ to: method });
-  connection.hangUp();
+  connection.send(toHttpText({ method, path, headers: { ...bearer, host } }));
+  const { status, headers, body } = await connection.response({ to: method });
+  connection.disconnect();
   return new Response(method === "HEAD" || status === 204 ? null : body, { status, headers });
 }
 
@@ -59,13 +59,13 @@ describe("an unknown address is answered 404", () => {
     ["/healthz#here"],
   ])("%s", async (path) => {
     for (const method of ["GET", "POST"]) {
-      const message = await expectFault(await raw(path, undefined, method), "unknown_url");
+      const message = await expectError(await raw(path, undefined, method), "unknown_url");
       expect(message).toStartWith(`Invalid URL (${method} /`);
     }
   });
 
   test("a very long one, shortened in the message", async () => {
-    const message = await expectFault(await raw(`/${"a".repeat(9_000)}`), "unknown_url");
+    const message = await expectError(await raw(`/${"a".repeat(9_000)}`), "unknown_url");
     expect(message.length).toBeLessThan(300);
   });
 });
@@ -98,15 +98,15 @@ describe("unusual ways to write a known address", () => {
     const body = '{"model":"text-embedding-3-small","input":"a"}';
     const connection = await RawConnection.open(gateway.url);
     const headers = { ...jsonHeaders, host: "vexel.test", "content-length": `${body.length}` };
-    connection.say(asText({ method: "POST", path, headers }) + body);
-    const answer = await connection.answer();
-    connection.hangUp();
+    connection.send(toHttpText({ method: "POST", path, headers }) + body);
+    const answer = await connection.response();
+    connection.disconnect();
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body.toString())).toMatchObject({ model: "text-embedding-3-small" });
   });
 
   test("a doubled slash inside a model id stays part of the id", async () => {
-    const message = await expectFault(await raw("/v1/models/a//b"), "model_not_found");
+    const message = await expectError(await raw("/v1/models/a//b"), "model_not_found");
     expect(message).toContain("a//b");
   });
 
@@ -137,9 +137,9 @@ describe("unusual ways to write a known address", () => {
       ["/nothing", 404],
     ] as const) {
       const connection = await RawConnection.open(gateway.url);
-      connection.say(`GET ${path} HTTP/1.0\r\n\r\n`);
-      expect((await connection.answer()).status).toBe(status);
-      connection.hangUp();
+      connection.send(`GET ${path} HTTP/1.0\r\n\r\n`);
+      expect((await connection.response()).status).toBe(status);
+      connection.disconnect();
     }
   });
 
@@ -147,14 +147,14 @@ describe("unusual ways to write a known address", () => {
     "a model that nobody can have (%s) is not found",
     async (id) => {
       const path = `/v1/models/${id.replace("../../", "..%2f..%2f")}`;
-      await expectFault(await raw(path), "model_not_found");
+      await expectError(await raw(path), "model_not_found");
     },
   );
 
   test.each([["../ledger.db"], ["..%2fledger.db"], ["x.png"], [`${"a".repeat(32)}.exe`], ["%zz"]])(
     "an image that was not stored (%s) is not found",
     async (name) => {
-      await expectFault(await raw(`/files/images/${name}`), "unknown_url");
+      await expectError(await raw(`/files/images/${name}`), "unknown_url");
     },
   );
 });
@@ -175,7 +175,7 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
     for (const other of wrong) {
       const response = await raw(address, undefined, other);
       expect(response.headers.get("allow")).toBe(allow);
-      const message = await expectFault(response, "method_not_allowed");
+      const message = await expectError(response, "method_not_allowed");
       expect(message).toContain(`Not allowed to ${other} on ${address}`);
     }
   });
@@ -207,17 +207,17 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
   });
 
   test.each(path.startsWith("/v1/") ? [["a key is needed"]] : [])("%s", async () => {
-    await expectFault(await ask(address, method, {}), "missing_api_key");
+    await expectError(await ask(address, method, {}), "missing_api_key");
   });
 });
 
 test("a body where none is asked for does no harm", async () => {
   const connection = await RawConnection.open(gateway.url);
   for (let i = 0; i < 2; i++) {
-    connection.say(asText({ method: "GET", path: "/healthz", body: "hello" }));
-    expect((await connection.answer()).status).toBe(200);
+    connection.send(toHttpText({ method: "GET", path: "/healthz", body: "hello" }));
+    expect((await connection.response()).status).toBe(200);
   }
-  connection.hangUp();
+  connection.disconnect();
 });
 
 describe("the page at /", () => {

@@ -5,19 +5,21 @@ import { routes } from "../../server/http/routes.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { roomyStorage } from "../harness.ts";
 import {
-  asText,
   chunk,
-  embedder,
-  expectFault,
+  embeddingModel,
+  expectError,
   jsonHeaders,
   png,
-  type RawAnswer,
   RawConnection,
-  startEdge,
+  type RawResponse,
+  startGatewayWithFake,
+  toHttpText,
   until,
-} from "./edge-fixture.ts";
+} from "./gateway-fixture.ts";
 
-const edge = startEdge({ settings: { VEXEL_BODY_TIMEOUT: "1", VEXEL_BODY_MIN_RATE: "16" } });
+const edge = startGatewayWithFake({
+  settings: { VEXEL_BODY_TIMEOUT: "1", VEXEL_BODY_MIN_RATE: "16" },
+});
 const { gateway, fake } = edge;
 const open: RawConnection[] = [];
 const connect = async (): Promise<RawConnection> => {
@@ -26,18 +28,20 @@ const connect = async (): Promise<RawConnection> => {
   return connection;
 };
 afterEach(async () => {
-  for (const connection of open.splice(0)) connection.hangUp();
+  for (const connection of open.splice(0)) connection.disconnect();
   // Whatever was done to it, the next caller is served.
-  expect((await gateway.post("/v1/embeddings", { model: embedder, input: "a" })).status).toBe(200);
+  expect((await gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" })).status).toBe(
+    200,
+  );
   fake.clear();
 });
 afterAll(() => edge.close());
 
-const body = JSON.stringify({ model: embedder, input: "a", dimensions: 4 });
+const body = JSON.stringify({ model: embeddingModel, input: "a", dimensions: 4 });
 const question = { path: "/v1/embeddings", headers: jsonHeaders };
 const head = (headers: Record<string, string>, path = "/v1/embeddings") =>
-  asText({ method: "POST", path, headers: { ...jsonHeaders, ...headers } });
-const response = ({ status, headers, body: text }: RawAnswer) =>
+  toHttpText({ method: "POST", path, headers: { ...jsonHeaders, ...headers } });
+const response = ({ status, headers, body: text }: RawResponse) =>
   new Response(text, { status, headers });
 const lastRow = () => gateway.rows().at(-1);
 
@@ -65,9 +69,9 @@ describe("a caller who leaves in the middle of the body", () => {
   ])("%s leaves a row that says so", async (_, pieces) => {
     const before = gateway.rows().length;
     const connection = await connect();
-    connection.say(...pieces);
+    connection.send(...pieces);
     await Bun.sleep(50);
-    connection.hangUp();
+    connection.disconnect();
     await until(() => gateway.rows().length > before);
     expect(lastRow()).toMatchObject({ status: 400, error: "incomplete_body", attempts: 0 });
     expect(fake.requests).toHaveLength(0);
@@ -78,8 +82,8 @@ describe("a body that stops coming", () => {
   const slow = async (...pieces: (string | Uint8Array)[]) => {
     const connection = await connect();
     const started = performance.now();
-    connection.say(...pieces);
-    const answer = await connection.answer();
+    connection.send(...pieces);
+    const answer = await connection.response();
     return { connection, answer, ms: performance.now() - started };
   };
 
@@ -94,7 +98,7 @@ describe("a body that stops coming", () => {
     ];
     const before = gateway.rows().length;
     for (const { connection, answer, ms } of await Promise.all(stops.map((all) => slow(...all)))) {
-      const message = await expectFault(response(answer), "request_timeout");
+      const message = await expectError(response(answer), "request_timeout");
       expect(message).toContain("waited 1 s");
       expect(ms).toBeGreaterThan(900);
       expect(ms).toBeLessThan(5_000);
@@ -106,13 +110,13 @@ describe("a body that stops coming", () => {
 
   test("again and again, but goes on above the minimum rate, is read to its end", async () => {
     const connection = await connect();
-    connection.say(head({ "transfer-encoding": "chunked" }));
+    connection.send(head({ "transfer-encoding": "chunked" }));
     for (let at = 0; at < body.length; at += Math.ceil(body.length / 6)) {
-      connection.say(chunk(body.slice(at, at + Math.ceil(body.length / 6))));
+      connection.send(chunk(body.slice(at, at + Math.ceil(body.length / 6))));
       await Bun.sleep(300);
     }
-    connection.say("0\r\n\r\n");
-    expect((await connection.answer()).status).toBe(200);
+    connection.send("0\r\n\r\n");
+    expect((await connection.response()).status).toBe(200);
   });
 
   test("does not hold up the others", async () => {
@@ -128,50 +132,50 @@ describe("requests on one connection", () => {
   test("one after the other are each answered", async () => {
     const connection = await connect();
     for (let i = 0; i < 5; i++) {
-      connection.say(asText({ ...question, body }));
-      expect((await connection.answer()).status).toBe(200);
-      connection.say(asText({ ...question, body: "{" }));
-      expect((await connection.answer()).status).toBe(400);
+      connection.send(toHttpText({ ...question, body }));
+      expect((await connection.response()).status).toBe(200);
+      connection.send(toHttpText({ ...question, body: "{" }));
+      expect((await connection.response()).status).toBe(400);
     }
   });
 
   test("sent ahead of the answer are answered in order", async () => {
     const connection = await connect();
-    connection.say(asText({ ...question, body }) + asText({ path: "/healthz" }));
-    connection.say(asText({ ...question, body: "{" }));
-    const first = await connection.answer();
+    connection.send(toHttpText({ ...question, body }) + toHttpText({ path: "/healthz" }));
+    connection.send(toHttpText({ ...question, body: "{" }));
+    const first = await connection.response();
     expect(first.status).toBe(200);
     expect(JSON.parse(first.body)).toMatchObject({ object: "list" });
-    expect(JSON.parse((await connection.answer()).body)).toEqual({ status: "ok" });
-    expect((await connection.answer()).status).toBe(400);
+    expect(JSON.parse((await connection.response()).body)).toEqual({ status: "ok" });
+    expect((await connection.response()).status).toBe(400);
   });
 
   test("thousands sent ahead of their turn do not hold up other callers", async () => {
     const connection = await connect();
     const one = "POST /nope HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\na";
-    connection.say(one.repeat(50_000));
+    connection.send(one.repeat(50_000));
     const started = performance.now();
     for (let i = 0; i < 3; i++) expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     // It took two seconds for each 50,000.
     expect(performance.now() - started).toBeLessThan(1_000);
-    connection.hangUp();
+    connection.disconnect();
   });
 
   test("a caller who asks first (Expect: 100-continue) is told to go on, and then answered", async () => {
     const connection = await connect();
-    connection.say(
+    connection.send(
       head({ expect: "100-continue", "content-length": String(Buffer.byteLength(body)) }),
     );
-    await until(() => connection.heard.includes("\r\n\r\n"));
-    expect(await connection.answer()).toMatchObject({ status: 100 });
-    connection.say(body);
-    expect((await connection.answer()).status).toBe(200);
+    await until(() => connection.received.includes("\r\n\r\n"));
+    expect(await connection.response()).toMatchObject({ status: 100 });
+    connection.send(body);
+    expect((await connection.response()).status).toBe(200);
   });
 
   test("connection: close is kept to", async () => {
     const connection = await connect();
-    connection.say(asText({ path: "/healthz", headers: { connection: "close" } }));
-    expect((await connection.answer()).status).toBe(200);
+    connection.send(toHttpText({ path: "/healthz", headers: { connection: "close" } }));
+    expect((await connection.response()).status).toBe(200);
     await connection.closed;
   });
 });
@@ -194,10 +198,10 @@ describe("what is not HTTP is turned away and the connection closed", () => {
     ["more headers than anyone sends", head({ "x-long": "a".repeat(70_000) })],
   ])("%s", async (_, text) => {
     const connection = await connect();
-    connection.say(Buffer.from(text, "latin1"));
-    const answer = await connection.answer();
+    connection.send(Buffer.from(text, "latin1"));
+    const answer = await connection.response();
     const fault = text.length > 60_000 ? "headers_too_large" : "invalid_http";
-    await expectFault(response(answer), fault);
+    await expectError(response(answer), fault);
     expect(new Headers(answer.headers).get("connection")).toBe("close");
     await connection.closed;
     expect(fake.requests).toHaveLength(0);
@@ -242,8 +246,8 @@ describe("a connection on which nothing is going on is closed", () => {
       return { status: 200, headers: {}, body: "late" };
     }, 1);
     const connection = await RawConnection.open(server.url);
-    connection.say(asText({ path: "/healthz" }));
-    expect(await connection.answer()).toMatchObject({ status: 200, body: "late" });
+    connection.send(toHttpText({ path: "/healthz" }));
+    expect(await connection.response()).toMatchObject({ status: 200, body: "late" });
     await connection.closed;
     await server.stop(true);
   }
@@ -262,9 +266,9 @@ describe("a connection on which nothing is going on is closed", () => {
     }, 1);
     const connection = await RawConnection.open(server.url);
     connection.pause();
-    connection.say(asText({ path: "/healthz" }));
+    connection.send(toHttpText({ path: "/healthz" }));
     await until(() => ended, 15_000);
-    connection.hangUp();
+    connection.disconnect();
     await server.stop(true);
   }
 

@@ -5,8 +5,8 @@ import type { ServerContext } from "../../server/http/server/server-context.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
-import { chunk, until } from "./edge-fixture.ts";
-import { gate, get, inChunks, post, say, serve } from "./http-server-fixture.ts";
+import { chunk, until } from "./gateway-fixture.ts";
+import { chunkedPost, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 describe("an answer that cannot be made as it was announced is cut off:", () => {
   const closed: boolean[] = [];
@@ -37,43 +37,43 @@ describe("an answer that cannot be made as it was announced is cut off:", () => 
     ["pieces that stop coming", breaks, false],
   ])("%s", async (_, body, isFile) => {
     closed.length = 0;
-    await using served = serve(({ head }) => say(head.path === "/odd" ? body() : "next"));
+    await using served = serve(({ head }) => respondWith(head.path === "/odd" ? body() : "next"));
     const connection = await served.connect();
-    connection.say(get("/odd") + get("/next"));
+    connection.send(get("/odd") + get("/next"));
     await connection.closed;
-    expect(connection.heard).not.toContain("next");
-    expect(connection.heard).not.toContain("\r\n0\r\n\r\n");
-    expect(served.broken).toHaveLength(1);
+    expect(connection.received).not.toContain("next");
+    expect(connection.received).not.toContain("\r\n0\r\n\r\n");
+    expect(served.errors).toHaveLength(1);
     expect(closed).toEqual(isFile ? [false] : []);
     const other = await served.connect();
-    other.say(get("/"));
-    expect((await other.answer()).body).toBe("next");
+    other.send(get("/"));
+    expect((await other.response()).body).toBe("next");
   });
 
   test("but not one whose head was all that was asked for", async () => {
     closed.length = 0;
-    await using served = serve(() => say(leaving(5, three)));
+    await using served = serve(() => respondWith(leaving(5, three)));
     const connection = await served.connect();
-    connection.say(get("/").replace("GET", "HEAD"));
-    const { headers } = await connection.answer({ to: "HEAD" });
+    connection.send(get("/").replace("GET", "HEAD"));
+    const { headers } = await connection.response({ to: "HEAD" });
     expect(headers.get("content-length")).toBe("5");
     await until(() => closed.length > 0);
-    expect([closed, served.broken]).toEqual([[false], []]);
+    expect([closed, served.errors]).toEqual([[false], []]);
   });
 });
 
 describe("a defect", () => {
   test("while a request is read ends its connection, and is told", async () => {
     const defect = new Error("a defect");
-    await using served = serve(() => say(""), {
+    await using served = serve(() => respondWith(""), {
       refuse: () => {
         throw defect;
       },
     });
     const connection = await served.connect();
-    connection.say("nonsense\r\n\r\n");
+    connection.send("nonsense\r\n\r\n");
     await connection.closed;
-    expect(served.broken).toEqual([defect]);
+    expect(served.errors).toEqual([defect]);
     await served.server.stop(false);
   });
 
@@ -81,9 +81,9 @@ describe("a defect", () => {
     const defect = new Error("a defect");
     await using served = serve(undefined, { handle: () => Promise.reject(defect) });
     const connection = await served.connect();
-    connection.say(get("/"));
+    connection.send(get("/"));
     await connection.closed;
-    expect(served.broken).toEqual([defect]);
+    expect(served.errors).toEqual([defect]);
   });
 });
 
@@ -95,16 +95,16 @@ describe("crumbs", () => {
       await go.opened;
       for (;;) {
         const piece = await content.next();
-        if (!piece) return say(String(sizes.reduce((sum, size) => sum + size, 0)));
+        if (!piece) return respondWith(String(sizes.reduce((sum, size) => sum + size, 0)));
         sizes.push(piece.length);
       }
     });
     const connection = await served.connect();
     const count = 200_000;
-    connection.say(inChunks("/"), "1\r\nx\r\n".repeat(count), "0\r\n\r\n");
+    connection.send(chunkedPost("/"), "1\r\nx\r\n".repeat(count), "0\r\n\r\n");
     await until(() => served.server.pending() === 1);
     go.open();
-    expect((await connection.answer()).body).toBe(String(count));
+    expect((await connection.response()).body).toBe(String(count));
     expect(sizes.length).toBeLessThan(count / 100);
   });
 
@@ -115,15 +115,20 @@ describe("crumbs", () => {
       await go.opened;
       for (;;) {
         const piece = await content.next();
-        if (!piece) return say("");
+        if (!piece) return respondWith("");
         sizes.push(piece.length);
       }
     });
     const connection = await served.connect();
-    connection.say(inChunks("/"), chunk("a".repeat(5_000)), chunk("b".repeat(5_000)), "0\r\n\r\n");
+    connection.send(
+      chunkedPost("/"),
+      chunk("a".repeat(5_000)),
+      chunk("b".repeat(5_000)),
+      "0\r\n\r\n",
+    );
     await until(() => served.server.pending() === 1);
     go.open();
-    await connection.answer();
+    await connection.response();
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(10_000);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(5_000);
   });
@@ -208,7 +213,7 @@ describe("a socket that takes a byte at a time", () => {
       const socket = new Narrow(room);
       const connection = new Connection(
         socket as unknown as Socket,
-        house(async () => say(body())),
+        house(async () => respondWith(body())),
       );
       connection.receive(Buffer.from(get("/") + get("/")));
       await new Promise(setImmediate);
@@ -232,7 +237,7 @@ describe("a socket that takes a byte at a time", () => {
       const socket = new Narrow();
       const connection = new Connection(
         socket as unknown as Socket,
-        house(async () => say(name.repeat(100))),
+        house(async () => respondWith(name.repeat(100))),
       );
       connection.receive(Buffer.from(get("/")));
       return { name, socket, connection };
@@ -252,7 +257,7 @@ describe("a socket that takes a byte at a time", () => {
       house(async ({ body: content }) => {
         await taken.opened;
         expect(content.whole()).toHaveLength(300_000);
-        return say("");
+        return respondWith("");
       }),
     );
     connection.receive(Buffer.from(post("/", "x".repeat(300_000))));

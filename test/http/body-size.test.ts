@@ -1,35 +1,36 @@
 /** Bodies beyond their bound are refused with a proper answer, and the connection they came on stays of use. */
 import { afterAll, describe, expect, test } from "bun:test";
 import {
-  asText,
   chunk,
-  embedder,
-  expectFault,
+  embeddingModel,
+  expectError,
   jsonHeaders,
-  type RawAnswer,
   RawConnection,
-  startEdge,
-} from "./edge-fixture.ts";
+  type RawResponse,
+  startGatewayWithFake,
+  toHttpText,
+} from "./gateway-fixture.ts";
 
 const most = 100_000;
-const edge = startEdge({ settings: { VEXEL_MAX_BODY_BYTES: String(most) } });
+const edge = startGatewayWithFake({ settings: { VEXEL_MAX_BODY_BYTES: String(most) } });
 const { gateway, fake } = edge;
 afterAll(() => edge.close());
 
 /** Valid, and exactly so many bytes. */
 const bodyOf = (bytes: number): string =>
-  JSON.stringify({ model: embedder, input: "a" }).padEnd(bytes, " ");
+  JSON.stringify({ model: embeddingModel, input: "a" }).padEnd(bytes, " ");
 const head = (headers: Record<string, string>) =>
-  asText({ method: "POST", path: "/v1/embeddings", headers: { ...jsonHeaders, ...headers } });
-const response = ({ status, headers, body }: RawAnswer) => new Response(body, { status, headers });
+  toHttpText({ method: "POST", path: "/v1/embeddings", headers: { ...jsonHeaders, ...headers } });
+const response = ({ status, headers, body }: RawResponse) =>
+  new Response(body, { status, headers });
 const chunked = { "transfer-encoding": "chunked" };
 
 async function expectStillOfUse(connection: RawConnection): Promise<void> {
-  connection.say(asText({ path: "/healthz" }));
-  expect((await connection.answer()).status).toBe(200);
-  connection.say(asText({ path: "/v1/embeddings", headers: jsonHeaders, body: bodyOf(100) }));
-  expect((await connection.answer()).status).toBe(200);
-  connection.hangUp();
+  connection.send(toHttpText({ path: "/healthz" }));
+  expect((await connection.response()).status).toBe(200);
+  connection.send(toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body: bodyOf(100) }));
+  expect((await connection.response()).status).toBe(200);
+  connection.disconnect();
 }
 
 describe("a body of the largest size that is allowed is read", () => {
@@ -39,8 +40,8 @@ describe("a body of the largest size that is allowed is read", () => {
 
   test("in chunks", async () => {
     const connection = await RawConnection.open(gateway.url);
-    connection.say(head(chunked), chunk(bodyOf(most)), "0\r\n\r\n");
-    expect((await connection.answer()).status).toBe(200);
+    connection.send(head(chunked), chunk(bodyOf(most)), "0\r\n\r\n");
+    expect((await connection.response()).status).toBe(200);
     await expectStillOfUse(connection);
   });
 });
@@ -48,27 +49,27 @@ describe("a body of the largest size that is allowed is read", () => {
 describe("a body of one byte more is refused", () => {
   test("by its announced length alone, before any of it is sent", async () => {
     const connection = await RawConnection.open(gateway.url);
-    connection.say(head({ "content-length": String(most + 1) }));
-    const message = await expectFault(response(await connection.answer()), "request_too_large");
+    connection.send(head({ "content-length": String(most + 1) }));
+    const message = await expectError(response(await connection.response()), "request_too_large");
     expect(message).toContain(String(most));
     // What was announced may come all the same; it is passed over.
-    await connection.sayAll(Buffer.from(bodyOf(most + 1)));
+    await connection.sendAll(Buffer.from(bodyOf(most + 1)));
     await expectStillOfUse(connection);
   });
 
   test("by what came, where no length was announced", async () => {
     const connection = await RawConnection.open(gateway.url);
-    connection.say(head(chunked), chunk(bodyOf(most)), chunk(" "));
-    const message = await expectFault(response(await connection.answer()), "request_too_large");
+    connection.send(head(chunked), chunk(bodyOf(most)), chunk(" "));
+    const message = await expectError(response(await connection.response()), "request_too_large");
     expect(message).toContain(String(most));
-    connection.say("0\r\n\r\n");
+    connection.send("0\r\n\r\n");
     await expectStillOfUse(connection);
   });
 
   test("and leaves a row, but asks no upstream", async () => {
     fake.clear();
     const refused = await gateway.post("/v1/embeddings", bodyOf(most + 1));
-    await expectFault(refused, "request_too_large");
+    await expectError(refused, "request_too_large");
     expect(fake.requests).toHaveLength(0);
     expect(gateway.rows().at(-1)).toMatchObject({
       requestId: refused.headers.get("x-request-id"),
@@ -90,10 +91,10 @@ describe("a body of many megabytes", () => {
     "%s is answered while it is still being sent, and then the connection ends",
     async (_, headers, one) => {
       const connection = await RawConnection.open(gateway.url);
-      connection.say(head(headers));
-      for (let i = 0; i < 25; i++) await connection.sayAll(one);
-      await expectFault(response(await connection.answer()), "request_too_large");
-      for (let i = 0; i < 25; i++) await connection.sayAll(one);
+      connection.send(head(headers));
+      for (let i = 0; i < 25; i++) await connection.sendAll(one);
+      await expectError(response(await connection.response()), "request_too_large");
+      for (let i = 0; i < 25; i++) await connection.sendAll(one);
       await connection.closed;
     },
   );
@@ -102,33 +103,33 @@ describe("a body of many megabytes", () => {
     "or of %s bytes that will never come",
     async (length) => {
       const connection = await RawConnection.open(gateway.url);
-      connection.say(head({ "content-length": length }));
-      await expectFault(response(await connection.answer()), "request_too_large");
-      connection.hangUp();
+      connection.send(head({ "content-length": length }));
+      await expectError(response(await connection.response()), "request_too_large");
+      connection.disconnect();
     },
   );
 
   test("to an address that is not there is answered to a client that sends all of it first", async () => {
     const connection = await RawConnection.open(gateway.url);
-    connection.say(
-      asText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
+    connection.send(
+      toHttpText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
     );
-    for (let i = 0; i < 9; i++) await connection.sayAll(piece);
-    const answer = await connection.answer();
+    for (let i = 0; i < 9; i++) await connection.sendAll(piece);
+    const answer = await connection.response();
     expect(answer.headers.get("connection")).toBe("close");
-    await expectFault(response(answer), "unknown_url");
+    await expectError(response(answer), "unknown_url");
     await connection.closed;
   });
 
   test("is passed over where its rest is short, and the connection is kept", async () => {
     const connection = await RawConnection.open(gateway.url);
-    connection.say(
-      asText({ method: "POST", path: "/x", headers: { "content-length": "1000000" } }),
+    connection.send(
+      toHttpText({ method: "POST", path: "/x", headers: { "content-length": "1000000" } }),
     );
-    const answer = await connection.answer();
+    const answer = await connection.response();
     expect(answer.headers.get("connection")).toBeNull();
-    await expectFault(response(answer), "unknown_url");
-    await connection.sayAll(piece);
+    await expectError(response(answer), "unknown_url");
+    await connection.sendAll(piece);
     await expectStillOfUse(connection);
   });
 });

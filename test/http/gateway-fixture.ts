@@ -5,19 +5,22 @@ import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 
-export interface Edge {
+export interface GatewayWithFake {
   readonly fake: Fake;
   readonly gateway: TestGateway;
   close(): Promise<void>;
 }
 
-export interface EdgeOptions {
+export interface GatewayWithFakeOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** More of the configuration file. */
   readonly yaml?: string;
 }
 
-export function startEdge({ settings = {}, yaml = "" }: EdgeOptions = {}): Edge {
+export function startGatewayWithFake({
+  settings = {},
+  yaml = "",
+}: GatewayWithFakeOptions = {}): GatewayWithFake {
   const fake = startFake();
   const gateway = startGateway({ yaml: `${configFor(fake.url)}${yaml}`, settings });
   return {
@@ -31,8 +34,8 @@ export function startEdge({ settings = {}, yaml = "" }: EdgeOptions = {}): Edge 
 }
 
 export const bearer = { authorization: `Bearer ${testKey}` };
-export const embedder = "text-embedding-3-small";
-export const painter = "gpt-image-2";
+export const embeddingModel = "text-embedding-3-small";
+export const imageModel = "gpt-image-2";
 
 export const png = new Uint8Array(
   fakePicture("a small picture", 0, { format: "png", width: 16, height: 16 }),
@@ -46,7 +49,7 @@ interface ErrorMembers {
 }
 
 /** Exactly this fault: status, type and code as in the table, the four members of OpenAI, and a request id. */
-export async function expectFault(
+export async function expectError(
   response: Response,
   fault: ErrorKind,
   param: string | null = null,
@@ -69,7 +72,7 @@ export async function expectFault(
   return error.message;
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
@@ -79,13 +82,13 @@ export interface RawAnswer {
 export class RawConnection {
   readonly #socket: Socket;
   readonly closed: Promise<void>;
-  #heard = Buffer.alloc(0);
+  #received = Buffer.alloc(0);
   #isClosed = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on("data", (bytes: Buffer) => {
-      this.#heard = Buffer.concat([this.#heard, bytes]);
+      this.#received = Buffer.concat([this.#received, bytes]);
     });
     // What a broken connection means is for the test to say.
     socket.on("error", () => undefined);
@@ -112,16 +115,16 @@ export class RawConnection {
   }
 
   /** Everything that came and was not taken as an answer. */
-  get heard(): string {
-    return this.#heard.toString("latin1");
+  get received(): string {
+    return this.#received.toString("latin1");
   }
 
-  say(...pieces: readonly (string | Uint8Array)[]): void {
+  send(...pieces: readonly (string | Uint8Array)[]): void {
     for (const piece of pieces) if (!this.#isClosed) this.#socket.write(piece);
   }
 
   /** With backpressure, for what is larger than a socket's buffer. */
-  async sayAll(piece: Uint8Array): Promise<void> {
+  async sendAll(piece: Uint8Array): Promise<void> {
     if (this.#isClosed || this.#socket.write(piece)) return;
     await Promise.race([
       new Promise<void>((resolve) => this.#socket.once("drain", resolve)),
@@ -130,21 +133,22 @@ export class RawConnection {
   }
 
   /** The next whole answer, by its content-length. */
-  async answer({ to = "GET", ms = 10_000 } = {}): Promise<RawAnswer> {
+  async response({ to = "GET", ms = 10_000 } = {}): Promise<RawResponse> {
     const until = performance.now() + ms;
     for (;;) {
-      const found = this.#take(to === "HEAD");
+      const found = this.#takeResponse(to === "HEAD");
       if (found) return found;
-      if (this.#isClosed) throw new Error(`closed before an answer: ${this.heard.slice(0, 200)}`);
-      if (performance.now() > until) throw new Error(`no answer: ${this.heard.slice(0, 200)}`);
+      if (this.#isClosed)
+        throw new Error(`closed before an answer: ${this.received.slice(0, 200)}`);
+      if (performance.now() > until) throw new Error(`no answer: ${this.received.slice(0, 200)}`);
       await Bun.sleep(2);
     }
   }
 
-  #take(bodiless: boolean): RawAnswer | undefined {
-    const end = this.#heard.indexOf("\r\n\r\n");
+  #takeResponse(bodiless: boolean): RawResponse | undefined {
+    const end = this.#received.indexOf("\r\n\r\n");
     if (end < 0) return undefined;
-    const [first = "", ...lines] = this.#heard.toString("latin1", 0, end).split("\r\n");
+    const [first = "", ...lines] = this.#received.toString("latin1", 0, end).split("\r\n");
     const headers = new Headers(
       lines.map((line): [string, string] => {
         const colon = line.indexOf(":");
@@ -153,9 +157,9 @@ export class RawConnection {
     );
     const status = Number(first.split(" ")[1]);
     const length = bodiless ? 0 : Number(headers.get("content-length") ?? 0);
-    if (this.#heard.length < end + 4 + length) return undefined;
-    const body = this.#heard.toString("utf8", end + 4, end + 4 + length);
-    this.#heard = this.#heard.subarray(end + 4 + length);
+    if (this.#received.length < end + 4 + length) return undefined;
+    const body = this.#received.toString("utf8", end + 4, end + 4 + length);
+    this.#received = this.#received.subarray(end + 4 + length);
     return { status, headers, body };
   }
 
@@ -169,11 +173,11 @@ export class RawConnection {
   }
 
   /** Says that nothing more will come, and still listens. */
-  finish(): void {
+  endInput(): void {
     this.#socket.end();
   }
 
-  hangUp(): void {
+  disconnect(): void {
     this.#socket.destroy();
   }
 }
@@ -186,7 +190,7 @@ export interface RawRequest {
 }
 
 /** A request as text; with a body, its length is announced unless the headers say otherwise. */
-export function asText({ method, path = "/", headers = {}, body }: RawRequest): string {
+export function toHttpText({ method, path = "/", headers = {}, body }: RawRequest): string {
   const all: Record<string, string> = {
     host: "vexel.test",
     ...(body !== undefined &&

@@ -1,12 +1,12 @@
 /** Web pages of other origins: nobody unless the operator names them. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { embedder, jsonHeaders, startEdge } from "./edge-fixture.ts";
+import { embeddingModel, jsonHeaders, startGatewayWithFake } from "./gateway-fixture.ts";
 
-const off = startEdge();
-const some = startEdge({
+const off = startGatewayWithFake();
+const some = startGatewayWithFake({
   settings: { VEXEL_CORS_ORIGINS: "https://app.example, http://localhost:3000" },
 });
-const all = startEdge({ settings: { VEXEL_CORS_ORIGINS: "*" } });
+const all = startGatewayWithFake({ settings: { VEXEL_CORS_ORIGINS: "*" } });
 afterAll(() => Promise.all([off, some, all].map((edge) => edge.close())));
 
 const origin = "https://app.example";
@@ -22,7 +22,7 @@ const preflight = (edge: typeof off, from = origin, path = "/v1/embeddings") =>
 const call = (edge: typeof off, from = origin, key = true) =>
   edge.gateway.post(
     "/v1/embeddings",
-    { model: embedder, input: "a" },
+    { model: embeddingModel, input: "a" },
     { origin: from, ...(key ? {} : { authorization: "Bearer sk-wrong" }) },
   );
 const corsOf = ({ headers }: Response) =>

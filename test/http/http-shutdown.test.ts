@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
-import { asText, embedder, jsonHeaders, until } from "./edge-fixture.ts";
-import { gate, get, post, say, serve } from "./http-server-fixture.ts";
+import { embeddingModel, jsonHeaders, toHttpText, until } from "./gateway-fixture.ts";
+import { gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 /** A client that notes how its connection ends, and keeps its own side open. */
 class Client {
@@ -36,7 +36,7 @@ class Client {
 
 describe("a server that is told to stop", () => {
   test("ends an idle connection with FIN, also where a request crosses it on its way", async () => {
-    await using served = serve(() => say("served"));
+    await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
     await until(() => client.heard.endsWith("served"));
@@ -54,7 +54,7 @@ describe("a server that is told to stop", () => {
   });
 
   test("now, gives what crosses its FIN a moment as well", async () => {
-    await using served = serve(() => say("served"));
+    await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
     await until(() => client.heard.endsWith("served"));
@@ -68,7 +68,7 @@ describe("a server that is told to stop", () => {
   });
 
   test("does not wait for ever for clients that do not close their side", async () => {
-    await using served = serve(() => say("served"));
+    await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
     await until(() => client.heard.endsWith("served"));
@@ -81,7 +81,7 @@ describe("a server that is told to stop", () => {
     const go = gate();
     await using served = serve(async () => {
       await go.opened;
-      return say("x".repeat(3_000_000));
+      return respondWith("x".repeat(3_000_000));
     });
     const client = new Client(served.server.port);
     client.say(get("/"));
@@ -107,8 +107,8 @@ test("SIGTERM resets no client: each is answered or sees an orderly end", async 
   try {
     const port = Number(new URL(gateway.url).port);
     const clients = Array.from({ length: 20 }, () => new Client(port));
-    const body = JSON.stringify({ model: embedder, input: "a" });
-    const request = asText({ path: "/v1/embeddings", headers: jsonHeaders, body });
+    const body = JSON.stringify({ model: embeddingModel, input: "a" });
+    const request = toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body });
     for (const client of clients) client.say(request);
     await until(() => clients.every(({ heard }) => heard.includes("embedding")));
     fake.clear();

@@ -2,9 +2,16 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { bearer, embedder, expectFault, jsonHeaders, painter, startEdge } from "./edge-fixture.ts";
+import {
+  bearer,
+  embeddingModel,
+  expectError,
+  imageModel,
+  jsonHeaders,
+  startGatewayWithFake,
+} from "./gateway-fixture.ts";
 
-const edge = startEdge();
+const edge = startGatewayWithFake();
 const { fake, gateway } = edge;
 afterEach(() => {
   expect(fake.requests).toHaveLength(0);
@@ -29,18 +36,18 @@ describe.each(paths)("%s refuses", (path) => {
     ["a comment, which is not JSON", '{"n": 1 /* one */}'],
     ["single quotes, which are not JSON", "{'n': 1}"],
   ])("%s", async (_, body) => {
-    const message = await expectFault(await send(path, body), "invalid_json");
+    const message = await expectError(await send(path, body), "invalid_json");
     expect(message).toStartWith("We could not parse the JSON body of your request.");
   });
 
   test("an empty body, and says so", async () => {
-    expect(await expectFault(await send(path, ""), "invalid_json")).toContain("the body was empty");
+    expect(await expectError(await send(path, ""), "invalid_json")).toContain("the body was empty");
   });
 
   test.each([["[]"], ['"text"'], ["1"], ["true"], ["null"], ["[{}]"]])(
     "JSON that is not an object: %s",
     async (body) => {
-      const message = await expectFault(await send(path, body), "invalid_json");
+      const message = await expectError(await send(path, body), "invalid_json");
       expect(message).toStartWith("The body must be a JSON object");
     },
   );
@@ -51,7 +58,7 @@ describe.each(paths)("%s refuses", (path) => {
       Buffer.from([0xff, 0xfe]),
       Buffer.from('"}'),
     ]);
-    const message = await expectFault(await send(path, body), "invalid_json");
+    const message = await expectError(await send(path, body), "invalid_json");
     expect(message).toBe("The request body is not valid UTF-8. Encode the JSON in UTF-8.");
   });
 
@@ -61,14 +68,14 @@ describe.each(paths)("%s refuses", (path) => {
   ])("%s nested very deep, in a field that would only ride along", async (_, open, close) => {
     for (const depth of [200, 200_000]) {
       const bomb = `${open.repeat(depth)}1${close.repeat(depth)}`;
-      const body = `{"model":"${embedder}","input":"a","prompt":"a","extra":${bomb}}`;
-      const message = await expectFault(await send(path, body), "invalid_json");
+      const body = `{"model":"${embeddingModel}","input":"a","prompt":"a","extra":${bomb}}`;
+      const message = await expectError(await send(path, body), "invalid_json");
       expect(message).toContain("levels deep");
     }
   });
 
   test("a bomb that never closes", async () => {
-    await expectFault(await send(path, "[".repeat(200_000)), "invalid_json");
+    await expectError(await send(path, "[".repeat(200_000)), "invalid_json");
   });
 
   test.each([
@@ -78,7 +85,7 @@ describe.each(paths)("%s refuses", (path) => {
     ["json"],
     ["text/plain; application/json"],
   ])("the content type %s", async (type) => {
-    const message = await expectFault(await send(path, "{}", type), "unsupported_content_type");
+    const message = await expectError(await send(path, "{}", type), "unsupported_content_type");
     expect(message).toContain(`'${type}'`);
   });
 });
@@ -105,9 +112,9 @@ describe("a compressed body", () => {
   test.each(Object.keys(packed))("%s: is refused, with the header and what to do", async (name) => {
     // Small ones and large ones are read in different ways.
     for (const input of ["a", randomBytes(120_000).toString("hex")]) {
-      const body = packed[name]!(JSON.stringify({ model: embedder, input }));
+      const body = packed[name]!(JSON.stringify({ model: embeddingModel, input }));
       for (const path of ["/v1/embeddings", "/v1/images/generations"]) {
-        const message = await expectFault(
+        const message = await expectError(
           await sendPacked(path, body, name),
           "unsupported_content_type",
         );
@@ -122,25 +129,25 @@ describe("a compressed body", () => {
     const type = "multipart/form-data; boundary=x";
     const body = packed.gzip!("--x--\r\n");
     const response = await sendPacked("/v1/images/edits", body, "gzip", type);
-    expect(await expectFault(response, "unsupported_content_type")).toContain("'gzip'");
+    expect(await expectError(response, "unsupported_content_type")).toContain("'gzip'");
   });
 
   test("what says identity is not compressed", async () => {
-    const body = JSON.stringify({ model: embedder, input: "a" });
+    const body = JSON.stringify({ model: embeddingModel, input: "a" });
     expect((await sendPacked("/v1/embeddings", body, "identity")).status).toBe(200);
     fake.clear();
-    await expectFault(await sendPacked("/v1/embeddings", "{", "identity"), "invalid_json");
+    await expectError(await sendPacked("/v1/embeddings", "{", "identity"), "invalid_json");
   });
 });
 
 test("a form is refused where only JSON is read", async () => {
   for (const path of ["/v1/embeddings", "/v1/images/generations"]) {
     const response = await send(path, "--x--\r\n", "multipart/form-data; boundary=x");
-    await expectFault(response, "unsupported_content_type");
+    await expectError(response, "unsupported_content_type");
   }
 });
 
-type Case = readonly [unknown, Parameters<typeof expectFault>[1]];
+type Case = readonly [unknown, Parameters<typeof expectError>[1]];
 const notText: readonly Case[] = [1, true, [], {}].map((value) => [value, "invalid_type"]);
 const notNumber: readonly Case[] = ["1", true, [], {}].map((value) => [value, "invalid_type"]);
 const notWhole: readonly Case[] = [
@@ -203,17 +210,17 @@ describe("a field of the wrong kind is named", () => {
     Object.entries(fields).map(([field, values]) => ({ path, base, field, values }));
 
   test.each([
-    ...cases("/v1/embeddings", { model: embedder, input: "a" }, embeddings),
-    ...cases("/v1/images/generations", { model: painter, prompt: "a" }, images),
+    ...cases("/v1/embeddings", { model: embeddingModel, input: "a" }, embeddings),
+    ...cases("/v1/images/generations", { model: imageModel, prompt: "a" }, images),
     ...cases(
       "/v1/images/edits",
-      { model: painter, prompt: "a", images: [{ file_id: "file-1" }] },
+      { model: imageModel, prompt: "a", images: [{ file_id: "file-1" }] },
       images,
     ),
   ])("$path $field", async ({ path, base, field, values }) => {
     for (const [value, fault] of values) {
       const response = await gateway.post(path, { ...base, [field]: value });
-      const message = await expectFault(response, fault, field);
+      const message = await expectError(response, fault, field);
       expect(message).toMatch(/^(Invalid|Missing) /);
     }
   });
@@ -244,8 +251,8 @@ describe("embeddings refuse an input that", () => {
     ["has 2049 texts", Array(2049).fill("a"), "It has 2049 entries; at most 2048"],
     ["has 2049 arrays of tokens", Array(2049).fill([1]), "It has 2049 entries; at most 2048"],
   ])("%s", async (_, input, words) => {
-    const response = await gateway.post("/v1/embeddings", { model: embedder, input });
-    const message = await expectFault(response, "invalid_input");
+    const response = await gateway.post("/v1/embeddings", { model: embeddingModel, input });
+    const message = await expectError(response, "invalid_input");
     expect(message).toStartWith("'$.input' is invalid. ");
     expect(message).toContain(words);
   });
@@ -257,25 +264,25 @@ describe("what is required is asked for", () => {
     ["null", { model: null, input: "a" }],
     ["empty", { model: "", input: "a" }],
   ])("the model of an embeddings call that is %s", async (_, body) => {
-    const message = await expectFault(await gateway.post("/v1/embeddings", body), "missing_model");
+    const message = await expectError(await gateway.post("/v1/embeddings", body), "missing_model");
     expect(message).toStartWith("you must provide a model parameter. This API key may use: text-");
   });
 
   test.each<[string, string, object]>([
-    ["prompt", "/v1/images/generations", { model: painter }],
+    ["prompt", "/v1/images/generations", { model: imageModel }],
     ["model", "/v1/images/generations", { prompt: "a" }],
-    ["prompt", "/v1/images/edits", { model: painter, images: [{ file_id: "file-1" }] }],
-    ["images", "/v1/images/edits", { model: painter, prompt: "a" }],
+    ["prompt", "/v1/images/edits", { model: imageModel, images: [{ file_id: "file-1" }] }],
+    ["images", "/v1/images/edits", { model: imageModel, prompt: "a" }],
     [
       "images",
       "/v1/images/edits",
-      { model: painter, prompt: "a", image: "data:image/png;base64," },
+      { model: imageModel, prompt: "a", image: "data:image/png;base64," },
     ],
   ])("%s of %s", async (field, path, body) => {
-    await expectFault(await gateway.post(path, body), "missing_parameter", field);
+    await expectError(await gateway.post(path, body), "missing_parameter", field);
   });
 
-  test.each<[string, unknown, Parameters<typeof expectFault>[1], string]>([
+  test.each<[string, unknown, Parameters<typeof expectError>[1], string]>([
     ["empty", [], "invalid_value", "images"],
     ["text", "a", "invalid_type", "images"],
     ["more than sixteen", Array(17).fill({ file_id: "file-1" }), "invalid_value", "images"],
@@ -301,27 +308,27 @@ describe("what is required is asked for", () => {
     ],
   ])("references to pictures that are %s", async (_, images, fault, param) => {
     const response = await gateway.post("/v1/images/edits", {
-      model: painter,
+      model: imageModel,
       prompt: "a",
       images,
     });
-    await expectFault(response, fault, param);
+    await expectError(response, fault, param);
   });
 });
 
 test("names from the depths of the language are fields like any other", async () => {
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const body = `{"model":"nobody","input":"a","prompt":"a","${name}":{"polluted":1}}`;
-    await expectFault(await send("/v1/embeddings", body), "model_not_found");
-    await expectFault(await send("/v1/images/generations", body), "model_not_found");
+    await expectError(await send("/v1/embeddings", body), "model_not_found");
+    await expectError(await send("/v1/images/generations", body), "model_not_found");
     const as = `{"model":"${name}","input":"a"}`;
-    await expectFault(await send("/v1/embeddings", as), "model_not_found");
+    await expectError(await send("/v1/embeddings", as), "model_not_found");
   }
   expect(({} as { polluted?: number }).polluted).toBeUndefined();
 });
 
 test("half a character in a model's name is answered like any other unknown name", async () => {
-  const message = await expectFault(
+  const message = await expectError(
     await send("/v1/embeddings", '{"model":"\\ud800","input":"a"}'),
     "model_not_found",
   );
