@@ -31,7 +31,7 @@ function tasks(model: string): TaskTypeTable["values"] {
   return { ...retrieval, ...matching, classification, clustering: "clustering" };
 }
 
-// The same document: 512 inputs a call, any length up to the model's own, vectors of length 1 unless told otherwise.
+// The same document: 512 inputs per request, any length up to the model's own, normalized vectors by default.
 const limits = { maxItems: 512, base64: true, tokens: false, normalized: true } as const;
 
 function capabilities({ model }: Target): EmbeddingCapabilities {

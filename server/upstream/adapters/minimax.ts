@@ -27,14 +27,14 @@ const first: ImageCapabilities = {
   sizes: { rule: { multipleOf: 8, minEdge: 512, maxEdge: 2048 } },
 };
 
-/** The same page: it knows shapes only, and four styles. */
+/** The same page: it takes only aspect ratios, and four styles. */
 const live: ImageCapabilities = {
   ...first,
   takes: { ...first.takes, style: ["漫画", "元气", "中世纪", "水彩"] },
   sizes: { ratios: ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"] },
 };
 
-/** MiniMax-H3-Image: image-generation-h3-generations and -edits, beside that page; its sizes as fal.ai tells them. */
+/** MiniMax-H3-Image: image-generation-h3-generations and -edits, next to that page; its sizes from fal.ai. */
 const later: ImageCapabilities = {
   maxImages: 10,
   takes: { response_format: ["url", "b64_json"] },
@@ -57,7 +57,7 @@ function imageCapabilities({ model }: Target): ImageCapabilities {
 }
 
 const resolveEndpoint = openaiEndpoints(baseUrl);
-/** Its streams are not OpenAI's, and bring links instead of pictures. */
+/** Its streams are not in OpenAI's format, and have links instead of images. */
 const openai = {
   generations: unstreamed(openaiGenerations(resolveEndpoint)),
   edits: unstreamed(openaiEdits(resolveEndpoint)),
@@ -103,7 +103,7 @@ const meanings: Readonly<Record<number, ErrorMeaning>> = {
 const codeIn = (response: unknown): number =>
   Number(memberOf(memberOf(response, "base_resp"), "status_code") ?? 0);
 
-/** Every answer has the status 200, and says in `base_resp` whether it is one. */
+/** Every response has the status 200; `base_resp` has the actual result. */
 async function read(
   reply: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
@@ -123,8 +123,8 @@ async function read(
       return image ? [{ image }] : [];
     });
   if (results.length > 0) return { kind: "whole", results, metadata: {} };
-  // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. What it counts no page that was read says; that
-  // these were held back for what they show is the likeliest, as all other failures have codes.
+  // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. Its meaning is not documented; most likely
+  // images that the safety filter withheld, because all other failures have codes.
   const failed = Number(memberOf(memberOf(response, "metadata"), "failed_count"));
   if (failed > 0) throw toMappedError("moderated", undefined, context);
   throw invalidResponse("there is no picture in it");

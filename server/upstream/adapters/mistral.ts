@@ -11,7 +11,10 @@ import { nativeErrorReader } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.mistral.ai/v1";
 
-/** Documented, but answered with plain numbers all the same (Mintplex-Labs/anything-llm#5794), so not asked for. */
+/**
+ * Documented, but the response has plain numbers nevertheless (Mintplex-Labs/anything-llm#5794), so it is not
+ * requested.
+ */
 const takesBase64 = ({ upstream }: Target): boolean => upstream.options.base64 === true;
 
 // "Too many tokens in batch. Max is 16384" (aurelio-labs/semantic-router#297). 256 texts pass and 257 do not, and only

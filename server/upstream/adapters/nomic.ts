@@ -16,12 +16,12 @@ const baseUrl = "https://api-atlas.nomic.ai/v1";
 const taskTypes: TaskTypeTable = {
   field: "task_type",
   values: cohereTaskTypes,
-  // What it would take by itself, said aloud.
+  // Its default, sent explicitly.
   defaultValue: "search_document",
 };
 
-// No limit is documented; Nomic's own client sends 10 texts a call, and several calls at once (nomic/embed.py).
-// docs.nomic.ai/atlas/models/text-embedding: nomic-embed-text-v1.5 makes vectors of other lengths.
+// No limit is documented; Nomic's own client sends 10 texts per request, and several requests in parallel
+// (nomic/embed.py). docs.nomic.ai/atlas/models/text-embedding: nomic-embed-text-v1.5 supports other dimensions.
 const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 10,
   base64: false,

@@ -18,8 +18,8 @@ const baseUrl = "http://127.0.0.1:11434";
 const baseUrlOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/v1$/, "");
 
-// ollama/ollama, server/routes.go (EmbedHandler): no limit to the number of texts, so OpenAI's; every vector is brought
-// to length 1, a shortened one again. Prompts for queries and documents are left to whoever calls.
+// ollama/ollama, server/routes.go (EmbedHandler): no limit on the number of texts, so OpenAI's; every vector is
+// normalized, a shortened one again. Prefixes for queries and documents are up to the client.
 const known: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
@@ -27,8 +27,8 @@ const known: EmbeddingCapabilities = {
   taskTypes: { field: "prompt", values: {} },
   normalized: true,
 };
-// The same place: `dimensions` cuts the vectors of every model, also where their beginnings are no vectors, and is passed
-// over where it is more than the model's own length. So it is left to the gateway wherever the model is known.
+// The same file: `dimensions` truncates the vectors of every model, even if truncated vectors are not valid, and is
+// ignored if it exceeds the model's length. So the gateway shortens the vectors of known models.
 const unknown: EmbeddingCapabilities = { ...known, dimensions: "any" };
 
 const embeddings: EmbeddingsAdapter = {
@@ -55,7 +55,7 @@ const embeddings: EmbeddingsAdapter = {
 const readRefusal = nativeErrorReader({
   classify: ({ status, message }) => {
     if (status === 404) return /\bmodel\b.*\bnot found\b/.test(message) && "no such model";
-    // Older ones say it with 500.
+    // Older versions return 500.
     return /\bexceeds (the|maximum) context length\b/.test(message) && "rejected";
   },
 });

@@ -13,8 +13,9 @@ import { nativeErrorReader } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.perplexity.ai/v1";
 
-// perplexityai 0.46.1, embedding_create_params: 512 texts and 120,000 tokens a request, of contextual models 16,000
-// chunks. docs.perplexity.ai/docs/embeddings: no words before a text, and vectors of any length, compared by their angle.
+// perplexityai 0.46.1, embedding_create_params: 512 texts and 120,000 tokens per request, for contextual models 16,000
+// chunks. docs.perplexity.ai/docs/embeddings: no prefixes, and vectors that are not normalized, compared by cosine
+// similarity.
 const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: isContextualModel(model) ? 16_000 : 512,
   maxTokens: 120_000,
@@ -48,7 +49,7 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-/** As they are, from -128 to 127: what the numbers are divided by is lost, and an angle does not ask for it. */
+/** Unchanged, from -128 to 127: the scale is lost, and cosine similarity does not need it. */
 function fromBytes(vector: Vector): Vector {
   if (typeof vector !== "string" && !(vector instanceof EncodedVector)) return vector;
   try {

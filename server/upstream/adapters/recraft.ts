@@ -28,10 +28,11 @@ const ratios = [
   ...["6:10", "14:10", "10:14", "16:9", "9:16"],
 ];
 
-/** They draw SVG, whatever is asked for. */
+/** These models always return SVG. */
 const isVector = (model: string): boolean => /_vector$/.test(model);
 
-// recraft.ai/docs/api-reference/usage: six pictures a call; 10,000 characters since V4, 1,000 before; sources of 10 MB.
+// recraft.ai/docs/api-reference/usage: six images per request; 10,000 characters since V4, 1,000 before; input images
+// of 10 MB.
 function imageCapabilities(
   { model }: Target,
   operation: "generations" | "edits",
@@ -64,7 +65,7 @@ function fieldsOf(
     model,
     prompt,
     n,
-    // Its links last for a day: whoever did not ask for one gets the picture itself.
+    // Its links are valid for a day: a client that did not request one gets the image itself.
     response_format,
     ...(aspect !== undefined && { size: aspect }),
     ...(!isVector(model) && { image_format: output_format }),
@@ -81,7 +82,7 @@ const generations: ImageAdapter<GenerationQuery> = {
   fromUpstream,
 };
 
-/** Required without a mask: from 0, nearly the same, to 1, hardly alike. The middle, unless the caller names it. */
+/** Required without a mask: from 0, nearly identical, to 1, minimal similarity. 0.5 by default. */
 const usualStrength = 0.5;
 
 const edits: ImageAdapter<EditQuery> = {
@@ -122,7 +123,7 @@ function fromUpstream(
   });
 }
 
-/** `{code, message}`. Its documentation has no list of codes: these are those that its users have met with. */
+/** `{code, message}`. Its documentation does not list the codes: these are from user reports. */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   const code = String(memberOf(body, "code"));
   if (code === "prompt_is_improper" || /content filter/i.test(message)) return "moderated";

@@ -20,13 +20,13 @@ interface SapOptions {
 
 const optionsOf = (upstream: Upstream): SapOptions => upstream.options;
 
-/** The key is the service key's `clientsecret`; it goes to the token service only. */
+/** The API key is the service key's `clientsecret`; it is sent only to the token service. */
 const groupHeaders = (upstream: Upstream): WireHeaders => ({
   "ai-resource-group": optionsOf(upstream).resourceGroup ?? "default",
   ...ownHeaders(upstream),
 });
 
-// @sap-ai-sdk/orchestration, EmbeddingsInput.type; `text` and `image` say what an input is, and not what for.
+// @sap-ai-sdk/orchestration, EmbeddingsInput.type; `text` and `image` are the type of an input, not its task.
 const taskTypes: TaskTypeTable = {
   field: "type",
   values: {
@@ -90,7 +90,7 @@ export const sap: Vendor = {
     name: "sap",
     embeddings,
     token: () => xsuaa,
-    // A deployment that is running says so.
+    // Succeeds if the deployment is running.
     probe: (upstream) => ({ url: `${upstream.baseUrl}/health`, headers: groupHeaders(upstream) }),
     readError: nativeErrorReader({
       names: (upstream) => {

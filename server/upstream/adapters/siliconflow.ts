@@ -31,12 +31,12 @@ const lengths = (max: number): { readonly dimensions: readonly number[] } => ({
 });
 
 interface Family {
-  /** The size to ask for where the caller has none in mind: most models insist on one. Absent: it takes none. */
+  /** The default size, because most models require one. Absent: it takes none. */
   readonly size?: string;
-  /** It has a word for several pictures. */
+  /** It has a field for the number of images. */
   readonly batch?: true;
   readonly maxImages: number;
-  /** How many pictures it reads. */
+  /** Maximum input images. */
   readonly reads: number;
 }
 

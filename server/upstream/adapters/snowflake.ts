@@ -16,7 +16,7 @@ const tokenTypes = ["PROGRAMMATIC_ACCESS_TOKEN", "KEYPAIR_JWT", "OAUTH"] as cons
 const baseUrlOf = ({ baseUrl = "" }: Upstream): string =>
   baseUrl.replace(/\/api\/v2(\/cortex)?$/, "");
 
-/** A programmatic access token, if nothing is said: the others last an hour, too short to stand in a configuration. */
+/** A programmatic access token by default: the others are valid for an hour, too short for a configuration. */
 const authHeaders = (upstream: Upstream): WireHeaders => ({
   accept: "application/json",
   ...headersOf(upstream, (key) => ({
@@ -25,7 +25,7 @@ const authHeaders = (upstream: Upstream): WireHeaders => ({
   })),
 });
 
-// How many texts a call may have is documented nowhere, so they are few.
+// The most texts per request are not documented, so the limit is low.
 const capabilities: EmbeddingCapabilities = {
   maxItems: 100,
   base64: false,

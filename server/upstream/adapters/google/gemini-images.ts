@@ -64,7 +64,7 @@ const older: GeminiImageModel = { ratios: commonRatios, thinking: {}, sized: fal
 export const geminiImageModel = (model: string): GeminiImageModel =>
   models.find(([name]) => name.test(model))?.[1] ?? older;
 
-/** What is the same everywhere; the two places differ in what they say of files. */
+/** The options that the Gemini API and Vertex AI share; they differ in file formats. */
 export function geminiImageCapabilities(
   { model }: Target,
   takes: ImageCapabilities["takes"],
@@ -73,7 +73,7 @@ export function geminiImageCapabilities(
   const { ratios, thinking } = geminiImageModel(model);
   const levels = Object.keys(thinking);
   return {
-    // One candidate is one picture; `candidateCount` is 1 on every model's card.
+    // One candidate is one image; `candidateCount` is 1 on every model's card.
     maxImages: 1,
     takes: { ...takes, ...(levels.length > 0 && { complexity: levels }) },
     sizes: { ratios },
@@ -146,7 +146,7 @@ export async function readGeminiImages(
   const parts = candidates.flatMap((candidate) =>
     listOf(memberOf(memberOf(candidate, "content"), "parts")),
   );
-  // What the model draws while it thinks is not what it was asked for.
+  // Images of the thinking phase are not results.
   const results = parts
     .filter((part) => memberOf(part, "thought") !== true)
     .flatMap((part): ImageResult[] => {
@@ -159,12 +159,12 @@ export async function readGeminiImages(
     results,
     metadata: {},
     ...geminiUsage(memberOf(response, "usageMetadata")),
-    // Google wants it shown to whoever sees a picture that a search went into.
+    // Google requires that it is shown with an image that is based on a search.
     ...extraFieldsOf(candidates[0], ["groundingMetadata"]),
   };
 }
 
-/** googleapis/js-genai, FinishReason: those that speak of what the picture would have shown. */
+/** googleapis/js-genai, FinishReason: the reasons about the content of the image. */
 const refusals: ReadonlySet<unknown> = new Set([
   ...["SAFETY", "IMAGE_SAFETY", "PROHIBITED_CONTENT", "IMAGE_PROHIBITED_CONTENT"],
   ...["RECITATION", "IMAGE_RECITATION", "BLOCKLIST", "SPII"],
@@ -179,7 +179,7 @@ function noImageError(
   const feedback = memberOf(response, "promptFeedback");
   const blocked = memberOf(feedback, "blockReason");
   const reason = memberOf(candidate, "finishReason");
-  // What it says in place of a picture is said to the caller.
+  // The text that it returns instead of an image is the error message for the client.
   const messages = [
     textIn(feedback, "blockReasonMessage"),
     textIn(candidate, "finishMessage"),
@@ -198,7 +198,7 @@ function noImageError(
   );
 }
 
-/** Words of an answer: those of a refusal are cleaned in fault.ts. */
+/** Texts of a successful response; error messages are redacted in errors.ts. */
 export const withoutProject = (
   message: string,
   { target }: ImageRequestContext<GenerationQuery>,

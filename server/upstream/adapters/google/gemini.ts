@@ -30,13 +30,13 @@ const baseUrlOf = (upstream: Upstream): string =>
 const authHeaders = (upstream: Upstream) =>
   headersOf(upstream, (key) => ({ "x-goog-api-key": key }));
 
-/** `models/gemini-embedding-001` is what the API itself calls it. */
+/** `models/gemini-embedding-001` is the API's own name for it. */
 const nameOf = ({ model }: Target): string => model.replace(/^models\//, "");
 
 const addressOf = (target: Target, method: string): string =>
   `${baseUrlOf(target.upstream)}/models/${encodeURIComponent(nameOf(target))}:${method}`;
 
-/** "at most 100 requests can be in one batch", says the API; @ai-sdk/google has the same number. */
+/** The API's error: "at most 100 requests can be in one batch"; @ai-sdk/google has the same number. */
 const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" } as const;
 
 function capabilities({ model }: Target): EmbeddingCapabilities {
@@ -101,7 +101,7 @@ export const gemini: Vendor = {
     embeddings,
     generations,
     edits,
-    // The kind of file is the model's own choice here: Vertex alone has a word for it.
+    // The model chooses the file format here: only Vertex has an option for it.
     imageCapabilities: (target) => geminiImageCapabilities(target, {}, {}),
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/models?pageSize=1`,

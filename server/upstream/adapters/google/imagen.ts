@@ -1,6 +1,6 @@
 /**
- * Imagen on Vertex AI, which is asked with `:predict`. Google has closed it to the public on 17 August 2026, on the
- * Gemini API altogether; what is here is for those who are still served.
+ * Imagen on Vertex AI, through `:predict`. Google closed it to the public on 17 August 2026, and on the Gemini API
+ * altogether; this is for customers who still have access.
  */
 import type { ImageRequestContext, UpstreamResponse } from "../../adapter.ts";
 import type {
@@ -23,7 +23,7 @@ import { withoutProject } from "./gemini-images.ts";
 
 export const isImagen = ({ model }: Target): boolean => /(^|\/)imag(en|egeneration)\b/.test(model);
 
-// cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api: up to four pictures, of five shapes.
+// cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api: up to four images, in five aspect ratios.
 const aspectRatios = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 
 export function imagenCapabilities(
@@ -33,7 +33,7 @@ export function imagenCapabilities(
   return {
     maxImages: 4,
     takes: { output_format: ["png", "jpeg"] },
-    // An edited picture keeps its size.
+    // An edited image keeps its size.
     sizes: operation === "edits" ? { list: [] } : { ratios: aspectRatios },
     // googleapis/js-genai, MaskReferenceImage: "non-zero values indicate where to edit the base image".
     ...(/capability/.test(model) && {
@@ -45,7 +45,7 @@ export function imagenCapabilities(
 export const imagenBody = (query: GenerationQuery): ExtraFields =>
   bodyOf(query, {}, query.aspectRatio === undefined ? {} : { aspectRatio: query.aspectRatio });
 
-/** googleapis/js-genai, editImageParametersInternalToVertex: picture and mask are references that have numbers. */
+/** googleapis/js-genai, editImageParametersInternalToVertex: image and mask are numbered references. */
 export function imagenEditBody(query: EditQuery): ExtraFields {
   const { images, mask } = query;
   const [first, ...others] = filesOf(mask ? [...images, mask] : images);
@@ -83,7 +83,7 @@ function bodyOf(
   return {
     instances: [{ prompt, ...instance }],
     parameters: {
-      // Without it, a picture that was held back is missing without a word.
+      // Without it, a withheld image is missing without a reason.
       includeRaiReason: true,
       ...parameters,
       ...more,
@@ -102,7 +102,7 @@ export async function readImagen(
   const predictions = listOf(memberOf(await readDocument(reply, context.temp), "predictions"));
   const results = predictions.flatMap((prediction): ImageResult[] => {
     const image = imageContentIn(memberOf(prediction, "bytesBase64Encoded"));
-    // The prompt, where Google has put it into better words.
+    // The prompt as Google rewrote it.
     return image ? [{ image, ...revised(memberOf(prediction, "prompt"), context) }] : [];
   });
   if (results.length > 0) return { kind: "whole", results, metadata: {} };

@@ -17,8 +17,8 @@ export const taskTypes: TaskTypeTable = {
 };
 
 /**
- * https://ai.google.dev/gemini-api/docs/embeddings: this model takes no heed of a task type and wants these words
- * before each text. A document without a title has the title `none`.
+ * https://ai.google.dev/gemini-api/docs/embeddings: this model ignores task types and expects these prefixes before
+ * each text. A document without a title has the title `none`.
  */
 export const taskPrefixes: TaskTypeTable = {
   field: "task_type",
@@ -34,5 +34,5 @@ export const taskPrefixes: TaskTypeTable = {
   },
 };
 
-/** gemini-embedding-2, and later ones until Google says otherwise. The version of the first has three digits. */
+/** gemini-embedding-2 and, as far as documented, later models. The version of the first model has three digits. */
 export const wantsPrefixes = (model: string): boolean => /gemini-embedding-(?!001|exp)/.test(model);

@@ -4,8 +4,8 @@ import type { EmbeddingsQuery, EmbeddingsResponse } from "../../contract.ts";
 import { truncation } from "../wire/truncation.ts";
 
 /**
- * `told`: for each input, whether the answer says that it was cut. Where the client did not allow that, half a text must
- * not pass for the whole: the request fails as if the upstream had refused it.
+ * `flags`: for each input, whether the response reports that it was truncated. If the client did not allow truncation,
+ * the request fails as if the upstream had refused the input.
  */
 export function checkTruncated(
   query: EmbeddingsQuery,

@@ -7,7 +7,7 @@ export function geminiUsage(reported: unknown): Pick<BufferedImageResponse, "usa
   const prompt = memberOf(reported, "promptTokenCount");
   const total = memberOf(reported, "totalTokenCount");
   if (!isCount(prompt) || !isCount(total)) return {};
-  // What a tool brought in was read by the model; what is neither was written or drawn by it.
+  // The results of tools are input; tokens that are neither are output.
   const tools = memberOf(reported, "toolUsePromptTokenCount") ?? 0;
   const input = prompt + (isCount(tools) ? tools : 0);
   const output = total - input;
@@ -23,7 +23,7 @@ export function geminiUsage(reported: unknown): Pick<BufferedImageResponse, "usa
   };
 }
 
-/** What is not of pictures counts as text: thoughts, too, have the price of text. */
+/** Tokens that are not of images count as text: thoughts have the price of text too. */
 function details<N extends keyof ImageUsage>(
   name: N,
   reported: unknown,

@@ -63,7 +63,7 @@ function addressOf({ upstream, model }: Target, method: string): string {
   return `${baseUrlOf(upstream)}/${path.join("/")}/${encodeURIComponent(name)}:${method}`;
 }
 
-/** `apiKey`, where there is one, is a token that somebody else has fetched. */
+/** `apiKey`, if set, is a token that the operator has fetched. */
 const buildRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   bearerJsonRequest(addressOf(target, method), target.upstream, body);
 
@@ -80,8 +80,8 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
   if (wantsPrefixes(model))
     return { ...limits, maxItems: 1, taskTypes: taskPrefixes, normalized: true };
   if (usesEmbedContent(model)) return { ...limits, maxItems: 1, taskTypes };
-  // cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: gemini-embedding-001 takes one text,
-  // and says so: "batchSize must be 1".
+  // cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: gemini-embedding-001 takes one text
+  // per request; its error is "batchSize must be 1".
   if (model.includes("gemini")) return { ...limits, maxItems: 1, taskTypes };
   // The same page: 250 texts, 20,000 tokens together.
   return { ...limits, maxItems: 250, maxTokens: 20_000, taskTypes };
@@ -96,7 +96,7 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
   return buildRequest(target, "embedContent", {
     content: { role: "user", parts: [{ text: prefixed ? word + text : text }] },
     embedContentConfig: {
-      // Unless told otherwise, Google cuts off the end (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
+      // By default, Google truncates (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
       autoTruncate: cut,
       ...rest,
       ...(!prefixed && word !== "" && { taskType: word }),
@@ -105,7 +105,7 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
   });
 }
 
-/** `title` belongs to a text, everything else to the call. */
+/** `title` belongs to a text, all other fields to the request. */
 function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const { title, ...parameters } = rest;

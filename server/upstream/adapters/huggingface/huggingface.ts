@@ -17,8 +17,8 @@ import { promptsOf, promptsOption } from "./prompts.ts";
 
 const baseUrl = "https://router.huggingface.co/hf-inference";
 
-// @huggingface/tasks, feature-extraction/spec/input.json: the fields are those of text-embeddings-inference. No limit is
-// documented; that server takes 32 texts a call unless told otherwise.
+// @huggingface/tasks, feature-extraction/spec/input.json: the fields are those of text-embeddings-inference. No limit
+// is documented; that server takes 32 texts per request by default.
 const capabilities = ({ upstream }: Target): EmbeddingCapabilities => ({
   maxItems: 32,
   base64: false,

@@ -19,8 +19,8 @@ import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, listOf, memberOf, objectOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 
-// @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one picture a call, of any size; an edit takes
-// one picture and no mask. What sizes there are is the model's to say.
+// @huggingface/tasks, text-to-image and image-to-image, spec/input.json: one image per request, of any size; an edit
+// takes one image and no mask. The supported sizes depend on the model.
 export const huggingfaceImageCapabilities: ImageCapabilities = {
   maxImages: 1,
   takes: {},
@@ -52,7 +52,7 @@ export const huggingfaceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   fromUpstream: read,
 });
 
-/** A caller may give the vendor's own options as they are, or in the object in which the vendor has them. */
+/** Clients may send the vendor's options at the top level, or in the object in which the vendor has them. */
 function parameters(rest: ExtraFields, ours: ExtraFields): ExtraFields {
   const { parameters: given, ...others } = rest;
   const all = { ...others, ...objectOf(given), ...ours };

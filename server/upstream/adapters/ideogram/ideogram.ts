@@ -33,7 +33,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): ExtraF
   ...familyOf(model).fields(query, model, task),
 });
 
-/** The oldest surface wraps its fields up, all but those for filling. */
+/** The oldest API wraps its fields in an object, except for inpainting. */
 const isWrapped = ({ model }: Target, task: Task): boolean =>
   familyOf(model).image === "image_file" && task !== "fill";
 
@@ -87,7 +87,7 @@ function classify({ status, message, body }: VendorError): ErrorMeaning | undefi
   if (status === 402 || memberOf(body, "reject_reason") === "insufficient_funds")
     return "no credit";
   if (status === 422 && /\bsafety\b/i.test(message)) return "moderated";
-  // The model stands in the address.
+  // The model is part of the URL.
   return status === 404 ? "no such model" : undefined;
 }
 
@@ -98,7 +98,7 @@ export const ideogram: Vendor = {
     generations,
     edits,
     imageCapabilities: ({ model }, operation) => ideogramImageCapabilities(model, operation),
-    // Its own models, those that a customer has trained: a list that may be empty.
+    // The customer's trained models: a list that may be empty.
     probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/models`, headers: authHeaders(upstream) }),
     readError: nativeErrorReader({ classify }),
   },

@@ -1,6 +1,6 @@
 /**
- * Ideogram's models, each with an address and words of its own. Facts are from developer.ideogram.ai (its OpenAPI document of
- * October 2026): /v2 is its newest surface, /v1 the one before, and /generate the oldest, which names the model in the body.
+ * Ideogram's models, each with its own URL and fields. Facts are from developer.ideogram.ai (its OpenAPI document of
+ * October 2026): /v2 is its newest API, /v1 the previous, and /generate the oldest, which names the model in the body.
  */
 import type { ExtraFields, GenerationQuery } from "../../contract.ts";
 import type { EditCapabilities, ImageCapabilities, Sizes } from "../../image-capabilities.ts";
@@ -12,9 +12,9 @@ export type Task = "generate" | "change" | "fill";
 
 export interface Family {
   readonly path: (model: string, task: Task) => string;
-  /** The caller's wishes in the model's words. */
+  /** Translates the client's options to the model's fields. */
   readonly fields: (query: GenerationQuery, model: string, task: Task) => ExtraFields;
-  /** The field of an edit's pictures: of each, or of the one there is. */
+  /** The field of an edit's images: of each, or of the only one. */
   readonly image: string;
   readonly traits: Omit<ImageCapabilities, "edits">;
   /** Where an edit differs. */
@@ -50,7 +50,7 @@ const anySize: Sizes = { rule: { multipleOf: 1, minEdge: 16, maxEdge: 8192 } };
 
 const black = { maxImages: 1, mask: "black", maxBytes: 25 * megabyte } as const;
 
-// Of the newest surface: eight pictures a call, prompts of 10,000 characters.
+// The newest API: eight images per request, prompts of 10,000 characters.
 const newest = { maxImages: 8, maxPrompt: 10_000 } as const;
 
 const v2 =
@@ -62,7 +62,7 @@ const v2 =
 
 const count = ({ options: { n } }: GenerationQuery): ExtraFields => ({ num_images: n });
 
-/** Beside a mask a picture keeps its size, whatever the model: there is no word for another. */
+/** With a mask an image keeps its size, whatever the model: there is no field for another size. */
 const ideogram45: Family = {
   path: v2("generate", "generate"),
   fields: (query, _, task) => ({
@@ -77,7 +77,7 @@ const ideogram45: Family = {
   edits: { maxImages: 5, mask: "black", maxBytes: 25 * megabyte },
 };
 
-/** By speed and by shape: 3.0, 2a and 2.0, and what is drawn on nothing. */
+/** By rendering speed and aspect ratio: 3.0, 2a and 2.0, and transparent images. */
 const byShape: Family = {
   path: v2("remix"),
   fields: (query, _, task) => ({
@@ -101,7 +101,7 @@ const ideogram4: Family = {
   edits: { maxImages: 1, maxBytes: 25 * megabyte },
 };
 
-/** Google's, which are sold here too: their shapes are written with a colon. */
+/** Google's models at Ideogram: their aspect ratios have a colon. */
 const nanoBanana: Family = {
   path: v2("generate"),
   fields: (query) => ({ ...count(query), aspect_ratio: query.aspectRatio }),
@@ -116,7 +116,7 @@ const nanoBanana: Family = {
   edits: { maxImages: 10, maxBytes: 25 * megabyte },
 };
 
-/** `auto`, OpenAI's, and names that are not known yet: a resolution in pixels, and pictures to begin with. */
+/** `auto`, OpenAI's models, and unknown names: a resolution in pixels, and input images. */
 const unknown: Family = {
   path: v2("generate", "generate"),
   fields: (query) => ({ ...count(query), resolution: query.options.size }),
@@ -144,7 +144,7 @@ const v1Verbs = { generate: "generate", change: "remix", fill: "inpaint" } as co
 
 const v1: Family["path"] = (model, task) => `v1/${modelPath(model)}/${v1Verbs[task]}`;
 
-/** The same words in capitals. */
+/** The same values in capitals. */
 const v3OfV1: Family = {
   ...byShape,
   path: v1,

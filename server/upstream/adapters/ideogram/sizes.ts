@@ -1,8 +1,9 @@
 /** The sizes in pixels that Ideogram's newer models generate. */
 
 /**
- * developer.ideogram.ai, 4.5: "one of the supported 1K/2K presets", without a list. Those of 2K are taken from 4.0, where
- * docs.comfy.org, IdeogramV4, has nearly all of them; those of 1K are half as large. What is none it refuses itself.
+ * developer.ideogram.ai, 4.5: "one of the supported 1K/2K presets", without a list. Those of 2K are taken from 4.0,
+ * where docs.comfy.org, IdeogramV4, has nearly all of them; those of 1K are half as large. Ideogram refuses a size that
+ * is not a preset.
  */
 export const sizesOf45: readonly string[] = [
   ...["1024x1024", "896x1120", "1120x896", "864x1152", "1152x864", "832x1248", "1248x832"],
@@ -17,8 +18,8 @@ export const sizesOf45: readonly string[] = [
 export const sizesOf4: readonly string[] = [...sizesOf45, "512x1536", "1536x512"];
 
 /**
- * The same page: with a picture to begin with, both edges are multiples of 32, and up to 1024x1024 pixels cost least. So for
- * each shape the largest of those.
+ * The same page: with an input image, both edges are multiples of 32, and up to 1024x1024 pixels cost least. So these
+ * are the largest of those for each aspect ratio.
  */
 export const shapesIn32: Readonly<Record<string, string>> = {
   "1:1": "1024x1024",

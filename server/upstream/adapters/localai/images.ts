@@ -24,14 +24,14 @@ import { asBase64, onlyFile } from "../wire/edit-sources.ts";
 import { fieldParts } from "../wire/multipart.ts";
 
 /**
- * docs/content/features/image-generation.md: models made for editing look at `ref_images`, the others begin with `file`.
- * The name is all that tells them apart.
+ * docs/content/features/image-generation.md: models for editing use `ref_images`, the others start from `file`. Only
+ * the name distinguishes them.
  */
 const looksAtReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]?2/i.test(model);
 
-// core/http/endpoints/openai/image.go: `n`, `size` and `response_format`; other options it does not look at. stb_image,
-// with which its main backend opens pictures, reads no WebP. core/http/endpoints/openai/inpainting.go: "white = area to
-// inpaint", one picture a call.
+// core/http/endpoints/openai/image.go: `n`, `size` and `response_format`; other options are ignored. stb_image, which
+// its main backend uses, does not read WebP. core/http/endpoints/openai/inpainting.go: "white = area to inpaint", one
+// image per request.
 export const localaiImageCapabilities = (
   target: Target,
   operation: "generations" | "edits",
@@ -43,7 +43,7 @@ export const localaiImageCapabilities = (
     maxImages: looksAtReferences(target) ? 16 : 1,
     mask: "white",
     reads: ["image/png", "image/jpeg"],
-    // What it is not told it takes for 512x512. Edges of latent pixels, and no more of them than the largest models make.
+    // Its default is 512x512. Multiples of latent pixels, and no more pixels than the largest models support.
     matchFirstImage: { multipleOf: 64, minEdge: 64, maxEdge: 2048, maxPixels: 1024 * 1536 },
   },
 });
@@ -56,7 +56,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
     model,
     prompt,
     n: options.n,
-    // What it cannot read it takes for 512x512, and says nothing.
+    // It silently replaces an unreadable size by 512x512.
     ...(size && { size: `${size.width}x${size.height}` }),
     // A link would have to be opened again, and may name a host that only it can see.
     response_format: "b64_json",
@@ -83,7 +83,7 @@ export const localaiGenerations = (
 export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
     if (query.mask) return inpaintRequest(resolveEndpoint, query, target, onlyFile([query.mask]));
-    // Bare base64: what begins with `data:` it cannot read, and then draws without it and says nothing.
+    // Bare base64: it cannot read a `data:` URL, and would silently generate without the image.
     const images = query.images.map(asBase64);
     return generationRequest(resolveEndpoint, target, {
       ...fieldsOf(query, target),
@@ -122,10 +122,10 @@ function inpaintRequest(
   ]);
 }
 
-/** inpainting.go: "Determine width/height default", and nothing else is ever said. */
+/** inpainting.go: "Determine width/height default"; the request's size is never used. */
 const inpaintedSize = "512x512";
 
-/** Its tokens are always 0, as nobody counts them; its `id` and `index` are of no use to anyone. */
+/** Its token counts are always 0, because it does not count; its `id` and `index` are not useful. */
 async function readAnswer(
   resolveEndpoint: EndpointResolver,
   reply: UpstreamResponse,

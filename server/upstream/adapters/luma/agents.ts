@@ -62,7 +62,7 @@ const done = (generation: unknown): BufferedImageResponse => ({
   metadata: {},
 });
 
-/** docs.agents.lumalabs.ai/guides/error-handling, failure_code; of others nothing can be told but that it failed. */
+/** docs.agents.lumalabs.ai/guides/error-handling, failure_code; other codes are plain failures. */
 const meanings: Readonly<Record<string, ErrorMeaning>> = {
   content_moderated: "moderated",
   budget_exhausted: "no credit",
@@ -105,7 +105,7 @@ export const lumaAgents: Vendor = {
     generations,
     edits,
     imageCapabilities,
-    // A job that never was: whoever has a key hears that, and who has none hears of the key.
+    // An unknown job: with a valid API key the error is about the job, otherwise about the key.
     probe: (upstream) => ({
       url: `${baseUrlOf(upstream)}/generations/00000000-0000-0000-0000-000000000000`,
       headers: bearer(upstream),

@@ -43,7 +43,7 @@ const body = (query: GenerationQuery, { model }: Target): ExtraFields => {
   };
 };
 
-/** One picture is changed; several are what a new one is made after. */
+/** One image is modified; several are references for a new one. */
 function sourcesOf({ images, model }: EditQuery): ExtraFields {
   const urls = images.map((source) => ({ url: linkOf(source, model) }));
   return urls.length === 1 ? { modify_image_ref: urls[0] } : { image_ref: urls };

@@ -10,7 +10,7 @@ import { azureHeaders, azurePlace, azureRoot } from "./endpoints.ts";
 
 /**
  * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.
- * A deployment's name does not tell its model, so what an old one cannot do it has to say itself.
+ * The name of a deployment does not show its model, so Azure decides what an old model supports.
  */
 const capabilities: EmbeddingCapabilities = {
   ...openaiCapabilities,

@@ -11,8 +11,8 @@ export const azureRoot = ({ baseUrl = "" }: Upstream): string =>
   baseUrl.replace(/\/openai(\/v1)?$/, "");
 
 /**
- * Azure has two surfaces: with an `apiVersion` the deployment stands in the address,
- * without one the newer /openai/v1 takes the deployment's name as the model.
+ * Azure has two APIs: with an `apiVersion` the deployment is part of the URL, without one the newer /openai/v1 takes
+ * the deployment's name as the model.
  */
 export const azurePlace: EndpointResolver = ({ upstream, model }, path) => {
   const root = azureRoot(upstream);

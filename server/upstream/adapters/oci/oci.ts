@@ -52,7 +52,7 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
   };
 }
 
-/** A dedicated endpoint is told from a model by its id. */
+/** The id distinguishes a dedicated endpoint from a model. */
 const servingMode = (model: string) =>
   model.startsWith("ocid1.generativeaiendpoint.")
     ? { servingType: "DEDICATED", endpointId: model }
@@ -85,7 +85,7 @@ const embeddings: EmbeddingsAdapter = {
 
 const ocid = z.string().regex(/^ocid1\.[\w.-]+$/, "must be an OCID, such as ocid1.user.oc1..aaaa");
 
-/** What is wrong with it is told without quoting it. */
+/** The error message does not quote the key. */
 const pem = z.string().refine((text) => {
   try {
     return createPrivateKey(text).asymmetricKeyType === "rsa";
@@ -136,7 +136,7 @@ export const oci: Vendor = {
         const { region: _, ...own } = optionsOf(upstream);
         return [...Object.values(own), new URL(baseUrlOf(upstream)).host];
       },
-      // docs.oracle.com/en-us/iaas/Content/API/References/apierrors.htm: 404 is also the answer to who may not.
+      // docs.oracle.com/en-us/iaas/Content/API/References/apierrors.htm: missing permissions also return 404.
       classify: ({ status, message, body }) => {
         if (memberOf(body, "code") === "NotAuthorizedOrNotFound") return "no such model";
         if (status === 404 && /\b(model|entity)\b.*\bnot found\b/i.test(message))

@@ -10,19 +10,19 @@ import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
 
 export interface Dialect {
   readonly name: string;
-  /** Absent: the configuration must say. */
+  /** Absent: the configuration must have it. */
   readonly baseUrl?: string;
   /** Works without a key. */
   readonly open?: boolean;
-  /** Has no pictures, or has them in another language. */
+  /** It does not serve images, or with its own API. */
   readonly serves?: "embedding";
-  /** What its embeddings can take, where that is not what `plain` says. */
+  /** Embedding capabilities, if they differ from the default. */
   readonly embeddings?: EmbeddingCapabilities;
   /** Models that can take something else, by their names. The first that fits counts. */
   readonly models?: readonly (readonly [RegExp, Partial<EmbeddingCapabilities>])[];
 }
 
-/** Of a server nobody knows: OpenAI's own limits, and nothing that some refuse. */
+/** Of an unknown server: OpenAI's own limits, without options that some servers refuse. */
 export const openServerCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
@@ -59,7 +59,7 @@ export const openaiCapabilities: EmbeddingCapabilities = {
   normalized: true,
 };
 
-/** How a vendor draws that embeds as OpenAI does, and draws in a way of its own. */
+/** The image adapter of a vendor with OpenAI-compatible embeddings and its own image API. */
 export type OwnImages = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "readError">;
 
 export const fromDialect = (dialect: Dialect, ownImages?: OwnImages): Vendor => {

@@ -108,7 +108,7 @@ export function readEmbeddings(bytes: ChunkedBytes, query: EmbeddingsQuery): Emb
   };
 }
 
-/** The same of an answer that is parsed already, or lies inside another. */
+/** The same for a response that is already parsed, or inside another. */
 export function embeddingsIn(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
   const { data, usage } = (response ?? {}) as Answer;
   if (!Array.isArray(data)) throw invalidResponse("it has no list called `data`");
@@ -121,7 +121,7 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
   return tokens === undefined ? { vectors } : { vectors, usage: { inputTokens: tokens } };
 }
 
-/** Exactly what OpenAI would send, in order and with nothing added: in which encoding? */
+/** The encoding, if the response is exactly what OpenAI would send, in order and with nothing added. */
 function verbatimEncoding(response: Answer, parsed: string): "float" | "base64" | undefined {
   const { object, model, usage } = response;
   const entries = response.data as readonly (Entry | null)[];
@@ -133,7 +133,7 @@ function verbatimEncoding(response: Answer, parsed: string): "float" | "base64" 
     if (entry?.index !== at || entry.object !== "embedding") return;
     if (isText(entry.embedding) !== text) return;
   }
-  // Whatever else is in it, or is in it twice, nobody has looked at. An escaped sign would not be counted.
+  // Additional or repeated fields were not validated. An escaped character would not be counted.
   if (parsed.includes("\\")) return;
   const members = 4 + 2 + 3 * entries.length;
   if (coloned(parsed) !== members + coloned(model)) return;

@@ -29,14 +29,14 @@ export const openaiImages = (resolveEndpoint: EndpointResolver): ImageEndpoints 
 });
 
 /**
- * OpenAI has hosts for regions, such as eu.api.openai.com (openai/openai-node, src/internal/data-residency.ts). Azure's are
- * below these, and those of its sovereign clouds the same below azure.us and azure.cn; not all of azure.com is Azure's own
- * service, as customers have machines there.
+ * OpenAI has regional hosts, such as eu.api.openai.com (openai/openai-node, src/internal/data-residency.ts). Azure's
+ * hosts are below these domains, and those of its sovereign clouds below azure.us and azure.cn; not all of azure.com is
+ * Azure's own service, because customers have machines there.
  */
 const vendorHosts =
   /(?:^|\.)(?:openai\.com|(?:openai|cognitiveservices|services\.ai)\.azure\.(?:com|us|cn))$/i;
 
-/** Whoever stands elsewhere may stand in the operator's own network, and would follow a caller's link into it. */
+/** Any other server may be in the operator's own network, and would follow a client's link into it (SSRF). */
 function isAtVendor({ baseUrl }: Upstream): boolean {
   return baseUrl === undefined || vendorHosts.test(URL.parse(baseUrl)?.hostname ?? "");
 }
@@ -47,7 +47,7 @@ function withoutLinks(capabilities: ImageCapabilities): ImageCapabilities {
   return { ...capabilities, edits };
 }
 
-/** A server nobody knows takes forms and says itself what it cannot do. References are OpenAI's own. */
+/** An unknown server takes forms, and decides what it supports. References are OpenAI's own. */
 const open: ImageCapabilities = {
   ...unrestrictedImages,
   edits: { maxImages: 16, mask: "transparent", files: true },

@@ -23,9 +23,9 @@ export async function* readImageEvents(
   }
 }
 
-/** Undefined for kinds of event that this version does not know; they carry no picture. */
+/** Undefined for unknown event types, which have no image. */
 function toEvent(payload: ExtraFields): ImageEvent | undefined {
-  // The upstream's name for the model is not the caller's.
+  // The upstream's model name is not the client's.
   const { type, b64_json, created_at, partial_image_index, usage, model: _, ...others } = payload;
   const partial = typeof type === "string" && type.endsWith(".partial_image");
   const completed = typeof type === "string" && type.endsWith(".completed");

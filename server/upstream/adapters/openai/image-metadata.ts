@@ -12,6 +12,6 @@ export const metadataIn = (value: unknown): ImageMetadata =>
     }),
   );
 
-/** Usage is believed only when all its totals are there and are counts: half a number is unknown, and so is -1. */
+/** Usage is valid only if all its totals are present and are counts: a partial or negative count is unknown. */
 export const isUsage = (usage: unknown): usage is ImageUsage =>
   ["total_tokens", "input_tokens", "output_tokens"].every((name) => isCount(memberOf(usage, name)));

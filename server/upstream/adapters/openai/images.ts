@@ -50,7 +50,7 @@ export const openaiEdits = (
       });
     }
     const uploads = filesOf(images);
-    // One file is `image`; several must be `image[]`, or OpenAI answers duplicate_parameter.
+    // One file is `image`; several must be `image[]`, or OpenAI returns duplicate_parameter.
     const name = uploads.length === 1 ? "image" : "image[]";
     return imageFormRequest(url, headers, [
       ...fieldParts(fields(query, target)),
@@ -93,7 +93,7 @@ async function readImages(
 function readWhole(response: unknown, estimated: boolean): ImageResponse {
   const data = listIn(response, "data");
   const facts = metadataIn(response);
-  // The upstream's name for the model is not the caller's.
+  // The upstream's model name is not the client's.
   const { data: _, created: __, usage, model: ___, ...others } = objectOf(response);
   return {
     kind: "whole",

@@ -12,20 +12,20 @@ const key = Buffer.from('"embedding"');
 const quote = 0x22;
 const bracket = 0x5b;
 const colon = 0x3a;
-/** What JSON lets stand between its signs. */
+/** JSON whitespace. */
 const spaces: ReadonlySet<number | undefined> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 const decoder = new TextDecoder();
-/** An escape may mean that what stands there is not what it says. */
+/** With an escape, the raw text may differ from the parsed text. */
 const notPlain = /[\\\x80-\xff]/;
 
 /** From so many on, vectors stay where they are. Of less, one string for all is no burden, and quicker to decode. */
 const largeBytes = 512 * 1024;
 
 export interface ParsedResponse {
-  /** As JSON.parse gives it, whatever way it took to get there; but vectors in base64 may still lie in the bytes. */
+  /** As JSON.parse returns it; base64 vectors may still reference the response's bytes. */
   readonly value: unknown;
-  /** What it was parsed from: all of the answer, but perhaps without its vectors. */
+  /** The parsed text: the whole response, possibly without its vectors. */
   readonly text: string;
 }
 
@@ -53,8 +53,8 @@ function parseWhole(response: ChunkedBytes): ParsedResponse {
 const shortLength = 64 * 1024;
 
 /**
- * Parses what stands around the vectors, then puts them back. Undefined where that is not plain sailing: where there is
- * anything but ASCII around them, or an escape, or where one is not base64 as it stands there.
+ * Parses the JSON around the vectors, then puts them back. Undefined if that is not safe: the surrounding text is not
+ * ASCII or has an escape, or a vector is not plain base64.
  */
 function parseWithoutVectors(
   response: ChunkedBytes,
@@ -68,7 +68,7 @@ function parseWithoutVectors(
   let length = 0;
   for (let at = response.indexOf(key, 0); at >= 0; at = response.indexOf(key, from)) {
     const open = openingQuote(response, at + key.length);
-    // Vectors in numbers: there is nothing to cut out.
+    // Vectors as numbers: there is no text to cut out.
     if (open === "numbers") return undefined;
     if (open === undefined) {
       surrounding.add(from, at + key.length);
@@ -103,10 +103,10 @@ function parseWithoutVectors(
 
 const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** What stands around the vectors, gathered in memory that is used again. */
+/** The text around the vectors, collected in a reused buffer. */
 class SurroundingText {
   readonly #response: ChunkedBytes;
-  /** Whoever needs a larger one has it alone. */
+  /** A larger buffer is not shared. */
   #buffer = sharedBuffer;
   #length = 0;
 

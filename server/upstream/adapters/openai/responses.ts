@@ -32,8 +32,8 @@ import { isUsage, metadataIn } from "./image-metadata.ts";
 import { referenceTo } from "./references.ts";
 
 /**
- * The language model that calls the image tool, where the configuration names none. Of those in openai-python 3.49.0 that
- * have no announced shutdown, the least expensive of full size.
+ * The language model that calls the image tool, if the configuration has none. Of the models in openai-python 3.49.0
+ * without an announced shutdown, the least expensive of full size.
  */
 const defaultMain = "gpt-5.4";
 
@@ -88,9 +88,9 @@ function toUpstream(
     model: target.via ?? defaultMain,
     input: isEdit ? [{ role: "user", content: contentOf(query) }] : prompt,
     tools: [tool],
-    // Without it, the model might answer in words.
+    // Without it, the model might respond with text.
     tool_choice: { type: "image_generation" },
-    // Nothing of a caller's is kept at the upstream unasked.
+    // The upstream stores no client data.
     store: false,
     user,
     safety_identifier,
@@ -134,20 +134,20 @@ function readWhole(
   };
 }
 
-/** The model that calls the tool may say no by itself, in words. */
+/** The language model may refuse by itself, with a text. */
 function refusalIn(items: readonly unknown[]): string | undefined {
   const contents = items.flatMap((item) => memberOf(item, "content") ?? []);
   return contents.map((part) => textIn(part, "refusal")).find((message) => message !== undefined);
 }
 
-/** Of the picture, where it is told apart; else of the whole response. */
+/** Usage of the image, if it is reported separately; otherwise of the whole response. */
 function usageIn(body: unknown): Pick<BufferedImageResponse, "usage"> {
   const imageUsage = memberOf(memberOf(body, "tool_usage"), "image_gen");
   const usage = isUsage(imageUsage) ? imageUsage : memberOf(body, "usage");
   return isUsage(usage) ? { usage } : {};
 }
 
-/** `auto` is what was asked for, and no fact. */
+/** `auto` repeats the request and is not a result. */
 const knownMetadata = (call: unknown): ImageMetadata =>
   Object.fromEntries(Object.entries(metadataIn(call)).filter(([, fact]) => fact !== "auto"));
 
@@ -181,7 +181,7 @@ async function* readStream(
   }
 }
 
-/** The one question or the other, as the target says. */
+/** Selects the Images API or the Responses API by the target's `surface`. */
 export const bySurface = <Q extends GenerationQuery>(
   images: ImageAdapter<Q>,
   responses: ImageAdapter<Q>,

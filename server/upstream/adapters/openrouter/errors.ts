@@ -25,19 +25,19 @@ function classify({ status, body }: VendorError): ErrorMeaning | undefined {
 
 export const openrouterErrorReader = nativeErrorReader({
   classify,
-  // "Provider returned error" tells nobody anything.
+  // "Provider returned error" is not informative.
   messageOf: (body) => rawIn(body).words ?? messageIn(body),
   fallback: readOpenaiError,
 });
 
-/** What fails after the model has begun is told in an answer with status 200, or in its stream. */
+/** A failure after the model has begun is inside a response with status 200, or in its stream. */
 export async function errorIn(
   body: unknown,
   reply: UpstreamResponse,
   context: ErrorContext,
 ): Promise<GatewayError> {
   const status = memberOf(memberOf(body, "error"), "code");
-  // In a stream the words are those of the vendor behind it, which is OpenAI.
+  // In a stream the error has the format of the vendor behind it, which is OpenAI.
   return isCount(status) && status >= 400
     ? openrouterErrorReader(replayBody(reply, body, status), context)
     : readStreamError(body, context);
@@ -47,7 +47,7 @@ const isModeration = (metadata: unknown): boolean =>
   Array.isArray(memberOf(metadata, "reasons")) ||
   ["content_policy_violation", "refusal"].includes(String(memberOf(metadata, "error_type")));
 
-/** What the vendor behind it said, as it came. */
+/** The raw error of the vendor behind it. */
 function rawIn(body: unknown): { readonly text: string; readonly words?: string } {
   const raw = memberOf(metadataIn(body), "raw");
   const text = typeof raw === "string" ? raw : (JSON.stringify(raw) ?? "");

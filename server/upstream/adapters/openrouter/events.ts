@@ -8,7 +8,7 @@ import { readImageStream } from "../wire/image-stream.ts";
 import { errorIn } from "./errors.ts";
 import { type Account, accountOf, together } from "./usage.ts";
 
-/** `previews`: how many the caller wants; the upstream cannot be told, and sends what it has. */
+/** `previews`: the most partial images for the client; the upstream has no option for it, and sends all it has. */
 export async function* readOpenrouterEvents(
   reply: UpstreamResponse,
   temp: RequestTemp,
@@ -34,6 +34,6 @@ export async function* readOpenrouterEvents(
   if (results.length === 0) {
     throw new GatewayError("upstream_invalid", "The upstream's stream ended without a picture.");
   }
-  // The whole of it, as only a whole answer can tell what it cost.
+  // The whole response, because only it has the cost.
   yield { type: "whole", reply: { kind: "whole", results, metadata: {}, ...together(accounts) } };
 }

@@ -56,7 +56,7 @@ const openaiTraits = (quality: readonly string[]): Partial<ImageCapabilities> =>
 });
 
 const families: readonly (readonly [RegExp, Partial<ImageCapabilities>])[] = [
-  // `xhigh` and `max` are the tiers of GPT Image 2.5 and later: catalogue/pictures/openai.ts.
+  // `xhigh` and `max` are the tiers of GPT Image 2.5 and later: catalog/images/openai.ts.
   [/^openai\/gpt-(?:[\d.]+-)?image(?!-(?:2\.\d|[3-9]))/, openaiTraits(["low", "medium", "high"])],
   [/^openai\//, openaiTraits(["low", "medium", "high", "xhigh", "max"])],
   // "SVG is supported by vectorization models (e.g. Quiver)".

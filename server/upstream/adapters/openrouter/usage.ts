@@ -36,7 +36,7 @@ function tokensIn(reported: unknown): ImageUsage | undefined {
   const [input, output, total] = ["prompt_tokens", "completion_tokens", "total_tokens"].map(
     (name) => memberOf(reported, name),
   );
-  // Where a picture is paid for as such, nobody counted.
+  // Models that are billed per image report no token counts.
   if (!isCount(input) || !isCount(output) || !isCount(total) || total === 0) return undefined;
   const image = memberOf(memberOf(reported, "completion_tokens_details"), "image_tokens");
   return {

@@ -3,15 +3,17 @@ import { anyEdges, type ImageCapabilities, type Sizes } from "../../image-capabi
 
 export interface ReplicateFamily {
   readonly sizes: Sizes;
-  /** What goes along with width and height, so that they are looked at. */
+  /** Fields without which width and height are ignored. */
   readonly custom?: Readonly<Record<string, string>>;
   /** `size`: as one text. Absent: as width and height. */
   readonly sizeField?: "size";
-  /** The field for the number of pictures, and the most it takes. Absent: one. */
+  /** The field for the number of images, and its maximum. Absent: one. */
   readonly count?: readonly [field: string, most: number];
   /** Kinds of file it makes, by OpenAI's names. */
   readonly formats?: readonly string[];
-  /** The field for the pictures of an edit, and how many of them: a list, numbered fields, or one. Absent: it edits nothing. */
+  /**
+   * The field for the input images of an edit, and its form: a list, numbered fields, or one. Absent: it does not edit.
+   */
   readonly source?: readonly [field: string, how: "list" | "one", most: number];
   readonly mask?: "white" | "black";
   /** Other options of OpenAI's that it has under the same name. */
@@ -43,7 +45,7 @@ const ideogramShapes = [
 ];
 const lumaShapes = ["1:1", "3:4", "4:3", "9:16", "16:9", "9:21", "21:9"];
 
-/** What diffusion models of the first years take, and most that anybody has put there: stability-ai/sdxl. */
+/** The fields of early diffusion models and of most community models: stability-ai/sdxl. */
 const defaultFamily: ReplicateFamily = {
   sizes: anyEdges,
   source: ["image", "one", 1],
@@ -98,7 +100,7 @@ const families: readonly (readonly [RegExp, ReplicateFamily])[] = [
     /\/flux-fill/,
     { sizes: { list: [] }, formats: two, source: ["image", "one", 1], mask: "white" },
   ],
-  // Its `image_prompt` is a model to follow, and not a picture that is edited.
+  // Its `image_prompt` is a reference, not an image to edit.
   [/\/flux-1\.1-pro-ultra/, { sizes: { ratios: fluxShapes }, formats: two }],
   [
     /\/flux-(1\.1-)?pro/,

@@ -38,7 +38,7 @@ const domains = ["replicate.com"];
 
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
-// replicate-javascript, lib/util.js: what goes along within the JSON may have ten megabytes.
+// replicate-javascript, lib/util.js: files inside the JSON may have ten megabytes.
 const maxBytes = 10_000_000;
 
 function imageCapabilities({ model }: Target): ImageCapabilities {
@@ -68,7 +68,7 @@ function inputOf(query: GenerationQuery, { model }: Target): ExtraFields {
   };
 }
 
-/** All but OpenAI's own models say `jpg`. */
+/** All except OpenAI's own models use `jpg`. */
 const formatOf = (format: string, model: string): string =>
   format === "jpeg" && !model.startsWith("openai/") ? "jpg" : format;
 
@@ -79,8 +79,8 @@ function sourcesOf({ images, mask }: EditQuery, { model }: Target): ExtraFields 
 }
 
 /**
- * `owner/name` is a model that Replicate keeps running, `owner/name:version` or a version alone one that somebody has put
- * there, `deployments/owner/name` one of the operator's own.
+ * `owner/name` is an official model, which is always running; `owner/name:version` or a version alone a community
+ * model; `deployments/owner/name` a deployment of the operator.
  */
 function endpointOf(model: string): { readonly path: string; readonly version?: string } {
   const colon = model.indexOf(":");
@@ -94,7 +94,7 @@ function endpointOf(model: string): { readonly path: string; readonly version?: 
 
 function buildRequest({ upstream, model }: Target, input: ExtraFields): UpstreamRequest {
   const { path, version } = endpointOf(model);
-  // Quick models answer at once. Slow ones soon tell their name, so that they can be told to stop.
+  // Fast models return the result in the first response. Slow ones soon return their id, so that they can be canceled.
   const headers = { ...bearer(upstream), prefer: "wait=5" };
   return imageJsonRequest(`${baseUrlOf(upstream)}/${path}`, headers, { version, input });
 }

@@ -19,7 +19,7 @@ function complaintIn(body: unknown): Complaint {
 const moderated =
   /content(Policy|Moderation)|(sensitive|unsafe|nsfw)Content|^(prompt|image)Blocked|^moderationFailed|^invalidProviderContent/i;
 
-/** Undefined where the status says enough. */
+/** Undefined if the status is sufficient. */
 export function meantBy(body: unknown): ErrorMeaning | undefined {
   const { code, parameter } = complaintIn(body);
   if (moderated.test(code)) return "moderated";
@@ -34,7 +34,7 @@ export function meantBy(body: unknown): ErrorMeaning | undefined {
     : undefined;
 }
 
-/** Errors also come with 200, beside or instead of pictures: this is the status that they would have had. */
+/** Errors may come with status 200, next to or instead of images: this is the status that they should have had. */
 export function statusOf(body: unknown): number {
   const { code } = complaintIn(body);
   if (/RateLimit/i.test(code)) return 429;

@@ -15,7 +15,7 @@ export type ImageInput =
 
 export interface RunwareModel {
   readonly input: ImageInput;
-  /** Declares no `width` and `height`: the result is as large as the image it is given. */
+  /** Has no `width` and `height`: the output has the size of the input image. */
   readonly unsized?: true;
   /** Declares no `positivePrompt`. */
   readonly promptless?: true;
@@ -48,7 +48,7 @@ const models: readonly (readonly [RegExp, RunwareModel])[] = [
   ],
 ];
 
-/** Any other model is taken for a checkpoint: those start from one image, and anyone can upload one. */
+/** Any other model is assumed to be a checkpoint: checkpoints take one image, and anyone can upload one. */
 const checkpoint: RunwareModel = { input: "seed" };
 
 export const runwareModel = (model: string): RunwareModel =>

@@ -44,7 +44,8 @@ function editTraits(model: string): EditCapabilities {
 }
 
 const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
-  // runware.ai/docs, image inference: numberResults from 1 to 20. How many a maker behind it makes is not told.
+  // runware.ai/docs, image inference: numberResults from 1 to 20. The maximum of other vendors' models is not
+  // documented.
   maxImages: runwareModel(model).input === "seed" ? 20 : 4,
   takes: { output_format: ["jpeg", "png", "webp"], response_format: ["url", "b64_json"] },
   sizes: runwareModel(model).unsized ? { list: [] } : anyEdges,
@@ -69,11 +70,11 @@ function taskOf(query: GenerationQuery, { model }: Target): ExtraFields {
   };
 }
 
-/** Most models must be told a size; one that is left to them is this. */
+/** Most models require a size; this is the default. */
 function usualEdges(query: GenerationQuery, model: string): ExtraFields {
   const hasOwnSize = "width" in query.rest || "resolution" in query.rest;
   if (hasOwnSize || runwareModel(model).unsized || edgesOf(query)) return {};
-  // Seedream from 4.5 on makes nothing smaller than 3.7 megapixels.
+  // Seedream from 4.5 on supports no size below 3.7 megapixels.
   const edge = /seedream@(4\.[5-9]|[5-9])/.test(model) ? 2048 : 1024;
   return { width: edge, height: edge };
 }
@@ -99,7 +100,7 @@ async function fromUpstream(
   const errors = listOf(memberOf(response, "errors"));
   const done = memberOf(response, "data") === undefined ? [] : listIn(response, "data");
   const drawn = done.filter((entry) => imageIn(entry) !== undefined);
-  // Of several pictures some may fail: those that are there have been paid for.
+  // Some of several images may fail: the delivered ones are billed.
   if (drawn.length > 0) return whole(drawn);
   if (errors.length > 0) {
     const { query, target } = context;
@@ -115,7 +116,7 @@ const imageIn = (entry: unknown) =>
   imageContentIn(memberOf(entry, "imageURL")) ??
   imageContentIn(memberOf(entry, "imageDataURI"));
 
-/** A task that its sender wants to be asked about: `deliveryMethod: async`. */
+/** A task that must be polled: `deliveryMethod: async`. */
 function later(entry: unknown, target: Target): PendingJob {
   const taskUUID = memberOf(entry, "taskUUID");
   if (typeof taskUUID !== "string")
@@ -140,7 +141,7 @@ function whole(drawn: readonly unknown[]): BufferedImageResponse {
   };
 }
 
-/** A picture that is marked has been made and paid for all the same: whoever had it looked at hears what was found. */
+/** A flagged image is generated and billed nevertheless: a client that requested the check gets its result. */
 const extraFieldNames = (entry: unknown): readonly string[] =>
   memberOf(entry, "NSFWContent") === false ? ["seed"] : ["seed", "NSFWContent"];
 
