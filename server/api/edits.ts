@@ -1,4 +1,4 @@
-/** POST /v1/images/edits: a multipart form with files, or JSON with references. */
+/** POST /v1/images/edits: a multipart form with files, or JSON with image references. */
 import { z } from "zod";
 import { outOfRange, parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -34,14 +34,16 @@ const imageReference = z
 const maxImages = 16;
 
 const referenceFields = {
-  images: z.array(imageReference).min(1).max(maxImages).describe("The pictures to edit."),
-  mask: imageReference.optional().describe("Where it is transparent, the first picture changes."),
+  images: z.array(imageReference).min(1).max(maxImages).describe("The images to edit."),
+  mask: imageReference
+    .optional()
+    .describe("Its transparent pixels mark where the first image is edited."),
 };
 
 export const editsBody = z.looseObject({ ...sharedFields, ...referenceFields });
 const bodyWithModel = z.looseObject({ ...fieldsWithModel, ...referenceFields });
 
-/** The text fields of a form; its files are looked at one by one. */
+/** The text fields of a form; its files are validated separately. */
 export const editsForm = z.looseObject(sharedFields);
 const formWithModel = z.looseObject(fieldsWithModel);
 
@@ -55,14 +57,14 @@ export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
     return readJson(incoming, keyId, nameModel);
   },
   inClientWords: (error, incoming) => (isForm(incoming) ? error : withJsonFieldNames(error)),
-  write: (reply, query, context) =>
-    writeImages(reply, { ...context(), family: "image_edit", query }),
+  write: (response, query, context) =>
+    writeImages(response, { ...context(), family: "image_edit", query }),
 };
 
 const isForm = ({ headers }: IncomingRequest): boolean =>
   /^multipart\/form-data\b/i.test(headers.get("content-type") ?? "");
 
-/** A form calls its pictures `image`, as OpenAI's errors and most of ours do; JSON calls them `images`. */
+/** Forms name the parameter `image`, as OpenAI's errors and most of ours do; JSON bodies name it `images`. */
 function withJsonFieldNames(error: GatewayError): GatewayError {
   const { param } = error.details;
   if (param === undefined || !/^image(\[|$)/.test(param)) return error;
@@ -73,7 +75,7 @@ function withJsonFieldNames(error: GatewayError): GatewayError {
   return renamed;
 }
 
-/** Said here, because only this path reads two kinds of body. */
+/** Checked here, because only this endpoint accepts two content types. */
 function checkJson({ headers }: IncomingRequest): void {
   const type = headers.get("content-type");
   if (type === null || /^application\/[\w.+-]*json\b/i.test(type)) return;
@@ -93,15 +95,15 @@ async function readJson(
   if (body.images === undefined && body.image !== undefined) {
     throw new GatewayError(
       "missing_parameter",
-      'Missing required parameter: \'images\'. In JSON, pictures are sent as "images": [{"image_url": "..."}]; only a multipart form calls them \'image\'.',
+      'Missing required parameter: \'images\'. In JSON, send "images": [{"image_url": "..."}]; \'image\' is the parameter of a multipart form.',
       { param: "images" },
     );
   }
-  // Before the schema, which reads every entry first and counts them afterwards.
+  // Checked before the schema, which validates every entry before it counts them.
   if (Array.isArray(body.images) && body.images.length > maxImages) {
     throw outOfRange("images", "array", { maximum: maxImages }, body.images);
   }
-  const { images, mask, ...others } = parse(bodyWithModel, {
+  const { images, mask, ...fields } = parse(bodyWithModel, {
     ...body,
     model: nameModel(body.model),
     ...(Array.isArray(body.images) && { images: body.images.map(withoutNullMembers) }),
@@ -109,7 +111,7 @@ async function readJson(
   });
   return {
     query: {
-      ...toQuery(others),
+      ...toQuery(fields),
       images: images.map(toSource),
       ...(mask && { mask: toSource(mask) }),
       files: [],
@@ -117,17 +119,17 @@ async function readJson(
   };
 }
 
-/** Inside a reference, too, null is absent. What is no object is left for the schema to refuse. */
+/** A null member of a reference counts as absent too. The schema refuses what is not an object. */
 const withoutNullMembers = (reference: unknown): unknown =>
   typeof reference === "object" && reference !== null && !Array.isArray(reference)
     ? withoutNulls(reference)
     : reference;
 
-/** A mask whose members are all null is absent. `{}` is refused by the schema. */
+/** A mask whose members are all null counts as absent. The schema refuses `{}`. */
 function presentMask(mask: unknown): unknown {
   const given = withoutNullMembers(mask);
-  const hadNulls = given !== mask;
-  return hadNulls && Object.keys(given as object).length === 0 ? undefined : given;
+  const hadNullMembers = given !== mask;
+  return hadNullMembers && Object.keys(given as object).length === 0 ? undefined : given;
 }
 
 const toSource = ({ image_url, file_id }: z.output<typeof imageReference>): ImageSource =>
@@ -170,7 +172,7 @@ async function readForm(form: Form, nameModel: NameModel): Promise<ParsedRequest
   }
 }
 
-/** `image`, repeated `image`, `image[]` and `image[0]` all mean a picture; only the last gives an order. */
+/** `image`, repeated `image`, `image[]` and `image[0]` all name an image; only the last has an index. */
 function roleOf(field: string): { name: "image" | "mask" | "other"; index: number } {
   const image = /^image(?:\[(\d{0,4})\])?$/.exec(field);
   if (image) return { name: "image", index: Number(image[1] ?? 0) };
@@ -182,13 +184,13 @@ function fieldsToObject({ fields }: Form): Record<string, unknown> {
   for (const { name, value } of fields) {
     const { name: role } = roleOf(name);
     if (role !== "other") {
-      // A part without a file name and type is read as text. Empty, it is a file field that was left out.
+      // A part without a file name and type is parsed as text. An empty one is a file field that was left empty.
       if (value === "") continue;
       throw notAFile(role);
     }
     const known = Object.hasOwn(sharedFields, name);
     if (body.has(name) && known) throw duplicateParameter(name);
-    // An empty text field is how HTML forms say "not given".
+    // HTML forms send an empty text field for a value that was not given.
     if (value === "" && known && name !== "prompt") continue;
     const earlier = body.get(name);
     const typed = known ? parseFormValue(name, value) : inferType(value);
@@ -197,14 +199,14 @@ function fieldsToObject({ fields }: Form): Record<string, unknown> {
   return Object.fromEntries(body);
 }
 
-/** A form holds only text. What does not look like its type stays text, and the schema says so. */
+/** Form fields are text. A value that does not look like the field's type stays text, and the schema refuses it. */
 function parseFormValue(name: string, text: string): unknown {
   if (integerFields.has(name) && /^-?\d{1,9}$/.test(text)) return Number(text);
   if (booleanFields.has(name) && /^(true|false)$/i.test(text)) return text.toLowerCase() === "true";
   return text;
 }
 
-/** Of a field that nobody here knows: a number where it is written as one, for upstreams that are asked in JSON. */
+/** For an unknown field: text that is written as a number becomes a number, for upstreams with JSON requests. */
 const inferType = (text: string): unknown =>
   text.length < 16 && String(Number(text)) === text && /\d$/.test(text) ? Number(text) : text;
 

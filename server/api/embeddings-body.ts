@@ -1,7 +1,7 @@
 /**
- * The body of an embeddings request: the schema that the OpenAPI document is made from, and the validator that reads
- * every request. The validator is written by hand: it makes one pass and stops at the first problem, where a schema
- * tries each alternative on the whole of a long list. A test holds it to the schema.
+ * The body of an embeddings request: the schema for the OpenAPI document, and the validator that parses every request.
+ * The validator is written by hand: it makes one pass and stops at the first problem, where a schema would try each
+ * alternative on the whole of a long list. A test compares it with the schema.
  */
 import { z } from "zod";
 import { describeType, invalidType, outOfRange, unsupportedValue } from "../http/validate-body.ts";
@@ -14,7 +14,7 @@ const token = z.int().min(0);
 const text = z.string().min(1).max(maxTextLength);
 const input = z
   .union([text, z.array(text).min(1), z.array(token).min(1), z.array(z.array(token).min(1)).min(1)])
-  .describe("A text, several texts, one text as tokens, or several texts as tokens.");
+  .describe("A string, an array of strings, an array of tokens, or an array of token arrays.");
 
 const encodings = ["float", "base64"] as const;
 
@@ -23,27 +23,31 @@ export const embeddingsBody = z.looseObject({
     .string()
     .min(1)
     .optional()
-    .describe("The public id of an embedding model. Absent: the default of the key."),
+    .describe("The public ID of an embedding model. Default: the default model of the API key."),
   input,
-  encoding_format: z.enum(encodings).optional().describe("float when absent."),
-  dimensions: z.int().min(1).optional().describe("Length of the vectors, where the model allows."),
+  encoding_format: z.enum(encodings).optional().describe("Default: float."),
+  dimensions: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("The length of the vectors, if the model supports it."),
   user: z.string().optional(),
 });
 
-/** On the older path the model stands in the address. */
+/** The older route has the model in its path. */
 export const engineEmbeddingsBody = embeddingsBody.omit({ model: true });
 
 const knownFields: ReadonlySet<string> = new Set(Object.keys(embeddingsBody.shape));
 const noExtraFields: ExtraFields = Object.freeze({});
 
-/** `body` has no null members. A missing model is the caller's to refuse. */
+/** `body` has no null members. The calling function refuses a missing model. */
 export function readEmbeddingsBody(
   body: Readonly<Record<string, unknown>>,
   maxInputs: number,
 ): EmbeddingsQuery {
   const { model, encoding_format: encoding = "float", dimensions, user } = body;
   if (typeof model !== "string") throw invalidType("model", "string", model);
-  const shape = readInput(body.input, maxInputs);
+  const parsed = readInput(body.input, maxInputs);
   if (encoding !== "float" && encoding !== "base64") {
     throw unsupportedValue("encoding_format", encodings, encoding);
   }
@@ -51,8 +55,8 @@ export function readEmbeddingsBody(
   if (user !== undefined && typeof user !== "string") throw invalidType("user", "string", user);
   const query: EmbeddingsQuery = {
     model,
-    input: shape.input,
-    single: shape.single,
+    input: parsed.input,
+    single: parsed.single,
     encoding,
     rest: noExtraFields,
   };
@@ -85,11 +89,11 @@ function checkDimensions(given: unknown): void {
 
 interface ParsedInput {
   readonly input: EmbeddingInput;
-  /** One input that is not in a list of inputs. */
+  /** A single input, not an array of inputs. */
   readonly single: boolean;
 }
 
-/** The count of inputs is checked first, then each entry once, up to the first that is wrong. */
+/** Checks the number of inputs first, then each entry once, up to the first invalid one. */
 function readInput(given: unknown, maxInputs: number): ParsedInput {
   if (typeof given === "string") {
     if (given === "") throw invalidInput("It is an empty string.");
@@ -126,69 +130,72 @@ const tooLong = (text: string): string =>
   `has ${text.length} characters; a text may have at most ${maxTextLength}. Split it into several inputs.`;
 
 function checkTexts(list: readonly unknown[]): void {
-  for (let at = 0; at < list.length; at++) {
-    const entry = list[at];
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
     if (typeof entry !== "string") {
-      throw invalidInput(`Entry ${at} is ${describeType(entry)}, while the first is a string.`);
+      throw invalidInput(`Entry ${index} is ${describeType(entry)}, while the first is a string.`);
     }
-    if (entry === "") throw invalidInput(`Entry ${at} is an empty string.`);
-    if (entry.length > maxTextLength) throw invalidInput(`Entry ${at} ${tooLong(entry)}`);
+    if (entry === "") throw invalidInput(`Entry ${index} is an empty string.`);
+    if (entry.length > maxTextLength) throw invalidInput(`Entry ${index} ${tooLong(entry)}`);
   }
 }
 
 function checkTokenArrays(list: readonly unknown[]): void {
-  for (let at = 0; at < list.length; at++) {
-    const entry = list[at];
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
     if (!Array.isArray(entry)) {
       throw invalidInput(
-        at === 0
-          ? `Entry 0 is ${describeType(entry)}; send strings, or arrays of tokens.`
-          : `Entry ${at} is ${describeType(entry)}, while the first is an array.`,
+        index === 0
+          ? `Entry 0 is ${describeType(entry)}; send strings or arrays of tokens.`
+          : `Entry ${index} is ${describeType(entry)}, while the first is an array.`,
       );
     }
-    if (entry.length === 0) throw invalidInput(`Entry ${at} is an empty array.`);
+    if (entry.length === 0) throw invalidInput(`Entry ${index} is an empty array.`);
     if (firstInvalidToken(entry) >= 0) {
-      throw invalidInput(`Entry ${at} holds something that is not a token.`);
+      throw invalidInput(`Entry ${index} has an element that is not a token (an integer from 0).`);
     }
   }
 }
 
-/** Where the first entry is that is not a token; -1 where all are. */
+/** The index of the first entry that is not a token; -1 if all are tokens. */
 function firstInvalidToken(list: readonly unknown[]): number {
-  for (let at = 0; at < list.length; at++) {
-    const entry = list[at];
-    if (!Number.isSafeInteger(entry) || (entry as number) < 0) return at;
+  for (let index = 0; index < list.length; index++) {
+    const entry = list[index];
+    if (!Number.isSafeInteger(entry) || (entry as number) < 0) return index;
   }
   return -1;
 }
 
-/** OpenAI says only "'$.input' is invalid"; this says what to change. */
+/** OpenAI's message ends after "'$.input' is invalid."; ours adds what to change. */
 const invalidInput = (problem: string): GatewayError =>
   new GatewayError("invalid_input", `'$.input' is invalid. ${problem}`);
 
-/** Not OpenAI's, but most other vendors have it under one name or another. */
+/** The task type is not an OpenAI parameter, but most other vendors have it, under different names. */
 function extractTaskType(given: ExtraFields): {
   readonly taskType?: TaskType;
   readonly rest: ExtraFields;
 } {
   const field = taskTypeFields.find((name) => typeof given[name] === "string");
   if (field === undefined) return { rest: given };
-  const { [field]: word, ...rest } = given;
-  const purpose = parseTaskType(field, word as string);
-  const also = taskTypeFields.filter((name) => typeof rest[name] === "string");
-  if (also.length === 0) return { taskType: purpose, rest };
-  for (const name of also) checkSameTaskType(purpose, parseTaskType(name, rest[name] as string));
-  // Said twice: no upstream needs both.
-  const others = Object.entries(rest).filter(([name]) => !also.some((one) => one === name));
-  return { taskType: { ...purpose, also }, rest: Object.fromEntries(others) };
+  const { [field]: value, ...rest } = given;
+  const taskType = parseTaskType(field, value as string);
+  const duplicates = taskTypeFields.filter((name) => typeof rest[name] === "string");
+  if (duplicates.length === 0) return { taskType, rest };
+  for (const name of duplicates)
+    checkSameTaskType(taskType, parseTaskType(name, rest[name] as string));
+  // Given twice with the same meaning: no upstream needs both.
+  const others = Object.entries(rest).filter(
+    ([name]) => !duplicates.some((duplicate) => duplicate === name),
+  );
+  return { taskType: { ...taskType, also: duplicates }, rest: Object.fromEntries(others) };
 }
 
-/** One of them would win, and half an index be made for something else. */
-function checkSameTaskType(one: TaskType, other: TaskType): void {
-  if (one.given === other.given || (one.meaning && one.meaning === other.meaning)) return;
+/** If two fields disagreed and one won silently, half of an index could be built with the wrong task type. */
+function checkSameTaskType(first: TaskType, other: TaskType): void {
+  if (first.given === other.given || (first.meaning && first.meaning === other.meaning)) return;
   throw new GatewayError(
     "invalid_value",
-    `Invalid value: '${other.given}'. '${one.field}' is '${one.given}', which is not the same: send one of the two.`,
+    `Invalid value: '${other.given}'. '${first.field}' is '${first.given}', which has a different meaning: send only one of the two.`,
     { param: other.field },
   );
 }

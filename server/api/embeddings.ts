@@ -1,4 +1,4 @@
-/** POST /v1/embeddings, and the older path with the model in the address. */
+/** POST /v1/embeddings, and the older route with the model in its path. */
 
 import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
 import { embeddingsCost } from "../embeddings/embeddings-cost.ts";
@@ -33,7 +33,7 @@ export function embeddingsEndpoint(options: {
   };
 }
 
-/** For clients of 2022, which put their own `timeout` into the body. */
+/** For clients of 2022, which send their own `timeout` in the body. */
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
@@ -49,55 +49,58 @@ export function engineEmbeddingsEndpoint(options: {
 }
 
 /** `usage` is always sent: OpenAI's types require two integers, and strict clients fail on null. */
-async function write(reply: EmbeddingsResponse, query: EmbeddingsQuery): Promise<WrittenResponse> {
-  const reported = reply.usage?.inputTokens;
+async function write(
+  response: EmbeddingsResponse,
+  query: EmbeddingsQuery,
+): Promise<WrittenResponse> {
+  const reported = response.usage?.inputTokens;
   const tokens = reported ?? (await estimateInputTokens(query.input));
-  const counted = countedTokens(reply);
+  const counted = countedTokens(response);
   return {
     kind: "whole",
-    body: reply.ready?.body ?? (await bodyOf(reply, query, tokens)),
+    body: response.ready?.body ?? (await bodyOf(response, query, tokens)),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),
   };
 }
 
 async function bodyOf(
-  reply: EmbeddingsResponse,
+  response: EmbeddingsResponse,
   query: EmbeddingsQuery,
   tokens: number,
 ): Promise<ResponseBody> {
-  const { verbatim } = reply;
-  // Float32 numbers are printed anew, so that their text is the same as later from the cache.
+  const { verbatim } = response;
+  // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
   const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
-  if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(reply.vectors))) {
+  if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
     return releasedAfterSending(verbatim.body.list, releaseUnshared);
   }
   const { model } = query;
-  if (query.encoding === "base64") return writeBase64Response(reply, { model, tokens });
-  const numbers = await writeFloatResponse(reply, { model, tokens });
+  if (query.encoding === "base64") return writeBase64Response(response, { model, tokens });
+  const numbers = await writeFloatResponse(response, { model, tokens });
   return releasedAfterSending(numbers, ({ buffer }) => freeBuffer(buffer));
 }
 
 const largeBodyBytes = 64 * 1024;
 
 /**
- * Once a large answer has left, its memory goes back at once: nobody else has it. Left to the garbage collector, such
- * answers would pile up, and new memory be fetched for each.
+ * Releases the memory of a large response as soon as it is sent: nothing else refers to it. Left to the garbage
+ * collector, such responses would accumulate, and each would allocate new memory.
  */
 function releasedAfterSending(
   list: readonly Uint8Array[],
-  free: (piece: Uint8Array) => void,
+  free: (chunk: Uint8Array) => void,
 ): ResponseBody {
-  const length = list.reduce((sum, piece) => sum + piece.length, 0);
+  const length = list.reduce((sum, chunk) => sum + chunk.length, 0);
   if (length < largeBodyBytes) return list;
   async function* open(): AsyncGenerator<Uint8Array> {
     try {
-      for (const piece of list) {
-        yield piece;
-        free(piece);
+      for (const chunk of list) {
+        yield chunk;
+        free(chunk);
       }
     } finally {
-      for (const piece of list) free(piece);
+      for (const chunk of list) free(chunk);
     }
   }
   return { length, open };

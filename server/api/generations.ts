@@ -19,6 +19,6 @@ export const generationsEndpoint: Endpoint<GenerationQuery, ImageResponse> = {
     const model = nameModel(body.model);
     return { query: toQuery(parse(bodyWithModel, { ...body, model })) };
   },
-  write: (reply, query, context) =>
-    writeImages(reply, { ...context(), family: "image_generation", query }),
+  write: (response, query, context) =>
+    writeImages(response, { ...context(), family: "image_generation", query }),
 };

@@ -1,35 +1,54 @@
-/** The options that both image routes share, and how a parsed body becomes a query. */
+/** The parameters that image generations and edits share, and the conversion of a parsed body to a query. */
 import { z } from "zod";
 import type { GenerationQuery, ImageOptions } from "../upstream/contract.ts";
 import { maxTextLength } from "./max-text-length.ts";
 
 /**
- * Values that depend on the model (sizes, qualities, formats) are strings here: the model decides.
- * What no model can mean is refused at once.
+ * Values that depend on the model (sizes, qualities, formats) are any string here; the model's capabilities decide.
+ * Values that no model supports are refused here.
  */
 const options = {
-  n: z.int().min(1).optional().describe("How many pictures; the most depends on the model."),
+  n: z.int().min(1).optional().describe("The number of images; the maximum depends on the model."),
   size: z.string().min(1).optional().describe("WIDTHxHEIGHT or auto."),
   quality: z
     .string()
     .min(1)
     .optional()
-    .describe("auto, low, medium, high, xhigh, max, standard, hd."),
+    .describe("auto, low, medium, high, xhigh, max, standard or hd."),
   background: z.string().min(1).optional().describe("auto, transparent or opaque."),
   moderation: z.string().min(1).optional().describe("auto or low."),
-  output_format: z.string().min(1).optional().describe("Kind of file: png, jpeg, webp, gif, svg."),
-  output_compression: z.int().min(0).max(100).optional().describe("For jpeg and webp."),
+  output_format: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The file format: png, jpeg, webp, gif or svg."),
+  output_compression: z
+    .int()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe("The compression of jpeg and webp files, 0 to 100."),
   response_format: z
     .enum(["url", "b64_json"])
     .optional()
-    .describe("How a picture is handed over: as a link or as base64."),
-  partial_images: z.int().min(0).max(3).optional().describe("Previews in a stream."),
+    .describe("Whether images are returned as URLs or as base64."),
+  partial_images: z
+    .int()
+    .min(0)
+    .max(3)
+    .optional()
+    .describe("The number of partial images in a stream."),
   style: z.string().min(1).optional().describe("vivid or natural."),
   user: z.string().optional(),
   safety_identifier: z.string().optional(),
   complexity: z.string().min(1).optional().describe("low, medium or high."),
-  frame_count: z.int().min(2).max(16).optional().describe("Of a gif."),
-  frame_duration_ms: z.int().min(0).max(655_350).optional().describe("Of a gif."),
+  frame_count: z.int().min(2).max(16).optional().describe("The number of frames of a gif."),
+  frame_duration_ms: z
+    .int()
+    .min(0)
+    .max(655_350)
+    .optional()
+    .describe("The duration of each frame of a gif."),
   svg: z.record(z.string(), z.unknown()).optional(),
   input_fidelity: z.string().min(1).optional().describe("high or low; edits only."),
 } as const satisfies Record<keyof ImageOptions, z.ZodType>;
@@ -39,19 +58,19 @@ export const optionNames = Object.keys(options) as (keyof ImageOptions)[];
 const modelId = z
   .string()
   .min(1)
-  .describe("The public id of an image model. Absent: the default of the key.");
+  .describe("The public ID of an image model. Default: the default model of the API key.");
 
 export const sharedFields = {
   model: modelId.optional(),
-  prompt: z.string().min(1).max(maxTextLength).describe("What to draw."),
-  stream: z.boolean().optional().describe("Answer as server-sent events."),
+  prompt: z.string().min(1).max(maxTextLength).describe("The text that describes the image."),
+  stream: z.boolean().optional().describe("Return the response as server-sent events."),
   ...options,
 } as const;
 
-/** The same once the model of the request is known. */
+/** The same fields after the default model is filled in. */
 export const fieldsWithModel = { ...sharedFields, model: modelId } as const;
 
-/** Fields of a form that are not text. */
+/** Form fields whose values are not text. */
 export const integerFields: ReadonlySet<string> = new Set([
   "n",
   "output_compression",
@@ -66,7 +85,7 @@ type ParsedBody = { model: string; prompt: string; stream?: boolean | undefined 
   unknown
 >;
 
-/** Splits a parsed body into what the gateway acts on and what only rides along. */
+/** Splits a parsed body into known options and extra fields for passthrough. */
 export function toQuery({ model, prompt, stream, ...others }: ParsedBody): GenerationQuery {
   const known = new Set<string>(optionNames);
   const entries = Object.entries(others).filter(([, value]) => value !== undefined);

@@ -24,10 +24,10 @@ export interface ImageFilesOptions {
 }
 
 export const createImageFiles =
-  ({ store: shelf, check, now }: ImageFilesOptions): Handler =>
+  ({ store, check, now }: ImageFilesOptions): Handler =>
   async (incoming, name): Promise<OutgoingResponse> => {
     const expires = check(name, incoming.search);
-    const found = expires === undefined ? undefined : await shelf.find(name);
+    const found = expires === undefined ? undefined : await store.find(name);
     if (expires === undefined || !found) throw notFound();
     const leftSeconds = Math.max(0, Math.floor(expires - now() / 1000));
     const tag = `"${name.replace(/\..*/, "")}"`;
@@ -59,7 +59,9 @@ export const createImageFiles =
 function isNotModified({ headers }: IncomingRequest, tag: string): boolean {
   const tags = headers.get("if-none-match");
   if (tags === null) return false;
-  return tags.split(",").some((one) => ["*", tag].includes(one.trim().replace(/^W\//, "")));
+  return tags
+    .split(",")
+    .some((candidate) => ["*", tag].includes(candidate.trim().replace(/^W\//, "")));
 }
 
 /** Ranges apply to GET only. If-Range with another tag: the client holds part of another image, so it gets this one whole. */

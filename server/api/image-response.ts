@@ -1,4 +1,4 @@
-/** How pictures leave: as one JSON answer, or as server-sent events. */
+/** Writes image responses: one JSON body, or server-sent events. */
 
 import { estimateImageUsage, withInputDetails } from "../images/estimate-image-usage.ts";
 import { toJsonBase64 } from "../images/image-head.ts";
@@ -24,27 +24,27 @@ import type {
 } from "../upstream/contract.ts";
 
 export interface ImageContext extends WriteContext {
-  /** The first half of the event names. */
+  /** The prefix of the event names. */
   readonly family: "image_generation" | "image_edit";
   readonly query: GenerationQuery | EditQuery;
 }
 
 export async function writeImages(
-  reply: ImageResponse,
+  response: ImageResponse,
   context: ImageContext,
 ): Promise<WrittenResponse> {
-  return reply.kind === "stream"
-    ? writeStream(reply.events, context)
-    : writeBuffered(reply, context);
+  return response.kind === "stream"
+    ? writeStream(response.events, context)
+    : writeBuffered(response, context);
 }
 
 async function writeBuffered(
-  reply: BufferedImageResponse,
+  response: BufferedImageResponse,
   context: ImageContext,
 ): Promise<WrittenResponse> {
   const results: unknown[] = [];
-  // One after the other: each may be a large picture.
-  for (const result of reply.results) {
+  // One at a time: each may be a large image.
+  for (const result of response.results) {
     results.push({
       ...result.rest,
       ...(await deliverImage(result, context)),
@@ -53,61 +53,67 @@ async function writeBuffered(
   }
   const { query, target } = context;
   const { safety_identifier } = query.options;
-  const reported = reply.usage && (await withInputDetails(reply.usage, query));
+  const reported = response.usage && (await withInputDetails(response.usage, query));
   const estimated = !reported && isOfGptFamily(query.model, target());
-  const work = { query, target: target(), facts: reply.metadata, images: reply.results.length };
+  const work = {
+    query,
+    target: target(),
+    facts: response.metadata,
+    images: response.results.length,
+  };
   const usage = estimated ? await estimateImageUsage(work) : reported;
   return {
     kind: "whole",
     ...(estimated && { estimated }),
     body: stringifyStreamed({
-      created: toUnixSeconds(reply.created) ?? context.now,
-      ...reply.metadata,
+      created: toUnixSeconds(response.created) ?? context.now,
+      ...response.metadata,
       ...(safety_identifier !== undefined && { safety_identifier }),
-      ...reply.rest,
+      ...response.rest,
       data: results,
       ...(usage && { usage }),
     }),
-    usage: toLedgerUsage(reply.usage, reply.generated ?? reply.results.length),
-    images: reply.results.length,
+    usage: toLedgerUsage(response.usage, response.generated ?? response.results.length),
+    images: response.results.length,
   };
 }
 
-/** Some upstreams tell milliseconds. */
+/** Some upstreams send milliseconds. */
 const toUnixSeconds = (created: number | undefined): number | undefined =>
   created !== undefined && created > 100_000_000_000 ? Math.floor(created / 1000) : created;
 
 /**
- * As the client asked. Where it asked for no form, images leave as they came: base64 as base64, links as links. A link that
- * could not be handed on becomes one of ours, so that code which reads `url` works; but the GPT image family has no links.
+ * Applies `response_format`. Without it, images are returned as the upstream sent them: base64 as base64, URLs as URLs. A
+ * private URL becomes a link of the gateway, so that code that reads `url` works; the GPT image family has no URLs.
  */
 async function deliverImage(
   { image, linked }: ImageResult,
   { query, target, links, publicUrl, onDropped }: ImageContext,
 ): Promise<{ url: string } | { b64_json: string | StreamedString }> {
-  const { response_format: asked } = query.options;
+  const { response_format: requestedFormat } = query.options;
   if (image.kind === "url") return { url: await links.toLastingLink(image.url, publicUrl()) };
-  const asLink = asked === "url" || (linked && !isOfGptFamily(query.model, target()));
+  const asLink = requestedFormat === "url" || (linked && !isOfGptFamily(query.model, target()));
   if (!asLink) return { b64_json: toJsonBase64(image) };
   try {
     return { url: await links.store(image, publicUrl()) };
   } catch (error) {
-    // It is paid for: better handed over in another way than not at all.
+    // The image is billed: base64 instead of a link is better than no image.
     if (!(error instanceof GatewayError) || error.kind !== "storage_unavailable") throw error;
-    if (asked === "url") onDropped("response_format");
+    if (requestedFormat === "url") onDropped("response_format");
     return { b64_json: toJsonBase64(image) };
   }
 }
 
 function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): WrittenResponse {
   let images = 0;
-  let spent: ImageUsage | undefined;
+  let totalUsage: ImageUsage | undefined;
   async function* chunks(): AsyncIterable<StreamEvent> {
     for await (const event of events) {
-      if (event.type === "whole") throw new GatewayError("internal", "A stream was not cut up.");
+      if (event.type === "whole")
+        throw new GatewayError("internal", "A whole response was not converted to stream events.");
       if (event.type === "completed") {
         images++;
-        spent = sumUsage(spent, event.usage);
+        totalUsage = sumUsage(totalUsage, event.usage);
       }
       yield { body: await writeEvent(event, context), mayBeLast: event.type === "completed" };
     }
@@ -115,7 +121,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   return {
     kind: "stream",
     chunks: chunks(),
-    usage: () => (images === 0 ? undefined : toLedgerUsage(spent, images)),
+    usage: () => (images === 0 ? undefined : toLedgerUsage(totalUsage, images)),
   };
 }
 
@@ -139,7 +145,7 @@ async function writeEvent(
   return wrapJson(`event: ${name}\ndata: `, stringifyStreamed(payload), "\n\n");
 }
 
-/** OpenAI's types require it of every completed image. An estimate says so, since the headers have been sent. */
+/** OpenAI's types require `usage` in every completed event. An estimate is marked in the event, since the headers are sent. */
 async function usageField(
   reported: ImageUsage | undefined,
   facts: ImageMetadata,
@@ -150,7 +156,7 @@ async function usageField(
   return { usage, [estimatedField]: "estimated" };
 }
 
-/** Every event must have these, and may say that nobody said. */
+/** OpenAI's types require these members in every event; these are the values if the upstream reports none. */
 const unreportedOptions = {
   size: "auto",
   quality: "auto",

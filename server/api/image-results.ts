@@ -1,4 +1,4 @@
-/** GET /v1/images/results/{id}: the answer to an image call whose caller left, or that was made with an Idempotency-Key. */
+/** GET /v1/images/results/{id}: the stored response of an image request with an Idempotency-Key, or whose client disconnected. */
 import { authenticate } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { decodePathSegment, json } from "../http/json-response.ts";
@@ -13,26 +13,33 @@ export interface ImageResultsOptions {
   readonly now: () => number;
 }
 
-/** How soon it is worth asking again. */
+/** The `retry-after` of a request that is still in progress. */
 const retryAfterSeconds = 2;
 
 export const createImageResultHandler =
-  ({ snapshot, store: kept, now }: ImageResultsOptions) =>
+  ({ snapshot, store, now }: ImageResultsOptions) =>
   async (incoming: IncomingRequest, part: string): Promise<OutgoingResponse> => {
     const caller = authenticate(incoming.headers, snapshot(), now());
     const id = decodePathSegment(part);
-    const found = await kept.findById(caller.id, id);
+    const found = await store.findById(caller.id, id);
     if (found === "in_progress") {
-      const { headers, ...told } = json({ id, object: "image.result", status: "in_progress" }, 202);
-      return { ...told, headers: { ...headers, "retry-after": String(retryAfterSeconds) } };
+      const { headers, ...response } = json(
+        { id, object: "image.result", status: "in_progress" },
+        202,
+      );
+      return { ...response, headers: { ...headers, "retry-after": String(retryAfterSeconds) } };
     }
     if (!found) {
       throw new GatewayError(
         "result_not_found",
-        "No answer is kept for this id. Answers are kept for calls with an Idempotency-Key, and for calls whose caller left before they were done, for a while.",
+        "No response is stored for this request ID. Responses are stored for a limited time, for image requests with an Idempotency-Key and for those whose client disconnected before the end.",
       );
     }
-    const from = { "vexel-replayed-from": found.requestId };
+    const replayHeader = { "vexel-replayed-from": found.requestId };
     const close = async (): Promise<void> => undefined;
-    return { status: 200, headers: { ...found.headers, ...from }, body: { ...found, close } };
+    return {
+      status: 200,
+      headers: { ...found.headers, ...replayHeader },
+      body: { ...found, close },
+    };
   };

@@ -1,4 +1,4 @@
-/** GET /v1/models and /v1/engines, and one of each: only what the key may use. */
+/** GET /v1/models and /v1/engines, as a list and one by one: only the models that the API key may use. */
 import { authenticate } from "../auth/authenticate.ts";
 import { mayUse, modelNotFound } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
@@ -7,7 +7,7 @@ import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts
 
 export interface ModelsOptions {
   readonly snapshot: () => Snapshot;
-  /** Unix seconds; OpenAI's shape wants a date for each model, and the gateway knows only its own. */
+  /** Unix seconds. OpenAI's format requires a date for each model; the gateway uses its own start. */
   readonly startedAt: number;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -34,7 +34,7 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
     const caller = authenticate(incoming.headers, current, now());
     return [...current.models.values()].filter((model) => mayUse(caller, model));
   };
-  // As OpenAI listed engines until 2023 (openai/openai-openapi, 1.2.0).
+  // OpenAI's format of engines until 2023 (openai/openai-openapi, 1.2.0).
   const showEngine = ({ id, ownedBy }: Model) => ({
     id,
     object: "engine",
@@ -58,5 +58,5 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
   };
 }
 
-/** The clients that know engines encode a space as `+`, so a real plus arrives as %2B. */
+/** Clients with engines encode a space as `+`, so a literal plus arrives as %2B. */
 export const engineName = (part: string): string => decodePathSegment(part.replaceAll("+", " "));

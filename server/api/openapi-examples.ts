@@ -1,4 +1,4 @@
-/** One worked example for each call of the OpenAPI document. Tests send the requests and check the answers. */
+/** One example per operation of the OpenAPI document. Tests send the requests and validate the responses. */
 import type { RouteName } from "../http/routes.ts";
 
 export const examples: Partial<Record<RouteName, { request?: unknown; answer?: unknown }>> = {
@@ -123,7 +123,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
       event: "evt_01a1dd19c6c876f6b1cff7e655b76166",
       delivered: false,
       status: 500,
-      problem: "it answered 500",
+      problem: "response status 500",
       duration_ms: 31,
     },
   },

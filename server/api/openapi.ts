@@ -1,4 +1,4 @@
-/** GET /openapi.json: the interface in OpenAPI 3.1, made from the schemas that validate. */
+/** GET /openapi.json: the OpenAPI 3.1 document, generated from the schemas that validate requests. */
 import { z } from "zod";
 import { eventsQuery } from "../admin/admin-api.ts";
 import { type OwnRouteName, type Route, type RouteName, routes } from "../http/routes.ts";
@@ -6,11 +6,11 @@ import { editsBody, editsForm } from "./edits.ts";
 import { embeddingsBody, engineEmbeddingsBody } from "./embeddings-body.ts";
 import { generationsBody } from "./generations.ts";
 import { examples } from "./openapi-examples.ts";
-import * as answers from "./response-schemas.ts";
+import * as schemas from "./response-schemas.ts";
 
 type Json = Record<string, unknown>;
 
-/** OpenAPI 3.1 speaks JSON Schema 2020-12, which is what zod prints. Every optional field may be null. */
+/** OpenAPI 3.1 uses JSON Schema 2020-12, which zod generates. Every optional field of a request may be null. */
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
   const { $schema, ...printed } = z.toJSONSchema(schema, { io }) as Json;
   return io === "input" ? withNulls(printed) : printed;
@@ -29,7 +29,7 @@ function withNulls(schema: Json): Json {
   return { ...schema, properties: Object.fromEntries(nullable) };
 }
 
-/** zod knows no files; the form's text fields come from the schema, its files from here. */
+/** zod has no type for files: the text fields of the form come from the schema, its files from here. */
 function formSchema(): Json {
   const text = schemaOf(editsForm, "input") as { properties: Json; required: string[] };
   const file = { type: "string", contentMediaType: "application/octet-stream" };
@@ -41,7 +41,10 @@ function formSchema(): Json {
         description: "One file, or several as `image`, `image[]` or `image[0]`.",
         anyOf: [file, { type: "array", items: file, maxItems: 16 }],
       },
-      mask: { ...file, description: "PNG; where it is transparent the first picture changes." },
+      mask: {
+        ...file,
+        description: "A PNG; its transparent pixels mark where the first image is edited.",
+      },
     },
     required: [...text.required, "image"],
   };
@@ -58,27 +61,27 @@ const requestBodies: Partial<Record<OwnRouteName, Json>> = {
 };
 
 const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
-  embeddings: { type: "application/json", schema: answers.embeddingsResponse },
-  engineEmbeddings: { type: "application/json", schema: answers.embeddingsResponse },
-  generations: { type: "application/json", schema: answers.imagesResponse },
-  edits: { type: "application/json", schema: answers.imagesResponse },
-  models: { type: "application/json", schema: answers.modelsResponse },
-  model: { type: "application/json", schema: answers.modelResponse },
-  engines: { type: "application/json", schema: answers.enginesResponse },
-  engine: { type: "application/json", schema: answers.engineResponse },
-  result: { type: "application/json", schema: answers.imagesResponse },
+  embeddings: { type: "application/json", schema: schemas.embeddingsResponse },
+  engineEmbeddings: { type: "application/json", schema: schemas.embeddingsResponse },
+  generations: { type: "application/json", schema: schemas.imagesResponse },
+  edits: { type: "application/json", schema: schemas.imagesResponse },
+  models: { type: "application/json", schema: schemas.modelsResponse },
+  model: { type: "application/json", schema: schemas.modelResponse },
+  engines: { type: "application/json", schema: schemas.enginesResponse },
+  engine: { type: "application/json", schema: schemas.engineResponse },
+  result: { type: "application/json", schema: schemas.imagesResponse },
   imageFile: { type: "image/*" },
-  adminTargets: { type: "application/json", schema: answers.targetsResponse },
-  adminEvents: { type: "application/json", schema: answers.eventsResponse },
-  adminWebhooks: { type: "application/json", schema: answers.webhooksResponse },
-  adminWebhookTest: { type: "application/json", schema: answers.webhookTestResponse },
-  health: { type: "application/json", schema: answers.statusResponse },
-  ready: { type: "application/json", schema: answers.statusResponse },
+  adminTargets: { type: "application/json", schema: schemas.targetsResponse },
+  adminEvents: { type: "application/json", schema: schemas.eventsResponse },
+  adminWebhooks: { type: "application/json", schema: schemas.webhooksResponse },
+  adminWebhookTest: { type: "application/json", schema: schemas.webhookTestResponse },
+  health: { type: "application/json", schema: schemas.statusResponse },
+  ready: { type: "application/json", schema: schemas.statusResponse },
   openapi: { type: "application/json" },
   welcome: { type: "text/html" },
 };
 
-/** What may stand behind the question mark. */
+/** Query parameters. */
 const queryParameters: Partial<Record<RouteName, z.ZodType>> = { adminEvents: eventsQuery };
 
 const securityOf = ({ path }: Route): Json => {
@@ -89,34 +92,35 @@ const streams = (name: OwnRouteName): boolean => name === "generations" || name 
 
 function operationOf(row: Route): Json {
   const name = row.sameAs ?? (row.name as OwnRouteName);
-  const reply = responses[name];
-  const schema = reply.schema && { schema: schemaOf(reply.schema, "output") };
+  const response = responses[name];
+  const schema = response.schema && { schema: schemaOf(response.schema, "output") };
   const body = requestBodies[name];
   const parameters = parametersOf(row);
-  const shown = examples[name];
+  const example = examples[name];
   return {
     operationId: row.name,
     summary: row.summary,
     ...securityOf(row),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: withExample(body, shown?.request) } }),
+    ...(body && { requestBody: { required: true, content: withExample(body, example?.request) } }),
     responses: {
       200: {
-        description: "Done.",
+        description: "Success.",
         content: {
-          ...withExample({ [reply.type]: { ...schema } }, shown?.answer),
+          ...withExample({ [response.type]: { ...schema } }, example?.answer),
           ...(streams(name) && {
             "text/event-stream": {
               schema: {
                 type: "string",
-                description: "With `stream: true`: partial_image and completed events.",
+                description:
+                  "With `stream: true`: server-sent events of type partial_image and completed.",
               },
             },
           }),
         },
       },
       default: {
-        description: "A fault. docs/errors.md lists them all.",
+        description: "An error. docs/errors.md lists all errors.",
         content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
       },
     },
@@ -132,11 +136,11 @@ function parametersOf({ name, path }: Route): Json[] {
   }));
   const query = queryParameters[name];
   const { properties = {} } = query ? (schemaOf(query, "output") as { properties?: Json }) : {};
-  const asked = Object.entries(properties).map(([key, schema]) => {
+  const queryFields = Object.entries(properties).map(([key, schema]) => {
     const { description, ...rest } = schema as Json;
     return { name: key, in: "query", required: false, description, schema: rest };
   });
-  return [...parts, ...asked];
+  return [...parts, ...queryFields];
 }
 
 function withExample(content: Json, example: unknown): Json {
@@ -167,8 +171,8 @@ export const buildOpenapi = (serverUrl: string, version: string): Json => ({
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer" },
       apiKey: { type: "apiKey", in: "header", name: "api-key" },
-      admin: { type: "http", scheme: "bearer", description: "The operator's: VEXEL_ADMIN_KEY." },
+      admin: { type: "http", scheme: "bearer", description: "The admin key (VEXEL_ADMIN_KEY)." },
     },
-    schemas: { Error: schemaOf(answers.errorResponse, "output") },
+    schemas: { Error: schemaOf(schemas.errorResponse, "output") },
   },
 });

@@ -1,4 +1,4 @@
-/** The shapes of what the gateway answers, for the OpenAPI document. Tests hold real answers to them. */
+/** The schemas of all responses, for the OpenAPI document. Tests validate real responses against them. */
 import { z } from "zod";
 
 const tokens = z.int().min(0);
@@ -11,13 +11,17 @@ export const embeddingsResponse = z.object({
       index: z.int().min(0),
       embedding: z
         .union([z.array(z.number()), z.string()])
-        .describe("Numbers, or base64 of packed little-endian float32, as asked."),
+        .describe(
+          "An array of numbers, or with `encoding_format: base64` a base64 string of little-endian float32 values.",
+        ),
     }),
   ),
   model: z.string(),
   usage: z
     .object({ prompt_tokens: tokens, total_tokens: tokens })
-    .describe("As the upstream reported, or an estimate that the header vexel-usage names."),
+    .describe(
+      "As reported by the upstream, or an estimate, which the header `vexel-usage: estimated` marks.",
+    ),
 });
 
 const imageUsage = z.looseObject({
@@ -50,8 +54,8 @@ const model = z.looseObject({
   created: z.int(),
   owned_by: z.string(),
   kind: z.enum(["embedding", "image"]),
-  ends_on: day.optional().describe("The day from which no upstream serves it."),
-  shutdown_date: day.optional().describe("The same day, as OpenAI names it."),
+  ends_on: day.optional().describe("The day from which no upstream serves the model."),
+  shutdown_date: day.optional().describe("The same day, under OpenAI's name."),
 });
 
 export const modelResponse = model;
@@ -76,7 +80,7 @@ export const errorResponse = z.object({
 
 const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const attemptFields = {
-  status: z.int().nullable().describe("What the receiver answered; null where it did not."),
+  status: z.int().nullable().describe("The receiver's response status; null without a response."),
   problem: z.string().nullable(),
 };
 
@@ -114,21 +118,28 @@ export const targetsResponse = z.object({
     z.object({
       object: z.literal("target"),
       upstream: z.string(),
-      model: z.string().describe("The upstream's name for it."),
+      model: z.string().describe("The upstream's name for the model."),
       surface: z.string().nullable(),
-      models: z.array(z.string()).describe("The public models that it serves."),
+      models: z.array(z.string()).describe("The public models that the target serves."),
       state: z.enum(["healthy", "slow_start", "cooling", "ejected"]),
       reason: z.string().nullable(),
       until: time
         .nullable()
-        .describe("When it is tried again at the earliest, or has its full share."),
-      share: z.number().describe("Of its part of the calls: below 1 in slow start."),
+        .describe("When the target is probed at the earliest, or has its full share again."),
+      share: z
+        .number()
+        .describe("The share of its normal load that the target gets: below 1 in slow start."),
       in_flight: count,
-      limit: count.describe("How many calls at a time do it good; beyond it others are preferred."),
-      error_share: z.number().nullable().describe("Of its latest calls."),
+      limit: count.describe(
+        "The adaptive concurrency limit; above it other targets are preferred.",
+      ),
+      error_share: z
+        .number()
+        .nullable()
+        .describe("The share of failures among its latest requests."),
       latency: z.array(
         z.object({
-          size: count.describe("0: the smallest calls, and pictures."),
+          size: count.describe("The size class; 0 is the smallest, and image requests."),
           mean_ms: milliseconds,
           p95_ms: milliseconds,
         }),
@@ -144,9 +155,11 @@ export const webhooksResponse = z.object({
     z.object({
       id: z.string(),
       object: z.literal("webhook"),
-      url: z.string().describe("Without what stands behind the question mark."),
+      url: z.string().describe("The URL without its query string."),
       events: z.array(z.string()),
-      state: z.enum(["active", "gone"]).describe("`gone`: it answered 410 and is left alone."),
+      state: z
+        .enum(["active", "gone"])
+        .describe("`gone`: the receiver responded with 410 and gets no more events."),
       waiting: count,
       delivered: count,
       given_up: count,

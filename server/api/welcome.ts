@@ -1,4 +1,4 @@
-/** GET /: a small page for a person who opens the address in a browser. No scripts, nothing from elsewhere. */
+/** GET /: the start page for browsers. It has no scripts and loads nothing from other hosts. */
 import { authenticate } from "../auth/authenticate.ts";
 import { mayUse } from "../auth/resolve-model.ts";
 import type { Model, Snapshot } from "../config/snapshot.ts";
@@ -19,7 +19,7 @@ export const createWelcome =
     const current = snapshot();
     const { publicUrl } = incoming;
     const models = visibleModels(incoming, current, now());
-    // They come with the product: that they are here is no secret.
+    // The embedded models ship with the product, so their IDs are not secret.
     const examples = models ?? [...current.models.values()].filter(isEmbedded);
     return {
       status: 200,
@@ -35,7 +35,7 @@ export const createWelcome =
 
 const isEmbedded = ({ source }: Model): boolean => source === "embedded";
 
-/** The models that the key of the request may use. Undefined without a key, unless the gateway has no keys at all. */
+/** The models that the request's API key may use. Undefined without a key, unless the gateway has no keys at all. */
 function visibleModels(
   { headers }: IncomingRequest,
   snapshot: Snapshot,
@@ -55,14 +55,14 @@ function visibleModels(
 interface WelcomePageData {
   readonly publicUrl: string;
   readonly models: readonly Model[] | undefined;
-  /** Whose ids may stand in the commands to try. */
+  /** The models whose IDs may appear in the example commands. */
   readonly examples: readonly Model[];
   readonly ready: boolean;
   readonly version: string;
 }
 
 const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 function welcomePage({ publicUrl, models, examples, ready, version }: WelcomePageData): string {
   const embedding = examples.find(({ kind }) => kind === "embedding");
@@ -83,10 +83,10 @@ function welcomePage({ publicUrl, models, examples, ready, version }: WelcomePag
 <p>An OpenAI-compatible gateway for embeddings and images. Point any OpenAI client at
 <code>${escapeHtml(publicUrl)}/v1</code>.</p>
 ${models ? modelTable(models) : ""}<h2>Try it</h2>${curls.map((line) => `<pre>${escapeHtml(line)}</pre>`).join("")}
-<p class="quiet">The key was printed when the gateway first started.
-<code>npm start -- keys create</code> makes another.</p>
-<footer><a href="/openapi.json">API document</a> · <a href="/healthz">health</a> ·
-<a href="/readyz">readiness</a> · version ${escapeHtml(version)}</footer>
+<p class="quiet">The first API key was printed when the gateway started for the first time.
+<code>npm start -- keys create</code> creates another.</p>
+<footer><a href="/openapi.json">OpenAPI document</a> · <a href="/healthz">Health</a> ·
+<a href="/readyz">Readiness</a> · Version ${escapeHtml(version)}</footer>
 </main></body></html>`;
 }
 

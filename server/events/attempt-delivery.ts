@@ -1,4 +1,4 @@
-/** One attempt to bring one event to one webhook: signed, timed, and never followed elsewhere. */
+/** One delivery attempt: a signed POST of an event to a webhook, with a timeout and without redirects. */
 import type { Webhook } from "../config/snapshot.ts";
 import type { AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import type { StoredEvent } from "../storage/events.ts";
@@ -9,7 +9,7 @@ export interface PostResponse {
   readonly retryAfterMs?: number;
 }
 
-/** Sends a body with POST and follows no redirect. Throws an Error whose words say what went wrong. */
+/** Sends a body with POST and follows no redirects. Throws an Error with a message for the operator. */
 export type Post = (
   request: {
     readonly url: string;
@@ -21,9 +21,9 @@ export type Post = (
 
 export interface AttemptResult {
   readonly delivered: boolean;
-  /** Null where nothing was answered. */
+  /** Null without a response. */
   readonly status: number | null;
-  /** Null where there is none. */
+  /** Null if the event was delivered. */
   readonly problem: string | null;
   readonly retryAfterMs?: number;
 }
@@ -35,7 +35,7 @@ export interface AttemptOptions {
   readonly timeoutMs: number;
 }
 
-/** What a webhook is sent, in the shape that Standard Webhooks recommends. */
+/** The payload of a webhook, in the form that Standard Webhooks recommends. */
 export const payloadOf = ({ id, type, at, data }: StoredEvent) => ({
   id,
   type,
@@ -46,7 +46,7 @@ export const payloadOf = ({ id, type, at, data }: StoredEvent) => ({
 export async function attemptDelivery(
   webhook: Webhook,
   event: StoredEvent,
-  cancel: AbortSource,
+  abort: AbortSource,
   { post, now, timeoutMs }: AttemptOptions,
 ): Promise<AttemptResult> {
   const body = JSON.stringify(payloadOf(event));
@@ -57,23 +57,23 @@ export async function attemptDelivery(
     "webhook-timestamp": String(timestamp),
     "webhook-signature": signWebhook({ id: event.id, timestamp, body }, webhook.secret),
   };
-  const late = new Error(`it did not answer within ${timeoutMs / 1000} seconds`);
-  const timer = setTimeout(() => cancel.abort(late), timeoutMs);
+  const timeoutError = new Error(`no response within ${timeoutMs / 1000} seconds`);
+  const timer = setTimeout(() => abort.abort(timeoutError), timeoutMs);
   try {
-    const { status, retryAfterMs } = await post({ url: webhook.url, headers, body }, cancel);
+    const { status, retryAfterMs } = await post({ url: webhook.url, headers, body }, abort);
     const delivered = status >= 200 && status < 300;
     return {
       delivered,
       status,
-      problem: delivered ? null : `it answered ${status}`,
+      problem: delivered ? null : `response status ${status}`,
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
   } catch (error) {
-    const why = cancel.aborted ? cancel.reason : error;
+    const reason = abort.aborted ? abort.reason : error;
     return {
       delivered: false,
       status: null,
-      problem: why instanceof Error ? why.message : String(why),
+      problem: reason instanceof Error ? reason.message : String(reason),
     };
   } finally {
     clearTimeout(timer);

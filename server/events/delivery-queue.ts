@@ -1,6 +1,6 @@
 /**
- * Brings events to webhooks, beside everything else and in nobody's way. Each webhook is served by itself, one event at
- * a time, the oldest first; what it does not take is tried again later and does not hold up what comes after it.
+ * The webhook delivery queue (at least once, retries with backoff and jitter), in the background. Each webhook has its
+ * own worker: one event at a time, oldest first. A failed delivery is retried later and does not block the events after it.
  */
 import type { Webhook } from "../config/snapshot.ts";
 import { AbortSource } from "../lib/abort-signal.ts";
@@ -14,30 +14,30 @@ export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> 
   readonly random: () => number;
   readonly report: (told: DeliveryReport) => void;
   readonly timeoutMs?: number;
-  /** Before each attempt after the first. After the last of them it is given up. */
+  /** The delay before each retry. After the last retry the delivery is abandoned. */
   readonly delaysMs?: readonly number[];
-  /** Runs something a while later, unless it is taken back. */
+  /** Runs a function after a delay; returns a function that cancels it. */
   readonly schedule?: Schedule;
 }
 
 export type Schedule = (run: () => void, ms: number) => () => void;
 
 export interface DeliveryReport {
-  /** It begins to fail, one event was given up, it wants no more, or the queue itself cannot be used. */
-  readonly what: "failing" | "given-up" | "gone" | "stuck";
+  /** The webhook starts to fail, one delivery was abandoned, the receiver responded with 410, or the queue's file cannot be used. */
+  readonly what: "failing" | "abandoned" | "endpoint-gone" | "stalled";
   readonly webhook?: Webhook;
   readonly event?: StoredEvent;
   readonly problem: string;
 }
 
 export interface DeliveryQueue {
-  /** Something may be due. */
+  /** Checks for due deliveries soon. */
   wake(): void;
-  /** Once, and whatever comes of it. */
+  /** Makes one attempt without a retry. */
   attempt(webhook: Webhook, event: StoredEvent): Promise<AttemptResult>;
-  /** It said 410 and is left alone, until the configuration is loaded anew or a test of it goes well. */
+  /** The receiver responded with 410: nothing is sent to it until a configuration reload or a successful test. */
   isGone(webhook: Webhook): boolean;
-  /** Attempts in a row that failed, since the last that did not. */
+  /** The number of consecutive failed attempts. */
   failures(webhook: Webhook): number;
   close(): void;
 }
@@ -46,18 +46,18 @@ const [second, minute] = [1000, 60_000];
 const defaultDelaysMs = [5 * second, 30 * second, 2 * minute, 10 * minute, 60 * minute];
 const defaultTimeoutMs = 10 * second;
 const maxDelayMs = 60 * minute;
-/** How much later than the delay says, at most, so that many that failed together do not come back together. */
+/** Each delay is up to this share longer, so that deliveries that failed together are not retried together. */
 const jitter = 0.2;
-/** When the queue's file cannot be used. */
+/** The retry interval while the queue's file cannot be used. */
 const storageRetryMs = 5 * second;
-/** What is due later than this was written down by a clock that has been set back since. */
+/** A later due time was written before the clock was set back. */
 const latestDue = (at: number): number => at + maxDelayMs * (1 + jitter);
 
 interface WebhookState {
   busy: boolean;
   gone: boolean;
   failures: number;
-  /** It asked to be left alone until then. */
+  /** The receiver asked for a pause until then (retry-after with 429 or 503). */
   pausedUntil: number;
 }
 
@@ -66,137 +66,141 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const {
     timeoutMs = defaultTimeoutMs,
     delaysMs = defaultDelaysMs,
-    schedule: later = unrefTimer,
+    schedule = unrefTimer,
   } = options;
-  const times = { post, now, timeoutMs };
-  // By object: what was found out of a webhook is forgotten when the configuration is loaded anew.
+  const attemptOptions = { post, now, timeoutMs };
+  // Keyed by object: a configuration reload creates new objects, and with them new states.
   const states = new WeakMap<Webhook, WebhookState>();
-  const underWay = new Map<AbortSource, () => void>();
-  /** Could not be written down. As long as that is so nothing is claimed, so nothing of it is sent again. */
-  const unwritten: DeliveryOutcome[] = [];
-  let takeBack = () => {};
+  const inFlight = new Map<AbortSource, () => void>();
+  /** Outcomes that are not saved yet. While there are any, no delivery is claimed, so that none is sent twice. */
+  const unsavedOutcomes: DeliveryOutcome[] = [];
+  let cancelTimer = () => {};
   let closed = false;
-  let stuckTold = false;
+  let isStallReported = false;
 
   const stateOf = (webhook: Webhook): WebhookState => {
-    const known = states.get(webhook);
-    if (known) return known;
-    const fresh = { busy: false, gone: false, failures: 0, pausedUntil: 0 };
-    states.set(webhook, fresh);
-    return fresh;
+    const state = states.get(webhook);
+    if (state) return state;
+    const initial = { busy: false, gone: false, failures: 0, pausedUntil: 0 };
+    states.set(webhook, initial);
+    return initial;
   };
 
-  const attempt = async (webhook: Webhook, event: StoredEvent, leave = () => {}) => {
-    const cancel = new AbortSource();
-    underWay.set(cancel, leave);
-    const attempted = await attemptDelivery(webhook, event, cancel, times);
-    underWay.delete(cancel);
+  const attempt = async (webhook: Webhook, event: StoredEvent, release = () => {}) => {
+    const abort = new AbortSource();
+    inFlight.set(abort, release);
+    const result = await attemptDelivery(webhook, event, abort, attemptOptions);
+    inFlight.delete(abort);
     const state = stateOf(webhook);
-    if (attempted.delivered) {
+    if (result.delivered) {
       state.gone = false;
       state.failures = 0;
     } else {
       state.failures += 1;
     }
-    return attempted;
+    return result;
   };
 
-  /** What follows from an attempt, for the queue and for the webhook. */
-  const judge = (webhook: Webhook, claimed: ClaimedDelivery, attempted: AttemptResult): void => {
+  /** Records the outcome of an attempt for the queue and for the webhook's state. */
+  const recordOutcome = (
+    webhook: Webhook,
+    claimed: ClaimedDelivery,
+    result: AttemptResult,
+  ): void => {
     const { seq, event, attempts } = claimed;
-    const { delivered, status, problem, retryAfterMs = 0 } = attempted;
+    const { delivered, status, problem, retryAfterMs = 0 } = result;
     const delay = delaysMs[attempts];
     const at = now();
-    const asked = Math.min(retryAfterMs, maxDelayMs);
-    const due = at + Math.max((delay ?? 0) * (1 + jitter * random()), asked);
+    const requestedDelayMs = Math.min(retryAfterMs, maxDelayMs);
+    const due = at + Math.max((delay ?? 0) * (1 + jitter * random()), requestedDelayMs);
     const state = delivered ? "delivered" : delay === undefined ? "given_up" : "waiting";
-    unwritten.push({ seq, webhook: webhook.id, state, due, at, status, problem });
+    unsavedOutcomes.push({ seq, webhook: webhook.id, state, due, at, status, problem });
     if (delivered || problem === null) return;
-    const known = stateOf(webhook);
-    if (status === 429 || status === 503) known.pausedUntil = at + asked;
-    if (status === 410) known.gone = true;
-    if (known.failures === 1) report({ what: "failing", webhook, event, problem });
-    if (state === "given_up") report({ what: "given-up", webhook, event, problem });
-    if (known.gone) report({ what: "gone", webhook, event, problem });
+    const webhookState = stateOf(webhook);
+    if (status === 429 || status === 503) webhookState.pausedUntil = at + requestedDelayMs;
+    if (status === 410) webhookState.gone = true;
+    if (webhookState.failures === 1) report({ what: "failing", webhook, event, problem });
+    if (state === "given_up") report({ what: "abandoned", webhook, event, problem });
+    if (webhookState.gone) report({ what: "endpoint-gone", webhook, event, problem });
   };
 
-  const writeDown = (): void => {
-    for (let first = unwritten[0]; first; first = unwritten[0]) {
+  const saveOutcomes = (): void => {
+    for (let first = unsavedOutcomes[0]; first; first = unsavedOutcomes[0]) {
       queue.settle(first);
-      unwritten.shift();
+      unsavedOutcomes.shift();
     }
   };
 
-  /** Never for longer than it may ask for, whatever becomes of the clock. */
-  const restOf = ({ pausedUntil: restUntil }: WebhookState): number =>
-    restUntil > now() + maxDelayMs ? 0 : restUntil;
-  /** Not after a reload: another one has its place then. */
-  const isServed = (webhook: Webhook, state: WebhookState): boolean =>
-    !closed && !state.gone && restOf(state) <= now() && webhooks().get(webhook.id) === webhook;
+  /** A pause never exceeds the maximum delay, even if the clock was set back. */
+  const pauseEnd = ({ pausedUntil }: WebhookState): number =>
+    pausedUntil > now() + maxDelayMs ? 0 : pausedUntil;
+  /** False after a configuration reload: a new webhook object has replaced this one. */
+  const isActive = (webhook: Webhook, state: WebhookState): boolean =>
+    !closed && !state.gone && pauseEnd(state) <= now() && webhooks().get(webhook.id) === webhook;
 
-  const work = async (webhook: Webhook, state: WebhookState): Promise<void> => {
+  const deliverDue = async (webhook: Webhook, state: WebhookState): Promise<void> => {
     state.busy = true;
     try {
-      while (isServed(webhook, state)) {
+      while (isActive(webhook, state)) {
         const at = now();
         const claimed = queue.claim(webhook.id, at, at + timeoutMs * 1.5, latestDue(at));
-        stuckTold = false;
+        isStallReported = false;
         if (!claimed) return;
-        const leave = () => queue.release(webhook.id, claimed.seq, at);
-        const attempted = await attempt(webhook, claimed.event, leave);
+        const release = () => queue.release(webhook.id, claimed.seq, at);
+        const result = await attempt(webhook, claimed.event, release);
         if (closed) return;
-        judge(webhook, claimed, attempted);
-        writeDown();
-        if (state.gone) queue.giveUp(webhook.id, "the receiver wants no more");
+        recordOutcome(webhook, claimed, result);
+        saveOutcomes();
+        if (state.gone) queue.giveUp(webhook.id, "the receiver responded with 410 Gone");
       }
     } finally {
       state.busy = false;
     }
   };
 
-  /** When there is something to do for it that is not being done. */
-  const nextFor = (webhook: Webhook): number | undefined => {
+  /** When the next delivery is due, unless a worker is running. */
+  const nextAttemptAt = (webhook: Webhook): number | undefined => {
     const state = stateOf(webhook);
     if (state.busy || state.gone) return undefined;
     const due = queue.nextDue(webhook.id);
     if (due === undefined) return undefined;
-    return Math.max(due > latestDue(now()) ? 0 : due, restOf(state));
+    return Math.max(due > latestDue(now()) ? 0 : due, pauseEnd(state));
   };
 
-  const look = (): void => {
+  const dispatch = (): void => {
     if (closed) return;
     let soonest = Number.POSITIVE_INFINITY;
     try {
-      writeDown();
+      saveOutcomes();
       for (const webhook of webhooks().values()) {
-        const next = nextFor(webhook);
+        const next = nextAttemptAt(webhook);
         if (next === undefined) continue;
-        if (next <= now()) void work(webhook, stateOf(webhook)).then(wake, stuck);
+        if (next <= now()) void deliverDue(webhook, stateOf(webhook)).then(wake, onStorageError);
         else soonest = Math.min(soonest, next);
       }
     } catch (error) {
-      stuck(error);
+      onStorageError(error);
       return;
     }
-    if (soonest < Number.POSITIVE_INFINITY) lookIn(Math.min(soonest - now(), maxDelayMs));
+    if (soonest < Number.POSITIVE_INFINITY) dispatchIn(Math.min(soonest - now(), maxDelayMs));
   };
 
-  /** Told once, tried again each time. */
-  const stuck = (error: unknown): void => {
+  /** Reported once; retried every few seconds. */
+  const onStorageError = (error: unknown): void => {
     if (closed) return;
     const problem = error instanceof Error ? error.message : String(error);
-    if (!stuckTold) report({ what: "stuck", problem });
-    stuckTold = true;
-    lookIn(storageRetryMs);
+    if (!isStallReported) report({ what: "stalled", problem });
+    isStallReported = true;
+    dispatchIn(storageRetryMs);
   };
 
-  const lookIn = (ms: number): void => {
-    takeBack();
-    takeBack = later(look, ms);
+  const dispatchIn = (ms: number): void => {
+    cancelTimer();
+    cancelTimer = schedule(dispatch, ms);
   };
-  // Not at once: whoever tells of an event has something else to do.
+  // In the next turn of the event loop: the code that emits an event must not wait for deliveries.
   const wake = (): void => {
-    if (!closed) lookIn(0);
+    if (!closed) dispatchIn(0);
   };
 
   return {
@@ -206,20 +210,23 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     failures: (webhook) => stateOf(webhook).failures,
     close: () => {
       closed = true;
-      takeBack();
-      for (const cancel of underWay.keys()) cancel.abort(new Error("the gateway stops"));
+      cancelTimer();
+      for (const abort of inFlight.keys()) abort.abort(new Error("the gateway is shutting down"));
       try {
-        writeDown();
-        for (const leave of underWay.values()) leave();
+        saveOutcomes();
+        for (const release of inFlight.values()) release();
       } catch (error) {
-        // They are due again a little later then.
-        report({ what: "stuck", problem: error instanceof Error ? error.message : String(error) });
+        // Their claims expire, and they are due again soon.
+        report({
+          what: "stalled",
+          problem: error instanceof Error ? error.message : String(error),
+        });
       }
     },
   };
 }
 
-/** Nobody is kept from stopping by what may be due tomorrow. */
+/** An unref'd timer does not keep the process alive for a delivery that is due later. */
 const unrefTimer: Schedule = (run, ms) => {
   const timer = setTimeout(run, ms);
   timer.unref();

@@ -1,6 +1,6 @@
 /**
- * Events: changes people wait for are recorded at once, and sent to the webhooks that want them. Telling of one never
- * fails and never waits: what cannot be written is held in memory, sent without a record, and written when it can be.
+ * Emits events: each is recorded at once and queued for the webhooks that subscribe to it. Emitting never fails and never
+ * waits: an event that cannot be written is buffered in memory, sent without a record, and written as soon as possible.
  */
 import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
@@ -11,12 +11,12 @@ import type { DeliveryQueue } from "./delivery-queue.ts";
 export interface EmittedEvent<T extends EventType> {
   readonly type: T;
   readonly data: EventData[T];
-  /** What happens once only, such as a threshold in one month: told a second time, it is not recorded. */
+  /** Deduplication key of an event that occurs once, such as a threshold in one month: a second one is not recorded. */
   readonly once?: string;
 }
 
-/** What everyone else sees of it. */
-export type Emit = <T extends EventType>(told: EmittedEvent<T>) => void;
+/** The only part of events that other features use. */
+export type Emit = <T extends EventType>(emitted: EmittedEvent<T>) => void;
 
 export interface EventsOptions {
   readonly store: Pick<EventStore, "record">;
@@ -25,12 +25,12 @@ export interface EventsOptions {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly newId: () => string;
-  readonly report: (told: EventsReport) => void;
+  readonly report: (emitted: EventsReport) => void;
 }
 
 export interface EventsReport {
-  /** It cannot be written down, it was never, or one that waited for a webhook had to go for it. */
-  readonly what: "unrecorded" | "lost" | "crowded";
+  /** The event is not recorded yet, was lost, or replaced the oldest event in the full queue of a webhook. */
+  readonly what: "not-recorded" | "lost" | "queue-full";
   readonly type: string;
   readonly problem: string;
   readonly webhook?: string;
@@ -38,92 +38,97 @@ export interface EventsReport {
 
 export interface Events {
   readonly emit: Emit;
-  /** Of type `webhook.test`; it is nowhere. */
+  /** An event of type `webhook.test`, which is not recorded. */
   testEvent(webhook: Webhook): StoredEvent;
   close(): void;
 }
 
 const maxBuffered = 100;
 const retryMs = 5000;
-/** Of each text in an event, so that no event is larger than receivers like. */
+/** The most characters of a text in an event, so that payloads stay small. */
 const maxTextLength = 1000;
 const maxEntries = 20;
 
 interface BufferedEvent {
   readonly event: NewEvent;
-  /** Webhooks that have it already. */
+  /** The IDs of the webhooks that received it already. */
   readonly deliveredTo: Set<string>;
 }
 
 export function createEvents(options: EventsOptions): Events {
   const { store, deliver, webhooks, now, newId, report } = options;
-  let held: BufferedEvent[] = [];
+  let buffered: BufferedEvent[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 
-  const wanting = ({ type }: StoredEvent): Webhook[] =>
+  const subscribers = ({ type }: StoredEvent): Webhook[] =>
     [...webhooks().values()].filter(
       (webhook) =>
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  const record = ({ event, deliveredTo: sent }: BufferedEvent): void => {
-    const to = wanting(event).filter(({ id }) => !sent.has(id));
+  const record = ({ event, deliveredTo }: BufferedEvent): void => {
+    const receivers = subscribers(event).filter(({ id }) => !deliveredTo.has(id));
     const { isNew, crowded } = store.record(
       event,
-      to.map(({ id }) => id),
+      receivers.map(({ id }) => id),
     );
     for (const webhook of crowded) {
-      report({ what: "crowded", type: event.type, webhook, problem: "too many were waiting" });
+      report({
+        what: "queue-full",
+        type: event.type,
+        webhook,
+        problem: "too many events were waiting",
+      });
     }
-    if (isNew && to.length > 0) deliver.wake();
+    if (isNew && receivers.length > 0) deliver.wake();
   };
 
-  /** In the order in which they happened. */
-  const writeHeld = (): void => {
-    for (let first = held[0]; first; first = held[0]) {
+  /** In the order in which the events occurred. */
+  const recordBuffered = (): void => {
+    for (let first = buffered[0]; first; first = buffered[0]) {
       record(first);
-      held = held.slice(1);
+      buffered = buffered.slice(1);
     }
   };
 
-  const again = (): void => {
+  const retry = (): void => {
     timer = undefined;
     try {
-      writeHeld();
+      recordBuffered();
     } catch {
-      // It was told when it began.
-      timer = setTimeout(again, retryMs);
+      // The first failure was reported.
+      timer = setTimeout(retry, retryMs);
       timer.unref();
     }
   };
 
-  /** The file may be what the event is about: whoever waits for it hears of it all the same. */
-  const sendUnrecorded = async ({ event, deliveredTo: sent }: BufferedEvent): Promise<void> => {
+  /** The event may be about the file that cannot be written, so the webhooks get it without a record. */
+  const sendUnrecorded = async ({ event, deliveredTo }: BufferedEvent): Promise<void> => {
     await Promise.all(
-      wanting(event).map(async (webhook) => {
+      subscribers(event).map(async (webhook) => {
         const { delivered } = await deliver.attempt(webhook, event);
-        if (delivered) sent.add(webhook.id);
+        if (delivered) deliveredTo.add(webhook.id);
       }),
     );
   };
 
-  const hold = (entry: BufferedEvent, error: unknown): void => {
+  const bufferEvent = (entry: BufferedEvent, error: unknown): void => {
     const problem = error instanceof Error ? error.message : String(error);
     const { type } = entry.event;
-    if (held.length === 0) report({ what: "unrecorded", type, problem });
-    const [oldest] = held;
-    if (held.length >= maxBuffered && oldest) {
+    if (buffered.length === 0) report({ what: "not-recorded", type, problem });
+    const [oldest] = buffered;
+    if (buffered.length >= maxBuffered && oldest) {
       report({ what: "lost", type: oldest.event.type, problem });
-      held = held.slice(1);
+      buffered = buffered.slice(1);
     }
-    held.push(entry);
-    timer ??= setTimeout(again, retryMs);
+    buffered.push(entry);
+    timer ??= setTimeout(retry, retryMs);
     timer.unref();
     void sendUnrecorded(entry);
   };
 
-  const make = <T extends EventType>({ type, data, once }: EmittedEvent<T>): NewEvent => ({
+  const createEvent = <T extends EventType>({ type, data, once }: EmittedEvent<T>): NewEvent => ({
     id: newId(),
     type,
     at: now(),
@@ -132,32 +137,32 @@ export function createEvents(options: EventsOptions): Events {
   });
 
   return {
-    emit: (told) => {
-      // Those who follow files stop a moment later than this.
+    emit: (emitted) => {
+      // File watchers stop slightly later than the events.
       if (closed) return;
-      const entry: BufferedEvent = { event: make(told), deliveredTo: new Set() };
+      const entry: BufferedEvent = { event: createEvent(emitted), deliveredTo: new Set() };
       try {
-        writeHeld();
+        recordBuffered();
         record(entry);
       } catch (error) {
-        hold(entry, error);
+        bufferEvent(entry, error);
       }
     },
-    testEvent: (webhook) => make({ type: "webhook.test", data: { webhook: webhook.id } }),
+    testEvent: (webhook) => createEvent({ type: "webhook.test", data: { webhook: webhook.id } }),
     close: () => {
       closed = true;
       clearTimeout(timer);
       try {
-        writeHeld();
+        recordBuffered();
       } catch (error) {
         const problem = error instanceof Error ? error.message : String(error);
-        for (const { event } of held) report({ what: "lost", type: event.type, problem });
+        for (const { event } of buffered) report({ what: "lost", type: event.type, problem });
       }
     },
   };
 }
 
-/** Long texts and lists are cut: an event tells that something happened, the log has the rest. */
+/** Truncates long texts and lists: an event says that something happened, the log has the details. */
 function truncated(value: unknown): unknown {
   if (typeof value === "string") {
     return value.length > maxTextLength ? `${value.slice(0, maxTextLength - 1)}…` : value;

@@ -1,4 +1,4 @@
-/** Keys that will soon stop working are told of once, while there is time to make others. */
+/** Emits key.expiring once for each API key that expires within a week. */
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Emit } from "./events.ts";
 
@@ -9,16 +9,16 @@ export interface ExpiringKeysOptions {
   readonly now: () => number;
 }
 
-/** A week: long enough to hear of it on a working day. */
-const soonMs = 7 * 86_400_000;
+/** A week: long enough to include a working day. */
+const noticeMs = 7 * 86_400_000;
 
-/** To be called now and then. */
+/** Called periodically. */
 export const createExpiringKeys =
   ({ snapshot, emit, now }: ExpiringKeysOptions) =>
   (): void => {
     const time = now();
     for (const { id, name, expiresAt } of snapshot().keys.values()) {
-      if (expiresAt === undefined || expiresAt <= time || expiresAt > time + soonMs) continue;
+      if (expiresAt === undefined || expiresAt <= time || expiresAt > time + noticeMs) continue;
       const expires_at = new Date(expiresAt).toISOString();
       emit({
         type: "key.expiring",

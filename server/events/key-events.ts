@@ -1,4 +1,4 @@
-/** Keys are made and revoked by another process, the command line: what is new is found by comparing. */
+/** Emits key.created and key.revoked. Another process (the command line) changes the keys, so changes are found by comparison. */
 import type { EventStore } from "../storage/events.ts";
 import type { StoredKey } from "../storage/keys.ts";
 import type { Emit, EmittedEvent } from "./events.ts";
@@ -6,36 +6,36 @@ import type { Emit, EmittedEvent } from "./events.ts";
 export interface KeyEventsOptions {
   readonly store: Pick<EventStore, "mark" | "setMark">;
   readonly emit: Emit;
-  /** Told when it could not be noted how far it has come. */
+  /** Called when the position in the key history could not be saved. */
   readonly report: (problem: string) => void;
 }
 
 const markName = "keys";
 
-/** Told of all keys there are, whenever they may be others. The first time, of what has changed while nobody looked. */
+/** Called with all keys whenever they may have changed. The first call finds the changes made while the gateway was down. */
 export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
-  let known: ReadonlyMap<string, StoredKey> | undefined;
+  let previousKeys: ReadonlyMap<string, StoredKey> | undefined;
 
-  const note = (keys: readonly StoredKey[]): void => {
-    const latest = keys.reduce(
-      (most, { createdAt, revokedAt }) => Math.max(most, createdAt, revokedAt ?? 0),
+  const saveMark = (keys: readonly StoredKey[]): void => {
+    const latestChange = keys.reduce(
+      (latest, { createdAt, revokedAt }) => Math.max(latest, createdAt, revokedAt ?? 0),
       0,
     );
     try {
-      if (store.mark(markName) !== latest) store.setMark(markName, latest);
+      if (store.mark(markName) !== latestChange) store.setMark(markName, latestChange);
     } catch (error) {
       report(error instanceof Error ? error.message : String(error));
     }
   };
 
   return (keys: readonly StoredKey[]): void => {
-    known ??= byId(asOf(keys, markOf(store, report)));
-    const before = known;
-    const news = keys.flatMap((key) => changesOf(before.get(key.id), key));
-    // Several may have changed since the last look: they are told in the order in which they did.
-    for (const { told } of news.toSorted((a, b) => a.at - b.at)) emit(told);
-    known = byId(keys);
-    note(keys);
+    previousKeys ??= byId(keysAtMark(keys, markOf(store, report)));
+    const before = previousKeys;
+    const changes = keys.flatMap((key) => changesOf(before.get(key.id), key));
+    // Several may have changed since the last call: events are emitted in the order of the changes.
+    for (const { told: event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
+    previousKeys = byId(keys);
+    saveMark(keys);
   };
 }
 
@@ -72,8 +72,8 @@ function markOf(
   }
 }
 
-/** As they were at that time. At the very first start all of them are taken as known. */
-const asOf = (keys: readonly StoredKey[], mark = Number.POSITIVE_INFINITY): StoredKey[] =>
+/** The keys as they were at that time. At the very first start no key counts as new. */
+const keysAtMark = (keys: readonly StoredKey[], mark = Number.POSITIVE_INFINITY): StoredKey[] =>
   keys
     .filter(({ createdAt }) => createdAt <= mark)
     .map((key) => ({

@@ -1,4 +1,4 @@
-/** Events and webhooks as the operator sees them: in JSON, without secrets. */
+/** Events and webhooks as JSON for the admin API, without secrets. */
 import { eventTypes } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";
@@ -20,7 +20,7 @@ export interface EventViewsOptions {
 
 export interface EventPageQuery {
   readonly after?: string | undefined;
-  /** A glob over types. */
+  /** A glob pattern for event types. */
   readonly type?: string | undefined;
   readonly limit: number;
 }
@@ -30,16 +30,16 @@ export type EventViews = ReturnType<typeof createEventViews>;
 export function createEventViews({
   store,
   queue,
-  deliver,
+  deliver: deliveryQueue,
   events,
   webhooks,
   clock,
 }: EventViewsOptions) {
   return {
-    /** Newest first. Undefined where `after` is not known. */
+    /** Newest first. Undefined if no event has the ID `after`. */
     events: ({ after, type, limit }: EventPageQuery) => {
       const types = type === undefined ? undefined : matchingTypes(type);
-      // One more than was asked for tells whether there are more.
+      // One more than the limit shows whether there is another page.
       const found = store.list({ after, types, limit: limit + 1 });
       if (!found) return undefined;
       const page = found.slice(0, limit).map(showEvent);
@@ -52,15 +52,15 @@ export function createEventViews({
     },
     webhooks: () => ({
       object: "list",
-      data: [...webhooks().values()].map((webhook) => showWebhook(webhook, queue, deliver)),
+      data: [...webhooks().values()].map((webhook) => showWebhook(webhook, queue, deliveryQueue)),
     }),
-    /** Sends one and tells what came of it. Undefined where there is no such webhook. */
+    /** Sends a test event and returns the result. Undefined if there is no such webhook. */
     testWebhook: async (id: string) => {
       const webhook = webhooks().get(id);
       if (!webhook) return undefined;
       const event = events.testEvent(webhook);
-      const began = clock();
-      const { delivered, status, problem } = await deliver.attempt(webhook, event);
+      const startedAt = clock();
+      const { delivered, status, problem } = await deliveryQueue.attempt(webhook, event);
       return {
         object: "webhook.test",
         webhook: id,
@@ -68,13 +68,13 @@ export function createEventViews({
         delivered,
         status,
         problem,
-        duration_ms: Math.round(clock() - began),
+        duration_ms: Math.round(clock() - startedAt),
       };
     },
   };
 }
 
-/** Of those that there are. */
+/** The event types that match a glob pattern. */
 export const matchingTypes = (glob: string): string[] =>
   Object.keys(eventTypes).filter((type) => matchesGlob(glob, type));
 
@@ -105,7 +105,7 @@ const showDelivery = ({
 function showWebhook(
   webhook: Webhook,
   queue: Pick<Deliveries, "status">,
-  deliver: Pick<DeliveryQueue, "isGone" | "failures">,
+  deliveryQueue: Pick<DeliveryQueue, "isGone" | "failures">,
 ) {
   const { waiting, delivered, givenUp, last } = queue.status(webhook.id);
   return {
@@ -113,11 +113,11 @@ function showWebhook(
     id: webhook.id,
     url: shownUrl(webhook.url),
     events: webhook.events,
-    state: deliver.isGone(webhook) ? "gone" : "active",
+    state: deliveryQueue.isGone(webhook) ? "gone" : "active",
     waiting,
     delivered,
     given_up: givenUp,
-    failures_in_a_row: deliver.failures(webhook),
+    failures_in_a_row: deliveryQueue.failures(webhook),
     last_attempt: last
       ? {
           event: last.event,
@@ -130,7 +130,7 @@ function showWebhook(
   };
 }
 
-/** What stands behind the question mark is often a token. */
+/** The query string often holds a token. */
 function shownUrl(text: string): string {
   const { origin, pathname, search } = new URL(text);
   return `${origin}${pathname}${search && "?…"}`;

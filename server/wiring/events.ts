@@ -135,7 +135,7 @@ function retryAfterOf({ headers }: UpstreamResponse): number | undefined {
 }
 
 function logRecordingProblem(log: Log, { what, type, webhook, problem }: EventsReport): void {
-  if (what === "crowded") log.error("webhook-abandoned", { webhook, reason: problem });
+  if (what === "queue-full") log.error("webhook-abandoned", { webhook, reason: problem });
   else log.error("event-not-recorded", { type, reason: problem, lost: what === "lost" });
 }
 
@@ -150,7 +150,7 @@ function logDeliveryProblem(log: Log, { what, webhook, event, problem }: Deliver
     reason: problem,
   };
   if (what === "failing") log.warn("webhook-failing", fields);
-  else if (what === "given-up") log.error("webhook-abandoned", fields);
-  else if (what === "gone") log.error("webhook-endpoint-gone", fields);
+  else if (what === "abandoned") log.error("webhook-abandoned", fields);
+  else if (what === "endpoint-gone") log.error("webhook-endpoint-gone", fields);
   else log.error("webhook-deliveries-stalled", { reason: problem });
 }

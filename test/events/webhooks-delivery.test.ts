@@ -159,7 +159,7 @@ describe("an event that a webhook does not take", () => {
         state: "given_up",
         attempts: 3,
         status: 404,
-        problem: "it answered 404",
+        problem: "response status 404",
         next_attempt_at: null,
       },
     ]);
@@ -231,7 +231,7 @@ describe("a receiver that", () => {
     const { receiver, gateway, shown } = arrange({ answer: failing(500, 1) });
     const { id } = await shown();
     const failed = await gateway.see(`/admin/webhooks/${id}/test`, "POST");
-    expect(failed).toMatchObject({ delivered: false, status: 500, problem: "it answered 500" });
+    expect(failed).toMatchObject({ delivered: false, status: 500, problem: "response status 500" });
     expect(receiver.of("webhook.test")).toHaveLength(1);
     expect(isGenuine(receiver.received[0]!, secret)).toBeTrue();
     // It is nobody's event but the tester's.

@@ -25,7 +25,7 @@ describe("what is not taken", () => {
       60 * minute,
     ]);
     expect(world.states()).toEqual(["given_up"]);
-    expect(world.told.map(({ what }) => what)).toEqual(["failing", "given-up"]);
+    expect(world.told.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
   });
 
   test("is tried again a little later than that, by chance, and by a fifth at most", async () => {
@@ -65,7 +65,7 @@ describe("what is not taken", () => {
     const states = world.states();
     expect(states.slice(0, 15)).toEqual(Array(15).fill("given_up"));
     expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
-    expect(world.told.filter(({ what }) => what === "crowded")).toHaveLength(15);
+    expect(world.told.filter(({ what }) => what === "queue-full")).toHaveLength(15);
   });
 });
 
@@ -76,7 +76,7 @@ describe("when the file of events cannot be written", () => {
     expect(() => world.emit()).not.toThrow();
     await world.pass(0);
     expect(world.attempts).toHaveLength(1);
-    expect(world.told.map(({ what }) => what)).toEqual(["unrecorded"]);
+    expect(world.told.map(({ what }) => what)).toEqual(["not-recorded"]);
     world.breakDisk(false);
     world.emit();
     await world.pass(hour);
@@ -105,7 +105,7 @@ describe("when the file of events cannot be written", () => {
     world.emit();
     await world.pass(hour);
     expect(world.attempts).toHaveLength(1);
-    expect(world.told.filter(({ what }) => what === "stuck")).toHaveLength(1);
+    expect(world.told.filter(({ what }) => what === "stalled")).toHaveLength(1);
     world.breakDisk(false);
     await world.pass(hour);
     expect(world.attempts).toHaveLength(1);

@@ -242,7 +242,11 @@ describe("embeddings refuse an input that", () => {
     ["mixes tokens and arrays of tokens", [1, [1]], "Entry 1 is not a token"],
     ["mixes texts and arrays", ["a", ["b"]], "Entry 1 is an array"],
     ["holds an empty array of tokens", [[1], []], "Entry 1 is an empty array."],
-    ["holds arrays of texts", [["a"]], "Entry 0 holds something that is not a token."],
+    [
+      "holds arrays of texts",
+      [["a"]],
+      "Entry 0 has an element that is not a token (an integer from 0).",
+    ],
     ["holds a negative token", [-1], "Entry 0 is not a token"],
     ["holds half a token", [1.5], "Entry 0 is not a token"],
     ["holds a token beyond all vocabularies", [1e300], "Entry 0 is not a token"],
