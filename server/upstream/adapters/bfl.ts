@@ -31,7 +31,7 @@ import { modelPath } from "./wire/model-path.ts";
 import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
 
 const baseUrl = "https://api.bfl.ai/v1";
-// docs.bfl.ml/api_integration: a job is asked for at its `polling_url`, which names a region such as api.eu2.bfl.ai.
+// docs.bfl.ml/api_integration: a job is polled at its `polling_url`, which names a region such as api.eu2.bfl.ai.
 const domains = ["bfl.ai", "bfl.ml"];
 
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;

@@ -1,4 +1,4 @@
-/** Alibaba's embedding models: Qwen3, GTE, and those of DashScope. Where prices are from: price-sources.ts. */
+/** Alibaba's embedding models: Qwen3, GTE, and DashScope's own. Sources of prices: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 /** Ollama's tags that name no precision have 4 bits a weight for the larger sizes, so they are not named here. */
@@ -45,7 +45,7 @@ const dashscope = (
   source: "help.aliyun.com/en/model-studio/text-embedding-synchronous-api",
 });
 
-/** Longer vectors than 1024 only where they are asked for. */
+/** The default is 1024; longer vectors on request. */
 const qwen37 = (name: string): KnownEmbedding => ({
   name,
   dimensions: 1024,
@@ -80,7 +80,7 @@ export const alibaba: readonly KnownEmbedding[] = [
   gte("Alibaba-NLP", "gte-modernbert-base", 768),
   gte("Alibaba-NLP", "gte-qwen2-1.5b-instruct", 1536, { maxTokens: 32_768 }),
   gte("Alibaba-NLP", "gte-qwen2-7b-instruct", 3584, { maxTokens: 32_768 }),
-  // Of 3 and 4, shorter vectors can be asked for, but nobody says that they are beginnings.
+  // v3 and v4 support shorter vectors, but they are not documented to be prefixes (Matryoshka).
   dashscope(1, 1536, 2048),
   dashscope(2, 1536, 2048),
   dashscope(3, 1024, 8192),

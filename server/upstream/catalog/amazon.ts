@@ -12,7 +12,7 @@ export const amazon: readonly KnownEmbedding[] = [
     source,
   },
   {
-    // It makes 512 and 256 too, but Amazon does not say that these are beginnings of the 1024.
+    // It supports 512 and 256 too, but Amazon does not document these as prefixes of the 1024.
     name: "titan-embed-text-v2",
     dimensions: 1024,
     maxTokens: 8192,
@@ -20,7 +20,7 @@ export const amazon: readonly KnownEmbedding[] = [
     source,
   },
   {
-    // The same goes for its shorter vectors.
+    // The same applies to its shorter vectors.
     name: "titan-embed-image-v1",
     dimensions: 1024,
     maxTokens: 256,
@@ -28,7 +28,7 @@ export const amazon: readonly KnownEmbedding[] = [
     source: "docs.aws.amazon.com/bedrock/latest/userguide/titan-multiemb-models.html",
   },
   {
-    // The same goes for its shorter ones.
+    // The same applies to its shorter vectors.
     name: "nova-2-multimodal-embeddings-v1",
     dimensions: 3072,
     maxTokens: 8192,

@@ -13,7 +13,9 @@ const v15 = (
   ...rest,
 });
 
-/** Cloudflare takes the mean of all tokens, BAAI and everybody else the first: "not compatible", Cloudflare says itself. */
+/**
+ * Cloudflare uses mean pooling, BAAI and all others the first token: "not compatible", according to Cloudflare itself.
+ */
 const meanPooled = (size: string, dimensions: number, price: number): KnownEmbedding => ({
   name: `bge-${size}-en-v1.5-mean`,
   at: { cloudflare: [`bge-${size}-en-v1.5`] },
@@ -31,7 +33,7 @@ export const bge: readonly KnownEmbedding[] = [
     at: { ollama: ["bge-large", "bge-large:335m"] },
     price: { deepinfra: 0.01 },
   }),
-  // docs.databricks.com, supported-models: BGE Large (English), in its first version or its second is not said.
+  // docs.databricks.com, supported-models: BGE Large (English); whether it is version 1 or 1.5 is not documented.
   {
     name: "databricks-bge-large-en",
     dimensions: 1024,

@@ -23,8 +23,8 @@ const light = (what: "english" | "multilingual"): KnownEmbedding => ({
 });
 
 /**
- * Cohere says that both share one vector space. They are not the same vectors: going from one to the other changes
- * distances, so it is for the author of a configuration to say `sameSpace`.
+ * According to Cohere, both share one vector space. Their vectors are not identical: switching from one to the other
+ * changes distances, so the author of a configuration must set `sameSpace`.
  */
 const v5 = (what: "pro" | "fast", price: number): KnownEmbedding => ({
   name: `embed-v5.0-${what}`,

@@ -23,7 +23,7 @@ export const google: readonly KnownEmbedding[] = [
     source: "ai.google.dev/gemini-api/docs/models/gemini-embedding-2",
   },
   {
-    // Google does not say that the preview's vectors are those of the final model.
+    // Google does not document that the preview's vectors are those of the final model.
     name: "gemini-embedding-2-preview",
     dimensions: 3072,
     matryoshka: { min: 128 },
@@ -31,7 +31,7 @@ export const google: readonly KnownEmbedding[] = [
     price: { gemini: 0.2, vertex: 0.2, openrouter: 0.2 },
     source: "openrouter.ai/google/gemini-embedding-2-preview",
   },
-  // Of the three below, shorter vectors can be asked for, but nobody says that they are beginnings.
+  // The three models below support shorter vectors, but they are not documented to be prefixes (Matryoshka).
   { name: "text-embedding-004", dimensions: 768, maxTokens: 2048, source: vertex },
   {
     name: "text-embedding-005",

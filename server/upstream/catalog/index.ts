@@ -55,9 +55,9 @@ const namedAt = new Map(
 /** Bedrock: `us.cohere.embed-v4:0`, with a region, the owner and a version around the name. */
 const bedrock = /^(?:[a-z-]{2,6}\.)?(?:amazon|cohere)\.(.+?)(?::\d+)?(?::\d+k)?$/;
 
-// Copies with 16 or 8 bits a weight give vectors a hair away from the original's, so these are the same space. With fewer
-// bits scores scatter more and more (huggingface.co/s3dev-ai/nomic-embed-text-v1.5-gguf), and nobody can say where it
-// begins to matter: those stay what they are called, and someone must vouch.
+// Copies with 16 or 8 bits per weight return vectors very close to the original's, so they are in the same space. With
+// fewer bits the deviation grows (huggingface.co/s3dev-ai/nomic-embed-text-v1.5-gguf), and no threshold is known: those
+// keep their own names, and need `sameSpace`.
 const precise = /(?:-gguf)?[-_.:@](?:fp?32|fp?16|bf16|q8_0)(?:\.gguf)?$/;
 
 /** A vendor's name for a model without what vendors vary: the owner, the case, `:latest`. */
@@ -67,7 +67,7 @@ function normalizeModelName(model: string): string {
   return ownerless.replace(bedrock, "$1").replace(/:(?:latest|free)$/, "");
 }
 
-/** What is known of a model. Of names that mean something at one kind of upstream only, the kind must be told. */
+/** The catalog entry of a model. Names with a meaning at only one kind of upstream need `kind`. */
 export function knownEmbedding(model: string, kind?: string): KnownEmbedding | undefined {
   // That upstream has one model, whatever it is called in the configuration.
   if (kind === "minilm") return named.get("all-minilm-l6-v2");

@@ -3,7 +3,7 @@ import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "jina.ai/models";
 
-// What jina.ai does not say any more of the older ones is from qdrant.tech/documentation/embeddings/jina-embeddings.
+// Facts on the older models that jina.ai no longer has are from qdrant.tech/documentation/embeddings/jina-embeddings.
 const v2 = (what: string, dimensions = 768): KnownEmbedding => ({
   name: `jina-embeddings-v2-${what}`,
   dimensions,

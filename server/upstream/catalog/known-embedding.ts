@@ -4,11 +4,11 @@ import type { TokenizerName } from "../tokenizers.ts";
 export interface KnownEmbedding {
   /** The one name of these weights, in small letters; also the name of their vector space. */
   readonly name: string;
-  /** What vendors call the same weights, in small letters, without the owner before the slash. */
+  /** Vendors' names for the same weights, in lower case, without the owner before the slash. */
   readonly also?: readonly string[];
   /** Names that mean these weights at one kind of upstream only: too plain to mean anything elsewhere. */
   readonly at?: Readonly<Record<string, readonly string[]>>;
-  /** The length of a vector when the caller names none. */
+  /** The length of a vector if a request has no `dimensions`. */
   readonly dimensions: number;
   /** Shorter vectors are the beginnings of longer ones: of any length from `min`, or of these lengths. Absent: they are not. */
   readonly matryoshka?: readonly number[] | { readonly min: number };

@@ -14,7 +14,7 @@ export const mistral: readonly KnownEmbedding[] = [
   {
     name: "codestral-embed",
     also: ["codestral-embed-2505"],
-    // Up to 3072, if asked for.
+    // Up to 3072 on request.
     dimensions: 1536,
     // Its dimensions are in the order of their weight: vercel.com/ai-gateway/models/codestral-embed, after Mistral.
     matryoshka: { min: 1 },

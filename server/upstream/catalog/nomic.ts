@@ -11,8 +11,8 @@ export const nomic: readonly KnownEmbedding[] = [
   },
   {
     name: "nomic-embed-text-v1.5",
-    // Ollama's copy is this one with 16 bits a weight, which is the same space. Of texts beyond 2048 tokens it reads
-    // positions in another way than Nomic does; those are rare, and cut off there unless somebody asks for more.
+    // Ollama's copy is this model with 16 bits per weight, which is the same space. It encodes positions beyond 2048
+    // tokens differently from Nomic; such texts are rare, and truncated there by default.
     also: ["nomic-embed-text", "nomic-embed-text:v1.5", "nomic-embed-text:137m-v1.5"],
     dimensions: 768,
     matryoshka: [64, 128, 256, 512],

@@ -15,7 +15,7 @@ export const nvidia: readonly KnownEmbedding[] = [
     source,
   },
   {
-    // The same by number and size as the one above; NVIDIA does not say that only the name is new.
+    // The same number and size as the one above; NVIDIA does not document that only the name is new.
     name: "llama-nemotron-embed-1b-v2",
     dimensions: 2048,
     matryoshka: nested,

@@ -25,7 +25,7 @@ export const openai: readonly KnownEmbedding[] = [
   },
   {
     name: "text-embedding-ada-002",
-    // Its own answers call it so.
+    // The name in its own responses.
     also: ["text-embedding-ada-002-v2"],
     dimensions: 1536,
     maxTokens: 8192,

@@ -1,7 +1,7 @@
 /** Families of one or two models. Where prices are from: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
-/** A model for questions and one for what is searched: made for each other, but not to stand in for each other. */
+/** A query model and a passage model: made for each other, but not interchangeable. */
 const solar = (version: string, dimensions: number, maxTokens: number): KnownEmbedding[] =>
   ["query", "passage"].map((role) => ({
     // The aliases `embedding-query` and `embedding-passage` are going to move from 1 to 2, so they name neither.

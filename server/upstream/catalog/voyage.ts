@@ -3,7 +3,7 @@ import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "docs.voyageai.com/docs/embeddings";
 
-/** Those that make vectors of four lengths. They also make 2048, which is more than they do unasked. */
+/** Models with vectors of four lengths. They also support 2048, which is longer than their default. */
 const flexible = (name: string, price: number): KnownEmbedding => ({
   name,
   dimensions: 1024,
@@ -22,8 +22,8 @@ const fixed = (name: string, dimensions: number, maxTokens: number, price: numbe
 });
 
 export const voyage: readonly KnownEmbedding[] = [
-  // Voyage calls vectors of the 4 series compatible. They are not the same vectors: going from one to the other
-  // changes distances, so it is for the author of a configuration to say `sameSpace`.
+  // Voyage calls vectors of the 4 series compatible. They are not identical: switching from one to the other changes
+  // distances, so the author of a configuration must set `sameSpace`.
   flexible("voyage-4-large", 0.12),
   flexible("voyage-4", 0.06),
   flexible("voyage-4-lite", 0.02),

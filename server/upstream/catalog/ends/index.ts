@@ -13,7 +13,7 @@ const byName = new Map(
   ),
 );
 
-/** What may stand before a model's name: the region of a Bedrock inference profile, Google's paths. */
+/** Prefixes of a model's name: the region of a Bedrock inference profile, Google's paths. */
 const prefixes: Readonly<Record<string, RegExp>> = {
   bedrock: /^(?:us|us-gov|eu|apac|au|ca|jp|global)\./,
   gemini: /^models\//,

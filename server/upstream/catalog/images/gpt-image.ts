@@ -6,6 +6,6 @@ const family = /^(?:chat)?gpt-?image/i;
 /** By the vendor's name for a model, with or without the owner before it, or by the id that clients know it by. */
 const isGptImage = (model: string): boolean => family.test(model.slice(model.lastIndexOf("/") + 1));
 
-/** Whether clients of the model expect what a GPT image model answers. */
+/** Whether clients of the model expect the response of a GPT image model. */
 export const isOfGptFamily = (publicId: string, target: Target | undefined): boolean =>
   isGptImage(publicId) || (target !== undefined && isGptImage(target.model));

@@ -4,21 +4,21 @@
  */
 
 export interface ImageTokens {
-  /** Of one that comes out. `size`: WIDTHxHEIGHT, or what the vendor calls it. Undefined where nobody knows. */
+  /** Output tokens of one image. `size`: WIDTHxHEIGHT, or the vendor's name for it. Undefined if not known. */
   out(size: string | undefined, quality: string | undefined): number | undefined;
-  /** Of one that goes in. */
+  /** Input tokens of one image. */
   readonly in: number;
   /** The same, where it is looked at closely. */
   readonly inClosely?: number;
   /** Of each preview. */
   readonly preview?: number;
-  /** Words that come out beside a picture. */
+  /** Text output next to an image. */
   readonly words?: number;
 }
 
 type Tiers = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** What was not asked for may be any of them. */
+/** Without a size or quality it may be any of them: the largest count. */
 function largestCount(table: Tiers, size: string | undefined, quality: string | undefined) {
   const rows = quality === undefined ? Object.values(table) : [table[quality] ?? {}];
   const counts = rows.flatMap((row) =>
@@ -46,7 +46,7 @@ const first: Tiers = {
   high: bySize(4160, 6240, 6208),
 };
 
-// The guide's prices for each of its pictures, by its price for a token: they are above what that table says.
+// The guide's prices per image, divided by its price per token: they are higher than in that table.
 const mini: Tiers = {
   low: bySize(625, 750, 750),
   medium: bySize(1375, 1875, 1875),
@@ -73,7 +73,7 @@ function secondTokens(size: string, quality: string): number | undefined {
 
 const second: ImageTokens = {
   ...given,
-  // Of this one the guide says only that it always looks closely.
+  // The guide documents only that it always uses high input fidelity.
   in: given.inClosely,
   // Unasked, it makes one of the three usual sizes, of which the square has the most.
   out: (size = "1024x1024", quality = "high") => secondTokens(size, quality),
@@ -88,16 +88,17 @@ const google = (
 /** discuss.ai.google.dev/t/121299, a person of Google's: "typically generates between 700 and 900 extra tokens". */
 const thinking = { words: 900 } as const;
 
-/** Of gemini-2.5-flash-image, which makes 1K whatever size is asked for. */
+/** Of gemini-2.5-flash-image, which generates 1K whatever size is requested. */
 const always1K = { "1K": 1290, "2K": 1290, "4K": 1290 };
 
-/** By the vendor's name for the model. Of later ones nobody has told yet. */
+/** By the vendor's model name. Later models are not documented yet. */
 const known: readonly (readonly [RegExp, ImageTokens])[] = [
   [/^gpt-image-1(\.5(-2025-12-16)?)?$/i, openai(first)],
   [/^gpt-image-1-mini$/i, openai(mini)],
   [/^gpt-image-2(-2026-04-21)?$/i, second],
-  // ai.google.dev/gemini-api/docs/pricing, as copied on GitHub 2026-09: what comes out, and for the second what goes in. What
-  // goes into the third is from cloud.google.com's list; into the first at most as much as comes out of it is a guess.
+  // ai.google.dev/gemini-api/docs/pricing, as copied on GitHub 2026-09: the output, and for the second model the input.
+  // The input of the third is from cloud.google.com's list; for the first, the output count is assumed as the maximum
+  // of the input.
   [/(^|\/)gemini-2\.5-flash-image(-preview)?$/, google(always1K, { in: 1290 })],
   [
     /(^|\/)(gemini-3-pro-image(-preview)?|nano-banana-pro-preview)$/,
@@ -107,8 +108,8 @@ const known: readonly (readonly [RegExp, ImageTokens])[] = [
     /(^|\/)gemini-3\.1-flash-image(-preview)?$/,
     google({ "512": 747, "1K": 1120, "2K": 1680, "4K": 2520 }, { in: 1120, ...thinking }),
   ],
-  // litellm 1.108.4, 2026-11-15: $0.0336 for a 1K image at $30 per million tokens, $0.00168 for an image that goes in at $1.5.
-  // Of 2K and 4K nothing is listed: as many as of gemini-3.1-flash-image.
+  // litellm 1.108.4, 2026-11-15: $0.0336 for a 1K image at $30 per million tokens, $0.00168 for an input image at $1.5.
+  // 2K and 4K are not listed: as gemini-3.1-flash-image.
   [
     /(^|\/)gemini-nano-banana-2\.1$/,
     google({ "1K": 1120, "2K": 1680, "4K": 2520 }, { in: 1120, ...thinking }),
@@ -150,7 +151,7 @@ export function wireTokens(
   return { in: fidelity === "high" ? (source.inClosely ?? source.in) : source.in, out };
 }
 
-/** Of a model that nobody has told of: the most that any of these has of that size and quality, or of any. */
+/** For an unknown model: the largest count of all models for that size and quality, or for any. */
 export const unknownModelTokens: Required<Omit<ImageTokens, "out">> & {
   out(size: string | undefined, quality: string | undefined): number;
 } = {
@@ -159,7 +160,7 @@ export const unknownModelTokens: Required<Omit<ImageTokens, "out">> & {
   preview: given.preview,
   ...thinking,
   out: (size, quality) => {
-    // The largest of those that were read off the calculator for gpt-image-2.
+    // The largest count from the calculator for gpt-image-2.
     const large = size !== undefined && secondTokens(size, "high") ? size : "2048x2048";
     const fine = quality !== undefined && Object.hasOwn(first, quality) ? quality : "high";
     const counts = known.map(([, tokens]) => tokens.out(large, fine) ?? 0);

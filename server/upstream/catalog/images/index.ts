@@ -20,7 +20,7 @@ export function openaiImageCapabilities(
   if (!known) return /^(chat)?gpt-?image/i.test(model) ? laterGpt : unrestrictedImages;
   if (operation !== "generations")
     return { ...known.capabilities, ...known.editing, verbatim: true };
-  // How closely to look at a picture means nothing where there is none.
+  // Input fidelity is meaningless without an input image.
   const { input_fidelity: _, ...takes } = known.capabilities.takes;
   const { input_fidelity: __, ...undocumentedOptions } =
     known.capabilities.undocumentedOptions ?? {};

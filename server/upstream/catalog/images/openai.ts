@@ -13,7 +13,7 @@ const tiers = ["low", "medium", "high", "auto"];
 const formats = ["png", "jpeg", "webp"];
 const presets = ["1024x1024", "1536x1024", "1024x1536", "auto"];
 
-/** What GPT image models take. `response_format` none of them does: they answer in base64. */
+/** Options of GPT image models. None supports `response_format`: they always return base64. */
 const gptTakes = {
   quality: tiers,
   background: ["transparent", "opaque", "auto"],
@@ -34,8 +34,9 @@ const gptEdits = {
 } as const;
 
 /**
- * SDK for Node 7.53.0, the fields' documentation: a gif "requires access to the GIF preview for the selected model", and of
- * `svg` and `complexity` no model is named. Only third parties say which models have them (docs.comfy.org, apidog.com).
+ * SDK for Node 7.53.0, the fields' documentation: a gif "requires access to the GIF preview for the selected model",
+ * and for `svg` and `complexity` no model is named. Only third parties document which models support them
+ * (docs.comfy.org, apidog.com).
  */
 const previews = {
   output_format: ["gif", "svg"],
@@ -75,9 +76,12 @@ const anySize: SizeRule = {
 
 const fidelity = { input_fidelity: ["high", "low"] } as const;
 const later = { ...gpt, sizes: { rule: anySize } } as const;
-/** The SDK names models that take `input_fidelity`, and gpt-image-2 as one that does not. Of later ones it says nothing. */
+/**
+ * The SDK names models that support `input_fidelity`, and gpt-image-2 as one that does not. It does not mention later
+ * models.
+ */
 const unnamedFidelity = { input_fidelity: ["high", "low"] } as const;
-/** `markup`, of which the specification says: "Supports GPT Image 2.5". */
+/** `markup`; its specification: "Supports GPT Image 2.5". */
 const marked = { ...later, edits: { ...gptEdits, files: true } } as const;
 const laterTiers = ["low", "medium", "high", "xhigh", "max", "auto"];
 
@@ -90,7 +94,7 @@ const movingTakes = {
   frame_duration_ms: "any",
 } as const;
 
-/** Of names that are not known yet, but begin like those that are: as OpenAI says it. */
+/** For unknown names that begin like known ones: as OpenAI documents it. */
 export const laterGpt: ImageCapabilities = {
   ...unrestrictedImages,
   takes: Object.fromEntries(
@@ -156,11 +160,13 @@ export const openaiImageModels: readonly KnownImage[] = [
     also: ["gpt-image-2-2026-04-21"],
     capabilities: {
       ...later,
-      // developers.openai.com/api/docs/guides/image-generation: it looks closely at every image, and wants no word about it.
+      // developers.openai.com/api/docs/guides/image-generation: it always uses high input fidelity, and refuses the
+      // option.
       always: { input_fidelity: "high" },
       takes: { ...gptTakes, background: ["opaque", "auto"] },
-      // The SDK calls a transparent background a preview (2026-11-06). That the preview ended on 2026-09-30 is a third
-      // party's report: docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, 21 refused requests on 2026-10-15.
+      // The SDK documents a transparent background as a preview (2026-11-06). A third party reports that the preview
+      // ended on 2026-09-30: docs.apiyi.com/en/live/2026-10/gpt-image-2-transparent-shutdown, 21 refused requests on
+      // 2026-10-15.
       undocumentedOptions: { ...previews, background: ["transparent"] },
     },
     editing: { undocumentedOptions: { ...editPreviews, background: ["transparent"] } },
@@ -185,7 +191,7 @@ export const openaiImageModels: readonly KnownImage[] = [
       ...marked,
       takes: { ...movingTakes, output_format: [...formats, "gif", "svg"], svg: "any" },
       undocumentedOptions: unnamedFidelity,
-      // Its sizes are called flexible; the rule is not told.
+      // Its sizes are documented as flexible, without a rule.
       sizes: "any",
     },
     // The same: "SVG edits are not supported".

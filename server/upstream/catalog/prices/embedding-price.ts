@@ -6,7 +6,7 @@ import { listedEmbeddingPrice } from "./index.ts";
 const prices = new WeakMap<Target, number | null>();
 
 function look(target: Target): number | null {
-  // What the configuration says wins over the vendor's list.
+  // The configured price overrides the vendor's list price.
   const dollars = target.price ? target.price.tokens?.textIn : listedEmbeddingPrice(target);
   const found = dollars ?? null;
   prices.set(target, found);

@@ -2,7 +2,7 @@
 import type { Price } from "../../../lib/price.ts";
 import { type ListedPrice, litellm, litellmNow, perImage, undated } from "./listed.ts";
 
-/** Of editors that are endpoints of their own, the price is told on another page. */
+/** For editing endpoints of their own, the price is on another page. */
 const fal = (
   name: string,
   price: ListedPrice["price"],
@@ -17,19 +17,19 @@ const fal = (
 });
 
 /**
- * "Images are billed by rounding up to the nearest megapixel." Whether that is a million pixels or 1024 times 1024 is not
- * told, so only sizes are here of which both say the same.
+ * "Images are billed by rounding up to the nearest megapixel." Whether that is a million pixels or 1024 times 1024 is
+ * not documented, so only sizes are listed for which both are the same.
  */
 const roundedUp = (dollars: number) => ({
   images: { "<=1024x1024": dollars, "<=2000x1000": 2 * dollars },
 });
 
-/** By resolution: 1K, which is the default, 2K and 4K. The bounds are those of upstream/resolution.ts. */
+/** By resolution: 1K (the default), 2K and 4K. The bounds are those of upstream/resolution.ts. */
 const byClass = (one: number, two: number, four: number): Price => ({
   images: { "": one, "<=1448x1448": one, "<=2896x2896": two, "<=6000x6000": four },
 });
 
-/** A resolution in the request's own words may be another one than the size says. */
+/** A `resolution` field of the request may differ from the size. */
 const sized = { unless: ["resolution"] } as const;
 
 const tierSizes = [
@@ -58,7 +58,7 @@ export const falPrices: readonly ListedPrice[] = [
   fal("gemini-25-flash-image", perImage(0.039)),
   fal("bytedance/seedream/v3/text-to-image", perImage(0.03)),
   fal("bytedance/dreamina/v3\\.1/text-to-image", perImage(0.03)),
-  // Of the middle speed, which it has unless another is asked for.
+  // At the default rendering speed.
   fal("ideogram/v3", perImage(0.06), { unless: ["rendering_speed"] }),
   fal("imagen4/preview", perImage(0.0398), { source: litellmNow }),
   fal("imagen4/preview/fast", perImage(0.02)),

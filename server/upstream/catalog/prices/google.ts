@@ -4,7 +4,7 @@ import { type ListedPrice, litellm, litellmNow, perImage, perToken, puter } from
 const both = ["gemini", "vertex"] as const;
 /** Searches, and lanes of another speed, are charged on top. */
 const unless = ["tools", "serviceTier", "cachedContent"] as const;
-/** Vertex names a model with its house before it. */
+/** On Vertex a model name may include its publisher. */
 const model = (name: string): RegExp => new RegExp(`(^|/)${name}$`);
 
 export const google: readonly ListedPrice[] = [

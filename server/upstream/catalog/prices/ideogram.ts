@@ -6,7 +6,7 @@ const ideogram = (name: string, price: Price, more: Partial<ListedPrice> = {}): 
   kinds: ["ideogram"],
   model: new RegExp(`^${name}$`),
   price,
-  // Its own word for the quality, and a face that is to stay the same.
+  // Its own quality field, and character references.
   unless: ["rendering_speed", "character_reference_images"],
   source: `ideogram.ai/features/api-pricing, ${undated}`,
   ...more,

@@ -28,18 +28,18 @@ const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan
 
 export interface ImageOperation {
   readonly operation: "generations" | "edits";
-  /** The caller's fields that only the vendor understands. */
+  /** The request's passthrough fields. */
   readonly rest: ExtraFields;
 }
 
-/** What a picture costs there, by the vendor's list. */
+/** The vendor's list price of an image. */
 export function listedImagePrice(
   target: Target,
   { operation, rest }: ImageOperation,
 ): Price | undefined {
   const { upstream, model } = target;
   if (inside.has(upstream.kind)) return { images: { "": 0 } };
-  // A language model is paid for as well, and what it read and wrote is not told apart.
+  // A language model is billed as well, and its usage is not reported separately.
   if (target.surface === "responses") return undefined;
   const row = listedPrices.find(
     (entry) => entry.kinds.includes(upstream.kind) && entry.model.test(model),

@@ -7,9 +7,9 @@ export interface ListedPrice {
   /** The vendor's names for the model. */
   readonly model: RegExp;
   readonly price: Price;
-  /** Of edits, where they cost something else; `unknown` where the list does not tell. Absent: the same. */
+  /** Price of edits, if it differs; `unknown` if the list does not have it. Absent: the same. */
   readonly edits?: Price | "unknown";
-  /** Fields of the vendor's own that make it dearer or cheaper: with one of them in a call, the price is not known. */
+  /** Passthrough fields that change the price: with one of them in a request, the price is not known. */
   readonly unless?: readonly string[];
   /** Only at addresses like this one: elsewhere the same vendor charges another price, or in another currency. */
   readonly at?: RegExp;
@@ -25,10 +25,10 @@ export const undated = "a copy read 2026-11";
 /** Puter pays these vendors' bills with it. Its files name the vendors' price lists. */
 export const puter = "HeyPuter/puter, src/backend/drivers/ai-image/providers, 2026-08-21";
 
-/** The same for every picture. */
+/** One price for every image. */
 export const perImage = (dollars: number): Price => ({ images: { "": dollars } });
 
-/** In for text and for pictures, out for text and for pictures. */
+/** Input price of text and of images, output price of text and of images. */
 export const perToken = (
   textIn: number,
   imageIn: number | undefined,

@@ -4,7 +4,7 @@ import { type ListedPrice, litellm, litellmNow, perToken, undated } from "./list
 const both = ["openai", "azure"] as const;
 const model = (name: string): RegExp => new RegExp(`^${name}$`, "i");
 
-/** Pictures are all that these count in their answers, so whatever comes out has the price of pictures. */
+/** These models report only image tokens, so all output has the price of images. */
 const picturesOnly = (textIn: number, imageIn: number, out: number) =>
   perToken(textIn, imageIn, out, out);
 
@@ -45,7 +45,7 @@ export const openai: readonly ListedPrice[] = [
     price: perToken(5, 8, 10, 30),
     source: `${litellmNow}; docs.laozhang.ai/en/api-capabilities/gpt-image-2-5, 2026-09-09`,
   },
-  // The same: what pictures cost that go in is not told.
+  // The same: the price of input images is not documented.
   {
     kinds: ["openai"],
     model: model("gpt-image-2\\.6-sunburst"),

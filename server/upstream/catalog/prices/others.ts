@@ -86,7 +86,7 @@ export const others: readonly ListedPrice[] = [
   {
     kinds: ["cloudflare"],
     model: /^@cf\/black-forest-labs\/flux-2-klein-9b$/,
-    // The first megapixel. What the next ones count as is not told.
+    // The first megapixel. The price of further megapixels is not documented.
     price: { images: { "<=1000x1000": 0.015 } },
     edits: "unknown",
     source: puter,

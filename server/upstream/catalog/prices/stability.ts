@@ -1,6 +1,7 @@
 /**
- * What Stability charges for its models and services, itself and on Amazon Bedrock. Amazon's own painters are not here: no
- * list tells their prices by quality and size, and they are no longer sold. Nor are services whose credits no list tells.
+ * List prices of Stability's models and services, at Stability and on Amazon Bedrock. Without Amazon's own image
+ * models: no list has their prices by quality and size, and they are no longer sold. Also without services whose
+ * credits are not listed.
  */
 import type { Price } from "../../../lib/price.ts";
 import { type ListedPrice, litellm, perImage } from "./listed.ts";
@@ -41,7 +42,7 @@ export const stability: readonly ListedPrice[] = [
   generationPrice("sd3(\\.5)?-large", 6.5, "unknown"),
   generationPrice("sd3(\\.5)?-large-turbo", 4, "unknown"),
   generationPrice("sd3(\\.5)?-medium", 3.5, "unknown"),
-  // This one cannot begin with a picture: its edits are inpainting.
+  // This model has no image-to-image: its edits are inpainting.
   generationPrice("core", 3, credits(5)),
   changing("erase|inpaint|remove-background|search-and-replace", 5),
   changing("sketch|structure|style", 5),
