@@ -23,23 +23,23 @@ import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import { resolutionOf } from "../upstream/resolution.ts";
 import type { Estimate } from "./budgets.ts";
 
-/** What a model that is not asked for a size makes, or at most a little more than that. */
+/** The usual size of an image without a size parameter; some models generate slightly more. */
 const usualSize = "1024x1024";
 const million = 1_000_000;
 
-/** What a call may cost at one target. Undefined: no price is known there. */
+/** The possible cost of a request at one target. Undefined: no price is known. */
 interface Cost {
   /** Likely. */
   readonly dollars: number;
-  /** If every byte of text is a token of its own. */
+  /** The upper bound: every byte of text is one token. */
   readonly most: number;
-  /** What is meant is not in the list of prices, and the dearest that is stands in for it. */
+  /** The size or quality is not in the price list, so the highest listed price is used. */
   readonly unlisted?: boolean;
-  /** Nobody has told how many tokens a picture of this model is. */
+  /** The number of tokens per image of this model is not documented. */
   readonly guessed?: boolean;
 }
 
-/** `guessed`: what such pictures cost lately may say more. */
+/** `guessed`: recently observed costs may be a better estimate. */
 export type ImageEstimate = Estimate & { readonly guessed?: true };
 
 export function estimateEmbeddings(
@@ -57,31 +57,31 @@ export function estimateEmbeddings(
     : { dollars, maxDollars: (most * price) / million, isCertain: certain };
 }
 
-/** What the dearest target asks for a million tokens. Undefined: none says. */
+/** The highest price of all targets per million tokens. Undefined: no price is known. */
 interface HighestPrice {
   readonly price: number | undefined;
-  /** All of them say. */
+  /** All targets have a known price. */
   readonly certain: boolean;
-  /** The estimate where there is nothing to count. */
+  /** The estimate if there is nothing to multiply: the price is 0 or unknown. */
   readonly free: Estimate;
 }
 
-/** Looked up once for each list of targets: those of a model stay the same until the configuration changes. */
+/** Cached per list of targets: a model keeps its list until the configuration changes. */
 const highestPrices = new WeakMap<readonly Target[], HighestPrice>();
 
 function findHighestPrice(targets: readonly Target[]): HighestPrice {
   const prices = targets.map(priceOf);
-  const told = prices.filter((price) => price !== null);
-  const price = targets.length === 0 ? 0 : told.length > 0 ? Math.max(...told) : undefined;
-  const certain = told.length === prices.length;
+  const known = prices.filter((price) => price !== null);
+  const price = targets.length === 0 ? 0 : known.length > 0 ? Math.max(...known) : undefined;
+  const certain = known.length === prices.length;
   const found = { price, certain, free: { dollars: price, isCertain: certain } };
   highestPrices.set(targets, found);
   return found;
 }
 
 /**
- * A vocabulary of bytes, as OpenAI's, has a token for each byte at worst; those of words and signs have one for each
- * sign at worst, and one before and one behind each text. Tokens of a caller's own are counted.
+ * The upper bound of tokens: a byte-level vocabulary, such as OpenAI's, has at most one token per byte; word-piece
+ * vocabularies have at most one per character, and one before and after each text. Token arrays are counted.
  */
 const mostTokens = ({ tokens, bytes, items }: RequestLoad): number =>
   bytes === 0 ? tokens : bytes + 2 * items;
@@ -94,9 +94,9 @@ export interface ImageEstimateInput {
   readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
 }
 
-export function estimateImages(picturing: ImageEstimateInput): ImageEstimate {
-  const { operation, query, targets, policy, traits } = picturing;
-  return dearest(
+export function estimateImages(input: ImageEstimateInput): ImageEstimate {
+  const { operation, query, targets, policy, traits } = input;
+  return mostExpensive(
     targets.flatMap((target) => {
       const planned = tryPlan(query, traits(target, operation), policy);
       return planned ? [imageCost(operation, planned, target)] : [];
@@ -104,7 +104,7 @@ export function estimateImages(picturing: ImageEstimateInput): ImageEstimate {
   );
 }
 
-/** Who cannot serve a call will not be paid for it; that is told by a stage. */
+/** Undefined: the target cannot serve the request, so it will not be billed. A later stage returns the error. */
 function tryPlan(
   query: GenerationQuery | EditQuery,
   traits: ImageCapabilities,
@@ -141,7 +141,7 @@ function imageCost(
   const plain = costs({ size, quality });
   if (plain) return plain;
   const sized = size ?? usualSize;
-  // Unasked it chooses by itself, and may choose the dearest.
+  // Without a quality parameter the model may choose the most expensive one.
   const qualities = quality === undefined ? qualitiesOf(price.images ?? {}) : [];
   const found =
     costs({ size: sized, quality }) ??
@@ -164,30 +164,31 @@ function tokensOf(
 ): Counted {
   const { size, quality, n = 1, ...more } = query.options;
   const { partial_images: previews = 0, input_fidelity: fidelity } = more;
-  const told = estimateImageTokens(model);
+  const documented = estimateImageTokens(model);
   // A target that takes aspect ratios is asked for the resolution class of the wanted size.
   const wanted = query.requestedSize === undefined ? undefined : resolutionOf(query);
   const [large, fine] = [
     sizeClassOf(query.rest) ?? unlessAuto(size) ?? wanted,
     unlessAuto(quality),
   ];
-  const listed = told?.out(large, fine);
-  // A model, or a size of it, that nobody has told the tokens of: the most that any other has.
-  const drawn = listed ?? unknownModelTokens.out(large, fine);
-  // Where words have no price, whoever wrote it down expects none.
+  const listed = documented?.out(large, fine);
+  // Without documented tokens for the model or the size, the highest count of any model is used.
+  const perImage = listed ?? unknownModelTokens.out(large, fine);
+  // A price without `textOut` means that the model returns no text.
   const {
     words: said = 0,
     preview = 0,
     ...given
-  } = told ?? (textOut === undefined ? { ...unknownModelTokens, words: 0 } : unknownModelTokens);
+  } = documented ??
+  (textOut === undefined ? { ...unknownModelTokens, words: 0 } : unknownModelTokens);
   const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
   const perShown = fidelity === "high" ? (given.inClosely ?? given.in) : given.in;
   return {
     guessed: listed === undefined,
-    // community.openai.com/t/1381388: several pictures of one call "are billed as though they were separately performed".
+    // community.openai.com/t/1381388: several images of one request "are billed as though they were separately performed".
     with: (words) => ({
       input: { text: n * words, image: n * shown * perShown },
-      output: { text: n * said, image: n * (drawn + previews * preview) },
+      output: { text: n * said, image: n * (perImage + previews * preview) },
     }),
   };
 }
@@ -195,7 +196,7 @@ function tokensOf(
 const unlessAuto = (value: string | undefined): string | undefined =>
   value === "auto" ? undefined : value;
 
-/** Google's own word for how large, which rides along. */
+/** Google's own size class, from the extra fields of the request. */
 function sizeClassOf({ imageConfig, generationConfig }: ExtraFields): string | undefined {
   const own = memberOf(imageConfig, "imageSize");
   const size = own ?? memberOf(memberOf(generationConfig, "imageConfig"), "imageSize");
@@ -205,7 +206,7 @@ function sizeClassOf({ imageConfig, generationConfig }: ExtraFields): string | u
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as ExtraFields)[name] : undefined;
 
-/** Those that a table of prices knows: "high" of "high" and of "high 1024x1024". */
+/** The qualities in a price table: "high" from "high" and from "high 1024x1024". */
 const qualitiesOf = (pictures: Readonly<Record<string, number>>): string[] =>
   Object.keys(pictures)
     .map((key) => key.split(" ")[0] ?? "")
@@ -217,8 +218,8 @@ const most = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
     undefined,
   );
 
-/** One of unknown price makes the whole uncertain; what the others cost is known all the same. */
-function dearest(costs: readonly (Cost | undefined)[]): ImageEstimate {
+/** A target without a known price makes the estimate uncertain; the known prices are used all the same. */
+function mostExpensive(costs: readonly (Cost | undefined)[]): ImageEstimate {
   if (costs.length === 0) return { dollars: 0, isCertain: true };
   const { dollars, most: atMost } = most(costs) ?? {};
   return {

@@ -22,50 +22,50 @@ export interface ImplausibleUsage {
   readonly max: number;
 }
 
-export type OnImplausibleUsage = (told: ImplausibleUsage) => void;
+export type OnImplausibleUsage = (usage: ImplausibleUsage) => void;
 
-/** Of each text: signs around it, and the instructions that some models put before it. */
+/** Tokens per text besides its own: special tokens, and the instructions that some models prepend. */
 const aroundText = 256;
-/** Of tokens that a target reads as text, with another vocabulary. */
+/** Reported tokens per input token, for a target that reads the tokens as text with another vocabulary. */
 const perToken = 16;
 
-/** `call` is handed on as it is: most calls have nothing to tell, and need no function made for it. */
+/** `call` is passed to the callback as it is, so that no closure is created for the usual request. */
 export function clampEmbeddingsUsage<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
   reply: EmbeddingsResponse,
   call: C,
   onDisbelieved: (call: C, told: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
-  const told = reply.usage?.inputTokens;
+  const reported = reply.usage?.inputTokens;
   // Nearly all requests stop here.
-  if (told === undefined || (told >= 0 && told <= aroundText)) return reply;
-  const most = mostTokens(call.query.input, told);
-  if (told >= 0 && told <= most) return reply;
-  onDisbelieved(call, { what: "input tokens", reported: told, max: most });
-  // What was going to be passed on as it came says the same.
+  if (reported === undefined || (reported >= 0 && reported <= aroundText)) return reply;
+  const max = maxTokens(call.query.input, reported);
+  if (reported >= 0 && reported <= max) return reply;
+  onDisbelieved(call, { what: "input tokens", reported, max });
+  // The verbatim body contains the same implausible usage, so it is not passed on either.
   const { usage: _, verbatim: __, ...rest } = reply;
   return rest;
 }
 
-/** Twice what a vocabulary of bytes can make of a text: what is unusual in it may be spelled out first. */
-function mostTokens(input: EmbeddingInput, told: number): number {
+/** Twice the tokens of a byte-level vocabulary: normalization may spell out unusual characters first. */
+function maxTokens(input: EmbeddingInput, reported: number): number {
   if (input.kind === "tokens") {
     const counted = input.tokens.reduce((sum, { length }) => sum + length, 0);
     return aroundText * input.tokens.length + perToken * counted;
   }
   const around = aroundText * input.texts.length;
-  // A text has at least so many bytes, and they need not be counted where that is enough.
-  const signs = input.texts.reduce((sum, { length }) => sum + length, 0);
-  if (told <= around + signs) return around + signs;
+  // A text has at least as many bytes as characters; if that is enough, the bytes need not be counted.
+  const characters = input.texts.reduce((sum, { length }) => sum + length, 0);
+  if (reported <= around + characters) return around + characters;
   return around + 2 * input.texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
-/** What a model reads beside the prompt: instructions, and a prompt that was written anew. */
+/** Input tokens besides the prompt: instructions, and a revised prompt. */
 const aroundPrompt = 16_384;
-/** Of a picture that is shown. The most that anyone documents is 6,821: see `image-tokens.ts`. */
+/** Tokens per input image. The most that any vendor documents is 6,821: see `image-tokens.ts`. */
 const perInputImage = 16_384;
-/** Of a picture that is drawn, with what was thought about it: Google ends an answer at 32,768, a picture is below 15,000. */
+/** Tokens per output image, including reasoning: Google ends a response at 32,768, an image takes less than 15,000. */
 const perOutputImage = 65_536;
-/** US dollars. No vendor lists a picture at a tenth of it. */
+/** US dollars. No vendor lists an image at a tenth of it. */
 const dollarsPerImage = 10;
 
 export function clampImageUsage(
@@ -100,12 +100,12 @@ export function clampWholeUsage(
   onDisbelieved: OnImplausibleUsage,
 ): BufferedImageResponse {
   const { usage, cost, ...rest } = reply;
-  const pictures = Math.max(1, reply.results.length, query.options.n ?? 1);
-  const most = pictures * dollarsPerImage;
-  const isCost = cost === undefined || cost <= most;
-  const isUsage = isPlausible(usage, query, pictures, onDisbelieved);
+  const imageCount = Math.max(1, reply.results.length, query.options.n ?? 1);
+  const max = imageCount * dollarsPerImage;
+  const isCost = cost === undefined || cost <= max;
+  const isUsage = isPlausible(usage, query, imageCount, onDisbelieved);
   if (isCost && isUsage) return reply;
-  if (!isCost) onDisbelieved({ what: "cost", reported: cost, max: most });
+  if (!isCost) onDisbelieved({ what: "cost", reported: cost, max });
   return {
     ...rest,
     ...(isUsage && usage && { usage }),
@@ -116,15 +116,16 @@ export function clampWholeUsage(
 function isPlausible(
   usage: ImageUsage | undefined,
   query: GenerationQuery | EditQuery,
-  pictures: number,
+  imageCount: number,
   onDisbelieved: OnImplausibleUsage,
 ): boolean {
   if (!usage) return true;
-  const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
-  const read = aroundPrompt + 2 * Buffer.byteLength(query.prompt) + shown * perInputImage;
-  const most = pictures * (read + perOutputImage);
-  const told = Math.max(usage.total_tokens, usage.input_tokens + usage.output_tokens);
-  if (told <= most) return true;
-  onDisbelieved({ what: "tokens", reported: told, max: most });
+  const inputImages = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
+  const inputTokens =
+    aroundPrompt + 2 * Buffer.byteLength(query.prompt) + inputImages * perInputImage;
+  const max = imageCount * (inputTokens + perOutputImage);
+  const reported = Math.max(usage.total_tokens, usage.input_tokens + usage.output_tokens);
+  if (reported <= max) return true;
+  onDisbelieved({ what: "tokens", reported, max });
   return false;
 }

@@ -1,18 +1,18 @@
 /** Storage of images that clients get as links. Local disk today; an object store could implement the same interface. */
 
-/** Bytes, or a stretch of a file that is read while it is kept: as it is, or as the base64 in which it came. */
+/** Bytes, or a stream that is read while it is stored: raw, or base64 as it was received. */
 export type BlobSource = Uint8Array | StreamedSource;
 
 export interface StreamedSource {
   readonly encoding: "raw" | "base64";
-  /** As it comes, before it is decoded. */
+  /** The length before decoding. */
   readonly length: number;
   stream(): AsyncIterable<Uint8Array>;
 }
 
 export interface BlobMetadata {
   readonly type: string;
-  /** How long it can be found. */
+  /** The time to live. */
   readonly ttlMs: number;
 }
 
@@ -26,15 +26,15 @@ export interface PutBlob {
 export interface FoundBlob {
   readonly type: string;
   readonly size: number;
-  /** Not read before it is sent; a slice of it is read in part. */
+  /** Read when it is sent; a slice reads only its part. */
   readonly content: Blob;
 }
 
 export interface BlobStore {
-  /** Kept whole or not at all, and never whole in memory. Throws GatewayError. */
+  /** Stores the blob completely or not at all, without holding it in memory. Throws GatewayError. */
   put(source: BlobSource, about: BlobMetadata): Promise<PutBlob>;
-  /** Undefined when there is none of this name, or no longer. */
+  /** Undefined: not stored, or expired. */
   find(name: string): Promise<FoundBlob | undefined>;
-  /** Takes out what has expired. */
+  /** Deletes expired blobs. */
   sweep(): Promise<void>;
 }

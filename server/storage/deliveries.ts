@@ -5,7 +5,7 @@ import { type DeliveryState, eventOf, type StoredEvent } from "./events.ts";
 export interface ClaimedDelivery {
   readonly seq: number;
   readonly event: StoredEvent;
-  /** Made before this one. */
+  /** The number of earlier attempts. */
   readonly attempts: number;
 }
 
@@ -13,7 +13,7 @@ export interface DeliveryOutcome {
   readonly seq: number;
   readonly webhook: string;
   readonly state: DeliveryState;
-  /** When it is tried again, where it is. */
+  /** When it is retried, if it is. */
   readonly due: number;
   readonly at: number;
   readonly status: number | null;
@@ -43,8 +43,8 @@ export class Deliveries {
   }
 
   /**
-   * The oldest that is due, and nobody else's until `until`: whoever dies with it in hand leaves it to the next.
-   * What lies further ahead than `horizon` was put there by a clock that has been set back since, and is due too.
+   * Claims the oldest due delivery until `until` (a lease): if the process dies, the next one claims it again. A delivery that
+   * is due later than `horizon` was scheduled before the clock was set back, and is due as well.
    */
   claim(webhook: string, now: number, until: number, horizon: number): ClaimedDelivery | undefined {
     const row = this.#db
@@ -62,7 +62,7 @@ export class Deliveries {
         "SELECT seq, id, type, at, data FROM events WHERE seq = ?1",
       )
       .get(row.seq);
-    // They are taken out together, so this cannot be.
+    // Events and deliveries are deleted together, so this cannot happen.
     if (!event) throw new Error(`delivery ${row.seq} has no event`);
     return { ...row, event: eventOf(event) };
   }
@@ -77,14 +77,14 @@ export class Deliveries {
       .run(webhook, seq, state, due, at, status, problem);
   }
 
-  /** As if it had not been claimed. */
+  /** Undoes a claim. */
   release(webhook: string, seq: number, due: number): void {
     this.#db
       .query("UPDATE deliveries SET due = ?3 WHERE webhook = ?1 AND seq = ?2 AND state = 'waiting'")
       .run(webhook, seq, due);
   }
 
-  /** Nobody wants them any more. Tells how many. */
+  /** Abandons all pending deliveries of a webhook. Returns how many. */
   giveUp(webhook: string, problem: string): number {
     return this.#db
       .query(
@@ -94,7 +94,7 @@ export class Deliveries {
       .run(webhook, problem).changes;
   }
 
-  /** When the next one is due. Undefined where none is waiting. */
+  /** When the next delivery is due. Undefined: none is pending. */
   nextDue(webhook: string): number | undefined {
     const row = this.#db
       .query<{ due: number | null }, [string]>(
@@ -104,7 +104,7 @@ export class Deliveries {
     return row?.due ?? undefined;
   }
 
-  /** Of the events that are kept. */
+  /** Counts over the stored events. */
   status(webhook: string): DeliveryStatus {
     const counts = this.#db
       .query<{ state: DeliveryState; count: number }, [string]>(

@@ -15,22 +15,22 @@ import { StoreError } from "./open-database.ts";
 
 export interface EmbeddingCacheFileOptions {
   readonly folder: string;
-  /** Of the file, not counting the journal beside it. */
+  /** The size limit of the file, not counting its write-ahead log. */
   readonly maxBytes: number;
-  /** How keys are made: vectors under other keys would never be found, and are dropped. */
+  /** The format of cache keys. Vectors with keys of another format could never be found, and are dropped. */
   readonly keyFormat: number;
-  /** How long a vector is kept, from when it was made. Absent: as long as there is room. */
+  /** The time to live of a vector since it was computed. Absent: until it is evicted. */
   readonly ttlMs?: number;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Told once, when the file is given up. */
+  /** Called once, when the file cannot be used any more. */
   readonly report: (reason: string) => void;
   readonly groupMs?: number;
-  /** Written at once, on the thread that serves: a few milliseconds' worth. */
+  /** Rows per write on the thread that serves requests: a few milliseconds. */
   readonly groupRows?: number;
-  /** What may wait to be written. More than that is not persisted. */
+  /** The limit of vectors that wait to be written. Beyond it, vectors are not persisted. */
   readonly maxQueuedBytes?: number;
-  /** How often it is noted which ones were used. */
+  /** How often the last use of vectors is written. */
   readonly usedMs?: number;
 }
 
@@ -40,9 +40,9 @@ interface CachedVector {
 }
 
 const fileFormat = 1;
-/** Uses that are noted each time, at most. */
+/** The most uses written each time. */
 const maxUsed = 4096;
-/** How often room is made at a time: it happens on the thread that serves. */
+/** The most evictions per write, which runs on the thread that serves requests. */
 const maxTrims = 16;
 
 export class EmbeddingCacheFile {
@@ -77,7 +77,7 @@ export class EmbeddingCacheFile {
     }
   }
 
-  /** Makes a copy: until it is written, the vector may have been written over. */
+  /** Copies the vector, because its slab may be reused before it is written. */
   add(key: string, { vector, tokens }: CachedVector): void {
     const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
@@ -89,7 +89,7 @@ export class EmbeddingCacheFile {
     if (this.#table && this.#used.size < maxUsed) this.#used.add(key);
   }
 
-  /** Everything, and what waits to be written as well. */
+  /** Deletes everything, including vectors that wait to be written. */
   clear(): void {
     this.#queue = [];
     this.#queuedBytes = 0;
@@ -97,7 +97,7 @@ export class EmbeddingCacheFile {
     this.#attempt((table) => table.clear());
   }
 
-  /** The most recently used first, until there is no more room. In bites, so that calls are served meanwhile. */
+  /** Loads vectors, most recently used first, until the cache is full. In small steps, so that requests are served meanwhile. */
   async load(recall: OnCachedVector): Promise<void> {
     while (this.#attempt((table) => this.#expire(table))) {
       await new Promise<void>((resolve) => setImmediate(resolve));
@@ -113,7 +113,7 @@ export class EmbeddingCacheFile {
     }
   }
 
-  /** Writes all that waits. */
+  /** Writes all pending vectors. */
   close(): void {
     this.#attempt((table) => {
       while (this.#queue.length > 0) this.#write(table);
@@ -161,7 +161,7 @@ export class EmbeddingCacheFile {
     try {
       return this.#table && work(this.#table);
     } catch (error) {
-      // Another process has it: what waits may wait.
+      // Another process holds the lock: the write is retried later.
       if (!isBusy(error)) this.#giveUp(error);
       return undefined;
     }

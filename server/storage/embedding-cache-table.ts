@@ -3,7 +3,7 @@ import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import { openDatabase } from "./open-database.ts";
 
-/** False when there is no room for more. */
+/** False: the cache is full. */
 export type OnCachedVector = (
   key: string,
   vector: Float32Array,
@@ -12,7 +12,7 @@ export type OnCachedVector = (
   madeAt: number,
 ) => boolean;
 
-/** Where reading goes on. */
+/** The position from which reading continues. */
 export interface ReadPosition {
   readonly usedAt: number;
   readonly id: number;
@@ -41,11 +41,11 @@ const schema = `
   CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_at)`;
 
 const pageBytes = 4096;
-/** Rows that go at a time to make room. */
+/** Rows evicted at a time. */
 const trimRows = 16;
-/** Rows that are too old and go at a time. */
+/** Expired rows deleted at a time. */
 const expiredRows = 256;
-/** Pages given back to the disk at a time. */
+/** Pages returned to the file system at a time. */
 const shrinkPages = 256;
 
 export class EmbeddingCacheTable {
@@ -60,9 +60,9 @@ export class EmbeddingCacheTable {
   readonly #free: Statement<{ readonly freelist_count: number }>;
 
   constructor(path: string, format: number) {
-    // Only for whoever runs the gateway: vectors tell something of their texts.
+    // Readable by the operator only: vectors reveal something of their texts.
     closeSync(openSync(path, "a", 0o600));
-    // The writes happen on the thread that serves: never wait long for a lock.
+    // Writes run on the thread that serves requests: never wait long for a lock.
     this.#db = openDatabase({ path, busyMs: 20, prepare: (db) => prepare(db, format) });
     const statement = <T>(sql: string): Statement<T> => {
       const prepared = this.#db.prepare<T, SQLQueryBindings[]>(sql);
@@ -90,7 +90,7 @@ export class EmbeddingCacheTable {
     this.#free = statement("PRAGMA freelist_count");
   }
 
-  /** What is in use of the file. */
+  /** The bytes of the file that are in use. */
   bytes(): number {
     return (this.#pageCount() - this.#freeCount()) * pageBytes;
   }
@@ -120,23 +120,23 @@ export class EmbeddingCacheTable {
     this.#touch.run(Buffer.from(key, "base64"), usedAt);
   }
 
-  /** Takes out some that were not used for the longest time. */
+  /** Evicts the least recently used rows. */
   evictOldest(): void {
     this.#trim.run();
   }
 
-  /** Takes out some of those that were made by then. True: there may be more. */
+  /** Deletes some rows computed before `madeBy`. True: there may be more. */
   expire(madeBy: number): boolean {
     return this.#expire.run(madeBy).changes === expiredRows;
   }
 
-  /** Gives back to the disk what a larger limit has left behind. */
+  /** Returns free pages to the file system after the size limit was lowered. */
   shrink(maxBytes: number): void {
     if (this.#pageCount() * pageBytes <= maxBytes || this.#freeCount() === 0) return;
     this.#db.run(`PRAGMA incremental_vacuum(${shrinkPages})`);
   }
 
-  /** Tells where to go on, or undefined at the end. A damaged row is passed over: its input will be asked for again. */
+  /** Returns the position to continue from; undefined at the end. A damaged row is skipped, which is a cache miss. */
   read(from: ReadPosition, rows: number, recall: OnCachedVector): ReadPosition | undefined {
     let last: ReadPosition | undefined;
     for (const { id, key, vector, tokens, checksum, used_at, made_at } of this.#read.all(
@@ -172,12 +172,12 @@ export class EmbeddingCacheTable {
 }
 
 function prepare(db: Database, format: number): void {
-  // Nobody waits for the disk on behalf of vectors. A power cut may damage the file, which is then done without.
+  // Cached vectors are not worth waiting for the disk. A power failure may damage the file, which is then not used.
   db.run("PRAGMA synchronous = OFF");
   const found = db.query<{ readonly user_version: number }, []>("PRAGMA user_version").get();
   if (found?.user_version !== format) {
     db.run("DROP TABLE IF EXISTS vectors");
-    // Takes effect with VACUUM alone, which is quick for an empty file.
+    // Takes effect only with VACUUM, which is fast for an empty file.
     db.run("PRAGMA auto_vacuum = INCREMENTAL");
     db.run("VACUUM");
   }
@@ -187,7 +187,7 @@ function prepare(db: Database, format: number): void {
   db.run(`PRAGMA user_version = ${format}`);
 }
 
-/** Files of earlier versions lack it. When such a vector was made is not known; no later than it was last used. */
+/** Files of earlier versions lack the column. When such a vector was computed is unknown; at the latest when it was last used. */
 function addMadeAt(db: Database): void {
   const columns = db.query<{ readonly name: string }, []>("PRAGMA table_info(vectors)").all();
   if (columns.some(({ name }) => name === "made_at")) return;
@@ -195,6 +195,6 @@ function addMadeAt(db: Database): void {
   db.run("UPDATE vectors SET made_at = used_at");
 }
 
-/** Of the whole row: a flipped bit in a vector would be found months later, if ever. */
+/** Covers the whole row: a flipped bit in a vector would otherwise be found months later, if ever. */
 const checksumOf = (key: Uint8Array, vector: Uint8Array, tokens: number | null): number =>
   Bun.hash.crc32(vector, Bun.hash.crc32(key, tokens === null ? 0 : tokens + 1));

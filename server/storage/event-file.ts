@@ -3,11 +3,11 @@ import type { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { openDatabase } from "./open-database.ts";
 
-/** So many events are kept at most, and for so long. */
+/** The limits of stored events: count and age. */
 const maxEvents = 10_000;
 const keepDays = 30;
 
-// Not beside the keys: a change of that file means that keys have changed.
+// Not in the file of the keys: a change of that file means that keys have changed.
 const schema = [
   `CREATE TABLE IF NOT EXISTS events (
     seq  INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -37,7 +37,7 @@ const schema = [
 export function openEventFile(folder: string): Database {
   return openDatabase({
     path: join(folder, "events.db"),
-    // Written on the thread that serves: never wait long for a lock.
+    // Writes run on the thread that serves requests: never wait long for a lock.
     busyMs: 50,
     prepare: (db) => {
       db.run("PRAGMA synchronous = NORMAL");

@@ -11,7 +11,7 @@ export interface StoredEvent {
 }
 
 export interface NewEvent extends StoredEvent {
-  /** An event that has the same is not recorded a second time. */
+  /** Deduplication key: an event with the same key is not recorded again. */
   readonly once?: string;
 }
 
@@ -32,21 +32,21 @@ export interface ListedEvent extends StoredEvent {
 }
 
 export interface EventQuery {
-  /** The id of the last one of the page before. */
+  /** Cursor: the id of the last event of the previous page. */
   readonly after?: string | undefined;
-  /** Absent: of every type. */
+  /** Absent: all types. */
   readonly types?: readonly string[] | undefined;
   readonly limit: number;
 }
 
 export interface Recorded {
-  /** False where it had been recorded before. */
+  /** False: it was a duplicate. */
   readonly isNew: boolean;
-  /** Webhooks for which an older event was given up, because too many were waiting. */
+  /** Webhooks whose oldest delivery was abandoned because too many were pending. */
   readonly crowded: readonly string[];
 }
 
-/** So many events wait for one webhook at most. */
+/** The limit of pending deliveries per webhook. */
 const maxWaiting = 1000;
 const pruneEvery = 64;
 
@@ -67,7 +67,7 @@ export class EventStore {
     this.#maxWaiting = most;
   }
 
-  /** Throws what SQLite throws; then nothing of it is there. */
+  /** Throws SQLite errors; then nothing is stored. */
   record(event: NewEvent, webhooks: readonly string[]): Recorded {
     return this.#db.transaction((): Recorded => {
       const { id, type, at, data, once = null } = event;
@@ -84,7 +84,7 @@ export class EventStore {
     })();
   }
 
-  /** True when another had to go for it. */
+  /** True: an older delivery was abandoned for it. */
   #queue(seq: number, webhook: string, at: number): boolean {
     this.#db
       .query(
@@ -104,7 +104,7 @@ export class EventStore {
     );
   }
 
-  /** Newest first. Undefined where `after` is the id of no event that is kept. */
+  /** Newest first. Undefined: `after` is not the id of a stored event. */
   list({ after, types, limit }: EventQuery): readonly ListedEvent[] | undefined {
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#seqOf(after);
     if (before === undefined) return undefined;
@@ -131,7 +131,7 @@ export class EventStore {
       .all(seq);
   }
 
-  /** A number to go on from after a restart. */
+  /** A persistent position, to continue from after a restart. */
   mark(name: string): number | undefined {
     const row = this.#db.query<{ value: number }, [string]>(
       "SELECT value FROM marks WHERE name = ?1",

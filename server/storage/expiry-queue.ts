@@ -1,4 +1,4 @@
-/** Files in the order in which they are to be deleted: a binary min-heap, so that the next one is found at once. */
+/** Expiry queue: files ordered by their deletion time in a binary min-heap. */
 
 export interface ExpiringFile {
   readonly name: string;
@@ -31,7 +31,7 @@ export class ExpiryQueue {
     heap[at] = file;
   }
 
-  /** Takes out the first one if its time has come. */
+  /** Removes and returns the first file if it has expired. */
   takeExpired(now: number): ExpiringFile | undefined {
     const heap = this.#heap;
     const first = heap[0];
@@ -41,7 +41,7 @@ export class ExpiryQueue {
     return first;
   }
 
-  /** Puts it into the place of the first. */
+  /** Replaces the first entry and restores the heap order. */
   #sink(file: ExpiringFile): void {
     const heap = this.#heap;
     let at = 0;

@@ -7,15 +7,15 @@ import { join } from "node:path";
 import { errorCode } from "../lib/error-code.ts";
 import { StoreError } from "./open-database.ts";
 
-/** One that was told to stop a moment ago may still have it. */
-const patienceMs = 1000;
+/** A gateway that is shutting down may still hold the lock. */
+const lockTimeoutMs = 1000;
 
 export interface FolderLock {
   release(): void;
 }
 
-/** The folder must be there. Throws StoreError, worded for the person who runs the gateway. */
-export function lockFolder(folder: string, waitMs = patienceMs): FolderLock {
+/** The folder must exist. Throws StoreError, worded for the operator of the gateway. */
+export function lockFolder(folder: string, waitMs = lockTimeoutMs): FolderLock {
   const path = join(folder, "lock.db");
   let db: Database | undefined;
   try {
@@ -26,13 +26,16 @@ export function lockFolder(folder: string, waitMs = patienceMs): FolderLock {
     db?.close();
     if (errorCode(cause) === "SQLITE_BUSY") throw new StoreError(inUse(folder), { cause });
     const words = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError(`${path} cannot be locked: ${words}. It holds nothing: remove it.`, {
-      cause,
-    });
+    throw new StoreError(
+      `${path} cannot be locked: ${words}. The file is empty and can be removed.`,
+      {
+        cause,
+      },
+    );
   }
   const held = db;
   return { release: () => held.close() };
 }
 
 const inUse = (folder: string): string =>
-  `Another gateway is running with the data folder ${folder}. Stop it, or give this one a folder of its own: VEXEL_DATA=./data-2 npm start`;
+  `Another gateway is running with the data folder ${folder}. Stop it, or use another folder for this one: VEXEL_DATA=./data-2 npm start`;

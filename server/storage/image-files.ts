@@ -22,11 +22,11 @@ export interface ImageFilesOptions {
 }
 
 const namePattern = /^[A-Za-z0-9_-]{32}\.(png|jpg|webp|gif|svg|avif|bin)$/;
-/** Of one that is still being written. */
+/** The extension of a file that is still being written. */
 const draftEnding = ".draft";
-/** A draft that nobody has written to for so long belongs to a process that is no more. */
+/** A draft without a write for this long belongs to a process that has ended. */
 const draftMs = 3_600_000;
-/** A picture stays a little longer than it can be found, as it may be on its way out to someone. */
+/** A file is deleted a little after it expires, as a response may still be sending it. */
 const graceMs = 60_000;
 /** After this long, a file that could not be deleted is tried again. */
 const retryMs = 60_000;
@@ -37,12 +37,12 @@ const longestWaitMs = 60_000;
 
 export class ImageFiles implements BlobStore {
   readonly #options: Required<ImageFilesOptions>;
-  /** Every file of the folder, once those of earlier processes are counted. A file is looked at once, and deleted once. */
+  /** Every file of the folder, once the files of earlier processes are counted. Each file is read once and deleted once. */
   readonly #files = new ExpiryQueue();
   #storedBytes = 0;
-  /** Being written, and not among the files yet. */
+  /** Files that are being written and are not in the queue yet. */
   #writing = 0;
-  /** Names of this process, until the files of earlier ones are counted. */
+  /** Names of this process's files, until the files of earlier processes are counted. */
   #own: Set<string> | undefined = new Set();
   #counting: Promise<void> | undefined;
 
@@ -65,7 +65,7 @@ export class ImageFiles implements BlobStore {
       await rename(path + draftEnding, path);
       this.#files.add({ name, size, deleteAt: expires * 1000 + graceMs });
     } catch (cause) {
-      // A disk that filled up meanwhile may have taken a part of it.
+      // A disk that became full may have stored part of the file.
       if (await removeIfExists(path + draftEnding)) this.#storedBytes -= size;
       else this.#files.add({ name: name + draftEnding, size, deleteAt: now() + retryMs });
       throw storeError(cause);
@@ -82,11 +82,11 @@ export class ImageFiles implements BlobStore {
     const found = await statIfExists(path);
     if (!found || found.mtimeMs <= this.#options.now()) return undefined;
     const { size } = found;
-    // A whole file would be answered in parts by Bun itself, whatever we say.
+    // A slice, because Bun would answer range requests by itself for a whole file.
     return { type: typeOfExtension(extension), size, content: Bun.file(path).slice(0, size) };
   }
 
-  /** Deletes what has expired. The first time it also counts what earlier processes left in the folder. */
+  /** Deletes expired files. The first sweep also counts the files of earlier processes. */
   async sweep(): Promise<void> {
     this.#counting ??= this.#countEarlier(this.#own ?? new Set());
     await this.#counting;
@@ -107,14 +107,14 @@ export class ImageFiles implements BlobStore {
     this.#own = undefined;
   }
 
-  /** As many as `isNeeded` says, the oldest first. */
+  /** Deletes expired files, the oldest first, while `isNeeded` returns true. */
   async #deleteExpired(isNeeded: () => boolean): Promise<void> {
     const { folder, now } = this.#options;
     while (isNeeded()) {
       const file = this.#files.takeExpired(now());
       if (!file) return;
       if (await removeIfExists(join(folder, file.name))) this.#storedBytes -= file.size;
-      // Its bytes are still on the disk, so they still count.
+      // The file is still on the disk, so its size still counts.
       else this.#files.add({ ...file, deleteAt: now() + retryMs });
     }
   }
@@ -134,7 +134,7 @@ export class ImageFiles implements BlobStore {
   }
 }
 
-/** Room comes back when the next image expires; of a disk nobody knows when. */
+/** Space is freed when the next image expires; when the disk will have space is unknown. */
 function noRoom(next: ExpiringFile | undefined, now: number): GatewayError {
   const waitMs = next ? next.deleteAt - now : longestWaitMs;
   return new GatewayError(
@@ -149,7 +149,7 @@ const sizeOf = (source: BlobSource): number =>
     ? source.length
     : Math.ceil((source.length * 3) / 4);
 
-/** The time of a file is when it expires: it needs no list beside it, and survives the process. */
+/** The modification time of a file is its expiry: no separate index is needed, and it survives a restart. */
 async function write(path: string, source: BlobSource, expires: number): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
@@ -165,7 +165,7 @@ async function write(path: string, source: BlobSource, expires: number): Promise
   }
 }
 
-/** At once, into the system's cache: of a hundred that wait for the disk, each would hold its pieces meanwhile. */
+/** Synchronously, into the page cache: otherwise a hundred concurrent writes would each hold their chunks in memory. */
 function append({ fd }: FileHandle, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(fd, bytes, done, bytes.length - done);

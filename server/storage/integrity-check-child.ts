@@ -1,10 +1,10 @@
-/** Checks the SQLite files that are named on its command line, in a process of its own. See `integrity-check.ts`. */
+/** Child process of the integrity check: checks the SQLite files named by its arguments. See `integrity-check.ts`. */
 import { Database } from "bun:sqlite";
 import { constants, setPriority } from "node:os";
 import { errorCode } from "../lib/error-code.ts";
 import type { CheckResult } from "./integrity-check.ts";
 
-/** SQLite's words for a file that is not what it should be. Anything else, such as a lock, says nothing about it. */
+/** SQLite's codes for a damaged file. Other errors, such as a lock, do not mean damage. */
 const damage = /^SQLITE_(CORRUPT|NOTADB)/;
 
 function check(path: string): CheckResult {
@@ -28,7 +28,7 @@ function check(path: string): CheckResult {
 try {
   setPriority(constants.priority.PRIORITY_LOW);
 } catch {
-  // A container may forbid it. The check is as right without.
+  // A container may forbid it. The check works without it.
 }
 const results = process.argv.slice(2).map(check);
 const worst = results.find(({ damage }) => damage) ?? results.find(({ failure }) => failure) ?? {};

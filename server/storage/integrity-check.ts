@@ -1,14 +1,14 @@
 /**
- * Looks for damage inside of SQLite files now and then, by SQLite's own `quick_check`. It reads the whole file, so it runs
- * in a process of its own with the lowest priority, and never for more than a small part of the time.
+ * Periodic integrity check of SQLite files with `PRAGMA quick_check`. It reads the whole file, so it runs in a separate
+ * process with the lowest priority, for at most a small part of the time.
  */
 
 export interface IntegrityCheckOptions {
   readonly paths: readonly string[];
   readonly everyMs: number;
-  /** Told after each check what is wrong with the first file that is damaged; undefined where all is well. */
+  /** Called after each check with the damage of the first damaged file; undefined: no damage. */
   readonly onResult: (damage: string | undefined) => void;
-  /** Told why a check came to no result: it took too long, or its process could not run. */
+  /** Called if a check has no result: it timed out, or its process could not run. */
   readonly onFailure: (reason: string) => void;
 }
 
@@ -22,12 +22,12 @@ export interface CheckResult {
   readonly failure?: string;
 }
 
-/** The first check waits until a start is over. */
+/** The first check runs after the startup. */
 const firstAfterMs = 60_000;
 const longestMs = 600_000;
 /** A check of a large file is followed by a pause of this many times its CPU time: 2 % of one core. */
 const pauseTimes = 50;
-/** CPU time of the child beside the check itself. */
+/** CPU time of the child process besides the check itself. */
 const startMs = 500;
 
 const entry = Bun.fileURLToPath(new URL("./integrity-check-child.ts", import.meta.url));

@@ -6,13 +6,13 @@
 import { type OrphanedJournal, orphanedJournals } from "./ledger-journal.ts";
 import type { LedgerRow } from "./ledger-row.ts";
 
-/** In bites: a disk that is still full is noticed at the first one, and it happens on the thread that serves. */
+/** In small steps, as it runs on the thread that serves requests; a disk that is still full is noticed by the first. */
 const chunkRows = 500;
 
 export class JournalRecovery {
   readonly #file: { write(rows: readonly LedgerRow[]): void };
   #journals: (Pick<OrphanedJournal, "remove"> & { rows: readonly LedgerRow[] })[];
-  /** Lines that nobody can read any more. */
+  /** Lines that cannot be parsed. */
   readonly unreadable: number;
 
   constructor(folder: string, file: { write(rows: readonly LedgerRow[]): void }) {
@@ -22,7 +22,7 @@ export class JournalRecovery {
     this.unreadable = found.reduce((sum, { unreadable }) => sum + unreadable, 0);
   }
 
-  /** Those that are not in the ledger yet. */
+  /** Rows that are not in the ledger yet. */
   get rows(): readonly LedgerRow[] {
     return this.#journals.flatMap(({ rows }) => rows);
   }
@@ -31,7 +31,7 @@ export class JournalRecovery {
     return this.#journals.length === 0;
   }
 
-  /** As many as the disk takes; a journal goes once all of it is in. Throws what the disk says. */
+  /** Moves as many rows as the disk can store. A journal is removed once all of its rows are stored. Throws the disk's error. */
   recover(): void {
     for (let first = this.#journals[0]; first; first = this.#journals[0]) {
       while (first.rows.length > 0) {

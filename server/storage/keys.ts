@@ -8,12 +8,12 @@ import { keyHash } from "../lib/key-hash.ts";
 import type { Limits } from "../lib/limits.ts";
 import { openDatabase, StoreError } from "./open-database.ts";
 
-/** What else is said of a key. Kept as JSON, so that there may be more of it one day. */
+/** Optional settings of a key. Stored as JSON, so that more can be added. */
 export interface KeySettings {
   readonly project?: string;
   readonly limits?: Limits;
   readonly budget?: Budget;
-  /** What becomes of options of its image calls that a target lacks. */
+  /** What happens to image parameters that a target does not support. */
   readonly parameters?: "adapt" | "strict" | "drop" | "pass";
   /** Unix milliseconds. */
   readonly expiresAt?: number;
@@ -23,7 +23,7 @@ export interface StoredKey extends KeySettings {
   readonly id: string;
   readonly name: string;
   readonly hash: string;
-  /** The first characters, so that a person can tell keys apart. */
+  /** The first characters, so that people can distinguish keys. */
   readonly hint: string;
   readonly models: readonly string[];
   readonly createdAt: number;
@@ -59,14 +59,14 @@ function prepare(db: Database): void {
   const columns = db.query<{ name: string }, []>("PRAGMA table_info(keys)");
   const isThere = (): boolean => columns.all().some(({ name }) => name === "settings");
   if (isThere()) return;
-  // The gateway and the command line may come to it at the same time.
+  // The gateway and the CLI may open the file at the same time.
   const add = db.transaction(
     () => isThere() || db.run("ALTER TABLE keys ADD COLUMN settings TEXT"),
   );
   add.immediate();
 }
 
-/** Makes the folder where there is none. */
+/** Creates the folder if it does not exist. */
 export function openKeyStore(folder: string, now: () => number): KeyStore {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -77,12 +77,12 @@ export function openKeyStore(folder: string, now: () => number): KeyStore {
   return new KeyStore(folder, now);
 }
 
-/** For those who only look: makes nothing where there is none. */
+/** For commands that only read: creates nothing. */
 export function existingKeyStore(folder: string, now: () => number): KeyStore {
   const path = join(folder, "vexel.db");
   if (!existsSync(path)) {
     throw new StoreError(
-      `There are no keys in ${folder}: ${path} does not exist. VEXEL_DATA names the folder of the gateway.`,
+      `There are no keys in ${folder}: ${path} does not exist. Set VEXEL_DATA to the data folder of the gateway.`,
     );
   }
   return new KeyStore(folder, now);
@@ -101,7 +101,7 @@ export class KeyStore {
     });
   }
 
-  /** 32 random bytes: with that much to guess, one round of SHA-256 protects the stored hash. */
+  /** 32 random bytes: with that much entropy, one round of SHA-256 protects the stored hash. */
   create(
     name: string,
     models: readonly string[],
@@ -146,10 +146,10 @@ export class KeyStore {
     }));
   }
 
-  /** By id or, where only one key has it, by name. Returns how many working keys answer to it. */
+  /** By id or by unique name. Returns how many active keys match. */
   revoke(idOrName: string): { revoked: StoredKey | undefined; matches: number } {
-    const working = this.list().filter(({ revokedAt }) => revokedAt === null);
-    const found = working.filter(({ id, name }) => id === idOrName || name === idOrName);
+    const active = this.list().filter(({ revokedAt }) => revokedAt === null);
+    const found = active.filter(({ id, name }) => id === idOrName || name === idOrName);
     const [only] = found;
     if (found.length !== 1 || !only) return { revoked: undefined, matches: found.length };
     this.#db
@@ -158,7 +158,7 @@ export class KeyStore {
     return { revoked: only, matches: 1 };
   }
 
-  /** Changes whenever another process, such as the command line, has written. */
+  /** Changes whenever another process, such as the CLI, has written to the file. */
   version(): number {
     const row = this.#db.query<{ data_version: number }, []>("PRAGMA data_version").get();
     return row?.data_version ?? 0;

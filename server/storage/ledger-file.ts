@@ -51,10 +51,10 @@ const later = [
 const names = Object.keys(columns) as (keyof LedgerRow)[];
 const columnOf = (name: keyof LedgerRow): string => columns[name].split(" ")[0] as string;
 const slots = names.map((_, at) => `?${at + 1}`).join(", ");
-/** A row that is there already stays: it was left in a journal whose process died before it could clear it. */
+/** An existing row stays: a journal is recovered again if its process died before it could clear it. */
 const insertion = `INSERT INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})
   ON CONFLICT (request_id) DO NOTHING`;
-/** In the order of the columns. Without a loop: this is done for every call. */
+/** The values in column order. Without a loop, because this runs for every request. */
 export const valuesOf = (row: LedgerRow) =>
   [
     row.requestId,
@@ -77,11 +77,11 @@ export const valuesOf = (row: LedgerRow) =>
     row.upstreamTokens,
     row.cost,
     row.steps,
-    // Of a journal from before there were such.
+    // Absent in journals of earlier versions.
     row.project ?? null,
     row.estimatedCost ?? null,
   ] as const;
-/** What `valuesOf` was made of; columns that came later are null. */
+/** The inverse of `valuesOf`. Columns that were added later are null. */
 export const fromValues = (values: readonly unknown[]): LedgerRow =>
   Object.fromEntries(names.map((name, at) => [name, values[at] ?? null])) as unknown as LedgerRow;
 const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
@@ -106,19 +106,19 @@ export class LedgerFile {
     this.path = join(folder, "ledger.db");
     this.#db = openDatabase({
       path: this.path,
-      // The writes happen on the thread that serves: never wait long for a lock.
+      // Writes run on the thread that serves requests: never wait long for a lock.
       busyMs: 50,
       prepare: (db) => {
-        // With WAL this survives the death of the process; a power cut may cost the last moments.
+        // With WAL this survives a crash of the process; a power failure may lose the last moments.
         db.run("PRAGMA synchronous = NORMAL");
-        // Request ids begin with the time, so the table itself is in order and needs no index beside it.
+        // Request ids begin with the time, so the table is ordered by time and needs no index.
         db.run(
           `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
         );
         migrateColumns(db);
-        // A table of another shape is found out here and not by the first call.
+        // A table of another shape is detected here and not by the first request.
         db.prepare(insertion).finalize();
-        // Before the limit: a ledger that is full has room for this still.
+        // Before the size limit is set, so that a full ledger can still create the table.
         prepareSpendTable(db);
         if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
       },
@@ -129,26 +129,26 @@ export class LedgerFile {
     this.#commit = this.#db.prepare("COMMIT");
   }
 
-  /** All or nothing, in one transaction: the rows, and what they add to what was spent. Throws what SQLite throws. */
+  /** Writes the rows and the spend table in one transaction. Throws SQLite errors. */
   write(rows: readonly LedgerRow[]): void {
     const tally = new SpendTally();
     this.#begin.run();
     try {
       for (const row of rows) {
-        // What was counted is not counted again.
+        // A row that exists has been counted already.
         if (this.#insert.run(...valuesOf(row)).changes > 0) tally.add(row);
       }
       this.#spent.add(tally);
       this.#commit.run();
       this.#last = rows.at(-1)?.requestId ?? this.#last;
     } catch (error) {
-      // A full disk may have rolled back by itself.
+      // SQLite may have rolled back by itself when the disk is full.
       if (this.#db.inTransaction) this.#db.run("ROLLBACK");
       throw error;
     }
   }
 
-  /** Whether the last row can be read through a connection of its own, which has nothing of it in memory. */
+  /** Whether the last row can be read through a second connection, which has nothing in its cache. */
   hasLastRow(): boolean {
     if (this.#last === undefined) return true;
     try {
@@ -160,12 +160,12 @@ export class LedgerFile {
     }
   }
 
-  /** Moves all rows from the write-ahead log, which may have lost its name, into the database file. */
+  /** Moves all rows from the write-ahead log, which may have been unlinked, into the database file. */
   checkpoint(): void {
     this.#db.run("PRAGMA wal_checkpoint(FULL)");
   }
 
-  /** Takes out at most `limit` rows older than `before`, the oldest first; tells how many went. */
+  /** Deletes at most `limit` rows older than `before`, the oldest first; returns how many. */
   prune(before: number, limit: number): number {
     this.#spent.prune(before);
     return this.#db
@@ -176,7 +176,7 @@ export class LedgerFile {
       .run(before, limit).changes;
   }
 
-  /** US dollars. `period`: a day, a month or "total", as in `std/utc-periods.ts`. Rows that were taken out count too. */
+  /** US dollars. `period`: a day, a month or "total", as in `lib/utc-periods.ts`. Pruned rows still count. */
   sumSpent(spender: BudgetOwner, period: string): number {
     return this.#spent.read(spender, period);
   }

@@ -19,22 +19,22 @@ import type { LedgerRow } from "./ledger-row.ts";
 
 const name = /^ledger-\d+-[\w-]+\.journal$/;
 
-/** Of this process: its own number says nothing about which of them are still written. */
-const ours = new Set<string>();
+/** Journals of this process. A process id does not say which journals are still being written: ids repeat. */
+const ownPaths = new Set<string>();
 
 export class LedgerJournal {
   readonly path: string;
   readonly #file: number;
   #size = 0;
 
-  /** `id` tells apart the journals of one process. */
+  /** `id` distinguishes the journals of one process. */
   constructor(folder: string, id: string) {
     this.path = join(folder, `ledger-${process.pid}-${id}.journal`);
     this.#file = openSync(this.path, "ax", 0o600);
-    ours.add(this.path);
+    ownPaths.add(this.path);
   }
 
-  /** Throws what the disk says; then nothing of the rows is left there. */
+  /** Throws the disk's error; then none of the rows is in the journal. */
   append(rows: readonly LedgerRow[]): void {
     const line = `${JSON.stringify(rows.map(valuesOf))}\n`;
     const length = Buffer.byteLength(line);
@@ -53,33 +53,33 @@ export class LedgerJournal {
     this.#size = 0;
   }
 
-  /** What is still in it waits for the next start. */
+  /** Rows that are still in it are recovered by the next start. */
   close(): void {
     closeSync(this.#file);
-    ours.delete(this.path);
-    // It may be gone already, with its folder.
+    ownPaths.delete(this.path);
+    // The file may be gone already, with its folder.
     if (this.#size === 0) rmSync(this.path, { force: true });
   }
 }
 
 export interface OrphanedJournal {
   readonly rows: readonly LedgerRow[];
-  /** Lines that cannot be read: a power cut may leave such. */
+  /** Lines that cannot be parsed, as a power failure may leave. */
   readonly unreadable: number;
-  /** Once the rows are elsewhere. */
+  /** Called once the rows are stored elsewhere. */
   remove(): void;
 }
 
 /**
- * The journals of processes that are no more. The folder is locked, so they are all that are not our own; a process with
- * the same number may live and have nothing to do with it.
+ * The journals of earlier processes. The folder is locked, so these are all journals except those of this process. Another
+ * process may have the same id.
  */
 export const orphanedJournals = (folder: string): OrphanedJournal[] =>
   journalsIn(folder)
-    .filter((path) => !ours.has(path))
+    .filter((path) => !ownPaths.has(path))
     .map((path) => ({ ...read(path), remove: () => unlinkSync(path) }));
 
-/** All that is under way into the ledger. */
+/** All rows that are in a journal and not yet in the ledger. */
 export const journaledRows = (folder: string): LedgerRow[] =>
   journalsIn(folder).flatMap((path) => read(path).rows);
 

@@ -6,25 +6,25 @@ import { errorCode } from "../lib/error-code.ts";
 
 const secretBytes = 32;
 
-/** Throws what the disk throws. */
+/** Throws the disk's error. */
 export function openLinkSecret(folder: string): Uint8Array {
   const path = join(folder, "links.secret");
-  const kept = read(path);
-  if (kept?.length === secretBytes) return kept;
-  // What is not one any more, by some mishap, is made anew: links given out before end sooner then.
-  if (kept) rmSync(path, { force: true });
+  const stored = read(path);
+  if (stored?.length === secretBytes) return stored;
+  // A damaged secret is replaced: existing links stop working.
+  if (stored) rmSync(path, { force: true });
   const draft = join(folder, `links.secret-${randomUUID()}`);
   writeFileSync(draft, randomBytes(secretBytes), { mode: 0o600, flag: "wx" });
-  settle(draft, path);
+  publish(draft, path);
   return readFileSync(path);
 }
 
-/** Two that start at the same time in the same folder must end up with the same one: the first that gets there wins. */
-function settle(draft: string, path: string): void {
+/** Two processes that start at the same time must use the same secret: the first link wins. */
+function publish(draft: string, path: string): void {
   try {
     linkSync(draft, path);
   } catch (error) {
-    // Some volumes know no second name for a file. There the last one wins.
+    // Some file systems have no hard links. There the last rename wins.
     if (errorCode(error) !== "EEXIST") {
       renameSync(draft, path);
       return;

@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { errorCode } from "../lib/error-code.ts";
 
-/** Worded for the person who runs the gateway. */
+/** The message is for the operator of the gateway. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
 }
@@ -10,7 +10,7 @@ export class StoreError extends Error {
 export interface OpenOptions {
   readonly path: string;
   readonly busyMs: number;
-  /** Makes the tables, and whatever else may find that the file is not what it should be. */
+  /** Creates the tables; also detects a file that is not the expected database. */
   readonly prepare: (db: Database) => void;
 }
 
@@ -32,8 +32,8 @@ const damage = new Set(["SQLITE_NOTADB", "SQLITE_CORRUPT"]);
 
 function explain(path: string, error: unknown): string {
   const words = error instanceof Error ? error.message : String(error);
-  // Never made anew by itself: what is in it may still be rescued.
+  // Never recreated automatically: its content may still be recoverable.
   return damage.has(errorCode(error))
-    ? `${path} is damaged or not a database (${words}). Put back a copy of it, or move it away to begin with an empty one.`
+    ? `${path} is damaged or not a database (${words}). Restore a copy of it, or move it away to start with an empty one.`
     : `${path} cannot be opened: ${words}`;
 }

@@ -14,7 +14,7 @@ interface Opened {
 /** A write-ahead log of SQLite. It does not exist before the first write, and grows until it is used again from its start. */
 export interface WriteAheadLog {
   readonly path: string;
-  /** Whether the rows are still readable although the log became shorter: somebody may have moved them into the database. */
+  /** Whether the rows are still readable although the log became shorter: a checkpoint may have moved them into the database. */
   isIntact(): boolean;
 }
 
@@ -33,14 +33,14 @@ export class OpenedFiles {
     this.#logs = logs;
   }
 
-  /** What is wrong, for the person who runs the gateway. A few microseconds for each file. */
+  /** The problem, worded for the operator. Takes a few microseconds per file. */
   problem(): string | undefined {
     for (const log of this.#logs) {
       const problem = this.#watchLog(log);
       if (problem !== undefined) return problem;
     }
     for (const { path, device, inode } of this.#files) {
-      const found = look(path);
+      const found = statOrError(path);
       if (typeof found === "string") return `${path} cannot be read any more: ${found}. ${remedy}`;
       if (!found) return `${path} was removed while the gateway was running. ${remedy}`;
       if (found.dev !== device || found.ino !== inode) {
@@ -52,7 +52,7 @@ export class OpenedFiles {
 
   /** A log is watched from when it is first seen. Its removal and replacement are found like those of other files. */
   #watchLog(log: WriteAheadLog): string | undefined {
-    const found = look(log.path);
+    const found = statOrError(log.path);
     if (typeof found !== "object") return undefined;
     const largest = this.#sizes.get(log);
     if (largest === undefined) {
@@ -65,10 +65,10 @@ export class OpenedFiles {
   }
 }
 
-const remedy = "Put back the original, or restart the gateway.";
+const remedy = "Restore the original, or restart the gateway.";
 
-/** Undefined where there is none; text where the system does not say. */
-function look(path: string): Stats | string | undefined {
+/** Undefined: it does not exist. Text: the error of the system. */
+function statOrError(path: string): Stats | string | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {

@@ -24,12 +24,12 @@ export interface ResponseFilesOptions {
   readonly now: () => number;
 }
 
-/** An answer stays a little longer than it can be found, as it may be on its way out to someone. */
+/** A file is deleted a little after it expires, as a response may still be sending it. */
 const graceMs = 60_000;
 
-/** The message is the setting that says how much room there is. */
+/** The message is the name of the setting that limits the space. */
 export class StoreFullError extends Error {
-  override readonly name = "NoRoom";
+  override readonly name = "StoreFullError";
 }
 
 interface Entry extends ResponseMetadata {
@@ -47,7 +47,7 @@ export class ResponseFiles implements ResponseStore {
     mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Throws what the disk throws, and NoRoom while it is written. */
+  /** Throws the disk's error; the writer throws StoreFullError. */
   begin(): ResponseWriter {
     const { folder, maxBytes, disk, now } = this.#options;
     const body = `${randomUUID()}.body`;
@@ -90,7 +90,7 @@ export class ResponseFiles implements ResponseStore {
     };
   }
 
-  /** Undefined when there is none, or no longer. */
+  /** Undefined: not stored, or expired. */
   async find(name: string): Promise<StoredResponse | undefined> {
     const { folder, ttlMs, now } = this.#options;
     const entry = await readEntry(join(folder, `${name}.json`));
@@ -101,7 +101,7 @@ export class ResponseFiles implements ResponseStore {
     return { ...entry, open: () => Bun.file(path).stream() };
   }
 
-  /** Takes out what has expired and counts what is left. */
+  /** Deletes expired files and counts the rest. */
   async sweep(): Promise<void> {
     const { folder, ttlMs, now } = this.#options;
     const before = this.#storedBytes;
@@ -110,19 +110,19 @@ export class ResponseFiles implements ResponseStore {
       const path = join(folder, name);
       const found = await statIfExists(path);
       if (!found) continue;
-      // A body is as old as its last byte, so one that is being written stays.
+      // The modification time is that of the last write, so a body that is being written stays.
       if (found.mtimeMs + ttlMs + graceMs <= now()) await removeIfExists(path);
       else counted += found.size;
     }
     this.#storedBytes = Math.max(0, counted + (this.#storedBytes - before));
   }
 
-  /** Whole or not at all: a reader never sees half of it. */
+  /** Atomic (write and rename): a reader never sees a partial entry. */
   async #write(name: string, entry: Entry): Promise<void> {
     const { folder, maxBytes } = this.#options;
     const draft = join(folder, `${randomUUID()}.draft`);
     const text = JSON.stringify(entry);
-    // Small answers under many names take room as well.
+    // Entries count toward the limit, too.
     if (this.#storedBytes + text.length > maxBytes)
       throw new StoreFullError("VEXEL_RESPONSES_MAX_BYTES");
     this.#storedBytes += text.length;
@@ -135,7 +135,7 @@ async function readEntry(path: string): Promise<Entry | undefined> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as Entry;
   } catch {
-    // There is none, or a disk has spoilt it, which is as good as none.
+    // The entry is missing or damaged, which counts as missing.
     return undefined;
   }
 }

@@ -15,12 +15,12 @@ const schema = `CREATE TABLE spent (
   PRIMARY KEY (scope, id, period)
 ) WITHOUT ROWID`;
 
-/** Makes the table where there is none, from the rows that are there. The columns of the ledger must be there. */
+/** Creates the table if it does not exist, from the ledger rows. The ledger table must have all columns. */
 export function prepareSpendTable(db: Database): void {
   if (isThere(db)) return;
   db.run("BEGIN IMMEDIATE");
   try {
-    // Another process may have been quicker.
+    // Another process may have created it meanwhile.
     if (!isThere(db)) {
       db.run(schema);
       for (const period of ["'total'", monthOf("at"), dayOf("at")]) {
@@ -41,24 +41,24 @@ const isThere = (db: Database): boolean =>
 const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;
 const monthOf = (at: string): string => `strftime('%Y-%m', ${at} / 1000, 'unixepoch')`;
 
-/** A clock that is wrong for a while must not take the day out that is spent from. */
+/** A wrong clock must not prune the current day, so days are kept this much longer. */
 const daysLongerMs = 62 * 86_400_000;
 
-/** What a row counts for: what it cost, and what may have been paid besides, or instead where the cost is not known. */
+/** The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead. */
 const dollarsOf = ({ cost, estimatedCost }: Pick<LedgerRow, "cost" | "estimatedCost">): number =>
   (cost ?? 0) + (estimatedCost ?? 0);
 
-/** Who a row is charged to. A row of an older journal knows of no project. */
-const spendersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
+/** The budget owners that a row is charged to. Rows of older journals have no project. */
+const ownersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): BudgetOwner[] => [
   { scope: "key", id: keyId },
   ...(project ? [{ scope: "project", id: project } as const] : []),
 ];
 
-/** Of rows that are not in the table yet. */
+/** The sum over rows that are not in the table yet. */
 export function sumDollars(rows: readonly LedgerRow[], who: BudgetOwner, period: string): number {
   let sum = 0;
   for (const row of rows) {
-    const isTheirs = spendersOf(row).some(({ scope, id }) => scope === who.scope && id === who.id);
+    const isTheirs = ownersOf(row).some(({ scope, id }) => scope === who.scope && id === who.id);
     if (isTheirs && Object.values(periodNames(row.at)).includes(period)) sum += dollarsOf(row);
   }
   return sum;
@@ -69,7 +69,7 @@ interface Sum extends BudgetOwner {
   dollars: number;
 }
 
-/** Sums up the new rows of one transaction: most of them are of few keys and one day. */
+/** Sums the new rows of one transaction: most have few keys and one day. */
 export class SpendTally {
   readonly #sums = new Map<string, Sum>();
 
@@ -77,7 +77,7 @@ export class SpendTally {
     const dollars = dollarsOf(row);
     if (dollars === 0) return;
     const names = periodNames(row.at);
-    for (const spender of spendersOf(row)) {
+    for (const spender of ownersOf(row)) {
       for (const kind of periods) this.#add(spender, names[kind], dollars);
     }
   }
@@ -112,7 +112,7 @@ export class SpendTable {
     );
   }
 
-  /** Inside the transaction that writes the rows. */
+  /** Runs inside the transaction that writes the rows. */
   add({ sums }: SpendTally): void {
     for (const { scope, id, period, dollars } of sums) this.#add.run(scope, id, period, dollars);
   }
@@ -121,7 +121,7 @@ export class SpendTable {
     return this.#read.get(scope, id, period)?.dollars ?? 0;
   }
 
-  /** Days long before that. Months and totals are few, and stay. */
+  /** Deletes days long before `before`. Months and totals are few and stay. */
   prune(before: number): void {
     this.#prune.run(before - daysLongerMs);
   }

@@ -18,7 +18,7 @@ test("a file that cannot be deleted counts against the limit until it is deleted
   mkdirSync(path);
   now += 120_000;
   await files.sweep();
-  await expect(put()).rejects.toThrow("There is no room left");
+  await expect(put()).rejects.toThrow("There is no disk space left");
   rmSync(path, { recursive: true });
   renameSync(join(temporary.path, "aside"), path);
   now += 61_000;
