@@ -206,7 +206,7 @@ function sizeClassOf({ imageConfig, generationConfig }: ExtraFields): string | u
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as ExtraFields)[name] : undefined;
 
-/** The qualities in a price table: "high" from "high" and from "high 1024x1024". */
+/** The qualities in a price table. The keys `high` and `high 1024x1024` both have the quality `high`. */
 const qualitiesOf = (pictures: Readonly<Record<string, number>>): string[] =>
   Object.keys(pictures)
     .map((key) => key.split(" ")[0] ?? "")
