@@ -1,4 +1,4 @@
-/** Bodies beyond their bound are refused with a proper answer, and the connection they came on stays of use. */
+/** Bodies above the maximum size are refused with an error, and their connection stays usable. */
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   chunk,
@@ -16,7 +16,7 @@ const edge = startGatewayWithFake({ settings: { VEXEL_MAX_BODY_BYTES: String(mos
 const { gateway, fake } = edge;
 afterAll(() => edge.close());
 
-/** Valid, and exactly so many bytes. */
+/** Valid JSON with exactly this many bytes. */
 const bodyOf = (bytes: number): string =>
   JSON.stringify({ model: embeddingModel, input: "a" }).padEnd(bytes, " ");
 const head = (headers: Record<string, string>) =>
@@ -33,7 +33,7 @@ async function expectStillOfUse(connection: RawConnection): Promise<void> {
   connection.disconnect();
 }
 
-describe("a body of the largest size that is allowed is read", () => {
+describe("a body of the maximum size is read", () => {
   test("with its length announced", async () => {
     expect((await gateway.post("/v1/embeddings", bodyOf(most))).status).toBe(200);
   });
@@ -57,7 +57,7 @@ describe("a body of one byte more is refused", () => {
     await expectStillOfUse(connection);
   });
 
-  test("by what came, where no length was announced", async () => {
+  test("by the bytes received, where no length was announced", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(head(chunked), chunk(bodyOf(most)), chunk(" "));
     const message = await expectError(response(await connection.response()), "request_too_large");
@@ -66,7 +66,7 @@ describe("a body of one byte more is refused", () => {
     await expectStillOfUse(connection);
   });
 
-  test("and leaves a row, but asks no upstream", async () => {
+  test("and leaves a ledger row, without an upstream request", async () => {
     fake.clear();
     const refused = await gateway.post("/v1/embeddings", bodyOf(most + 1));
     await expectError(refused, "request_too_large");
@@ -109,7 +109,7 @@ describe("a body of many megabytes", () => {
     },
   );
 
-  test("to an address that is not there is answered to a client that sends all of it first", async () => {
+  test("to an unknown path gets 404, also when the client sends all of it first", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
@@ -121,7 +121,7 @@ describe("a body of many megabytes", () => {
     await connection.closed;
   });
 
-  test("is passed over where its rest is short, and the connection is kept", async () => {
+  test("is discarded where its rest is short, and the connection is kept", async () => {
     const connection = await RawConnection.open(gateway.url);
     connection.send(
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "1000000" } }),

@@ -1,4 +1,4 @@
-/** Chunks are taken apart in one way only, however they are cut on their way. */
+/** Chunked coding is decoded in one way only, however its bytes are split. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../server/lib/chunked-decoder.ts";
@@ -14,7 +14,7 @@ interface Taken {
   readonly done: boolean;
 }
 
-/** Of what was pushed, the memory is given back at once: nothing of it may still be needed. */
+/** The memory of pushed bytes is released immediately: the decoder must not need it any more. */
 function take(pieces: readonly Buffer[]): Taken {
   const chunked = new ChunkedDecoder(broken);
   const taken: Buffer[] = [];
@@ -59,7 +59,7 @@ const message = fc
   }));
 
 describe("chunks", () => {
-  test("give the same bytes and leave the same behind, however they are cut", () => {
+  test("give the same bytes and the same rest, however they are split", () => {
     const property = fc.property(message, cuts, ({ wire, whole, rest }, places) => {
       const taken = take(piecesOf(Buffer.concat([wire, rest]), places));
       expect(taken.done).toBe(true);
@@ -91,7 +91,7 @@ describe("chunks", () => {
     fc.assert(property, tries(40));
   });
 
-  test("of one byte are handed over joined, without an object for each", () => {
+  test("of one byte are delivered joined, without an object for each", () => {
     const chunked = new ChunkedDecoder(broken);
     let pieces = 0;
     let bytes = 0;
@@ -103,7 +103,7 @@ describe("chunks", () => {
     expect(pieces).toBeLessThan(10);
   });
 
-  test("are over at their last byte and not before", () => {
+  test("end at their last byte and not before", () => {
     const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, places, end) => {
       const taken = take(piecesOf(wire.subarray(0, end % wire.length), places));
       expect([taken.done, taken.rest.length]).toEqual([false, 0]);
@@ -112,7 +112,7 @@ describe("chunks", () => {
     fc.assert(property, tries(200));
   });
 
-  test("that were changed are the same to all readers, or to none", () => {
+  test("that were mutated are read alike by all parsers, or refused", () => {
     const changed = fc.record({
       at: fc.nat(),
       put: fc.constantFrom("", "\r", "\n", "\0", ";", "0", "f"),
@@ -143,7 +143,7 @@ describe("chunks", () => {
   });
 });
 
-describe("what comes after the last chunk", () => {
+describe("the trailer", () => {
   test.each([
     "\nGET / HTTP/1.1",
     "GET / HTTP/1.1",
@@ -153,11 +153,11 @@ describe("what comes after the last chunk", () => {
     ": a",
     "a : b",
     "a",
-  ])("is no %p", (line) => {
+  ])("may not be %p", (line) => {
     expect(() => take([latin(`0\r\n${line}\r\n\r\n`)])).toThrow(Broken);
   });
 
-  test("is no more than 16384 bytes", () => {
+  test("has at most 16384 bytes", () => {
     const lines = (count: number) => latin(`0\r\n${`a: ${"a".repeat(997)}\r\n`.repeat(count)}\r\n`);
     expect(take([lines(16)]).done).toBe(true);
     expect(() => take([lines(17)])).toThrow(Broken);

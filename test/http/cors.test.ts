@@ -1,4 +1,4 @@
-/** Web pages of other origins: nobody unless the operator names them. */
+/** CORS: web pages of other origins have no access unless the operator names them. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { embeddingModel, jsonHeaders, startGatewayWithFake } from "./gateway-fixture.ts";
 
@@ -29,7 +29,7 @@ const corsOf = ({ headers }: Response) =>
   Object.fromEntries([...headers].filter(([name]) => /^(access-control-|vary)/.test(name)));
 
 describe("by default", () => {
-  test("no answer lets another origin in", async () => {
+  test("no response allows another origin", async () => {
     expect(corsOf(await preflight(off))).toEqual({});
     expect(corsOf(await call(off))).toEqual({});
     expect(corsOf(await call(off, origin, false))).toEqual({});
@@ -56,7 +56,7 @@ describe("with named origins", () => {
     ...["x-ratelimit-limit-images", "x-ratelimit-remaining-images", "x-ratelimit-reset-images"],
   ].join(", ");
 
-  test("one of them may call, read the answer and the headers that matter", async () => {
+  test("one of them may send requests and read the response with its exposed headers", async () => {
     for (const from of [origin, "http://localhost:3000"]) {
       const response = await call(some, from);
       expect(response.status).toBe(200);
@@ -68,13 +68,13 @@ describe("with named origins", () => {
     }
   });
 
-  test("a refusal can be read as well", async () => {
+  test("an error response can be read as well", async () => {
     const response = await call(some, origin, false);
     expect(response.status).toBe(401);
     expect(corsOf(response)).toMatchObject({ "access-control-allow-origin": origin });
   });
 
-  test("its preflight learns methods and headers, and needs no key", async () => {
+  test("its preflight gets methods and headers, and needs no API key", async () => {
     const response = await preflight(some);
     expect(response.status).toBe(204);
     expect(corsOf(response)).toEqual({
@@ -93,19 +93,19 @@ describe("with named origins", () => {
     ["http://app.example"],
     ["https://APP.example:8443"],
     ["null"],
-  ])("another one (%s) is let in nowhere, and caches are warned", async (from) => {
+  ])("another one (%s) is not allowed, and the response has vary: origin", async (from) => {
     for (const response of [await preflight(some, from), await call(some, from)]) {
       expect(corsOf(response)).toEqual({ vary: "origin" });
     }
   });
 
-  test("an unknown address stays unknown to a preflight", async () => {
+  test("a preflight of an unknown path gets 404", async () => {
     expect((await preflight(some, origin, "/nothing")).status).toBe(404);
   });
 });
 
 describe("with *", () => {
-  test("any origin may call", async () => {
+  test("any origin is allowed", async () => {
     for (const from of [origin, "https://anyone.example", "null"]) {
       expect(corsOf(await call(all, from))).toMatchObject({ "access-control-allow-origin": "*" });
       expect((await preflight(all, from)).headers.get("access-control-allow-methods")).toBe(
@@ -114,7 +114,7 @@ describe("with *", () => {
     }
   });
 
-  test("a call that is from no web page is answered as always", async () => {
+  test("a request without an origin gets its usual response", async () => {
     const response = await fetch(`${all.gateway.url}/v1/models`, { headers: jsonHeaders });
     expect(corsOf(response)).toEqual({});
   });

@@ -1,4 +1,4 @@
-/** The reader of multipart forms gives back exactly what was written, however the bytes are cut on their way. */
+/** The multipart parser returns exactly what was written, however the bytes are split. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { boundaryOf, readParts } from "../../server/http/multipart.ts";
@@ -11,7 +11,7 @@ interface Part {
   readonly body: Buffer;
 }
 
-/** Of the characters RFC 2046 allows. */
+/** A boundary of the characters that RFC 2046 allows. */
 const boundaries = fc
   .stringMatching(/^[0-9a-zA-Z'()+_,./:=?-]{1,60}$/)
   .filter((text) => !text.endsWith(" "));
@@ -20,7 +20,7 @@ const names = fc.oneof(
   fc.stringMatching(/^[^\\\r\n\p{C}]{1,30}$/u).filter((text) => !/%(22|0[AaDd])/.test(text)),
 );
 
-/** Bytes out of the pieces that a reader of forms trips over. */
+/** Bytes made of sequences that are hard for form parsers. */
 const bodies = (boundary: string) =>
   fc
     .array(
@@ -93,7 +93,7 @@ function write(boundary: string, parts: readonly Part[], before = "", after = "\
   );
 }
 
-/** Each chunk is overwritten once the next is asked for, as the edge gives its memory back by then. */
+/** Each chunk is overwritten once the next is requested, because the server releases its memory by then. */
 async function* cut(bytes: Buffer, sizes: Iterator<number>): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; ) {
     const size = Math.max(1, sizes.next().value ?? 1);
@@ -124,7 +124,7 @@ const shown = (parts: readonly Part[]) =>
   parts.map(({ body, ...head }) => ({ ...head, body: body.toString("latin1") }));
 
 describe("every form is read as it was written", () => {
-  test("however its bytes are cut", async () => {
+  test("however its bytes are split", async () => {
     await fc.assert(
       fc.asyncProperty(
         forms,
@@ -140,7 +140,7 @@ describe("every form is read as it was written", () => {
     );
   });
 
-  test("byte by byte, and in one piece", async () => {
+  test("byte by byte, and in one chunk", async () => {
     await fc.assert(
       fc.asyncProperty(forms, async ({ boundary, parts, before, after }) => {
         const bytes = write(boundary, parts, before, after);
@@ -152,7 +152,7 @@ describe("every form is read as it was written", () => {
     );
   });
 
-  test("at every single place where it can be cut in two", async () => {
+  test("split in two at every byte", async () => {
     const boundary = "bound";
     const parts: Part[] = [
       {
@@ -194,7 +194,7 @@ describe("Bun's own FormData agrees", () => {
     { minLength: 1, maxLength: 6 },
   );
 
-  test("what it writes is read as it was put in", async () => {
+  test("what it writes is parsed as it was given", async () => {
     await fc.assert(
       fc.asyncProperty(
         entries,
@@ -232,7 +232,7 @@ describe("Bun's own FormData agrees", () => {
     );
   });
 
-  test("what it reads is what is read here", async () => {
+  test("what it parses is what our parser returns", async () => {
     const plain = fc.stringMatching(/^[a-z[\]0-9 .]{1,20}$/);
     // Bun's reader takes a boundary for one even where no line break stands before it.
     const body = bodies("----a-boundary-of-some-length").filter(
@@ -266,7 +266,7 @@ describe("Bun's own FormData agrees", () => {
 });
 
 describe("a form that is cut short", () => {
-  test("at any byte is refused, and never waited for", async () => {
+  test("at any byte is refused without a wait", async () => {
     await fc.assert(
       fc.asyncProperty(
         forms.filter(({ parts }) => parts.length > 0 && parts.length < 4),
@@ -284,7 +284,7 @@ describe("a form that is cut short", () => {
     );
   });
 
-  test("by a connection that breaks gives that error on", async () => {
+  test("by a broken connection passes that error on", async () => {
     async function* breaks(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nhalf');
       throw new Error("the socket broke");
@@ -303,7 +303,7 @@ async function expectBroken(reading: Promise<unknown>, words: string): Promise<v
   expect((error as GatewayError).message).toContain(words);
 }
 
-describe("what is no form is refused", () => {
+describe("a malformed form is refused:", () => {
   const readText = (text: string, boundary = "b") =>
     read(cut(Buffer.from(text), always(3)), boundary);
   const disposition = "content-disposition: form-data";
@@ -350,7 +350,7 @@ describe("what is no form is refused", () => {
     await expectBroken(readText(text), words);
   });
 
-  test("a head of more than 16 KiB, before more of it is read", async () => {
+  test("part headers of more than 16 KiB, before more of them is read", async () => {
     let sent = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(`--b\r\n${disposition}; name="a"; x="`);
@@ -388,7 +388,7 @@ describe("what is no form is refused", () => {
   });
 });
 
-describe("names are read as the various clients write them", () => {
+describe("names are parsed as different clients write them", () => {
   const nameOf = async (parameters: string) => {
     const text = `--b\r\nContent-Disposition: form-data; ${parameters}\r\n\r\n\r\n--b--`;
     const [part] = await read(cut(Buffer.from(text), always(5)), "b");

@@ -83,7 +83,7 @@ describe("the form itself", () => {
       "ends before",
     ],
     ["that is empty", "", undefined, "ends before"],
-    ["that is JSON in truth", '{"model":"a"}', undefined, "ends before"],
+    ["that is JSON", '{"model":"a"}', undefined, "ends before"],
     [
       "with a part without a name",
       "--b\r\ncontent-disposition: form-data\r\n\r\na\r\n--b--",
@@ -95,13 +95,13 @@ describe("the form itself", () => {
     expect(await expectError(await sendText(body, type), "invalid_form")).toContain(words);
   });
 
-  test("cut off inside a picture that was on its way to disk, is refused", async () => {
+  test("cut off inside an image that is being spooled, is refused", async () => {
     const head = part("image", "", '; filename="a.png"').slice(0, -2);
     const body = Buffer.concat([Buffer.from(head), large(390_000)]);
     await expectError(await sendText(new Uint8Array(body)), "invalid_form");
   });
 
-  test("with no parts at all lacks a picture", async () => {
+  test("without parts lacks an image", async () => {
     await expectError(await sendText("--b--\r\n"), "missing_parameter", "image");
   });
 
@@ -146,7 +146,7 @@ describe("a file", () => {
     expect(message).toContain(String(maxFile));
   });
 
-  test("too large is refused also as a mask, after a picture that waits on disk", async () => {
+  test("too large is refused also as a mask, after a spooled image", async () => {
     const form = formOf(...usual, ["image", large(300_000)], ["mask", large(maxFile + 1)]);
     await expectError(await send(form), "request_too_large", "mask");
   });
@@ -169,7 +169,7 @@ describe("a file", () => {
     ],
     ["nearly a PNG", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0b, 0, 0, 0, 13])],
     ["large, and nothing", new Uint8Array(390_000)],
-  ])("that is no picture (%s) is refused by its bytes", async (_, bytes) => {
+  ])("that is not an image (%s) is refused by its bytes", async (_, bytes) => {
     const message = await expectError(
       await send(formOf(...usual, ["image", bytes])),
       "unsupported_file_mimetype",
@@ -178,26 +178,26 @@ describe("a file", () => {
     expect(message).toContain("'application/octet-stream'");
   });
 
-  test("that claims to be a picture is not believed", async () => {
+  test("with the content type of an image and other bytes is refused", async () => {
     const form = formOf(...usual);
     form.append("image", new File(["plain text, and a lie"], "a.png", { type: "image/png" }));
     await expectError(await send(form), "unsupported_file_mimetype", "image");
   });
 
-  test("is what is asked for: a text of that name is refused", async () => {
+  test("is required: a text field of that name is refused", async () => {
     for (const name of ["image", "image[]"]) {
       const form = formOf(...usual, [name, "data:image/png;base64,AAAA"]);
       await expectError(await send(form), "invalid_type", "image");
     }
   });
 
-  test("is what is asked for: nothing of that name is refused", async () => {
+  test("is required: a form without it is refused", async () => {
     await expectError(await send(formOf(...usual)), "missing_parameter", "image");
     await expectError(await send(formOf(...usual, ["mask", png])), "missing_parameter", "image");
     await expectError(await send(formOf(...usual, ["picture", png])), "missing_parameter", "image");
   });
 
-  test("number seventeen is one too many", async () => {
+  test("number seventeen is refused", async () => {
     const files = Array.from({ length: 17 }, () => ["image[]", png] as const);
     const message = await expectError(
       await send(formOf(...usual, ...files)),
@@ -207,7 +207,7 @@ describe("a file", () => {
     expect(message).toContain("at most 16");
   });
 
-  test("called mask may come once", async () => {
+  test("named mask may occur once", async () => {
     const form = formOf(...usual, ["image", png], ["mask", png], ["mask", png]);
     await expectError(await send(form), "duplicate_parameter", "mask");
   });
@@ -254,12 +254,12 @@ describe("a text field", () => {
     await expectError(await send(formOf(...others, ["image", png], [name, value])), fault, name);
   });
 
-  test.each(["model", "prompt"])("%s that is missing is asked for", async (name) => {
+  test.each(["model", "prompt"])("%s that is missing is named in the error", async (name) => {
     const others = usual.filter(([other]) => other !== name);
     await expectError(await send(formOf(...others, ["image", png])), "missing_parameter", name);
   });
 
-  test("that is a file in truth is refused", async () => {
+  test("that is sent as a file is refused", async () => {
     const form = formOf(["model", imageModel], ["prompt", png], ["image", png]);
     await expectError(await send(form), "missing_parameter", "prompt");
   });

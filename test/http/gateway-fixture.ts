@@ -1,4 +1,4 @@
-/** What the tests of the edge share: a gateway before a fake, the shape of a refusal, and sockets without manners. */
+/** Shared by HTTP tests: a gateway in front of a fake upstream, assertions on error responses, and raw sockets. */
 import { expect } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
@@ -48,7 +48,7 @@ interface ErrorMembers {
   readonly code: string | null;
 }
 
-/** Exactly this fault: status, type and code as in the table, the four members of OpenAI, and a request id. */
+/** Expects exactly this error: status, type and code of the error table, the four members of OpenAI, and a request id. */
 export async function expectError(
   response: Response,
   fault: ErrorKind,
@@ -78,7 +78,7 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** A connection on which anything can be said, at any pace. */
+/** A raw connection that sends any bytes at any pace. */
 export class RawConnection {
   readonly #socket: Socket;
   readonly closed: Promise<void>;
@@ -90,7 +90,7 @@ export class RawConnection {
     socket.on("data", (bytes: Buffer) => {
       this.#received = Buffer.concat([this.#received, bytes]);
     });
-    // What a broken connection means is for the test to say.
+    // The test decides what a broken connection means.
     socket.on("error", () => undefined);
     this.closed = new Promise((resolve) => {
       socket.on("close", () => {
@@ -114,7 +114,7 @@ export class RawConnection {
     return this.#isClosed;
   }
 
-  /** Everything that came and was not taken as an answer. */
+  /** Bytes that were received and not read as a response. */
   get received(): string {
     return this.#received.toString("latin1");
   }
@@ -123,7 +123,7 @@ export class RawConnection {
     for (const piece of pieces) if (!this.#isClosed) this.#socket.write(piece);
   }
 
-  /** With backpressure, for what is larger than a socket's buffer. */
+  /** With backpressure, for more bytes than a socket buffers. */
   async sendAll(piece: Uint8Array): Promise<void> {
     if (this.#isClosed || this.#socket.write(piece)) return;
     await Promise.race([
@@ -132,15 +132,15 @@ export class RawConnection {
     ]);
   }
 
-  /** The next whole answer, by its content-length. */
+  /** The next whole response, by its content-length. */
   async response({ to = "GET", ms = 10_000 } = {}): Promise<RawResponse> {
     const until = performance.now() + ms;
     for (;;) {
       const found = this.#takeResponse(to === "HEAD");
       if (found) return found;
       if (this.#isClosed)
-        throw new Error(`closed before an answer: ${this.received.slice(0, 200)}`);
-      if (performance.now() > until) throw new Error(`no answer: ${this.received.slice(0, 200)}`);
+        throw new Error(`closed before a response: ${this.received.slice(0, 200)}`);
+      if (performance.now() > until) throw new Error(`no response: ${this.received.slice(0, 200)}`);
       await Bun.sleep(2);
     }
   }
@@ -163,7 +163,7 @@ export class RawConnection {
     return { status, headers, body };
   }
 
-  /** From now on takes nothing that is sent. */
+  /** From now on reads nothing. */
   pause(): void {
     this.#socket.pause();
   }
@@ -172,7 +172,7 @@ export class RawConnection {
     this.#socket.resume();
   }
 
-  /** Says that nothing more will come, and still listens. */
+  /** Sends FIN, and still reads. */
   endInput(): void {
     this.#socket.end();
   }
@@ -189,7 +189,7 @@ export interface RawRequest {
   readonly body?: string;
 }
 
-/** A request as text; with a body, its length is announced unless the headers say otherwise. */
+/** A request as text, with the content-length of its body unless the headers have another framing. */
 export function toHttpText({ method, path = "/", headers = {}, body }: RawRequest): string {
   const all: Record<string, string> = {
     host: "vexel.test",
@@ -205,7 +205,7 @@ export function toHttpText({ method, path = "/", headers = {}, body }: RawReques
 
 export const jsonHeaders = { ...bearer, "content-type": "application/json" };
 
-/** A piece of a body sent in chunks. */
+/** A chunk of a body in chunked coding. */
 export const chunk = (text: string | Uint8Array): Buffer =>
   Buffer.concat([
     Buffer.from(`${text.length.toString(16)}\r\n`),

@@ -20,8 +20,8 @@ import {
 } from "./gateway-fixture.ts";
 import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
-describe("a server with as many connections as it may have", () => {
-  test("refuses the next with 503 and serves the others on", async () => {
+describe("a server at its maximum number of connections", () => {
+  test("refuses the next with 503 and keeps serving the others", async () => {
     const go = gate();
     await using served = serve(
       async () => {
@@ -244,7 +244,7 @@ describe("the gateway", () => {
     }
   });
 
-  test("gives the place of a request whose body does not arrive to another API key, and says so to its client", async () => {
+  test("evicts a request whose body does not arrive for another API key, with 408", async () => {
     const otherKey = "sk-other-0123456789abcdef";
     const edge = startGatewayWithFake({
       settings: { VEXEL_MAX_CONNECTIONS: "4" },
@@ -279,7 +279,7 @@ describe("the gateway", () => {
     }
   });
 
-  test("answers /healthz and /readyz beyond VEXEL_MAX_CONNECTIONS, and nothing else", async () => {
+  test("serves /healthz and /readyz beyond VEXEL_MAX_CONNECTIONS, and nothing else", async () => {
     const go = gate();
     const upstream = Bun.serve({
       port: 0,
@@ -323,7 +323,7 @@ describe("the gateway", () => {
     return Number(fields[11]) + Number(fields[12]);
   };
 
-  test("without file descriptors says so, does not spin, and recovers", async () => {
+  test("without file descriptors logs it, does not spin, and recovers", async () => {
     using folder = temporaryFolder();
     const gateway = await startProcess({
       folder: folder.path,

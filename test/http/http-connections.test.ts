@@ -1,4 +1,4 @@
-/** Callers with no manners: cut off, garbled, hurried or slow. Each has a defined end, and the gateway goes on. */
+/** Clients that disconnect, stall, pipeline or send invalid HTTP: each gets a defined end, and the gateway keeps serving. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { listen } from "../../server/http/listen.ts";
 import { routes } from "../../server/http/routes.ts";
@@ -45,7 +45,7 @@ const response = ({ status, headers, body: text }: RawResponse) =>
   new Response(text, { status, headers });
 const lastRow = () => gateway.rows().at(-1);
 
-describe("a caller who leaves in the middle of the body", () => {
+describe("a client that disconnects in the middle of a body", () => {
   const boundary = "cut";
   const form = `--${boundary}\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n`;
   const typed = { "content-type": `multipart/form-data; boundary=${boundary}` };
@@ -53,9 +53,9 @@ describe("a caller who leaves in the middle of the body", () => {
   test.each<[string, (string | Uint8Array)[]]>([
     ["of announced length", [head({ "content-length": "100" }), "{"]],
     ["of a large announced length", [head({ "content-length": "1000000" }), "{"]],
-    ["that comes in chunks", [head({ "transfer-encoding": "chunked" }), chunk("{")]],
+    ["in chunked coding", [head({ "transfer-encoding": "chunked" }), chunk("{")]],
     ["inside a chunk", [head({ "transfer-encoding": "chunked" }), 'a\r\n{"mo']],
-    ["that never began", [head({ "content-length": "100" })]],
+    ["that never started", [head({ "content-length": "100" })]],
     ["of a form", [head({ ...typed, "content-length": "1000000" }, "/v1/images/edits"), form, png]],
     [
       "of a form that was on its way to disk",
@@ -66,7 +66,7 @@ describe("a caller who leaves in the middle of the body", () => {
         Buffer.alloc(2_000_000),
       ],
     ],
-  ])("%s leaves a row that says so", async (_, pieces) => {
+  ])("%s leaves a ledger row with the error", async (_, pieces) => {
     const before = gateway.rows().length;
     const connection = await connect();
     connection.send(...pieces);
@@ -78,7 +78,7 @@ describe("a caller who leaves in the middle of the body", () => {
   });
 });
 
-describe("a body that stops coming", () => {
+describe("a body that stops arriving", () => {
   const slow = async (...pieces: (string | Uint8Array)[]) => {
     const connection = await connect();
     const started = performance.now();
@@ -87,7 +87,7 @@ describe("a body that stops coming", () => {
     return { connection, answer, ms: performance.now() - started };
   };
 
-  test("is given up after VEXEL_BODY_TIMEOUT, wherever it stopped", async () => {
+  test("times out after VEXEL_BODY_TIMEOUT, wherever it stopped", async () => {
     const form = { "content-type": "multipart/form-data; boundary=x", "content-length": "1000" };
     const stops = [
       [head({ "content-length": "100" })],
@@ -108,7 +108,7 @@ describe("a body that stops coming", () => {
     expect(rows.map(({ error: fault }) => fault)).toEqual(stops.map(() => "request_timeout"));
   });
 
-  test("again and again, but goes on above the minimum rate, is read to its end", async () => {
+  test("repeatedly, but stays above the minimum rate, is read to its end", async () => {
     const connection = await connect();
     connection.send(head({ "transfer-encoding": "chunked" }));
     for (let at = 0; at < body.length; at += Math.ceil(body.length / 6)) {
@@ -119,7 +119,7 @@ describe("a body that stops coming", () => {
     expect((await connection.response()).status).toBe(200);
   });
 
-  test("does not hold up the others", async () => {
+  test("does not delay other requests", async () => {
     const slowly = Array.from({ length: 20 }, () => slow(head({ "content-length": "100" })));
     const started = performance.now();
     for (let i = 0; i < 5; i++) await (await gateway.post("/v1/embeddings", body)).text();
@@ -129,7 +129,7 @@ describe("a body that stops coming", () => {
 });
 
 describe("requests on one connection", () => {
-  test("one after the other are each answered", async () => {
+  test("that are sequential each get a response", async () => {
     const connection = await connect();
     for (let i = 0; i < 5; i++) {
       connection.send(toHttpText({ ...question, body }));
@@ -139,7 +139,7 @@ describe("requests on one connection", () => {
     }
   });
 
-  test("sent ahead of the answer are answered in order", async () => {
+  test("that are pipelined get their responses in order", async () => {
     const connection = await connect();
     connection.send(toHttpText({ ...question, body }) + toHttpText({ path: "/healthz" }));
     connection.send(toHttpText({ ...question, body: "{" }));
@@ -150,7 +150,7 @@ describe("requests on one connection", () => {
     expect((await connection.response()).status).toBe(400);
   });
 
-  test("thousands sent ahead of their turn do not hold up other callers", async () => {
+  test("that are pipelined by the thousand do not delay other clients", async () => {
     const connection = await connect();
     const one = "POST /nope HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\na";
     connection.send(one.repeat(50_000));
@@ -161,7 +161,7 @@ describe("requests on one connection", () => {
     connection.disconnect();
   });
 
-  test("a caller who asks first (Expect: 100-continue) is told to go on, and then answered", async () => {
+  test("with Expect: 100-continue get an interim response and then the final one", async () => {
     const connection = await connect();
     connection.send(
       head({ expect: "100-continue", "content-length": String(Buffer.byteLength(body)) }),
@@ -172,7 +172,7 @@ describe("requests on one connection", () => {
     expect((await connection.response()).status).toBe(200);
   });
 
-  test("connection: close is kept to", async () => {
+  test("end after connection: close", async () => {
     const connection = await connect();
     connection.send(toHttpText({ path: "/healthz", headers: { connection: "close" } }));
     expect((await connection.response()).status).toBe(200);
@@ -180,22 +180,22 @@ describe("requests on one connection", () => {
   });
 });
 
-describe("what is not HTTP is turned away and the connection closed", () => {
+describe("invalid HTTP is refused and the connection closed:", () => {
   test.each<[string, string]>([
-    ["a TLS greeting", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"],
+    ["a TLS handshake", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"],
     ["nonsense", "hello there\r\n\r\n"],
-    ["half line breaks", "GET /healthz HTTP/1.1\nhost: x\n\n"],
+    ["bare line feeds", "GET /healthz HTTP/1.1\nhost: x\n\n"],
     ["a header without a colon", "GET /healthz HTTP/1.1\r\nhost: x\r\nnonsense\r\n\r\n"],
-    ["a header with a blank in its name", "GET /healthz HTTP/1.1\r\nhost: x\r\na b: c\r\n\r\n"],
+    ["a header with a space in its name", "GET /healthz HTTP/1.1\r\nhost: x\r\na b: c\r\n\r\n"],
     ["a zero byte in a header", "GET /healthz HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n"],
-    ["no host", "GET /healthz HTTP/1.1\r\n\r\n"],
+    ["no host header", "GET /healthz HTTP/1.1\r\n\r\n"],
     ["two lengths", head({ "content-length": "2", "Content-Length": "3" })],
     ["a length and chunks", head({ "content-length": "2", "transfer-encoding": "chunked" })],
     ["a negative length", head({ "content-length": "-2" })],
     ["a length in letters", head({ "content-length": "two" })],
     ["a length in hexadecimal", head({ "content-length": "0x2" })],
     ["a chunk of no size", `${head({ "transfer-encoding": "chunked" })}zz\r\n{}\r\n0\r\n\r\n`],
-    ["more headers than anyone sends", head({ "x-long": "a".repeat(70_000) })],
+    ["headers above the maximum size", head({ "x-long": "a".repeat(70_000) })],
   ])("%s", async (_, text) => {
     const connection = await connect();
     connection.send(Buffer.from(text, "latin1"));
@@ -208,7 +208,7 @@ describe("what is not HTTP is turned away and the connection closed", () => {
   });
 });
 
-describe("a connection on which nothing is going on is closed", () => {
+describe("an idle connection is closed", () => {
   type Handlers = Parameters<typeof listen>[0]["handlers"];
   const other = () => ({ status: 200, headers: {}, body: "" });
   const others = Object.fromEntries(
@@ -290,7 +290,7 @@ describe("a connection on which nothing is going on is closed", () => {
   // They take their time, so they begin while the tests above are at work.
   const began = Promise.allSettled([afterLongCall(), whenNothingIsTaken(), notDuringSlowStream()]);
 
-  test("after a long call, and when a stream is not taken, but not in the middle of a slow one", async () => {
+  test("after a long request, and when a stream is not read, but not in the middle of a slow stream", async () => {
     const failed = (await began).flatMap((each) =>
       each.status === "rejected" ? [String(each.reason)] : [],
     );

@@ -1,4 +1,4 @@
-/** A client may close its sending side after the request and still gets the response; one that is gone is noticed. */
+/** A client may close its sending side after the request and still gets the response; a client that has disconnected is detected. */
 import { afterAll, describe, expect, test } from "bun:test";
 import {
   embeddingModel,
@@ -70,7 +70,7 @@ describe("a client that closes its sending side after its request", () => {
     await connection.closed;
   });
 
-  test("in HTTP/1.0 counts as gone, as a proxy whose client has left does the same", async () => {
+  test("in HTTP/1.0 counts as disconnected, because a proxy whose client has disconnected does the same", async () => {
     const aborted = gate();
     await using served = serve(async ({ signal }) => {
       signal.addEventListener("abort", aborted.open);
@@ -86,7 +86,7 @@ describe("a client that closes its sending side after its request", () => {
     expect(connection.received).toBe("");
   });
 
-  test("in the middle of its body learns that the body is incomplete", async () => {
+  test("in the middle of its body gets an error for the incomplete body", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send(post("/", "hello").slice(0, -2));
@@ -120,7 +120,7 @@ describe("through the gateway", () => {
   afterAll(close);
   const body = (input: string) => JSON.stringify({ model: embeddingModel, input });
 
-  test("an embeddings request of a half-closed connection is answered", async () => {
+  test("an embeddings request on a half-closed connection gets its response", async () => {
     fake.clear();
     fake.script({ delayMs: 200 });
     const connection = await RawConnection.open(gateway.url);

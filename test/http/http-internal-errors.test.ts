@@ -1,4 +1,4 @@
-/** A defect behind the server, or a socket that takes little, spoils one answer at most: never the next, never the process. */
+/** An internal error, or a socket that accepts few bytes, affects one response at most: never the next, never the process. */
 import { describe, expect, test } from "bun:test";
 import { Connection, type Socket } from "../../server/http/server/connection.ts";
 import type { ServerContext } from "../../server/http/server/server-context.ts";
@@ -8,7 +8,7 @@ import type { OutgoingResponse, StreamedBody } from "../../server/request/http-t
 import { chunk, until } from "./gateway-fixture.ts";
 import { chunkedPost, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
-describe("an answer that cannot be made as it was announced is cut off:", () => {
+describe("a response that cannot be sent as announced resets the connection:", () => {
   const closed: boolean[] = [];
   const leaving = (length: number, open: StreamedBody["open"]): StreamedBody => ({
     length,
@@ -24,8 +24,8 @@ describe("an answer that cannot be made as it was announced is cut off:", () => 
   };
 
   test.each<[string, () => OutgoingResponse["body"], boolean]>([
-    ["a file that is shorter than it was", () => leaving(5, three), true],
-    ["a file that is longer than it was", () => leaving(2, three), true],
+    ["a file that has become shorter", () => leaving(5, three), true],
+    ["a file that has become longer", () => leaving(2, three), true],
     [
       "a file that cannot be opened",
       () =>
@@ -34,7 +34,7 @@ describe("an answer that cannot be made as it was announced is cut off:", () => 
         }),
       true,
     ],
-    ["pieces that stop coming", breaks, false],
+    ["chunks that end with an error", breaks, false],
   ])("%s", async (_, body, isFile) => {
     closed.length = 0;
     await using served = serve(({ head }) => respondWith(head.path === "/odd" ? body() : "next"));
@@ -50,7 +50,7 @@ describe("an answer that cannot be made as it was announced is cut off:", () => 
     expect((await other.response()).body).toBe("next");
   });
 
-  test("but not one whose head was all that was asked for", async () => {
+  test("but not a response to HEAD", async () => {
     closed.length = 0;
     await using served = serve(() => respondWith(leaving(5, three)));
     const connection = await served.connect();
@@ -62,8 +62,8 @@ describe("an answer that cannot be made as it was announced is cut off:", () => 
   });
 });
 
-describe("a defect", () => {
-  test("while a request is read ends its connection, and is told", async () => {
+describe("an internal error", () => {
+  test("while a request is read resets the connection, and is reported", async () => {
     const defect = new Error("a defect");
     await using served = serve(() => respondWith(""), {
       refuse: () => {
@@ -77,7 +77,7 @@ describe("a defect", () => {
     await served.server.stop(false);
   });
 
-  test("instead of an answer ends its connection, and is told", async () => {
+  test("instead of a response resets the connection, and is reported", async () => {
     const defect = new Error("a defect");
     await using served = serve(undefined, { handle: () => Promise.reject(defect) });
     const connection = await served.connect();
@@ -87,8 +87,8 @@ describe("a defect", () => {
   });
 });
 
-describe("crumbs", () => {
-  test("are handed over together, and a caller who sends nothing else has to wait", async () => {
+describe("small chunks", () => {
+  test("are joined before delivery, and apply backpressure to a client that sends nothing else", async () => {
     const go = gate();
     const sizes: number[] = [];
     await using served = serve(async ({ body: content }) => {
@@ -108,7 +108,7 @@ describe("crumbs", () => {
     expect(sizes.length).toBeLessThan(count / 100);
   });
 
-  test("do not hold up what is no crumb", async () => {
+  test("do not delay large chunks", async () => {
     const sizes: number[] = [];
     const go = gate();
     await using served = serve(async ({ body: content }) => {
@@ -134,7 +134,7 @@ describe("crumbs", () => {
   });
 });
 
-/** A socket that takes so many bytes at a time, and notes what was done to it. */
+/** A socket that accepts a given number of bytes at a time, and records the calls. */
 class Narrow {
   readonly deeds: string[] = [];
   taken = "";
@@ -157,7 +157,7 @@ class Narrow {
   resume = () => void this.deeds.push("resume");
 }
 
-describe("a socket that takes a byte at a time", () => {
+describe("a socket that accepts one byte at a time", () => {
   const house = (reply: ServerContext["handle"]): ServerContext => ({
     handle: reply,
     refuse: toErrorResponse,
@@ -204,10 +204,10 @@ describe("a socket that takes a byte at a time", () => {
     ["long parts", () => ["a", long], `a${longBytes}`],
     ["bytes", () => Buffer.from("bytes"), "content-length: 5\r\n\r\nbytes"],
     ["long bytes", () => Buffer.from(long), longBytes],
-    ["pieces", () => pieces("é"), "\r\n2\r\n\xc3\xa9\r\n4\r\nzwei\r\n0\r\n\r\n"],
-    ["long pieces", () => pieces(long), `${longBytes}\r\n4\r\nzwei\r\n0\r\n\r\n`],
+    ["chunks", () => pieces("é"), "\r\n2\r\n\xc3\xa9\r\n4\r\nzwei\r\n0\r\n\r\n"],
+    ["long chunks", () => pieces(long), `${longBytes}\r\n4\r\nzwei\r\n0\r\n\r\n`],
     ["a file", () => new Blob(["file"]), "content-length: 4\r\n\r\nfile"],
-  ])("gets all of %s, and of the next answer", async (_, body, end) => {
+  ])("gets all of %s, and of the next response", async (_, body, end) => {
     // At first it takes nothing, or more than the characters of a long text and less than its bytes.
     for (const room of [0, 60_000]) {
       const socket = new Narrow(room);
@@ -232,7 +232,7 @@ describe("a socket that takes a byte at a time", () => {
     }
   });
 
-  test("gets its own answer, although others are put together meanwhile", async () => {
+  test("gets its own response, although others use the write buffer meanwhile", async () => {
     const sockets = ["first", "second", "third"].map((name) => {
       const socket = new Narrow();
       const connection = new Connection(
@@ -249,7 +249,7 @@ describe("a socket that takes a byte at a time", () => {
     }
   });
 
-  test("is read again when a large body was taken, or nobody would notice its caller leave", async () => {
+  test("is resumed after a large body was read, so that a disconnect is detected", async () => {
     const socket = new Narrow();
     const taken = gate();
     const connection = new Connection(
@@ -267,7 +267,7 @@ describe("a socket that takes a byte at a time", () => {
     expect([socket.deeds, connection.isBusy]).toEqual([["pause", "resume"], true]);
   });
 
-  test("is not closed before it has taken all of a refusal", async () => {
+  test("is not closed before it has accepted all of a refusal", async () => {
     const socket = new Narrow();
     const connection = new Connection(
       socket as unknown as Socket,

@@ -1,4 +1,4 @@
-/** One fast sender does not take the turns of the others. */
+/** One fast sender does not delay the reads of other connections. */
 import { expect, test } from "bun:test";
 import { ReadFlow } from "../../server/http/server/read-flow.ts";
 import { until } from "./gateway-fixture.ts";
@@ -26,7 +26,7 @@ test("a socket is not read again in the turn of a large read", async () => {
   expect(calls).toHaveLength(2);
 });
 
-test("a socket whose bytes are not wanted stays paused after its turn", async () => {
+test("a socket with full buffers stays paused after its turn", async () => {
   const { calls, flow } = watched();
   flow.countRead(512 * 1024);
   flow.setFull(true);
@@ -36,7 +36,7 @@ test("a socket whose bytes are not wanted stays paused after its turn", async ()
   expect(calls).toEqual(["pause", "resume"]);
 });
 
-test("a socket that is closed in the meantime is left alone", async () => {
+test("a socket that is closed in the meantime is neither paused nor resumed", async () => {
   const { calls, flow } = watched();
   flow.countRead(512 * 1024);
   flow.end();
@@ -44,7 +44,7 @@ test("a socket that is closed in the meantime is left alone", async () => {
   expect(calls).toEqual(["pause"]);
 });
 
-test("clients that send as fast as they can do not keep another from being answered", async () => {
+test("clients that send as fast as they can do not keep another client from its response", async () => {
   await using served = serve(async ({ head, body: content }) => {
     if (head.path === "/") return respondWith("served");
     while (await content.next()) {

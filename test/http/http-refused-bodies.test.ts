@@ -1,4 +1,4 @@
-/** After a refusal, a bounded rest of the body is read: clients get the response, and nobody can keep the gateway busy. */
+/** After a refusal, a bounded rest of the body is read: clients get the response, and no client can keep the gateway busy. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { connect as connectHttp2, constants } from "node:http2";
 import { RawConnection, startGatewayWithFake, until } from "./gateway-fixture.ts";
@@ -7,7 +7,7 @@ import { chunkedPost, get, post, respondWith, serve } from "./http-server-fixtur
 const { gateway, close } = startGatewayWithFake();
 afterAll(close);
 
-/** Sends the same bytes again and again until the connection is closed, or so many are sent. */
+/** Sends the same bytes repeatedly until the connection is closed, or a number of bytes is sent. */
 async function flood(connection: RawConnection, bytes: Buffer, most: number): Promise<number> {
   let sent = 0;
   while (!connection.isClosed && sent < most) {
@@ -148,7 +148,7 @@ describe("HTTP/2 with prior knowledge", () => {
     await connection.closed;
   });
 
-  test("is recognized however its bytes are cut", async () => {
+  test("is recognized however its bytes are split", async () => {
     await using served = serve();
     const connection = await served.connect();
     const settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];

@@ -1,4 +1,4 @@
-/** A response arrives with exactly the bytes it announced, or its connection is cut: the next one is never read as its rest. */
+/** A response arrives with exactly the bytes it announced, or its connection is reset: the next response is never read as the rest of it. */
 import { describe, expect, test } from "bun:test";
 import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
 import { until } from "./gateway-fixture.ts";
@@ -8,7 +8,7 @@ import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 const large = 16 * 1024 * 1024;
 const release = ({ buffer }: Uint8Array): void => void (buffer as ArrayBuffer).transfer(0);
 
-describe("a buffer that is released before the socket has taken it", () => {
+describe("a buffer that is released before the socket has accepted it", () => {
   const closed: boolean[] = [];
   const inMemory = (pieces: readonly Uint8Array[]): StreamedBody => ({
     length: pieces.reduce((sum, piece) => sum + piece.length, 0),
@@ -31,7 +31,7 @@ describe("a buffer that is released before the socket has taken it", () => {
       [false],
     ],
     ["in chunks", each, []],
-  ])("%s cuts the connection, and is reported", async (_, body, ends) => {
+  ])("%s resets the connection, and is reported", async (_, body, ends) => {
     closed.length = 0;
     const pieces = [Buffer.alloc(large, "a"), Buffer.alloc(large, "b")];
     await using served = serve(({ head }) =>
@@ -65,7 +65,7 @@ describe("a throw while a response is written", () => {
     },
   });
 
-  test("is reported, cuts the connection, and closes the body exactly once", async () => {
+  test("is reported, resets the connection, and closes the body exactly once", async () => {
     const closed: boolean[] = [];
     const body: StreamedBody = {
       length: 3,
@@ -89,7 +89,7 @@ describe("a throw while a response is written", () => {
     expect((await other.response()).body).toBe("good");
   });
 
-  test("of a body that is made piece by piece ends what makes it", async () => {
+  test("from an iterable body ends its iterator", async () => {
     let ended = 0;
     const body = {
       [Symbol.asyncIterator]: () => ({
@@ -123,7 +123,7 @@ describe("a throw while a response is written", () => {
     expect(served.errors).toContain(other);
   });
 
-  test("behind it, when a pipelined request is refused, is reported as well", async () => {
+  test("after it, when a pipelined request is refused, is reported as well", async () => {
     const go = gate();
     await using served = serve(
       async () => {

@@ -1,4 +1,4 @@
-/** A server that does what a test says, without a gateway behind it; and what it heard and what went wrong. */
+/** An HTTP server with the handler of a test, without a gateway, and the errors it reported. */
 import type { HttpRequest } from "../../server/http/server/request.ts";
 import { type Server, type ServerOptions, startServer } from "../../server/http/server/server.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -10,13 +10,13 @@ export type Handle = (exchange: HttpRequest) => Promise<OutgoingResponse> | Outg
 
 export interface Served {
   readonly server: Server;
-  /** What was told of answers that broke off. */
+  /** Internal errors that broke off responses. */
   readonly errors: unknown[];
   connect(): Promise<RawConnection>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Ends with the block it is made in, and its connections with it. */
+/** Stopped, with its connections, at the end of the block that creates it. */
 export function serve(reply: Handle = echo, options: Partial<ServerOptions> = {}): Served {
   const broken: unknown[] = [];
   const open: RawConnection[] = [];
@@ -72,7 +72,7 @@ export const respondWith = (body: OutgoingResponse["body"], status = 200): Outgo
   body,
 });
 
-/** Says what it has read. */
+/** Responds with what it has read. */
 export const echo: Handle = async (exchange) => {
   const { method, path, search } = exchange.head;
   const body = await readBody(exchange);
@@ -83,11 +83,11 @@ export const get = (path: string, lines = ""): string =>
   `GET ${path} HTTP/1.1\r\nhost: x\r\n${lines}\r\n`;
 export const post = (path: string, body: string, lines = ""): string =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n${lines}\r\n${body}`;
-/** The head of a request whose body comes in chunks. */
+/** The head of a request with chunked coding. */
 export const chunkedPost = (path: string, lines = ""): string =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n${lines}\r\n`;
 
-/** Something that a test lets happen. */
+/** A promise that a test resolves. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };

@@ -1,4 +1,4 @@
-/** What a proxy and the gateway could read in two ways is not read at all: one refusal, and the connection ends. */
+/** Request smuggling: a request that a proxy and the gateway could read in two ways is refused, and the connection closed. */
 import { describe, expect, test } from "bun:test";
 import type { RequestHead } from "../../server/http/server/parse-head.ts";
 import { type RawConnection, until } from "./gateway-fixture.ts";
@@ -30,47 +30,47 @@ describe("is refused, whole and byte by byte:", () => {
   test.each<[string, string, number?]>([
     ["a folded line", line("a: b\r\n c")],
     ["a first header that is folded", get("/").replace("host", " host")],
-    ["a line that ends in half a line break", get("/", "a: b\nc: d\r\n")],
-    ["a line that ends in the other half", get("/", "a: b\rc: d\r\n")],
+    ["a line that ends in a bare line feed", get("/", "a: b\nc: d\r\n")],
+    ["a line that ends in a bare carriage return", get("/", "a: b\rc: d\r\n")],
     ["a head of line feeds", "GET / HTTP/1.1\nhost: x\n\nGET / HTTP/1.1\r\n\r\n"],
-    ["a carriage return too many", get("/", "a: b\r\r\n")],
-    ["a blank before the colon", line("a : b")],
-    ["a name of nothing", line(": b")],
-    ["a line of nothing but a name", line("a")],
+    ["a second carriage return", get("/", "a: b\r\r\n")],
+    ["a space before the colon", line("a : b")],
+    ["an empty name", line(": b")],
+    ["a line with a name only", line("a")],
     ["a zero byte", line("a: \0")],
-    ["a byte that rings", line("a: \x07")],
-    ["a name beyond ASCII", line("\xe9: a")],
-    ["two blanks in the first line", "GET  / HTTP/1.1\r\nhost: x\r\n\r\n"],
-    ["a tab in the first line", "GET\t/ HTTP/1.1\r\nhost: x\r\n\r\n"],
-    ["a blank behind the first line", "GET / HTTP/1.1 \r\nhost: x\r\n\r\n"],
-    ["a first line of two words", "GET /\r\nhost: x\r\n\r\n"],
+    ["a control character", line("a: \x07")],
+    ["a non-ASCII name", line("\xe9: a")],
+    ["two spaces in the request line", "GET  / HTTP/1.1\r\nhost: x\r\n\r\n"],
+    ["a tab in the request line", "GET\t/ HTTP/1.1\r\nhost: x\r\n\r\n"],
+    ["a space after the request line", "GET / HTTP/1.1 \r\nhost: x\r\n\r\n"],
+    ["a request line of two words", "GET /\r\nhost: x\r\n\r\n"],
     ["HTTP/1.2", get("/").replace("1.1", "1.2")],
     ["HTTP/2.0 in a head", get("/").replace("1.1", "2.0")],
     [
       "the preface of HTTP/2 that goes on otherwise",
       "PRI * HTTP/2.0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
     ],
-    ["http in small letters", get("/").replace("HTTP", "http")],
-    ["a path without a beginning", get("admin/targets")],
-    ["the address of another port", get("x:443").replace("GET", "CONNECT")],
-    ["no host", "GET / HTTP/1.1\r\na: b\r\n\r\n"],
-    ["two hosts", line("Host: y")],
-    ["the same length twice", post("/", "a", "Content-Length: 1\r\n")],
+    ["http in lower case", get("/").replace("HTTP", "http")],
+    ["a path without a leading slash", get("admin/targets")],
+    ["CONNECT to another port", get("x:443").replace("GET", "CONNECT")],
+    ["no host header", "GET / HTTP/1.1\r\na: b\r\n\r\n"],
+    ["two host headers", line("Host: y")],
+    ["the same content-length twice", post("/", "a", "Content-Length: 1\r\n")],
     ["a length with a plus", post("/", "").replace(": 0", ": +1")],
     ["a length with a fraction", post("/", "").replace(": 0", ": 1.0")],
     ["a list of lengths", post("/", "").replace(": 0", ": 1, 1")],
-    ["no length where one is said", post("/", "").replace(": 0", ":")],
-    ["a length beyond counting", post("/", "").replace(": 0", `: ${"9".repeat(16)}`)],
-    ["a length with a blank that is none", post("/", "").replace(": 0", ": 0\xa0")],
+    ["an empty content-length", post("/", "").replace(": 0", ":")],
+    ["a length that is not a safe integer", post("/", "").replace(": 0", `: ${"9".repeat(16)}`)],
+    ["a length with a no-break space", post("/", "").replace(": 0", ": 0\xa0")],
     ["a length and chunks", post("/", "", "transfer-encoding: chunked\r\n")],
-    ["chunks in HTTP/1.0", `${chunked.replace("1.1", "1.0")}0\r\n\r\n`],
-    ["chunks twice", chunkedPost("/", "transfer-encoding: chunked\r\n")],
-    ["chunks with a blank that is none", chunked.replace("chunked", "\xa0chunked"), 501],
-    ["compressed chunks", chunked.replace("chunked", "gzip, chunked"), 501],
-    ["chunks that are named twice", chunked.replace("chunked", "chunked, chunked"), 501],
-    ["an expectation nobody can meet", line("expect: the-best"), 417],
-    ["a line break too many", `${"\r\n".repeat(5)}${get("/")}`],
-    ["a zero byte at its beginning", `\0${get("/")}`],
+    ["chunked coding in HTTP/1.0", `${chunked.replace("1.1", "1.0")}0\r\n\r\n`],
+    ["two transfer-encoding headers", chunkedPost("/", "transfer-encoding: chunked\r\n")],
+    ["chunked with a no-break space", chunked.replace("chunked", "\xa0chunked"), 501],
+    ["gzip and chunked coding", chunked.replace("chunked", "gzip, chunked"), 501],
+    ["chunked coding listed twice", chunked.replace("chunked", "chunked, chunked"), 501],
+    ["an unsupported expectation", line("expect: the-best"), 417],
+    ["too many leading line breaks", `${"\r\n".repeat(5)}${get("/")}`],
+    ["a leading zero byte", `\0${get("/")}`],
   ])("%s", async (_, text, status = 400) => {
     await using served = serve(echo);
     for (const pieces of [[text], [...text]]) {
@@ -84,7 +84,7 @@ describe("is refused, whole and byte by byte:", () => {
   });
 });
 
-describe("chunks that are none", () => {
+describe("malformed chunks", () => {
   const broken = [
     "zz\r\n",
     "\r\n",
@@ -94,7 +94,7 @@ describe("chunks that are none", () => {
     "0\r\n\nGET /\r\n",
   ];
 
-  test.each(broken)("%p: whatever follows, nothing of it is taken for a body", async (start) => {
+  test.each(broken)("%p: later bytes are not read as the body", async (start) => {
     const late = gate();
     await using served = serve(async (exchange) => {
       await late.opened;
@@ -109,7 +109,7 @@ describe("chunks that are none", () => {
     await expectRefused(connection);
   });
 
-  test.each(broken)("%p: behind an answer, they end the connection", async (start) => {
+  test.each(broken)("%p: after a response, they close the connection", async (start) => {
     await using served = serve(() => respondWith("early"));
     const connection = await served.connect();
     connection.send(chunkedPost("/"));
@@ -120,10 +120,10 @@ describe("chunks that are none", () => {
   });
 });
 
-describe("a head", () => {
+describe("a request head", () => {
   const sized = (bytes: number) => get("/", `a: ${"a".repeat(bytes - 28)}\r\n`);
 
-  test("may have 16384 bytes, cut anywhere, and not one more", async () => {
+  test("may have 16384 bytes, split anywhere, and not one more", async () => {
     await using served = serve(() => respondWith("read"));
     for (const cut of [0, 1, 2, 3, 4, 5, 100]) {
       const connection = await served.connect();
@@ -139,7 +139,7 @@ describe("a head", () => {
     expect(await expectRefused(connection, "headers_too_large")).toBe(431);
   });
 
-  test("is looked up by whole names, in all its lines, without its blanks", async () => {
+  test("is searched by whole header names, in all lines, and values are trimmed", async () => {
     let head: RequestHead | undefined;
     await using served = serve((exchange) => {
       head = exchange.head;
@@ -154,7 +154,7 @@ describe("a head", () => {
     expect(found).toEqual(["1, 4", "2", "x-a: 3", "", "\xe9", null, null]);
   });
 
-  test("that is the same again is read as the same, and another as another", async () => {
+  test("that repeats the cached one is read as the same, and another as another", async () => {
     await using served = serve(async (exchange) =>
       respondWith(`${exchange.head.get("a")} ${await readBody(exchange)}`),
     );
@@ -178,8 +178,8 @@ describe("a head", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("is told to a caller who is still sending", async () => {
+describe("a refusal", () => {
+  test("reaches a client that is still sending", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send("nonsense\r\n\r\n");
@@ -188,7 +188,7 @@ describe("what is refused", () => {
     await connection.closed;
   });
 
-  test("is told behind the answers before it", async () => {
+  test("follows the earlier responses", async () => {
     const last = gate();
     await using served = serve(async ({ head }) => {
       if (head.path === "/2") await last.opened;

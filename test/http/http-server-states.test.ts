@@ -1,4 +1,4 @@
-/** Whoever leaves, in whatever state of a connection, is noticed; and the server can be stopped in each. */
+/** A disconnect is detected in every state of a connection, and the server can be stopped in each. */
 import { describe, expect, test } from "bun:test";
 import type { HttpRequest } from "../../server/http/server/request.ts";
 import type { StreamedBody } from "../../server/request/http-types.ts";
@@ -14,7 +14,7 @@ import {
   serve,
 } from "./http-server-fixture.ts";
 
-/** A server that holds every request until it is told to go on, and lets a test look at the last one. */
+/** A server that holds every request until the test continues, and exposes the last one. */
 function holding(read: (exchange: HttpRequest) => Promise<unknown> = async () => undefined) {
   const go = gate();
   const seen: { exchange?: HttpRequest; reading?: Promise<unknown> } = {};
@@ -28,8 +28,8 @@ function holding(read: (exchange: HttpRequest) => Promise<unknown> = async () =>
   return { served, seen, go, begun: () => until(() => seen.exchange !== undefined) };
 }
 
-describe("a caller who hangs up", () => {
-  test("while its call is worked on is noticed at once", async () => {
+describe("a client that disconnects", () => {
+  test("while its request is handled is detected immediately", async () => {
     const { served, seen, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
@@ -43,7 +43,7 @@ describe("a caller who hangs up", () => {
     expect(served.server.pending()).toBe(0);
   });
 
-  test("before anybody looked is known to have left when somebody does", async () => {
+  test("before the signal is first used aborts the signal", async () => {
     const { served, seen, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
@@ -57,8 +57,8 @@ describe("a caller who hangs up", () => {
   test.each([
     ["a body with a length", post("/", "hello").slice(0, -2)],
     ["a body in chunks", `${chunkedPost("/")}5\r\nhel`],
-    ["a body that never began", chunkedPost("/")],
-  ])("in the middle of %s leaves no reader waiting", async (_, text) => {
+    ["a body that never started", chunkedPost("/")],
+  ])("in the middle of %s rejects the reader", async (_, text) => {
     const { served, seen, begun } = holding(readBody);
     await using __ = served;
     const connection = await served.connect();
@@ -68,7 +68,7 @@ describe("a caller who hangs up", () => {
     await expect(seen.reading).rejects.toHaveProperty("kind", "incomplete_body");
   });
 
-  test("after sending far ahead is noticed when its first call is done, at the latest", async () => {
+  test("after pipelining far ahead is detected when its first request is done, at the latest", async () => {
     const first = gate();
     const left = gate();
     let calls = 0;
@@ -87,7 +87,7 @@ describe("a caller who hangs up", () => {
     expect([served.server.pending(), served.errors]).toEqual([0, []]);
   });
 
-  test("in the middle of an answer ends what makes it", async () => {
+  test("in the middle of a response ends the iterator of its body", async () => {
     const ended: string[] = [];
     async function* endless() {
       try {
@@ -126,7 +126,7 @@ describe("a caller who hangs up", () => {
     expect(served.errors).toEqual([]);
   });
 
-  test("before an answer is made leaves nothing open that was to be its body", async () => {
+  test("before the response is ready closes its body", async () => {
     const go = gate();
     const closed: boolean[] = [];
     await using served = serve(async () => {
@@ -145,16 +145,16 @@ describe("a caller who hangs up", () => {
   });
 });
 
-describe("a server that is told to stop", () => {
+describe("a server that stops", () => {
   const states: [string, string, string][] = [
     ["that is idle", "", ""],
-    ["that has said half a head", "", get("/").slice(0, 10)],
-    ["whose body is still passing", "early", post("/early", "hello").slice(0, -1)],
-    ["whose last answer was its last", "early", get("/early", "connection: close\r\n")],
+    ["with half a request head", "", get("/").slice(0, 10)],
+    ["whose body is being discarded", "early", post("/early", "hello").slice(0, -1)],
+    ["after connection: close", "early", get("/early", "connection: close\r\n")],
     ["that was refused", "invalid_http", "nonsense\r\n\r\n"],
   ];
 
-  test.each(states)("when it can, lets go of a connection %s", async (_, answer, text) => {
+  test.each(states)("gracefully closes a connection %s", async (_, answer, text) => {
     await using served = serve(() => respondWith("early"), { bodyMs: 1_000 });
     const connection = await served.connect();
     connection.send(get("/"));
@@ -167,7 +167,7 @@ describe("a server that is told to stop", () => {
     await Promise.all([first, served.server.stop(false), connection.closed]);
   });
 
-  test.each(states)("now, cuts a connection %s", async (_, answer, text) => {
+  test.each(states)("immediately closes a connection %s", async (_, answer, text) => {
     await using served = serve(() => respondWith("early"));
     const connection = await served.connect();
     connection.send(text);
@@ -175,7 +175,7 @@ describe("a server that is told to stop", () => {
     await Promise.all([served.server.stop(true), connection.closed]);
   });
 
-  test("when it can, answers what it has, and says that this was the last", async () => {
+  test("gracefully completes requests in flight with connection: close", async () => {
     const { served, go, begun } = holding();
     await using _ = served;
     // One that came and went before has nothing to do with it.
@@ -197,7 +197,7 @@ describe("a server that is told to stop", () => {
     await expect(served.connect()).rejects.toThrow();
   });
 
-  test("now, does not wait for what it has, nor for those that wait already", async () => {
+  test("immediately does not wait for requests in flight, nor for earlier stops", async () => {
     const { served, seen, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
@@ -208,7 +208,7 @@ describe("a server that is told to stop", () => {
     expect(seen.exchange?.signal.aborted).toBe(true);
   });
 
-  test("soon, still takes connections, and lets each ask once", async () => {
+  test("soon (beginStop) still accepts connections, for one request each", async () => {
     await using served = serve(echo);
     const before = await served.connect();
     before.send(get("/"));
@@ -223,11 +223,11 @@ describe("a server that is told to stop", () => {
   });
 });
 
-describe("time", () => {
+describe("the time", () => {
   test.each([
     ["between requests", get("/")],
     ["in the middle of a head", `${get("/")}GET`],
-    ["in a body that nobody reads", post("/", "hello").slice(0, -1)],
+    ["in a body that is discarded", post("/", "hello").slice(0, -1)],
   ])("%s is limited", async (_, text) => {
     await using served = serve(() => respondWith("x"), { idleMs: 200, bodyMs: 200 });
     const connection = await served.connect();

@@ -1,4 +1,4 @@
-/** Requests are read as they were meant, or refused; answers are framed so that nobody takes one for another. */
+/** Requests are parsed exactly, or refused; responses are framed so that clients cannot mistake one for another. */
 import { describe, expect, test } from "bun:test";
 import { type RawConnection, until } from "./gateway-fixture.ts";
 import {
@@ -12,15 +12,15 @@ import {
   serve,
 } from "./http-server-fixture.ts";
 
-/** What was read of a request, as the server tells it. */
+/** What the server has read of a request, from its response. */
 const read = async (connection: RawConnection): Promise<unknown> => {
   const { status, body } = await connection.response();
   expect(status, body).toBe(200);
   return JSON.parse(body);
 };
 
-describe("requests sent ahead", () => {
-  test("wait until the one before is answered, and are answered in order", async () => {
+describe("pipelined requests", () => {
+  test("wait for the previous response, and get their responses in order", async () => {
     const first = gate();
     const begun: string[] = [];
     await using served = serve(async (exchange) => {
@@ -41,7 +41,7 @@ describe("requests sent ahead", () => {
     expect(await read(connection)).toEqual(["GET", "/4", ""]);
   });
 
-  test("far ahead are held back by the socket, and all answered", async () => {
+  test("beyond the buffer pause the socket, and all get a response", async () => {
     const first = gate();
     await using served = serve(async (exchange) => {
       if (exchange.head.path === "/0") await first.opened;
@@ -57,7 +57,7 @@ describe("requests sent ahead", () => {
     }
   });
 
-  test("of a body that nobody read are found behind it", async () => {
+  test("after an unread body are found", async () => {
     await using served = serve(() => respondWith("not read"));
     for (const head of [post("/", "").replace(": 0", ": 2000000"), chunkedPost("/")]) {
       const connection = await served.connect();
@@ -73,7 +73,7 @@ describe("requests sent ahead", () => {
     }
   });
 
-  test("behind a line break that no length counts are read", async () => {
+  test("after a line break that is not part of the content-length are read", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send(`${post("/", "a")}\r\n`);
@@ -85,10 +85,10 @@ describe("requests sent ahead", () => {
   });
 });
 
-describe("a caller who waits to be asked for the body", () => {
+describe("a client that waits for 100 Continue", () => {
   const waiting = post("/", "hello", "Expect: 100-Continue\r\n").slice(0, -5);
 
-  test("is asked when it is wanted, once", async () => {
+  test("gets it once, when the body is needed", async () => {
     const wanted = gate();
     await using served = serve(async (exchange) => {
       await wanted.opened;
@@ -107,7 +107,7 @@ describe("a caller who waits to be asked for the body", () => {
     expect(await read(connection)).toEqual(["GET", "/2", ""]);
   });
 
-  test("and does not wait after all may ask again on the same connection", async () => {
+  test("and sends its body anyway may use the connection again", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send(`${waiting}hello${get("/2")}`);
@@ -115,7 +115,7 @@ describe("a caller who waits to be asked for the body", () => {
     expect(await read(connection)).toEqual(["GET", "/2", ""]);
   });
 
-  test("and is never asked cannot tell what comes next, so the answer ends the connection", async () => {
+  test("and never gets it is disconnected after the response, because the next bytes are ambiguous", async () => {
     await using served = serve(() => respondWith("no", 403));
     const connection = await served.connect();
     connection.send(waiting);
@@ -124,7 +124,7 @@ describe("a caller who waits to be asked for the body", () => {
     await connection.closed;
   });
 
-  test("in HTTP/1.0 waits for nothing that HTTP/1.0 knows", async () => {
+  test("in HTTP/1.0 gets no interim response", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send(waiting.replace("HTTP/1.1", "HTTP/1.0"));
@@ -134,7 +134,7 @@ describe("a caller who waits to be asked for the body", () => {
   });
 });
 
-describe("an answer without a body", () => {
+describe("a response without a body", () => {
   const bodies = {
     text: () => "text",
     parts: () => ["pa", "rt"],
@@ -145,21 +145,24 @@ describe("an answer without a body", () => {
     file: () => new Blob(["file"]),
   };
 
-  test.each(Object.entries(bodies))("to HEAD has the head of one with %s", async (_, body) => {
-    await using served = serve(() => respondWith(body()));
-    const connection = await served.connect();
-    connection.send(get("/").replace("GET", "HEAD") + get("/").replace("GET", "HEAD"));
-    const [first, second] = [
-      await connection.response({ to: "HEAD" }),
-      await connection.response({ to: "HEAD" }),
-    ];
-    const told = first.headers.get("content-length") ?? first.headers.get("transfer-encoding");
-    expect(["4", "5", "chunked"]).toContain(told as string);
-    expect(second.status).toBe(200);
-    expect(connection.received).toBe("");
-  });
+  test.each(Object.entries(bodies))(
+    "to HEAD has the head of a response with %s",
+    async (_, body) => {
+      await using served = serve(() => respondWith(body()));
+      const connection = await served.connect();
+      connection.send(get("/").replace("GET", "HEAD") + get("/").replace("GET", "HEAD"));
+      const [first, second] = [
+        await connection.response({ to: "HEAD" }),
+        await connection.response({ to: "HEAD" }),
+      ];
+      const told = first.headers.get("content-length") ?? first.headers.get("transfer-encoding");
+      expect(["4", "5", "chunked"]).toContain(told as string);
+      expect(second.status).toBe(200);
+      expect(connection.received).toBe("");
+    },
+  );
 
-  test.each([204, 304])("of status %i tells of none, whatever it was given", async (status) => {
+  test.each([204, 304])("of status %i has no length, whatever its body", async (status) => {
     for (const body of Object.values(bodies)) {
       await using served = serve(() => respondWith(body(), status));
       const connection = await served.connect();
@@ -200,7 +203,7 @@ describe("HTTP/1.0", () => {
     await connection.closed;
   });
 
-  test("gets what has no length without chunks, up to the end of the connection", async () => {
+  test("gets a body without a length unchunked, up to the end of the connection", async () => {
     await using served = serve(() => respondWith(pieces()));
     const connection = await served.connect();
     connection.send(old("connection: keep-alive\r\n"));
@@ -210,7 +213,7 @@ describe("HTTP/1.0", () => {
     expect(connection.received).toEndWith("\r\n\r\none, two");
   });
 
-  test("and HTTP/1.1 with `close` are answered, and no request behind them", async () => {
+  test("and HTTP/1.1 with `close` get a response, and later requests none", async () => {
     await using served = serve();
     for (const text of [
       old(),
@@ -226,7 +229,7 @@ describe("HTTP/1.0", () => {
   });
 });
 
-describe("what is asked for", () => {
+describe("the request target", () => {
   test.each([
     ["/a?b=c", "/a?b=c"],
     ["http://elsewhere/a?b", "/a?b"],
@@ -243,7 +246,7 @@ describe("what is asked for", () => {
     expect((await connection.response()).body).toBe(path);
   });
 
-  test("* is everything", async () => {
+  test("* is allowed", async () => {
     await using served = serve();
     const connection = await served.connect();
     connection.send(get("*").replace("GET", "OPTIONS"));
@@ -251,7 +254,7 @@ describe("what is asked for", () => {
   });
 });
 
-describe("answers", () => {
+describe("responses", () => {
   const sizes = [0, 1, 4_000, 33_000, 3_000_000];
   test.each(["a", "é", "€", "😀", "\ud800"])("of %p are counted in bytes", async (sign) => {
     await using served = serve(async (exchange) =>
@@ -266,7 +269,7 @@ describe("answers", () => {
     expect(connection.received).toBe("");
   });
 
-  test("that have line breaks in their headers do not begin new ones", async () => {
+  test("with line breaks in header values do not start new headers", async () => {
     const headers = { "x-a": "a\r\nx-evil: 1\r\n\r\nHTTP/1.1 200 OK", "x-b": "é\0\x7f" };
     await using served = serve(() => ({ status: 200, headers, body: "" }));
     const connection = await served.connect();

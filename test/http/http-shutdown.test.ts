@@ -1,4 +1,4 @@
-/** A server that stops resets no connection on which nothing was cut off: clients see a response, or an orderly end. */
+/** Graceful shutdown: clients see a complete response or an orderly close, not a reset. */
 import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { startFake } from "../fake-upstream.ts";
@@ -6,7 +6,7 @@ import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { embeddingModel, jsonHeaders, toHttpText, until } from "./gateway-fixture.ts";
 import { gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
-/** A client that notes how its connection ends, and keeps its own side open. */
+/** A client that records how its connection ends, and keeps its own side open. */
 class Client {
   heard = "";
   ended = false;
@@ -34,8 +34,8 @@ class Client {
   }
 }
 
-describe("a server that is told to stop", () => {
-  test("ends an idle connection with FIN, also where a request crosses it on its way", async () => {
+describe("a server that stops", () => {
+  test("closes an idle connection with FIN, also where a request crosses it in the network", async () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
@@ -53,7 +53,7 @@ describe("a server that is told to stop", () => {
     await stopping;
   });
 
-  test("now, gives what crosses its FIN a moment as well", async () => {
+  test("immediately gives a request that crosses its FIN a short time as well", async () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
@@ -67,7 +67,7 @@ describe("a server that is told to stop", () => {
     await stopping;
   });
 
-  test("does not wait for ever for clients that do not close their side", async () => {
+  test("does not wait forever for clients that do not close their side", async () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
@@ -77,7 +77,7 @@ describe("a server that is told to stop", () => {
     client.close();
   });
 
-  test("completes a response in flight, says that it is the last, and resets nothing behind it", async () => {
+  test("completes a response in flight with connection: close, and does not reset the connection after it", async () => {
     const go = gate();
     await using served = serve(async () => {
       await go.opened;
@@ -100,7 +100,7 @@ describe("a server that is told to stop", () => {
   });
 });
 
-test("SIGTERM resets no client: each is answered or sees an orderly end", async () => {
+test("SIGTERM resets no client: each gets a response or an orderly close", async () => {
   using folder = temporaryFolder();
   const fake = startFake();
   const gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url) });

@@ -1,4 +1,4 @@
-/** JSON bodies that are none, or hold what no call can mean: each gets its own refusal, and no upstream is asked. */
+/** Invalid JSON bodies and invalid parameters: each gets its own error, and no upstream request is sent. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
@@ -28,7 +28,7 @@ const send = (path: string, body: string | Uint8Array<ArrayBuffer>, type = "appl
 
 describe.each(paths)("%s refuses", (path) => {
   test.each<[string, string]>([
-    ["broken JSON", '{"model": "x", '],
+    ["malformed JSON", '{"model": "x", '],
     ["JSON with something after it", "{} {}"],
     ["text", "hello"],
     ["NaN, which is not JSON", '{"model": NaN}'],
@@ -65,7 +65,7 @@ describe.each(paths)("%s refuses", (path) => {
   test.each<[string, string, string]>([
     ["arrays", "[", "]"],
     ["objects", '{"a":', "}"],
-  ])("%s nested very deep, in a field that would only ride along", async (_, open, close) => {
+  ])("%s nested very deep, in an unknown field", async (_, open, close) => {
     for (const depth of [200, 200_000]) {
       const bomb = `${open.repeat(depth)}1${close.repeat(depth)}`;
       const body = `{"model":"${embeddingModel}","input":"a","prompt":"a","extra":${bomb}}`;
@@ -132,7 +132,7 @@ describe("a compressed body", () => {
     expect(await expectError(response, "unsupported_content_type")).toContain("'gzip'");
   });
 
-  test("what says identity is not compressed", async () => {
+  test("with content-encoding: identity is not compressed", async () => {
     const body = JSON.stringify({ model: embeddingModel, input: "a" });
     expect((await sendPacked("/v1/embeddings", body, "identity")).status).toBe(200);
     fake.clear();
@@ -155,7 +155,7 @@ const notWhole: readonly Case[] = [
   [1e300, "invalid_value"],
 ];
 
-describe("a field of the wrong kind is named", () => {
+describe("an error names the parameter of the wrong type:", () => {
   const embeddings: Readonly<Record<string, readonly Case[]>> = {
     model: notText,
     encoding_format: [
@@ -229,7 +229,7 @@ describe("a field of the wrong kind is named", () => {
 describe("embeddings refuse an input that", () => {
   test.each<[string, unknown, string]>([
     ["is missing", undefined, "It is missing"],
-    ["is null, which is as good as missing", null, "It is missing"],
+    ["is null, which counts as missing", null, "It is missing"],
     ["is an empty text", "", "It is an empty string."],
     ["is a number", 5, "not an integer"],
     ["is true", true, "not a boolean"],
@@ -249,7 +249,7 @@ describe("embeddings refuse an input that", () => {
     ],
     ["holds a negative token", [-1], "Entry 0 is not a token"],
     ["holds half a token", [1.5], "Entry 0 is not a token"],
-    ["holds a token beyond all vocabularies", [1e300], "Entry 0 is not a token"],
+    ["holds a token above every vocabulary", [1e300], "Entry 0 is not a token"],
     ["holds objects", [{}], "Entry 0 is an object"],
     ["holds true", [true], "Entry 0 is a boolean"],
     ["has 2049 texts", Array(2049).fill("a"), "It has 2049 entries; at most 2048"],
@@ -262,12 +262,12 @@ describe("embeddings refuse an input that", () => {
   });
 });
 
-describe("what is required is asked for", () => {
+describe("an error names the missing parameter:", () => {
   test.each<[string, object]>([
     ["absent", { input: "a" }],
     ["null", { model: null, input: "a" }],
     ["empty", { model: "", input: "a" }],
-  ])("the model of an embeddings call that is %s", async (_, body) => {
+  ])("the model of an embeddings request that is %s", async (_, body) => {
     const message = await expectError(await gateway.post("/v1/embeddings", body), "missing_model");
     expect(message).toStartWith("you must provide a model parameter. This API key may use: text-");
   });
@@ -310,7 +310,7 @@ describe("what is required is asked for", () => {
       "invalid_value",
       "images[0].image_url",
     ],
-  ])("references to pictures that are %s", async (_, images, fault, param) => {
+  ])("references to images that are %s", async (_, images, fault, param) => {
     const response = await gateway.post("/v1/images/edits", {
       model: imageModel,
       prompt: "a",
@@ -320,7 +320,7 @@ describe("what is required is asked for", () => {
   });
 });
 
-test("names from the depths of the language are fields like any other", async () => {
+test("property names of Object.prototype are unknown fields like any other", async () => {
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const body = `{"model":"nobody","input":"a","prompt":"a","${name}":{"polluted":1}}`;
     await expectError(await send("/v1/embeddings", body), "model_not_found");
@@ -331,7 +331,7 @@ test("names from the depths of the language are fields like any other", async ()
   expect(({} as { polluted?: number }).polluted).toBeUndefined();
 });
 
-test("half a character in a model's name is answered like any other unknown name", async () => {
+test("a lone surrogate in a model name gets the error of an unknown model", async () => {
   const message = await expectError(
     await send("/v1/embeddings", '{"model":"\\ud800","input":"a"}'),
     "model_not_found",

@@ -22,7 +22,7 @@ const edge = startGatewayWithFake({
 const { gateway } = edge;
 afterAll(() => edge.close());
 
-/** Valid, and exactly so many bytes. */
+/** Valid JSON with exactly this many bytes. */
 const bodyOf = (bytes: number): string =>
   JSON.stringify({ model: embeddingModel, input: "a" }).padEnd(bytes, " ");
 

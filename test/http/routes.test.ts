@@ -1,4 +1,4 @@
-/** Where one may knock, and how: every address and method has a defined answer. */
+/** Routes: every path and method has a defined response. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { routes } from "../../server/http/routes.ts";
 import {
@@ -17,7 +17,7 @@ afterAll(() => edge.close());
 const ask = (path: string, method = "GET", headers: Record<string, string> = bearer) =>
   fetch(`${gateway.url}${path}`, { method, headers });
 
-/** Each route with its varying part filled in. */
+/** Each route with its path parameter filled in. */
 const addresses = routes.map((row) => ({
   ...row,
   address: row.path
@@ -26,7 +26,7 @@ const addresses = routes.map((row) => ({
     .replace("{name}", `${"a".repeat(32)}.png`),
 }));
 
-/** Without an HTTP library that would tidy the address. */
+/** Without an HTTP library, which would normalize the URL. */
 async function raw(path: string, host = "vexel.test", method = "GET") {
   const connection = await RawConnection.open(gateway.url);
   connection.send(toHttpText({ method, path, headers: { ...bearer, host } }));
@@ -35,7 +35,7 @@ async function raw(path: string, host = "vexel.test", method = "GET") {
   return new Response(method === "HEAD" || status === 204 ? null : body, { status, headers });
 }
 
-describe("an unknown address is answered 404", () => {
+describe("an unknown path gets 404", () => {
   test.each([
     ["/nothing"],
     ["/v1"],
@@ -64,21 +64,21 @@ describe("an unknown address is answered 404", () => {
     }
   });
 
-  test("a very long one, shortened in the message", async () => {
+  test("a very long path, shortened in the message", async () => {
     const message = await expectError(await raw(`/${"a".repeat(9_000)}`), "unknown_url");
     expect(message.length).toBeLessThan(300);
   });
 });
 
-describe("unusual ways to write a known address", () => {
+describe("unusual spellings of a known path", () => {
   test.each([
-    ["/healthz/", "a slash at the end"],
+    ["/healthz/", "a trailing slash"],
     ["/healthz?x=1", "a query"],
     ["/healthz/?x=/v1/models", "both"],
-    ["/v1/../healthz", "a step back"],
-    ["/./healthz", "a step nowhere"],
-    ["/../../../healthz", "steps beyond the beginning"],
-    ["http://elsewhere.test/healthz", "as proxies write it"],
+    ["/v1/../healthz", "a double-dot segment"],
+    ["/./healthz", "a single-dot segment"],
+    ["/../../../healthz", "double-dot segments above the root"],
+    ["http://elsewhere.test/healthz", "an absolute URL"],
   ])("%s works: %s", async (path) => {
     const response = await raw(path);
     expect(response.status).toBe(200);
@@ -110,7 +110,7 @@ describe("unusual ways to write a known address", () => {
     expect(message).toContain("a//b");
   });
 
-  test("a slash at the end of an address with a model in it is not part of the model", async () => {
+  test("a trailing slash after a model id is not part of the id", async () => {
     const model = await ask("/v1/models/text-embedding-3-small/");
     expect(await model.json()).toMatchObject({ id: "text-embedding-3-small" });
     const vectors = await fetch(`${gateway.url}/v1/engines/text-embedding-3-small/embeddings/`, {
@@ -129,7 +129,7 @@ describe("unusual ways to write a known address", () => {
     },
   );
 
-  test("a client of the first days, who names no host, finds the same addresses", async () => {
+  test("an HTTP/1.0 client without a host header gets the same routes", async () => {
     for (const [path, status] of [
       ["/healthz", 200],
       ["/readyz", 200],
@@ -162,7 +162,7 @@ describe("unusual ways to write a known address", () => {
 describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
   const allow = method === "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
 
-  test("tells OPTIONS what it takes, without a key and without CORS", async () => {
+  test("lists its methods for OPTIONS, without an API key and without CORS", async () => {
     const response = await ask(address, "OPTIONS", {});
     expect(response.status).toBe(204);
     expect(response.headers.get("allow")).toBe(allow);
@@ -170,7 +170,7 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
     expect([...response.headers.keys()].filter((each) => /^access-control/.test(each))).toEqual([]);
   });
 
-  test("refuses other methods with 405 and what it takes", async () => {
+  test("refuses other methods with 405 and the allowed ones", async () => {
     const wrong = ["PUT", "PATCH", "DELETE", "TRACE", method === "GET" ? "POST" : "GET"];
     for (const other of wrong) {
       const response = await raw(address, undefined, other);
@@ -180,7 +180,7 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
     }
   });
 
-  test("answers HEAD as it would GET, without a body", async () => {
+  test("responds to HEAD as to GET, without a body", async () => {
     const head = await raw(address, undefined, "HEAD");
     expect(head.headers.get("x-request-id")).toMatch(/^req_/);
     if (method === "POST") {
@@ -197,7 +197,7 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
     expect(get.status).toBe(unknown ? 404 : 200);
   });
 
-  test("says with every answer which request it was", async () => {
+  test("has the request id in every response", async () => {
     const first = await ask(address, method);
     const second = await ask(address, method);
     const ids = [first, second].map((response) => response.headers.get("x-request-id"));
@@ -206,12 +206,12 @@ describe.each(addresses)("$method $path", ({ address, path, method, name }) => {
     await Promise.all([first.text(), second.text()]);
   });
 
-  test.each(path.startsWith("/v1/") ? [["a key is needed"]] : [])("%s", async () => {
+  test.each(path.startsWith("/v1/") ? [["an API key is required"]] : [])("%s", async () => {
     await expectError(await ask(address, method, {}), "missing_api_key");
   });
 });
 
-test("a body where none is asked for does no harm", async () => {
+test("an unexpected body is ignored", async () => {
   const connection = await RawConnection.open(gateway.url);
   for (let i = 0; i < 2; i++) {
     connection.send(toHttpText({ method: "GET", path: "/healthz", body: "hello" }));
@@ -231,7 +231,7 @@ describe("the page at /", () => {
     }
   });
 
-  test("lists what an API key may use", async () => {
+  test("lists the models that an API key may use", async () => {
     const page = await (await ask("/")).text();
     expect(page).toContain("<code>text-embedding-3-small</code>");
   });

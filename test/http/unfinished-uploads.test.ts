@@ -1,4 +1,4 @@
-/** Uploads that never end cannot fill the disk: their key's share is bounded, and every other key is served on. */
+/** Uploads that never end cannot fill the disk: the share of their API key is bounded, and other keys are served. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readlinkSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ async function halfSent(url: string, announced: number, sent: number): Promise<R
   return connection;
 }
 
-/** The same, in chunks: nobody knows how long it will be. */
+/** The same, in chunked coding: its length is unknown. */
 async function halfSentChunked(url: string, sent: number): Promise<RawConnection> {
   const connection = await RawConnection.open(url);
   cleanUps.push(() => connection.disconnect());
@@ -134,7 +134,7 @@ describe("half-sent uploads of one key", () => {
     expect((await connection.response()).status).toBe(429);
   });
 
-  test("that come in chunks are refused when the share is used up, and another key is served", async () => {
+  test("in chunked coding are refused when the share is used up, and another key is served", async () => {
     const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 8; at++) uploads.push(await halfSentChunked(gateway.url, 5 * megabyte));
@@ -154,7 +154,7 @@ describe("half-sent uploads of one key", () => {
   });
 });
 
-test("uploads that end in every way give all their room back", async () => {
+test("uploads that end in any way release all their temp storage", async () => {
   const gateway = start({
     VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte),
     VEXEL_MAX_FILE_BYTES: String(20 * megabyte),
@@ -208,7 +208,7 @@ const openSpoolFiles = (folder: string): number =>
     }
   }).length;
 
-test("an upload that trickles is ended at the minimum rate, and its room is free again", async () => {
+test("an upload below the minimum rate is ended, and its temp storage released", async () => {
   const gateway = start({
     VEXEL_SPOOL_MAX_BYTES: String(16 * megabyte),
     VEXEL_BODY_TIMEOUT: "1",
@@ -232,7 +232,7 @@ test("an upload is served after the spool folder alone was removed", async () =>
   expect((await edit(gateway.url, bearer, 2 * megabyte)).status).toBe(200);
 });
 
-/** Only with a disk of one's own can it be filled. */
+/** Needs a small disk of its own, to fill it. */
 if (mayMount()) {
   test("half-sent uploads leave the ledger room on a small disk: embeddings are served, with their rows", async () => {
     const folder = temporaryFolder();

@@ -1,4 +1,4 @@
-/** An upstream that says no in an answer with status 200 is understood as if its status had said so. */
+/** An upstream error in a response with status 200 is mapped as if the status had said so. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { BoundedResponse } from "../../server/upstream/transport/bounded-response.ts";
@@ -104,7 +104,7 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
   expect(error.message).not.toContain("sk-fake-secret");
 });
 
-test("an answer that came piece by piece can be read again, within the bounds of each reading", async () => {
+test("a response that arrived in chunks can be read again, within the bounds of each reader", async () => {
   async function* pieces() {
     yield Buffer.from('{"error":');
     yield Buffer.from('"no"}');
@@ -122,7 +122,7 @@ test("an answer that came piece by piece can be read again, within the bounds of
   await expect(reply.text(5)).rejects.toMatchObject({ kind: "upstream_invalid" });
 });
 
-test("an answer that is merely untrue stays so, whatever else it says", async () => {
+test("an invalid response stays invalid, whatever else it contains", async () => {
   fake.script({
     reply: {
       status: 200,

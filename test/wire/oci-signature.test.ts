@@ -1,4 +1,4 @@
-/** Oracle's signatures, checked as Oracle checks them: from the request alone, with the public key. */
+/** OCI request signatures, verified as Oracle does: from the request alone, with the public key. */
 import { expect, test } from "bun:test";
 import { createHash, generateKeyPairSync, verify } from "node:crypto";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
@@ -18,7 +18,7 @@ const question: UpstreamRequest = {
   body: '{"inputs":["zwei Otter 🦦"]}',
 };
 
-/** What a server sees of a request, by the names that signatures use. */
+/** The signed components of a request, by the names that signatures use. */
 function seen({ url, headers, body }: UpstreamRequest): Readonly<Record<string, string>> {
   const { host, pathname, search } = new URL(url);
   const text = typeof body === "string" ? body : "";
@@ -50,7 +50,7 @@ function isTrue(request: UpstreamRequest): boolean {
   return verify("RSA-SHA256", Buffer.from(statement), publicKey, signature);
 }
 
-test("a question is signed with everything that Oracle wants signed", () => {
+test("a request is signed with every component that Oracle requires", () => {
   const signed = signForOci(question, signer, now);
   expect(isTrue(signed)).toBe(true);
   expect(signed.headers).toMatchObject({
@@ -64,14 +64,14 @@ test("a question is signed with everything that Oracle wants signed", () => {
     expect(/headers="([^"]*)"/.exec(signed.headers.authorization ?? "")?.[1]).toContain(name);
 });
 
-test("a question without a body is signed without one", () => {
+test("a request without a body is signed without one", () => {
   const { url, headers } = question;
   const signed = signForOci({ url: `${url}?limit=1`, headers }, signer, now);
   expect(isTrue(signed)).toBe(true);
   expect(signed.headers["x-content-sha256"]).toBeUndefined();
 });
 
-test("what is changed afterwards is not signed", () => {
+test("a change after signing invalidates the signature", () => {
   const signed = signForOci(question, signer, now);
   expect(isTrue({ ...signed, body: '{"inputs":["drei Otter 🦦"]} ' })).toBe(false);
   expect(isTrue({ ...signed, url: signed.url.replace("embedText", "chat") })).toBe(false);

@@ -1,4 +1,4 @@
-/** Keys that are exchanged for a token: what goes to the token service, and what is believed of its answer. */
+/** Credentials that are exchanged for a token: the request to the token service, and the validation of its response. */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
@@ -44,7 +44,7 @@ test("IBM's key goes to its IAM, or to the one that the configuration names", ()
   );
 });
 
-test("who brings another proof to watsonx needs no token", () => {
+test("watsonx with another credential needs no token", () => {
   const proven = { ...upstream("watsonx"), headers: { Authorization: "ZenApiKey abc" } };
   expect(adapters.get("watsonx")?.token?.(proven)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 /**
- * Vendors with a language of their own, by examples of their documentation: vendors/<kind>[.<family>].json holds what
- * is asked, what goes out, what the vendor answers and what we make of it. UPDATE_GOLDENS=1 writes `request` anew;
- * look at the difference before you keep it.
+ * Vendors with their own embeddings API, by examples of their documentation: vendors/<kind>[.<family>].json holds the
+ * client's query, the upstream request, the vendor's response and our response. UPDATE_GOLDENS=1 rewrites `request`;
+ * check the difference before you commit it.
  */
 
 import { describe, expect, test } from "bun:test";
@@ -37,7 +37,7 @@ interface Golden {
 const folder = join(import.meta.dir, "vendors");
 const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
 const updating = process.env.UPDATE_GOLDENS === "1";
-/** What is signed with the time is signed at this one. */
+/** The time of signatures. */
 const now = Date.parse("2026-01-01T00:00:00Z");
 
 const secretOptions = ["accessKeyId", "secretAccessKey", "sessionToken"] as const;
@@ -71,19 +71,19 @@ describe.each(files)("%s", (name) => {
   const question = adapter?.embeddings;
   if (!adapter || !question) throw new Error(`${name}: ${target.upstream.kind} has no embeddings`);
 
-  test("names the kind it is about, and where the example stands", () => {
+  test("names its kind and the source of the example", () => {
     expect(basename(name, ".json").split(".")[0]).toBe(target.upstream.kind);
     expect(golden.source).toMatch(/^https:\/\//);
   });
 
-  test("goes out as the vendor wants it", () => {
+  test("is sent in the format of the vendor", () => {
     const asked = question.toUpstream(query, target);
     const request = show(adapter.sign?.(asked, target.upstream, now) ?? asked, target);
     if (updating) writeFileSync(path, `${JSON.stringify({ ...golden, request }, null, 2)}\n`);
     else expect(request).toEqual(golden.request);
   });
 
-  test("comes back as the vendor means it", async () => {
+  test("has its response mapped", async () => {
     const { status, headers, body } = answer;
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const reply = await question.fromUpstream(replyOf(text, { status, headers }), query, target);
@@ -93,7 +93,7 @@ describe.each(files)("%s", (name) => {
   });
 });
 
-test("every kind with a language of its own has an example", () => {
+test("every kind with its own embeddings API has an example", () => {
   const told = new Set(files.map((name) => name.split(".")[0]));
   const silent = nativeEmbeddings.filter(
     ({ adapter }) => adapter.embeddings && !told.has(adapter.name),

@@ -1,6 +1,6 @@
 /**
- * What each adapter puts on the wire for a request with everything in it: full.<endpoint>.request.json gives
- * full.<endpoint>.<adapter>.golden.json. UPDATE_GOLDENS=1 writes them anew; look at the difference before you keep it.
+ * The upstream request of each adapter for a request with all parameters: full.<endpoint>.request.json gives
+ * full.<endpoint>.<adapter>.golden.json. UPDATE_GOLDENS=1 rewrites them; check the difference before you commit it.
  */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -105,7 +105,7 @@ const asGiven = (model: unknown): unknown => model;
 
 type Ask = (variant: Variant) => Promise<UpstreamRequest | undefined>;
 
-/** No more than the target can take, as the stages see to. */
+/** Within the limits of the target, as the stages ensure. */
 function within(
   query: EmbeddingsQuery,
   traits: EmbeddingCapabilities,
@@ -127,7 +127,7 @@ const askWith =
     return query && adapter.embeddings?.toUpstream(query, target);
   };
 
-/** Those with pictures in a way of their own have goldens of their own. */
+/** Adapters with their own image API have their own goldens. */
 const inOpenaisWay =
   (ask: Ask): Ask =>
   async (variant) =>
@@ -158,7 +158,7 @@ const endpoints: Readonly<Record<string, Ask>> = {
   ),
 };
 
-/** As a person reads it: the key masked, JSON and forms laid open. */
+/** Readable: the key masked, JSON and forms parsed. */
 async function show({ url, headers, body }: UpstreamRequest): Promise<string> {
   const type = headers["content-type"] ?? "";
   const boundary = /boundary=(.*)/.exec(type)?.[1];
@@ -200,7 +200,7 @@ for (const [endpoint, ask] of Object.entries(endpoints)) {
   });
 }
 
-test("no golden file is left of an adapter that is gone", () => {
+test("no golden file of a removed adapter is left", () => {
   const wanted = new Set(
     Object.keys(endpoints).flatMap((endpoint) =>
       variants.map(({ name }) => `full.${endpoint}.${name}.golden.json`),
