@@ -55,7 +55,7 @@ export const fillMissing =
     return (call) => {
       call.record.images.requested = call.query.options.n ?? 1;
       if (call.route.targets.length === 1) return next(call);
-      return send({ ...call, order: { asked: new Set(), pictures: 0 } });
+      return send({ ...call, tried: { targets: new Set(), imageCount: 0 } });
     };
   };
 
@@ -72,8 +72,8 @@ function planFollowUp<Q extends GenerationQuery>(
   call: StageRequest<Q>,
   missing: MissingImages | undefined,
 ): FollowUp<Q> | undefined {
-  const { order, route, query, signal } = call;
-  if (!missing || !order || signal.aborted) return undefined;
+  const { tried, route, query, signal } = call;
+  if (!missing || !tried || signal.aborted) return undefined;
   const unrecoverable: LostImages[] = [];
   const retryable: LostImages[] = [];
   for (const lost of missing.lost) {
@@ -81,18 +81,18 @@ function planFollowUp<Q extends GenerationQuery>(
   }
   // A request that was sent before counts as a retry, and uses one of the model's attempts.
   const after = retryable.find(({ error }) => !isUnsent(error)) ?? retryable[0];
-  if (!after || route.targets.every((target) => order.asked.has(target))) return undefined;
+  if (!after || route.targets.every((target) => tried.targets.has(target))) return undefined;
   const count = countMissing(retryable);
-  const { asked, pictures } = order;
+  const { targets, imageCount } = tried;
   const more = {
     ...query,
     options: { ...query.options, n: count },
-    rest: advanceSeed(query.rest, pictures),
-    part: (query.part ?? 0) + pictures,
+    rest: advanceSeed(query.rest, imageCount),
+    part: (query.part ?? 0) + imageCount,
   };
   const failure = { error: after.error };
   return {
-    call: { ...call, query: more, order: { asked, pictures: 0, failure } },
+    call: { ...call, query: more, tried: { targets, imageCount: 0, failure } },
     count,
     maybeBilled: countMissing(retryable.filter(({ error }) => mayHaveBeenBilled(error))),
     unrecoverable,

@@ -52,7 +52,7 @@ export interface ImageTools {
   inspect(file: FilePart, job: ImageJob): Promise<Seen>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
-  convert(picture: Held, to: Conversion, job: ImageJob): Promise<Held>;
+  convert(image: Held, to: Conversion, job: ImageJob): Promise<Held>;
   convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
   /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
   checkEdit(query: EditQuery, call: StageRequest<GenerationQuery>): Promise<EditQuery>;
@@ -92,9 +92,9 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
   /** Targets that generated one image although several were requested. */
   const singleImageTargets = new WeakSet<Target>();
   return (next) => async (call) => {
-    const { record, signal, temp, target, order } = call;
+    const { record, signal, temp, target, tried } = call;
     if (!target) throw new Error("No stage chose a target.");
-    order?.asked.add(target);
+    tried?.targets.add(target);
     const job: ImageJob = { signal, temp, key: keyOf(call) };
     const policy = policyOf(call);
     const known = tools.traits(target, operationOf(call));
@@ -126,14 +126,14 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const recorder = new MissingRecorder({ record, target, signal, imageCount: count });
     const onSingleImage = (): void => {
       singleImageTargets.add(target);
-      onAdapted("n", `${nameOf(target)}: makes one at a time`);
+      onAdapted("n", `${nameOf(target)}: one image per request`);
     };
     const mayRequestMore = known.mayIgnoreN && (policy === "adapt" || policy === "drop");
     const reply = await fanOut(
       { ...plan, query },
       {
         send: (part) => {
-          if (order) order.pictures += part.options.n ?? 1;
+          if (tried) tried.imageCount += part.options.n ?? 1;
           return next({ ...call, query: part });
         },
         isStreaming: call.query.stream,
@@ -146,7 +146,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       throw error;
     });
     // The outcome of a stream is not known yet.
-    record.addStep(`${nameOf(target)}: ${reply.kind === "stream" ? "draws" : "drew"}`);
+    record.addStep(`${nameOf(target)}: ${reply.kind === "stream" ? "streaming" : "generated"}`);
     const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
     const request = { operation: operationOf(call), target, query, record };
@@ -176,7 +176,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       },
       {
         download: (url) => tools.download(url, target, signal, temp),
-        convert: (picture, to) => tools.convert(picture, to, job),
+        convert: (image, to) => tools.convert(image, to, job),
         isPrivate: tools.isPrivate,
         onMissing: (_, error) => {
           postProcessError = error;

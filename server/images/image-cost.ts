@@ -85,21 +85,21 @@ async function* recordStreamCost(
  */
 function withOutputDetails({ usage }: StreamedImage): ImageUsage | undefined {
   if (!usage || usage.output_tokens_details) return usage;
-  const drawn = { text_tokens: 0, image_tokens: usage.output_tokens };
-  return { ...usage, output_tokens_details: drawn };
+  const details = { text_tokens: 0, image_tokens: usage.output_tokens };
+  return { ...usage, output_tokens_details: details };
 }
 
 function responseCost(
   reply: BufferedImageResponse,
   request: UpstreamImageRequest,
 ): number | undefined {
-  const { results, generated: drawn = results.length, metadata: facts, usage, cost } = reply;
+  const { results, generated = results.length, metadata: facts, usage, cost } = reply;
   // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
   const isUninspected =
     facts.size === undefined && results.every(({ image }) => image.kind === "url");
   const size = isUninspected ? requestedSize(request) : undefined;
   const seen = size === undefined ? facts : { ...facts, size };
-  return imageCost(seen, drawn, usage, request, cost);
+  return imageCost(seen, generated, usage, request, cost);
 }
 
 /**

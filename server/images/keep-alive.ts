@@ -32,7 +32,7 @@ async function* withLeadingSpaces(
       outgoing = await withTimeout(outcome, ms);
     }
   } finally {
-    // The client disconnected while it was waiting: the response is still to come, and nobody else closes it.
+    // The client disconnected while it was waiting: the response is still to come, and no other code closes it.
     if (!outgoing) ignoreRejection(outcome.then(discard));
   }
   yield* withStatusMember(statusAndHeaders(outgoing), chunksOf(outgoing.body));

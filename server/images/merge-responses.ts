@@ -16,13 +16,16 @@ export function mergeResponses(replies: readonly BufferedImageResponse[]): Buffe
     ? replies.reduce((sum, reply) => sum + (reply.cost ?? 0), 0)
     : undefined;
   const results = replies.flatMap((reply) => reply.results);
-  const drawn = replies.reduce((sum, reply) => sum + (reply.generated ?? reply.results.length), 0);
+  const generated = replies.reduce(
+    (sum, reply) => sum + (reply.generated ?? reply.results.length),
+    0,
+  );
   const { usage: _, cost: __, generated: ___, ...others } = first;
   return {
     ...others,
     metadata: replies.map(({ metadata: facts }) => facts).reduce(commonMetadata),
     results,
-    ...(drawn !== results.length && { generated: drawn }),
+    ...(generated !== results.length && { generated }),
     ...(usage && { usage }),
     ...(cost !== undefined && { cost }),
   };

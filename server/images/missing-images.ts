@@ -40,7 +40,7 @@ export function attributeMissing(
 }
 
 /** Short descriptions for the ledger, one for each error code. */
-export function describeMissing(lost: readonly LostImages[], asked: number): string[] {
+export function describeMissing(lost: readonly LostImages[], requested: number): string[] {
   const counts = new Map<string, { count: number; unsure: boolean }>();
   for (const { count, error, unsure = false } of lost) {
     const entry = counts.get(`${errorCodeOf(error)} ${unsure}`);
@@ -49,7 +49,7 @@ export function describeMissing(lost: readonly LostImages[], asked: number): str
   }
   return [...counts].map(
     ([key, { count, unsure }]) =>
-      `${key.split(" ")[0]}${asked > 1 ? ` for ${count} of ${asked}` : ""}${unsure ? ", may have been paid" : ""}`,
+      `${key.split(" ")[0]}${requested > 1 ? ` for ${count} of ${requested}` : ""}${unsure ? ", may have been billed" : ""}`,
   );
 }
 

@@ -27,7 +27,7 @@ import type { PostProcessing } from "./plan/image-plan.ts";
 /** The tools for post-processing one request. */
 export interface PostProcessTools {
   download(url: string): Promise<Held>;
-  convert(picture: Held, to: Conversion): Promise<Held>;
+  convert(image: Held, to: Conversion): Promise<Held>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   /** Called with the number of missing images, and the error, where an image could not be processed. */
@@ -126,16 +126,16 @@ async function processFrame(
   { postProcessing, requested }: PostProcessOptions,
   tools: PostProcessTools,
 ): Promise<StreamedImage> {
-  const { image: picture, flattened } = await convertImage(
+  const { image, flattened } = await convertImage(
     frame.image,
     { postProcessing, requested },
     tools,
   );
-  const facts = await readMetadata(picture, { requested, reported: frame, flattened });
+  const facts = await readMetadata(image, { requested, reported: frame, flattened });
   if (frame.type === "completed")
     for (const name of ignoredOptions(requested, facts)) tools.onDropped(name);
   const { background: _, ...others } = frame;
-  return { ...others, ...resolveQuality(requested, frame), ...facts, image: picture };
+  return { ...others, ...resolveQuality(requested, frame), ...facts, image };
 }
 
 async function processWhole(
@@ -244,23 +244,23 @@ const skippedOptions = ({ format, compression, opaque }: PostProcessing): string
 ];
 
 async function convertImage(
-  picture: Held,
+  image: Held,
   { postProcessing, requested }: Pick<PostProcessOptions, "postProcessing" | "requested">,
   tools: PostProcessTools,
 ): Promise<ProcessedImage<Held>> {
   const { format, opaque } = postProcessing;
-  const type = imageTypeOf(picture);
+  const type = imageTypeOf(image);
   const same = format === undefined || type === `image/${format}`;
   const compression =
     postProcessing.compression ?? (same ? undefined : postProcessing.fallbackCompression);
   const flattens = opaque === true && type !== "image/jpeg";
-  if (same && compression === undefined && !flattens) return { image: picture, flattened: false };
+  if (same && compression === undefined && !flattens) return { image, flattened: false };
   if (flattens) tools.onAdapted("background");
   if (!same) tools.onAdapted("output_format");
   if (compression !== undefined) tools.onAdapted("output_compression");
   // Where the image is decoded anyway, it is flattened if an opaque background was requested.
   const flattened = flattens || requested.background === "opaque";
-  const processed = await tools.convert(picture, {
+  const processed = await tools.convert(image, {
     format: format ?? formatOf(type),
     ...(compression !== undefined && { quality: compression }),
     ...(flattened && { flatten: true }),

@@ -69,12 +69,12 @@ export interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" |
 
 /** Checks one image of the client, wherever it came from. `field`: the client's name of the parameter. */
 export async function checkImage(
-  picture: Source,
+  image: Source,
   field: string,
   { imageWorker, maxBytes = defaultMaxBytes, types = defaultTypes, key }: ImageRules,
   signal: AbortSignalLike,
 ): Promise<Seen> {
-  const size = sizeOf(picture);
+  const size = sizeOf(image);
   if (size === 0) {
     throw new GatewayError("invalid_image_file", `Invalid file '${field}': it is empty.`, {
       param: field,
@@ -88,8 +88,8 @@ export async function checkImage(
     );
   }
   // The type of an upload is known from its first bytes: a file that is not an image is not sent to the worker.
-  if (isFile(picture)) checkType(picture.type, field, types);
-  const seen = await imageWorker.inspect(picture, signal, field, key);
+  if (isFile(image)) checkType(image.type, field, types);
+  const seen = await imageWorker.inspect(image, signal, field, key);
   checkType(seen.type, field, types);
   return seen;
 }

@@ -19,16 +19,16 @@ export interface StageRequest<Q> {
   readonly record: RequestRecord;
   /** The queue wait of one attempt at a target with limits: it says nothing about the latency of the target. */
   readonly queueWait?: QueueWait;
-  /** Of pictures: who was asked for them, so that others may be asked for what is missing. */
-  readonly order?: Order;
+  /** Image requests: the targets tried so far, so that another target can generate the missing images. */
+  readonly tried?: TriedTargets;
 }
 
-export interface Order {
-  /** They are not asked for the rest. */
-  readonly asked: Set<Target>;
-  /** How many pictures were asked for. */
-  pictures: number;
-  /** What kept those that were asked from making these. Absent: nobody was asked yet. */
+export interface TriedTargets {
+  /** Missing images are not requested from these targets again. */
+  readonly targets: Set<Target>;
+  /** How many images were requested from them. */
+  imageCount: number;
+  /** Why the targets did not generate the missing images. Absent: none was tried yet. */
   readonly failure?: { readonly error: unknown };
 }
 

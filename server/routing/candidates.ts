@@ -1,6 +1,6 @@
 /** Narrows a model's targets down to the candidates for one request. */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { Order } from "../request/stage.ts";
+import type { TriedTargets } from "../request/stage.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies/policy.ts";
 import type { Selection } from "./select-target.ts";
@@ -8,7 +8,7 @@ import type { Selection } from "./select-target.ts";
 /** For a request that fills in missing images: the candidates that have not been tried for it. */
 export const untriedCandidates = (
   candidates: readonly Candidate[],
-  { failure, asked }: Order,
+  { failure, targets: asked }: TriedTargets,
 ): readonly Candidate[] =>
   failure ? candidates.filter(({ target }) => !asked.has(target)) : candidates;
 

@@ -105,8 +105,8 @@ export const routeRequest =
           call.route.policy === "sticky" ? Bun.hash.crc32(call.record.caller?.id ?? "") : 0,
         price: ({ target }: Candidate) => priceOf?.(call, target),
       };
-      const open = call.order
-        ? untriedCandidates(modelTargets.candidates, call.order)
+      const open = call.tried
+        ? untriedCandidates(modelTargets.candidates, call.tried)
         : modelTargets.candidates;
       const candidates = canServe
         ? capableCandidates(open, (target) => canServe(call, target))
@@ -301,7 +301,7 @@ export const routeRequest =
       let candidate: Candidate;
       if (failure) {
         // A request for missing images is new to the candidates that are left.
-        if (!call.order) chosen.tried = modelTargets.candidates;
+        if (!call.tried) chosen.tried = modelTargets.candidates;
         candidate = await selectNext(
           call,
           chosen,
@@ -328,13 +328,13 @@ export const routeRequest =
     return (call) => {
       const modelTargets = registry.targetsFor(call.route);
       const [only] = modelTargets.candidates;
-      if (!call.order?.failure) call.record.routing.upstreamRequests++;
+      if (!call.tried?.failure) call.record.routing.upstreamRequests++;
       // Fast path: most models have one target, so there is nothing to select.
       if (only && modelTargets.candidates.length === 1 && !watchEnd) {
         if (only.health.canSkipMeasuring) return sendUnmeasured(call, only, modelTargets);
         only.health.sampling.countMeasured(timers);
       }
-      return attemptUntilSettled(call, modelTargets, call.order?.failure);
+      return attemptUntilSettled(call, modelTargets, call.tried?.failure);
     };
   };
 

@@ -107,7 +107,7 @@ export function refused(place: Place, outcome: Outcome): Refused {
     expect(`${JSON.stringify([...headers])}\n${text}`).not.toContain(secret);
   }
   // What was drawn is in the account, also where it could not be handed over.
-  const isDrawn = row.steps?.includes(": drew") ?? false;
+  const isDrawn = row.steps?.includes(": generated") ?? false;
   expect(row).toMatchObject({ status, images: isDrawn ? expect.any(Number) : null });
   expect(row.error).not.toBe("internal");
   return { ...outcome, error, fault: row.error as ErrorKind };

@@ -143,7 +143,7 @@ describe("a chain", () => {
     await client.images.generate({ model: "chained", prompt: "an otter" });
     expect(paths()).toEqual(["moderations", "images/generations"]);
     expect(seen[0]?.body).toEqual({ model: "omni-moderation-latest", input: "an otter" });
-    expect(steps()).toBe("moderation: passed; openai/gpt-image-2.5-flare: drew");
+    expect(steps()).toBe("moderation: passed; openai/gpt-image-2.5-flare: generated");
   });
 
   test("fails over to the Responses API when the Images API fails, and then to Azure", async () => {
@@ -152,7 +152,7 @@ describe("a chain", () => {
     expect(data?.[0]?.revised_prompt).toBe("A photograph of an otter, at dusk");
     expect(paths()).toEqual(["moderations", "images/generations", "responses"]);
     expect(steps()).toBe(
-      "moderation: passed; openai/gpt-image-2.5-flare: upstream_overloaded; openai/gpt-image-2.5-flare (responses): drew",
+      "moderation: passed; openai/gpt-image-2.5-flare: upstream_overloaded; openai/gpt-image-2.5-flare (responses): generated",
     );
     instead = { responses: overloaded };
     seen.length = 0;
@@ -240,7 +240,7 @@ describe("a chain", () => {
       prompt: "an otter",
     });
     expect(allowed.status).toBe(200);
-    expect(steps()).toBe("moderation: upstream_overloaded; openai/gpt-image-2.5-flare: drew");
+    expect(steps()).toBe("moderation: upstream_overloaded; openai/gpt-image-2.5-flare: generated");
   });
 });
 

@@ -15,7 +15,7 @@ describe("an image that may have been generated", () => {
     expect(west.asked).toHaveLength(0);
     expect(row()).toMatchObject({ attempts: 1, cost: 1.5, estimatedCost: 0.5 });
     expect(row()?.steps).toBe(
-      "east/dall-e-3: drew; east/dall-e-3: upstream_error for 1 of 4, may have been paid",
+      "east/dall-e-3: generated; east/dall-e-3: upstream_error for 1 of 4, may have been billed",
     );
   });
 
@@ -26,7 +26,7 @@ describe("an image that may have been generated", () => {
     expect(error?.code).toBe("upstream_error");
     expect(west.asked).toHaveLength(0);
     expect(row()).toMatchObject({ cost: 1.5, estimatedCost: 0.5 });
-    expect(row()?.steps).toContain("upstream_error for 1 of 4, may have been paid");
+    expect(row()?.steps).toContain("upstream_error for 1 of 4, may have been billed");
   });
 
   test("does not prevent retries of images that cannot have been generated", async () => {

@@ -39,7 +39,7 @@ describe("two of four images fail with a rate limit", () => {
       ...{ status: 200, images: 4, attempts: 2, cost: 1.5, estimatedCost: null },
       ...{ inputTokens: 40, outputTokens: 400 },
       steps:
-        "east/dall-e-3: drew; east/dall-e-3: upstream_rate_limit for 2 of 4; west/gpt-image-1: drew",
+        "east/dall-e-3: generated; east/dall-e-3: upstream_rate_limit for 2 of 4; west/gpt-image-1: generated",
     });
   });
 
@@ -153,7 +153,7 @@ describe("one request for several images, in a stream that ends with a rate limi
     expect(pictures).toEqual([only]);
     expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(east.asked).toHaveLength(0);
-    expect(row()?.steps).toContain("upstream_rate_limit for 2 of 3, may have been paid");
+    expect(row()?.steps).toContain("upstream_rate_limit for 2 of 3, may have been billed");
   });
 
   test("is sent to another where none has", async () => {

@@ -69,7 +69,7 @@ describe("a moderation", () => {
     for (let call = 0; call < 2; call++) expect((await draw()).status).toBe(200);
     expect(seen.asked).toBe(1);
     expect(gateway.rows().at(-1)!.steps).toBe(
-      "moderation: target_at_limit; painter/gpt-image-1.5: drew",
+      "moderation: target_at_limit; painter/gpt-image-1.5: generated",
     );
   });
 

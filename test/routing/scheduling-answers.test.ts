@@ -138,7 +138,7 @@ describe("a place that is not there", () => {
       expect((await draw()).status).toBe(200);
       expect(fakes.map(({ requests }) => requests.length)).toEqual([1, 1]);
       expect(gateway.rows().at(-1)!.steps).toBe(
-        "u0/gpt-image-1.5: upstream_error; u1/gpt-image-1.5: drew",
+        "u0/gpt-image-1.5: upstream_error; u1/gpt-image-1.5: generated",
       );
     },
   );

@@ -172,7 +172,7 @@ describe("pictures", () => {
     for (let call = 0; call < 3; call++) expect((await draw()).status).toBe(200);
     expect(fakes.map(({ requests }) => requests.length)).toEqual([11, 3]);
     expect(gateway.rows().at(-1)!.steps).toBe(
-      "u0/gpt-image-1.5: skipped, its rate limit is reached; u1/gpt-image-1.5: drew",
+      "u0/gpt-image-1.5: skipped, its rate limit is reached; u1/gpt-image-1.5: generated",
     );
   });
 

@@ -26,7 +26,10 @@ import {
 
 /** Of what was sent to a process, the bytes. */
 const carried = (asks: ReturnType<typeof watched>["asks"]): number =>
-  asks.reduce((sum, { picture }) => sum + (picture.kind === "bytes" ? picture.bytes.length : 0), 0);
+  asks.reduce(
+    (sum, { image: picture }) => sum + (picture.kind === "bytes" ? picture.bytes.length : 0),
+    0,
+  );
 
 /** An upstream's answer in JSON, with pictures in base64, cut anywhere. */
 function answer(json: string): Pick<UpstreamResponse, "chunks"> {
@@ -123,7 +126,7 @@ test("that they cannot is detected once, and fails no request", async () => {
     const made = await room.convert(away, { format: "png" }, never, temp);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
-  expect(seen.asks.map(({ picture }) => picture.kind)).toEqual(["place", "bytes", "bytes"]);
+  expect(seen.asks.map(({ image: picture }) => picture.kind)).toEqual(["place", "bytes", "bytes"]);
   await temp.clear();
   await room.close();
 });

@@ -129,10 +129,7 @@ export function createImageWorker({
       const into = file?.path;
       const timeoutFor = (pixels: number): number =>
         task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
-      const parts = await ask(
-        { picture: image, task, ...(into !== undefined && { into }) },
-        timeoutFor,
-      );
+      const parts = await ask({ image, task, ...(into !== undefined && { into }) }, timeoutFor);
       if (parts.at(-1)?.kind === "written") await file?.refreshSize();
       return { parts, file };
     } finally {

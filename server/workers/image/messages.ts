@@ -59,7 +59,7 @@ export interface ImageWorkerSpec {
 }
 
 export interface ImageWorkerRequest {
-  readonly picture: SentImage;
+  readonly image: SentImage;
   readonly task: Task;
   /** The file for a large result. Absent: the result is sent as bytes. */
   readonly into?: string;

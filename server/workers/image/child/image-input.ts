@@ -19,7 +19,7 @@ export interface ImageInput {
 
 export async function withImageInput<T>(
   sent: SentImage,
-  work: (picture: ImageInput) => Promise<T>,
+  work: (image: ImageInput) => Promise<T>,
 ): Promise<T> {
   if (sent.kind === "bytes") {
     const { buffer, byteOffset, length } = sent.bytes;

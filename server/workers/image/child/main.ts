@@ -21,8 +21,8 @@ const chunkBytes = 256 * 1024;
 const maxInlineBytes = 128 * 1024;
 
 const largeBytes = 4 * 1024 * 1024;
-const sizeOf = (picture: SentImage): number =>
-  picture.kind === "bytes" ? picture.bytes.length : picture.place.length;
+const sizeOf = (image: SentImage): number =>
+  image.kind === "bytes" ? image.bytes.length : image.place.length;
 
 /** When memory runs out, the OOM killer must end this process and not the gateway. */
 function preferOomKill(): void {
@@ -56,8 +56,8 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
       }
     };
 
-    const work = (id: number, { picture, task, into }: ImageWorkerRequest): Promise<void> =>
-      withImageInput(picture, async (input) => {
+    const work = (id: number, { image, task, into }: ImageWorkerRequest): Promise<void> =>
+      withImageInput(image, async (input) => {
         const openedImage = await openImage(sharp, input, spec);
         const pixels = openedImage.width * openedImage.height * openedImage.pages;
         responder.send(id, { kind: "opened", pixels }, false);
@@ -82,7 +82,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
           })
           .finally(() => {
             // By itself the garbage collector would keep the bytes of several images.
-            if (sizeOf(ask.picture) > largeBytes) Bun.gc(true);
+            if (sizeOf(ask.image) > largeBytes) Bun.gc(true);
           });
       },
       cancel: () => undefined,
