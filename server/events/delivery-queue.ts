@@ -12,7 +12,7 @@ export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> 
   readonly queue: Pick<Deliveries, "claim" | "settle" | "release" | "giveUp" | "nextDue">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   readonly random: () => number;
-  readonly report: (told: DeliveryReport) => void;
+  readonly report: (report: DeliveryReport) => void;
   readonly timeoutMs?: number;
   /** The delay before each retry. After the last retry the delivery is abandoned. */
   readonly delaysMs?: readonly number[];

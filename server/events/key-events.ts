@@ -33,7 +33,7 @@ export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
     const before = previousKeys;
     const changes = keys.flatMap((key) => changesOf(before.get(key.id), key));
     // Several may have changed since the last call: events are emitted in the order of the changes.
-    for (const { told: event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
+    for (const { event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
     previousKeys = byId(keys);
     saveMark(keys);
   };
@@ -44,7 +44,7 @@ type KeyChange = EmittedEvent<"key.created"> | EmittedEvent<"key.revoked">;
 function changesOf(
   before: StoredKey | undefined,
   key: StoredKey,
-): { at: number; told: KeyChange }[] {
+): { at: number; event: KeyChange }[] {
   const { id, name, models, createdAt, revokedAt } = key;
   const created: KeyChange = {
     type: "key.created",
@@ -53,9 +53,9 @@ function changesOf(
   };
   const revoked: KeyChange = { type: "key.revoked", data: { id, name }, once: `key.revoked ${id}` };
   return [
-    ...(before ? [] : [{ at: createdAt, told: created }]),
+    ...(before ? [] : [{ at: createdAt, event: created }]),
     ...(revokedAt !== null && (before?.revokedAt ?? null) === null
-      ? [{ at: revokedAt, told: revoked }]
+      ? [{ at: revokedAt, event: revoked }]
       : []),
   ];
 }

@@ -11,7 +11,7 @@ export interface Log {
   info(event: string, fields?: Fields): void;
   warn(event: string, fields?: Fields): void;
   error(event: string, fields?: Fields): void;
-  /** Whether lines of this level are written, so that a caller can skip building a line that is not. */
+  /** Whether lines of this level are written, so that code can skip building a line that is not. */
   writes(level: Level): boolean;
   /** Writes the buffered lines. */
   flush(): void;

@@ -1,4 +1,4 @@
-/** Who may call, and what: keys are known by their hash, shown masked, and open only what they are for. */
+/** Authentication and authorization: API keys are looked up by hash, shown masked, and limited to their models. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { authenticate } from "../../server/auth/authenticate.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
@@ -27,12 +27,12 @@ const call = (headers: Record<string, string>, model = embeddingModel) =>
     body: JSON.stringify({ model, input: "a" }),
   });
 
-describe("a key is taken", () => {
+describe("an API key is accepted", () => {
   test.each<[string, Record<string, string>]>([
     ["as a bearer token", { authorization: `Bearer ${testKey}` }],
-    ["whatever the case of the word", { authorization: `bEARER ${testKey}` }],
-    ["with blanks around it", { authorization: `Bearer   ${testKey}  ` }],
-    ["in the header api-key, as Azure's clients send it", { "api-key": testKey }],
+    ["whatever the case of the scheme", { authorization: `bEARER ${testKey}` }],
+    ["with spaces around it", { authorization: `Bearer   ${testKey}  ` }],
+    ["in the header api-key, as Azure clients send it", { "api-key": testKey }],
     ["in api-key beside an empty authorization", { "api-key": testKey, authorization: "Bearer" }],
   ])("%s", async (_, headers) => {
     const response = await call(headers);
@@ -41,14 +41,14 @@ describe("a key is taken", () => {
   });
 });
 
-describe("without a key", () => {
+describe("without an API key", () => {
   test.each<[string, Record<string, string>]>([
     ["no header", {}],
     ["an empty one", { authorization: "" }],
-    ["the word alone", { authorization: "Bearer" }],
-    ["the word and blanks", { authorization: "Bearer   " }],
+    ["the scheme alone", { authorization: "Bearer" }],
+    ["the scheme and spaces", { authorization: "Bearer   " }],
     ["another scheme", { authorization: "Basic dXNlcjpwYXNz" }],
-    ["the key without the word", { authorization: testKey }],
+    ["the key without the scheme", { authorization: testKey }],
     ["an empty api-key", { "api-key": "" }],
   ])("%s is told how to send one", async (_, headers) => {
     const message = await expectError(await call(headers), "missing_api_key");
@@ -56,7 +56,7 @@ describe("without a key", () => {
   });
 });
 
-describe("a wrong key", () => {
+describe("an invalid API key", () => {
   test.each<[string, Record<string, string>]>([
     ["as a bearer token", { authorization: `Bearer ${testKey} ${testKey}` }],
     ["with a tab", { authorization: `Bearer my\tkey-0123456789` }],
@@ -84,7 +84,7 @@ describe("a wrong key", () => {
     expect(cpuMs(`a${" ".repeat(15_000)}b`)).toBeLessThan(10 * letters + 200);
   });
 
-  test("is shown masked: enough to recognise, not enough to use", async () => {
+  test("is shown masked: enough to recognize it, not enough to use it", async () => {
     const wrong = "sk-wrong-0123456789abcdefghij";
     const message = await expectError(
       await call({ authorization: `Bearer ${wrong}` }),
@@ -108,7 +108,7 @@ describe("a wrong key", () => {
   test.each([
     ["one character more", `${testKey}x`],
     ["one character less", testKey.slice(0, -1)],
-    ["in other case", testKey.toUpperCase()],
+    ["in upper case", testKey.toUpperCase()],
     ["its hash instead", new Bun.CryptoHasher("sha256").update(testKey).digest("hex")],
     ["very long", "k".repeat(8_000)],
   ])("that is nearly right is wrong: %s", async (_, key) => {
@@ -116,7 +116,7 @@ describe("a wrong key", () => {
     await expectError(await call({ "api-key": key }), "invalid_api_key");
   });
 
-  test("cannot draw on the terminal of whoever reads the message", async () => {
+  test("with control characters has them replaced in the message", async () => {
     const response = await call({
       "api-key":
         "\u009b31m\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u009b0m",
@@ -125,7 +125,7 @@ describe("a wrong key", () => {
     expect(message).toMatch(/^[\x20-\x7e]+$/);
   });
 
-  test("costs no upstream anything and leaves no row", async () => {
+  test("causes no upstream request and no ledger row", async () => {
     fake.clear();
     const before = gateway.rows().length;
     await expectError(await call({ authorization: "Bearer sk-wrong" }), "invalid_api_key");
@@ -134,7 +134,7 @@ describe("a wrong key", () => {
     expect(gateway.rows()).toHaveLength(before);
   });
 
-  test("is refused before its body is looked at", async () => {
+  test("is refused before the body is read", async () => {
     const response = await fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: { "content-type": "text/plain" },
@@ -144,7 +144,7 @@ describe("a wrong key", () => {
   });
 });
 
-describe("a key opens only the models it is for", () => {
+describe("an API key may use only its models", () => {
   const as = (key: string) => ({ authorization: `Bearer ${key}` });
   const listed = async (key: string): Promise<string[]> => {
     const response = await fetch(`${gateway.url}/v1/models`, { headers: as(key) });
@@ -168,12 +168,12 @@ describe("a key opens only the models it is for", () => {
     ]);
   });
 
-  test("a model that is not there is not found, whoever asks", async () => {
+  test("an unknown model is not found with any key", async () => {
     await expectError(await call(as(narrow), "nothing"), "model_not_found");
     await expectError(await call(as(testKey), "nothing"), "model_not_found");
   });
 
-  test("a model that is for other keys is answered like one that does not exist", async () => {
+  test("a model of other keys gets the same error as an unknown model", async () => {
     const headers = as(narrow);
     const shown = (id: string) => fetch(`${gateway.url}/v1/models/${id}`, { headers });
     const asked = (id: string) => call(headers, id);
@@ -188,7 +188,7 @@ describe("a key opens only the models it is for", () => {
     }
   });
 
-  test("what it is not for is refused before any upstream is asked, and has a row", async () => {
+  test("a model that the key may not use is refused without an upstream request, and has a ledger row", async () => {
     fake.clear();
     const response = await call(as(narrow));
     expect(fake.requests).toHaveLength(0);

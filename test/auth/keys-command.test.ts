@@ -1,4 +1,4 @@
-/** `vexel keys`: keys are made, listed and revoked beside a running gateway, which takes notice at once. */
+/** `vexel keys`: keys are created, listed and revoked while a gateway runs, which applies the changes at once. */
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const create = async (...args: string[]): Promise<string> => {
 const models = (key: string) =>
   fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
 
-/** Milliseconds until the key is answered so. */
+/** Milliseconds until a request with the key gets this status. */
 async function untilAnswered(key: string, status: number): Promise<number> {
   const from = performance.now();
   for (;;) {
@@ -41,8 +41,8 @@ async function untilAnswered(key: string, status: number): Promise<number> {
   }
 }
 
-describe("beside a running gateway", () => {
-  test("a new key works, and a revoked one does not, within a moment", async () => {
+describe("while a gateway runs", () => {
+  test("a new key works, and a revoked one stops working, within a second", async () => {
     const key = await create("--name", "short-lived");
     expect(await untilAnswered(key, 200)).toBeLessThan(1_500);
     expect((await keys("revoke", "short-lived")).code).toBe(0);
@@ -50,7 +50,7 @@ describe("beside a running gateway", () => {
     await until(() => gateway.output().includes("keys-changed"));
   });
 
-  test("also while vexel.yaml has a mistake in it", async () => {
+  test("the same holds while vexel.yaml has an error", async () => {
     const path = join(folder.path, "vexel.yaml");
     const good = readFileSync(path, "utf8");
     writeFileSync(path, "models: [");
@@ -62,7 +62,7 @@ describe("beside a running gateway", () => {
     writeFileSync(path, good);
   });
 
-  test("a key may be for some models only", async () => {
+  test("a key may be limited to some models", async () => {
     const key = await create("--name", "narrow", "--models", "text-embedding-*, gpt-image-2");
     await untilAnswered(key, 200);
     const { data: listed } = (await (await models(key)).json()) as { data: { id: string }[] };
@@ -75,7 +75,7 @@ describe("beside a running gateway", () => {
 });
 
 describe("create", () => {
-  test("prints the key alone, so that a script can take it; the words go elsewhere", async () => {
+  test("prints only the key to stdout, for scripts, and the explanation to stderr", async () => {
     const { code, out, err } = await keys("create", "--name", "for a script");
     expect(code).toBe(0);
     expect(out).toMatch(/^sk-vx-[\w-]{43}\n$/);
@@ -85,7 +85,7 @@ describe("create", () => {
     expect(err).not.toContain(out.trim());
   });
 
-  test("keeps nothing that could be used as a key", async () => {
+  test("stores nothing that could be used as a key", async () => {
     const key = await create("--name", "hashed");
     const db = new Database(join(data, "vexel.db"), { readonly: true });
     const rows = JSON.stringify(db.query("SELECT * FROM keys").all());
@@ -95,7 +95,7 @@ describe("create", () => {
     expect(rows).toContain(new Bun.CryptoHasher("sha256").update(key).digest("hex"));
   });
 
-  test("refuses what cannot be meant with exit code 2", async () => {
+  test("refuses invalid arguments with exit code 2", async () => {
     const wrong = [
       ["--name", ""],
       ["--name", "\u001b[31mred"],
@@ -117,7 +117,7 @@ describe("create", () => {
 });
 
 describe("list", () => {
-  test("shows every key, as much of it as tells it from others", async () => {
+  test("shows every key with a prefix that identifies it", async () => {
     const key = await create("--name", "to-be-listed", "--models", "a*,b");
     const { code, out } = await keys("list");
     expect(code).toBe(0);
@@ -150,7 +150,7 @@ describe("list", () => {
 });
 
 describe("revoke", () => {
-  test("by id, when two keys have the same name", async () => {
+  test("works by ID when two keys have the same name", async () => {
     await create("--name", "twin");
     await create("--name", "twin");
     const byName = await keys("revoke", "twin");
@@ -163,7 +163,7 @@ describe("revoke", () => {
     expect((await keys("revoke", "twin")).code).toBe(0);
   });
 
-  test("what is not there, or is revoked already, is exit code 1", async () => {
+  test("exits with code 1 for an unknown or already revoked key", async () => {
     for (const target of ["nobody", "short-lived"]) {
       const { code, out, err } = await keys("revoke", target);
       expect({ code, out }).toEqual({ code: 1, out: "" });
@@ -172,8 +172,8 @@ describe("revoke", () => {
   });
 });
 
-describe("called wrongly", () => {
-  test("it is exit code 2, and nothing is made", async () => {
+describe("with wrong usage", () => {
+  test("the exit code is 2, and no key is created", async () => {
     using elsewhere = temporaryFolder();
     const wrong = [[], ["frobnicate"], ["revoke"], ["list", "all"]];
     const ended = await Promise.all(
@@ -183,7 +183,7 @@ describe("called wrongly", () => {
     expect(existsSync(join(elsewhere.path, "data"))).toBe(false);
   });
 
-  test("a key that would have ended already is not made", async () => {
+  test("a key with a past expiry date is not created", async () => {
     using elsewhere = temporaryFolder();
     const today = new Date().toISOString().slice(0, 10);
     for (const date of ["2020-01-01", "2020-01-01T00:00:00Z", today]) {
@@ -215,7 +215,7 @@ describe("called wrongly", () => {
     },
   );
 
-  test("with a data folder that is of no use it is exit code 1, and one line", async () => {
+  test("an unusable data folder gives exit code 1 and one line", async () => {
     const env = { VEXEL_DATA: "/proc/nope" };
     const { code, out, err } = await vexel(["keys", "create"], { cwd: folder.path, env });
     expect({ code, out }).toEqual({ code: 1, out: "" });

@@ -1,4 +1,4 @@
-/** Keys that end: refused from then on, told of a week before, and told of once. */
+/** Expiring keys: refused after their expiry, with one key.expiring event in the week before. */
 import { expect, test } from "bun:test";
 import type { Snapshot } from "../../server/config/snapshot.ts";
 import type { Emit } from "../../server/events/events.ts";
@@ -8,7 +8,7 @@ import { startGateway } from "../harness.ts";
 const day = 86_400_000;
 const date = (days: number): string => new Date(Date.now() + days * day).toISOString().slice(0, 10);
 
-test("a key that has expired opens nothing, and one that has not opens everything", async () => {
+test("an expired key is refused, and a key that has not expired works", async () => {
   const gateway = startGateway({
     yaml: `
 keys:
@@ -33,7 +33,7 @@ keys:
   await gateway.close();
 });
 
-test("a key is told of in its last week, and not before or after", () => {
+test("key.expiring is emitted in the last week of a key, not before and not after", () => {
   const now = Date.parse("2026-06-01T12:00:00Z");
   const key = (name: string, days?: number) => ({
     id: `file:${name}`,
@@ -55,7 +55,7 @@ test("a key is told of in its last week, and not before or after", () => {
   ]);
 });
 
-test("a wrong date is told with its place", () => {
+test("an invalid expiry date is reported with its location in the file", () => {
   const yaml = "keys: [{ name: a, key: sk-a-0123456789abcdef0, expires: someday }]";
   expect(() => startGateway({ yaml })).toThrow("keys[0].expires");
 });

@@ -1,4 +1,4 @@
-/** What a key made on the command line may be given: all that a key in vexel.yaml may, in force at once. */
+/** Options of keys created on the command line: the same as in vexel.yaml, in force at once. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
 const keys = (...args: string[]): Promise<Ended> =>
   vexel(["keys", ...args], { cwd: folder.path, env: { VEXEL_DATA: data } });
 
-/** The key, once the gateway knows it. */
+/** Creates a key, and waits until the gateway accepts it. */
 async function create(...args: string[]): Promise<string> {
   const { code, out, err } = await keys("create", ...args);
   expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" });
@@ -49,7 +49,7 @@ async function draw(key: string, more: object = {}) {
   return { status: response.status, ...error };
 }
 
-test("a budget holds at once, of the key itself or of its project", async () => {
+test("a budget of the key or of its project applies at once", async () => {
   const poor = await create("--name", "poor", "--budget-month", "0.0001");
   expect(await draw(poor)).toMatchObject({
     status: 429,
@@ -62,20 +62,20 @@ test("a budget holds at once, of the key itself or of its project", async () => 
   expect(await draw(member)).toMatchObject({ status: 429, code: "insufficient_quota" });
 });
 
-test("what becomes of options that a model lacks may be said of a key", async () => {
+test("the policy for unsupported parameters can be set per key", async () => {
   const lenient = await create("--name", "lenient", "--parameters", "drop");
   const usual = await create("--name", "usual");
   expect((await draw(usual, { style: "vivid" })).status).toBe(400);
   expect((await draw(lenient, { style: "vivid" })).status).toBe(200);
 });
 
-test("a project that is not in vexel.yaml is warned of", async () => {
+test("a project that is not in vexel.yaml causes a warning", async () => {
   await create("--name", "astray", "--project", "wbe");
   const words = 'the key \\"astray\\" belongs to the project \\"wbe\\", which is not in vexel.yaml';
   await until(() => gateway.output().includes(words));
 });
 
-test("all of it is listed", async () => {
+test("keys list shows every option", async () => {
   const all = ["--budget-day", "5", "--budget-total", "100", "--unknown-price", "refuse"];
   await create("--name", "full", ...all, "--parameters", "drop", "--expires", "2099-01-31");
   const { out } = await keys("list");

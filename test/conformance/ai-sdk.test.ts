@@ -26,7 +26,7 @@ describe("the AI SDK", () => {
     expect(usage).toEqual({ tokens: fakeTokens("an otter") });
   });
 
-  test("embeds many values in order, with options of its own", async () => {
+  test("embeds many values in order, with its own options", async () => {
     const values = ["one", "two", "three"];
     const { embeddings } = await embedMany({
       model: vectors,
@@ -37,19 +37,19 @@ describe("the AI SDK", () => {
     expect(fake.requests[0]!.json).toMatchObject({ dimensions: 32, user: "user-1234" });
   });
 
-  test("embeds when the upstream does not tell its usage", async () => {
+  test("embeds when the upstream reports no usage", async () => {
     fake.script({ usage: "absent" });
     const { embedding } = await embed({ model: vectors, value: "an otter" });
     expect(embedding).toHaveLength(1536);
   });
 
-  test("draws a picture", async () => {
+  test("generates an image", async () => {
     const { image } = await generateImage({ model: painter, prompt: "an otter" });
     expect(image.base64).toBe(base64Of(fakePicture("an otter", 0, big)));
     expect(image.mediaType).toBe("image/png");
   });
 
-  test("draws several pictures of a size, with options of its own", async () => {
+  test("generates several images of one size, with its own options", async () => {
     const { images } = await generateImage({
       model: painter,
       prompt: "an otter",
@@ -65,7 +65,7 @@ describe("the AI SDK", () => {
     );
   });
 
-  test("edits pictures with a mask", async () => {
+  test("edits images with a mask", async () => {
     const [first, second, mask] = [drawn("first"), drawn("second"), await maskOf()];
     const { image } = await generateImage({
       model: painter,
@@ -80,7 +80,7 @@ describe("the AI SDK", () => {
     ]);
   });
 
-  test("hears what was wrong in words it can show", async () => {
+  test("gets an error message that it can show", async () => {
     const error = await refusalOf(
       generateImage({ model: painter, prompt: "an otter", size: "100x100", maxRetries: 0 }),
       APICallError,

@@ -1,4 +1,4 @@
-/** What the conformance tests share: a gateway in front of a fake OpenAI, and the official client in front of both. */
+/** Fixture of the conformance tests: a gateway in front of a fake OpenAI, and the official SDK as the client. */
 
 import OpenAI, { type ClientOptions } from "openai";
 import sharp from "sharp";
@@ -31,11 +31,11 @@ export function arrange({ yaml = configFor, settings = {} }: ArrangeOptions = {}
   };
 }
 
-/** Without retries, so that a test sees each failure once; those about retries ask for them. */
+/** Without retries, so that a test sees each failure once; tests of retries enable them. */
 export const clientOf = ({ baseURL }: TestGateway, more: ClientOptions = {}): OpenAI =>
   new OpenAI({ baseURL, apiKey: testKey, maxRetries: 0, ...more });
 
-/** A small picture of one grey. */
+/** A small image of one gray. */
 export const drawn = (
   words: string,
   size = 16,
@@ -61,7 +61,7 @@ export const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toStri
 export const sha256Of = (bytes: Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
-/** What a call was refused with; fails when it was not. */
+/** The error of a refused request; fails if it was not refused. */
 export async function refusalOf<E extends Error>(
   call: PromiseLike<unknown>,
   kind: abstract new (...args: never[]) => E,
@@ -74,7 +74,7 @@ export async function refusalOf<E extends Error>(
   throw thrown;
 }
 
-/** Bit for bit, -0 included: what two vectors of float32 have in memory. */
+/** The bits of a float32 vector in memory, -0 included. */
 export const bitsOf = (vector: Iterable<number>): string =>
   Buffer.from(Float32Array.from(vector).buffer).toString("hex");
 

@@ -1,4 +1,4 @@
-/** OpenAI's client for Azure, untouched: the gateway's address is its endpoint, a model its deployment. */
+/** OpenAI's Azure client, unmodified: the gateway's URL is its endpoint, a model its deployment. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI, { AzureOpenAI, toFile } from "openai";
 import { fakeVector } from "../fake-upstream.ts";
@@ -30,17 +30,20 @@ describe("the official client for Azure", () => {
     const answer = await azure.embeddings.create({ model: "our-embedder", input: "hello" });
     expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 3072)));
     expect(answer.model).toBe("our-embedder");
-    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "embeddings", model: "our-embedder" });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      endpoint: "embeddings",
+      model: "our-embedder",
+    });
   });
 
-  test("gets the model of the path where the body names another", async () => {
+  test("gets the model of the path if the body names another", async () => {
     const client = deployed("our-embedder");
     const answer = await client.embeddings.create({ model: "text-embedding-3-small", input: "a" });
     expect(answer.model).toBe("our-embedder");
     expect(gateway.rows().at(-1)?.model).toBe("our-embedder");
   });
 
-  test("generates and edits images, whole and as a stream", async () => {
+  test("generates and edits images, buffered and streamed", async () => {
     const image = await azure.images.generate({ model: "gpt-image-2", prompt: "an otter" });
     expect(image.data).toHaveLength(1);
     const client = deployed("our-painter");
@@ -83,7 +86,7 @@ describe("the official client for Azure", () => {
     expect(model).toBe("our-embedder");
   });
 
-  test("hears of a deployment that is not there, and of a wrong key", async () => {
+  test("gets an error for an unknown deployment and for an invalid key", async () => {
     const failure = (client: AzureOpenAI, model: string) =>
       client.embeddings.create({ model, input: "a" }).then(
         () => undefined,
@@ -106,7 +109,7 @@ describe("the official client at Azure's v1 path", () => {
     maxRetries: 0,
   });
 
-  test("does everything that it does at /v1", async () => {
+  test("works as at /v1", async () => {
     const { model } = await client.embeddings.create({ model: "our-embedder", input: "a" });
     expect(model).toBe("our-embedder");
     await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
@@ -138,7 +141,7 @@ test("clients of 2022 list models as engines", async () => {
   expect(await get("/engines/nobody")).toMatchObject({ status: 404 });
 });
 
-test("clients for Azure that put no deployment into the path name the model in the body", async () => {
+test("Azure clients without a deployment in the path name the model in the body", async () => {
   const headers = { "api-key": testKey, "content-type": "application/json" };
   const post = (path: string, body: unknown) =>
     fetch(`${gateway.url}/openai/${path}?api-version=${apiVersion}`, {
@@ -150,7 +153,10 @@ test("clients for Azure that put no deployment into the path name the model in t
   expect(await vectors.json()).toMatchObject({ model: "our-embedder" });
   const images = await post("images/generations", { model: "our-painter", prompt: "an otter" });
   expect(images.status).toBe(200);
-  expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "generations", model: "our-painter" });
+  expect(gateway.rows().at(-1)).toMatchObject({
+    endpoint: "generations",
+    model: "our-painter",
+  });
   const engine = await fetch(`${gateway.url}/openai/engines/our-embedder`, { headers });
   expect(await engine.json()).toMatchObject({ id: "our-embedder", object: "engine" });
   const engines = await fetch(`${gateway.url}/openai/engines`, { headers });

@@ -1,4 +1,4 @@
-/** curl in front of the gateway: how people try things, and how scripts do them. */
+/** curl as the client, as people and scripts use it. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -66,14 +66,14 @@ describe("curl", () => {
     expect(headers).toMatch(/^x-request-id: \S+/im);
   });
 
-  test("draws with a line of JSON", async () => {
+  test("generates an image with a line of JSON", async () => {
     const question = { model: "gpt-image-2", prompt: "an otter" };
     const { body } = await curl("/images/generations", json(question));
     const picture = fakePicture("an otter", 0, { format: "png", width: 1024, height: 1024 });
     expect(JSON.parse(body)).toMatchObject({ data: [{ b64_json: base64Of(picture) }] });
   });
 
-  test("watches a picture come", async () => {
+  test("receives an image stream", async () => {
     const question = { model: "gpt-image-2", prompt: "otter", stream: true, partial_images: 1 };
     const { body, headers } = await curl("/images/generations", ["-N", ...json(question)]);
     expect(headers).toMatch(/^content-type: text\/event-stream/im);
@@ -100,7 +100,7 @@ describe("curl", () => {
     ]);
   });
 
-  test.each(["image[]", "image", "image[N]"])("edits several pictures, called %s", async (name) => {
+  test.each(["image[]", "image", "image[N]"])("edits several images, named %s", async (name) => {
     const pictures = [drawn("a"), drawn("b"), drawn("c")];
     const { status } = await curl("/images/edits", [
       ...["-F", "model=gpt-image-2", "-F", "prompt=join them"],
@@ -116,7 +116,7 @@ describe("curl", () => {
     );
   });
 
-  test("sends a large body after asking whether it may", async () => {
+  test("sends a large body with Expect: 100-continue", async () => {
     const input = ["an otter", ...Array.from({ length: 110 }, () => "word ".repeat(2000))];
     const path = file(
       "large.json",
@@ -132,7 +132,7 @@ describe("curl", () => {
     expect((JSON.parse(body) as { data: unknown[] }).data).toHaveLength(111);
   });
 
-  test("sends a large form after asking whether it may", async () => {
+  test("sends a large form with Expect: 100-continue", async () => {
     const picture = drawn("large", 2048);
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024, 7)]);
     const { status, story } = await curl("/images/edits", [
@@ -163,19 +163,19 @@ describe("curl", () => {
     expect(firstVector(body)).toBe(bitsOf(fakeVector(question.input, 1536)));
   });
 
-  test("understands an answer when it offers to take it compressed", async () => {
+  test("reads a response when it accepts compression", async () => {
     const question = { model: "text-embedding-3-small", input: ["an otter", "a cat"] };
     const { body } = await curl("/embeddings", ["--compressed", ...json(question)]);
     expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
   });
 
-  test("over HTTP/1.0 gets the same answer", async () => {
+  test("over HTTP/1.0 gets the same response", async () => {
     const question = { model: "text-embedding-3-small", input: "an otter" };
     const { body } = await curl("/embeddings", ["--http1.0", ...json(question)]);
     expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
   });
 
-  test("without a content type of JSON is told which one to send", async () => {
+  test("without a JSON content type gets an error that names it", async () => {
     const { status, body } = await curl("/embeddings", ["-d", "model=x"]);
     expect(status).toBe(415);
     expect(JSON.parse(body)).toMatchObject({

@@ -1,4 +1,4 @@
-/** Forms as people and libraries write them: what can be understood is, and what cannot is refused by its name. */
+/** Multipart forms as people and libraries write them: valid ones are accepted, others refused with the parameter's name. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { testKey } from "../harness.ts";
 import { arrange, drawn, sha256Of } from "./arrange.ts";
@@ -76,13 +76,13 @@ describe("the text of a form", () => {
     expect(promptSent()).toBe("Grüße");
   });
 
-  test("loses a byte order mark, which is no part of the text", async () => {
+  test("has its byte order mark removed", async () => {
     const marked = ['name="model"', "\ufeffgpt-image-2"] as const;
     expect((await sendParts(marked, ['name="prompt"', "\ufeffGrüße"], image)).status).toBe(200);
     expect(promptSent()).toBe("Grüße");
   });
 
-  test("whose name is not UTF-8 is refused, and no upstream gets another name", async () => {
+  test("with a field name that is not UTF-8 is refused", async () => {
     const prompt = ['name="prompt"', "add a hat"] as const;
     const field = [Buffer.from('name="\xfcbung"', "latin1"), "1"] as const;
     const { status, error } = await sendParts(model, prompt, image, field);
@@ -91,7 +91,7 @@ describe("the text of a form", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("is read in the charset of the field _charset_, which no upstream gets", async () => {
+  test("is decoded with the charset of the field _charset_, which is not sent upstream", async () => {
     const charset = ['name="_charset_"', "iso-8859-1"] as const;
     expect((await sendParts(model, ['name="prompt"', latin1], image, charset)).status).toBe(200);
     expect(promptSent()).toBe("Grüße");
@@ -127,7 +127,7 @@ describe("a file field that was left empty", () => {
   });
 
   test.each(["", "\r\nContent-Type: text/plain; charset=utf-8"])(
-    "counts as absent where its part has no filename (%j)",
+    "counts as absent if its part has no filename (%j)",
     async (type) => {
       for (const name of ["mask", "image", "image[]"]) {
         const empty = [`name="${name}"${type}`, ""] as const;
@@ -146,14 +146,14 @@ describe("a file field that was left empty", () => {
     );
   });
 
-  test("is asked for where it is required: image", async () => {
+  test("is reported as missing if it is required: image", async () => {
     const { status, error } = await sendParts(model, prompt, left("image"));
     expect(status).toBe(400);
     expect(error.message).toBe("Missing required parameter: 'image'.");
   });
 });
 
-describe("a form is understood", () => {
+describe("a form is accepted", () => {
   test("with its parts in any order", async () => {
     const { status } = await send(
       ["image", picture],
@@ -163,14 +163,14 @@ describe("a form is understood", () => {
     expect(status).toBe(200);
   });
 
-  test("with pictures that count themselves, in the order of their numbers", async () => {
+  test("with indexed images, in the order of their indexes", async () => {
     const [a, b, c] = [drawn("a"), drawn("b"), drawn("c")];
     await send(...usual, ["image[2]", c], ["image[0]", a], ["image[1]", b]);
     const files = fake.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
     expect(files.map(({ sha256 }) => sha256)).toEqual([a, b, c].map(sha256Of));
   });
 
-  test("with empty fields, which web pages send for what was not given", async () => {
+  test("with empty fields, which HTML forms send for values that were not given", async () => {
     const { status } = await send(
       ...usual,
       ["image", picture],
@@ -183,12 +183,12 @@ describe("a form is understood", () => {
     expect(texts.map(({ field }) => field).toSorted()).toEqual(["model", "prompt"]);
   });
 
-  test("with stream=false, which is the same as none", async () => {
+  test("with stream=false, which is the default", async () => {
     await send(...usual, ["image", picture], ["stream", "false"]);
     expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("stream");
   });
 
-  test("with fields nobody knows, which ride along as they are", async () => {
+  test("with unknown fields, which are passed through", async () => {
     const { error } = await send(
       ...usual,
       ["image", picture],
@@ -196,7 +196,7 @@ describe("a form is understood", () => {
       ["tag", "a"],
       ["tag", "b"],
     );
-    // The fake knows them as little as OpenAI does, and says so.
+    // The fake upstream refuses them like OpenAI.
     expect(error.message).toContain("Duplicate parameter: 'tag'");
     const sent = fake.requests[0]!.form!.map(({ field, value }) => [field, value]);
     expect(sent).toContainEqual(["seed", "42"]);
@@ -222,7 +222,7 @@ describe("a form is understood", () => {
   });
 });
 
-describe("a form is refused by the name of what is wrong with it", () => {
+describe("a form is refused with the name of the parameter for", () => {
   test.each<[string, readonly Field[], string, string]>([
     [
       "a text for a mask",
@@ -231,7 +231,7 @@ describe("a form is refused by the name of what is wrong with it", () => {
       "mask",
     ],
     [
-      "a text beside a picture",
+      "a text beside an image",
       [...usual, ["image", picture], ["image[]", "undefined"]],
       "invalid_type",
       "image",
@@ -239,7 +239,7 @@ describe("a form is refused by the name of what is wrong with it", () => {
     ["no picture", usual, "missing_required_parameter", "image"],
     ["a text for a picture", [...usual, ["image", "hello"]], "invalid_type", "image"],
     [
-      "a file that is no picture",
+      "a file that is not an image",
       [...usual, ["image", new TextEncoder().encode("hello"), "a.png"]],
       "unsupported_file_mimetype",
       "image",
@@ -258,7 +258,7 @@ describe("a form is refused by the name of what is wrong with it", () => {
       "mask",
     ],
     [
-      "seventeen pictures",
+      "seventeen images",
       [...usual, ...Array.from({ length: 17 }, (): Field => ["image[]", picture])],
       "invalid_value",
       "image",
@@ -288,7 +288,7 @@ describe("a form is refused by the name of what is wrong with it", () => {
   });
 });
 
-describe("a JSON edit is refused by the name of what is wrong with it", () => {
+describe("a JSON edit is refused with the name of the parameter for", () => {
   const images = [{ image_url: "https://example.com/a.png" }];
   test.each<[string, object, string, string]>([
     ["no pictures", {}, "missing_required_parameter", "images"],
@@ -321,7 +321,7 @@ describe("a JSON edit is refused by the name of what is wrong with it", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("but a mask whose members are null is absent", async () => {
+  test("a JSON mask whose members are null counts as absent", async () => {
     const response = await gateway.post("/v1/images/edits", {
       model: "gpt-image-2",
       prompt: "add a hat",
@@ -332,7 +332,7 @@ describe("a JSON edit is refused by the name of what is wrong with it", () => {
     expect(fake.requests[0]!.json).not.toHaveProperty("mask");
   });
 
-  test("but null inside a reference is the same as nothing", async () => {
+  test("a null member of a JSON reference counts as absent", async () => {
     const response = await gateway.post("/v1/images/edits", {
       model: "gpt-image-2",
       prompt: "add a hat",

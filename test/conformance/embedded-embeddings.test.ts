@@ -1,4 +1,4 @@
-/** The embedded embedding model behind the clients people use: no account anywhere, and real vectors. */
+/** The embedded embedding model with common clients: no vendor account, real vectors. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
@@ -9,7 +9,7 @@ import reference from "../data/minilm/reference.json";
 import { startGateway, testKey } from "../harness.ts";
 import { bitsOf, clientOf, refusalOf } from "./arrange.ts";
 
-// The first call starts the model's process, which takes a while on a busy machine.
+// The first request starts the model's process, which takes a while on a busy machine.
 setDefaultTimeout(60_000);
 
 const gateway = startGateway({ yaml: `keys:\n  - { name: test, key: ${testKey} }\n` });
@@ -40,7 +40,7 @@ class TokenSendingEmbeddings extends OpenAIEmbeddings {
 }
 
 describe("the embedded model", () => {
-  test("gives LangChain the same vectors for tokens as for the texts that they stand for", async () => {
+  test("gives LangChain the same vectors for tokens as for their texts", async () => {
     const configuration = { baseURL: gateway.baseURL };
     const langchain = new TokenSendingEmbeddings({ model, apiKey: testKey, configuration });
     const documents = ["an otter", "お誕生日おめでとう 👋", ...texts];
@@ -121,7 +121,7 @@ describe("the embedded model", () => {
     expect(error.message).toContain("does not support specifying dimensions");
   });
 
-  test("refuses a text that is too long in OpenAI's words", async () => {
+  test("refuses a text that is too long with OpenAI's message", async () => {
     const error = await refusalOf(
       client.embeddings.create({ model, input: "word ".repeat(400) }),
       BadRequestError,
@@ -157,7 +157,7 @@ describe("the embedded model", () => {
     }
   });
 
-  test("works on the path of the first years", async () => {
+  test("works on the engines path of older clients", async () => {
     const response = await gateway.post(`/v1/engines/${model}/embeddings`, { input: texts[0] });
     const answer = (await response.json()) as { data: { embedding: number[] }[] };
     expect(cosine(answer.data[0]!.embedding, known[0]!.vector)).toBeGreaterThan(0.999);

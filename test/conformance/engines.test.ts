@@ -1,4 +1,4 @@
-/** The path of the first years, which openai-python before 1.0 still calls: the model stands in the address. */
+/** The engines path of openai-python before 1.0, with the model in the path. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fakeVector } from "../fake-upstream.ts";
 import { configFor } from "../harness.ts";
@@ -42,12 +42,12 @@ describe("/v1/engines/{model}/embeddings", () => {
     });
   });
 
-  test("goes by the address, whatever model the body names", async () => {
+  test("uses the model of the path, whatever model the body names", async () => {
     const { answer } = await ask("text-embedding-3-small", { input: "a", model: "gpt-image-2" });
     expect(answer.model).toBe("text-embedding-3-small");
   });
 
-  test("answers base64, which those clients ask for by themselves", async () => {
+  test("returns base64, which those clients request by default", async () => {
     const { answer } = await ask("text-embedding-3-small", {
       input: ["a", "b"],
       encoding_format: "base64",
@@ -57,7 +57,7 @@ describe("/v1/engines/{model}/embeddings", () => {
     );
   });
 
-  test("takes no notice of the `timeout` that those clients put into the body", async () => {
+  test("ignores the `timeout` that those clients send in the body", async () => {
     const { status } = await ask("text-embedding-3-small", { input: "a", timeout: 20 });
     expect(status).toBe(200);
     expect(fake.requests[0]!.json).not.toHaveProperty("timeout");
@@ -75,7 +75,7 @@ describe("/v1/engines/{model}/embeddings", () => {
     expect(fake.requests[0]!.json).toMatchObject({ model: "text-embedding-3-small" });
   });
 
-  test("reads a plus as the space that quote_plus made of it", async () => {
+  test("decodes a plus as a space (quote_plus)", async () => {
     const { status, answer } = await ask("no+such+model", { input: "a" });
     expect(status).toBe(404);
     expect(answer.error.code).toBe("model_not_found");
@@ -90,13 +90,16 @@ describe("/v1/engines/{model}/embeddings", () => {
     expect([response.status, await response.json()]).toEqual([status, answer]);
   });
 
-  test.each(["%", "%E0%A4%A", "%FF"])("knows no model of the broken name %s", async (engine) => {
-    const { status, answer } = await ask(engine, { input: "a" });
-    expect(status).toBe(404);
-    expect(answer.error.code).toBe("model_not_found");
-  });
+  test.each(["%", "%E0%A4%A", "%FF"])(
+    "returns model_not_found for the malformed name %s",
+    async (engine) => {
+      const { status, answer } = await ask(engine, { input: "a" });
+      expect(status).toBe(404);
+      expect(answer.error.code).toBe("model_not_found");
+    },
+  );
 
-  test("refuses a body without input as the newer path does", async () => {
+  test("refuses a body without input like /v1/embeddings", async () => {
     const { status, answer } = await ask("text-embedding-3-small", {});
     expect(status).toBe(400);
     expect(answer.error.message).toContain("'$.input' is invalid");

@@ -1,4 +1,4 @@
-/** LangChain in front of the gateway: its JavaScript package itself, and what its Python package sends. */
+/** LangChain as the client: its JavaScript package, and the requests of its Python package. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { OpenAIEmbeddings } from "@langchain/openai";
 import { fakeVector } from "../fake-upstream.ts";
@@ -24,7 +24,7 @@ describe("LangChain", () => {
     expect(bitsOf(vector)).toBe(bitsOf(fakeVector("what is an otter?", 1536)));
   });
 
-  test("embeds documents in order, over several calls", async () => {
+  test("embeds documents in order, over several requests", async () => {
     const documents = Array.from({ length: 25 }, (_, i) => `document ${i}`);
     const vectors = await langchain({ batchSize: 10 }).embedDocuments(documents);
     expect(vectors.map(bitsOf)).toEqual(documents.map((text) => bitsOf(fakeVector(text, 1536))));
@@ -36,7 +36,7 @@ describe("LangChain", () => {
     expect(bitsOf(vector)).toBe(bitsOf(fakeVector("short", 64)));
   });
 
-  test("hears of failures as it would from OpenAI", async () => {
+  test("gets the same errors as from OpenAI", async () => {
     fake.script({ fail: "quota" });
     const error = await refusalOf(langchain().embedQuery("a"), Error);
     expect(error).toMatchObject({ status: 429, code: "insufficient_quota" });

@@ -69,7 +69,10 @@ describe("openai-node 3.3.0", () => {
     const body = '{"prompt":"a boat","n":1,"size":"1024x1024"}';
     const head = `POST /v1/images/generations HTTP/1.1\r\n${common("application/json")}Content-Length: ${body.length}\r\nHost: ${host}\r\nConnection: keep-alive\r\n\r\n`;
     expect(await send(Buffer.from(head + body))).toBe(200);
-    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "generations", model: "our-painter" });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      endpoint: "generations",
+      model: "our-painter",
+    });
   });
 });
 
@@ -81,7 +84,10 @@ describe("openai-python 0.28.1", () => {
     const body = '{"prompt": "a boat", "n": 1, "size": "1024x1024"}';
     const head = `POST /v1/images/generations HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     expect(await send(Buffer.from(head + body))).toBe(200);
-    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "generations", model: "our-painter" });
+    expect(gateway.rows().at(-1)).toMatchObject({
+      endpoint: "generations",
+      model: "our-painter",
+    });
   });
 
   test("Image.create_edit(image, prompt) is for the default image model", async () => {

@@ -1,4 +1,4 @@
-/** The official client's edits: files in all the ways it sends them. */
+/** Image edits with the official SDK: files in all the ways it sends them. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const texts = () =>
   );
 
 describe("the official client's images.edit", () => {
-  test("sends one picture, which arrives whole, and brings the edited one back", async () => {
+  test("sends one image unchanged and returns the edited one", async () => {
     const picture = drawn("one");
     const image = await toFile(picture, "otter.png", { type: "image/png" });
     const answer = await client.images.edit({ model, prompt, image });
@@ -40,7 +40,7 @@ describe("the official client's images.edit", () => {
     expect(texts()).toEqual({ model, prompt });
   });
 
-  test("sends several pictures in order", async () => {
+  test("sends several images in order", async () => {
     const pictures = [drawn("a"), drawn("b", 24, "jpeg"), drawn("c", 32, "webp")];
     const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.bin`)));
     const answer = await client.images.edit({ model, prompt, image });
@@ -53,14 +53,14 @@ describe("the official client's images.edit", () => {
     expect(answer.usage?.input_tokens_details.image_tokens).toBe(3 * 194);
   });
 
-  test("sends sixteen pictures", async () => {
+  test("sends sixteen images", async () => {
     const pictures = Array.from({ length: 16 }, (_, i) => drawn(`number ${i}`));
     const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.png`)));
     await client.images.edit({ model, prompt, image });
     expect(files().map(({ sha256 }) => sha256)).toEqual(pictures.map(sha256Of));
   });
 
-  test("sends a mask beside the picture", async () => {
+  test("sends a mask with the image", async () => {
     const [picture, mask] = [drawn("picture"), await maskOf()];
     await client.images.edit({
       model,
@@ -80,26 +80,26 @@ describe("the official client's images.edit", () => {
     writeFileSync(path, picture);
     const answer = await client.images.edit({ model, prompt, image: createReadStream(path) });
     expect(answer.data).toEqual([{ b64_json: edited }]);
-    // The type that OpenAI would refuse is put right from the file's own first bytes.
+    // The gateway replaces the type, which OpenAI would refuse, by that of the file's first bytes.
     expect(files()).toEqual([
       { field: "image", filename: "otter.png", type: "image/png", sha256: sha256Of(picture) },
     ]);
   });
 
-  test("sends a file too large for memory from disk to the upstream unharmed", async () => {
+  test("sends a file that is too large for memory from disk unchanged", async () => {
     const picture = Buffer.concat([drawn("large"), crypto.getRandomValues(Buffer.alloc(65_536))]);
     const large = Buffer.concat(Array.from({ length: 48 }, () => picture));
     const path = join(folder.path, "large.png");
     writeFileSync(path, large);
     await client.images.edit({ model, prompt, image: createReadStream(path) });
     expect(files()[0]).toMatchObject({ field: "image", sha256: sha256Of(large) });
-    // Its length is announced, although the caller did not: not every upstream takes chunks.
+    // content-length is sent, although the client sent none: not every upstream accepts chunked bodies.
     const [{ headers, bytes }] = fake.requests as [RecordedRequest];
     expect(headers["content-length"]).toBe(String(bytes));
     expect(headers["transfer-encoding"]).toBeUndefined();
   });
 
-  test("carries every option to the upstream as it was given", async () => {
+  test("sends every option upstream unchanged", async () => {
     const options = {
       n: 2,
       size: "1536x1024",
@@ -112,7 +112,7 @@ describe("the official client's images.edit", () => {
     } as const;
     const image = await toFile(drawn("one"), "otter.png");
     const answer = await client.images.edit({ model, prompt, image, ...options });
-    // This model looks closely at every picture anyway, and wants no word about it.
+    // This model always uses high fidelity and does not accept the option.
     const { input_fidelity: _, ...sent } = options;
     expect(texts()).toEqual({ model, prompt, ...sent, n: "2", output_compression: "80" });
     const shape = { format: "jpeg", width: 1536, height: 1024 } as const;
@@ -122,7 +122,7 @@ describe("the official client's images.edit", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 2 });
   });
 
-  test("is refused in OpenAI's words when the file is no picture", async () => {
+  test("gets OpenAI's error when the file is not an image", async () => {
     const image = await toFile(Buffer.from("Example data"), "README.md");
     const error = await refusalOf(client.images.edit({ model, prompt, image }), BadRequestError);
     expect(error).toMatchObject({
@@ -133,7 +133,7 @@ describe("the official client's images.edit", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("is told what is wrong with the mask before anyone is asked", async () => {
+  test("gets an error about the mask without an upstream request", async () => {
     const error = await refusalOf(
       client.images.edit({
         model,
@@ -152,7 +152,7 @@ describe("the official client's images.edit", () => {
 describe("an edit in JSON, with references", () => {
   const images = [{ image_url: `data:image/png;base64,${base64Of(drawn("a"))}` }];
 
-  test("carries pictures, file ids and the mask as they are", async () => {
+  test("sends image URLs, file IDs and the mask unchanged", async () => {
     const body = {
       model,
       prompt,
@@ -165,7 +165,7 @@ describe("an edit in JSON, with references", () => {
     expect(fake.requests[0]!.json).toEqual(body);
   });
 
-  test("explains the other name pictures have in JSON", async () => {
+  test("gets an error that explains the parameter name in JSON", async () => {
     const response = await gateway.post("/v1/images/edits", { model, prompt, image: "x" });
     expect(response.status).toBe(400);
     const { error } = (await response.json()) as { error: Record<string, string> };

@@ -1,4 +1,4 @@
-/** The official client's embeddings, through the gateway, to the last bit. */
+/** Embeddings with the official SDK, exact to the last bit. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { fakeTokens, fakeVector } from "../fake-upstream.ts";
@@ -13,7 +13,7 @@ const model = "text-embedding-3-small";
 const sent = () => fake.requests[0]?.json as Record<string, unknown>;
 
 describe("the official client's embeddings", () => {
-  test("come back bit for bit without any option, which is base64 on the wire", async () => {
+  test("are exact by default, which is base64 on the wire", async () => {
     const answer = await client.embeddings.create({ model, input: "hello" });
     expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
     expect(answer.object).toBe("list");
@@ -23,7 +23,7 @@ describe("the official client's embeddings", () => {
     expect(answer.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
   });
 
-  test("come back as numbers, to the last bit, with encoding_format float", async () => {
+  test("are exact numbers with encoding_format float", async () => {
     const answer = await client.embeddings.create({
       model,
       input: "hello",
@@ -34,7 +34,7 @@ describe("the official client's embeddings", () => {
     expect(bitsOf(embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
   });
 
-  test("come back as the text that was asked for with encoding_format base64", async () => {
+  test("are base64 text with encoding_format base64", async () => {
     const answer = await client.embeddings.create({
       model,
       input: "hi",
@@ -44,7 +44,7 @@ describe("the official client's embeddings", () => {
     expect(embedding).toBe(Buffer.from(fakeVector("hi", 1536).buffer).toString("base64"));
   });
 
-  test("are asked of the upstream in base64 whichever way the caller wants them", async () => {
+  test("are requested from the upstream in base64 for every encoding_format", async () => {
     await client.embeddings.create({ model, input: "a", encoding_format: "float" });
     await client.embeddings.create({ model, input: "a" });
     expect(fake.requests.map(({ json }) => json)).toEqual([
@@ -53,7 +53,7 @@ describe("the official client's embeddings", () => {
     ]);
   });
 
-  test("are as short as `dimensions` says", async () => {
+  test("have the length of `dimensions`", async () => {
     const answer = await client.embeddings.create({ model, input: "short", dimensions: 256 });
     expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("short", 256)));
     expect(sent()).toMatchObject({ dimensions: 256 });
@@ -68,7 +68,7 @@ describe("the official client's embeddings", () => {
     );
   });
 
-  test("take one text as tokens", async () => {
+  test("accept one token array", async () => {
     const answer = await client.embeddings.create({ model, input: [9906, 1917] });
     expect(answer.data).toHaveLength(1);
     expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector([9906, 1917], 1536)));
@@ -76,7 +76,7 @@ describe("the official client's embeddings", () => {
     expect(sent().input).toEqual([9906, 1917]);
   });
 
-  test("take several texts as tokens", async () => {
+  test("accept several token arrays", async () => {
     const input = [[9906], [1917, 0, 100_257]];
     const answer = await client.embeddings.create({ model, input });
     expect(answer.data.map(({ embedding }) => bitsOf(embedding))).toEqual(
@@ -90,7 +90,7 @@ describe("the official client's embeddings", () => {
     expect(sent().input).toEqual(["only"]);
   });
 
-  test("take 2048 texts in one call, in order", async () => {
+  test("accept 2048 texts in one request, in order", async () => {
     const input = Array.from({ length: 2048 }, (_, i) => `text ${i}`);
     const answer = await client.embeddings.create({ model, input, dimensions: 8 });
     expect(answer.data).toHaveLength(2048);
@@ -101,12 +101,12 @@ describe("the official client's embeddings", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("carry `user` to the upstream, and nothing that was not given", async () => {
+  test("send `user` upstream, and nothing that was not given", async () => {
     await client.embeddings.create({ model, input: "a", user: "user-1234" });
     expect(sent()).toEqual({ model, input: "a", encoding_format: "base64", user: "user-1234" });
   });
 
-  test("do not send on what was given as null, which some upstreams refuse", async () => {
+  test("do not send null members upstream, which some upstreams refuse", async () => {
     await client.embeddings.create({
       model,
       input: "a",
@@ -121,7 +121,7 @@ describe("the official client's embeddings", () => {
     expect(sent()).toEqual({ model, input: "a", encoding_format: "base64" });
   });
 
-  test("carry the upstream's key to the upstream, and never the caller's", async () => {
+  test("send the upstream's key upstream, and never the client's", async () => {
     await client.embeddings.create({ model, input: "a" });
     const [request] = fake.requests;
     expect(request!.headers.authorization).toBe("Bearer sk-fake");
@@ -140,7 +140,7 @@ describe("the official client's embeddings", () => {
     expect(fake.requests[0]!.headers["api-key"]).toBeUndefined();
   });
 
-  test("are told with a request id that the client shows", async () => {
+  test("have a request ID that the SDK exposes", async () => {
     const answer = await client.embeddings.create({ model, input: "a" });
     expect((answer as { _request_id?: string })._request_id).toBeString();
     expect(gateway.rows().at(-1)?.requestId).toBe(
@@ -148,7 +148,7 @@ describe("the official client's embeddings", () => {
     );
   });
 
-  test("keep their row in the ledger, with the tokens the upstream counted", async () => {
+  test("have a ledger row with the tokens that the upstream reported", async () => {
     const { usage } = await client.embeddings.create({ model, input: ["a", "b"] });
     expect(gateway.rows().at(-1)).toMatchObject({
       endpoint: "embeddings",

@@ -1,4 +1,4 @@
-/** The official client's error classes: each failure is the one a user of OpenAI would catch. */
+/** The official SDK's error classes: each failure has the class that OpenAI's own error has. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI, {
   APIConnectionError,
@@ -73,7 +73,7 @@ describe("BadRequestError", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("with the upstream's own words, where only the upstream can know", async () => {
+  test("with the upstream's message, if only the upstream can validate", async () => {
     const wrongSize = await refusalOf(draw({ size: "1792x936" }), BadRequestError);
     expect(wrongSize).toMatchObject({ code: "invalid_value", param: "size" });
     expect(wrongSize.message).toContain("Width and height must both be divisible by 16.");
@@ -95,20 +95,20 @@ describe("BadRequestError", () => {
     });
   });
 
-  test("not for more tokens than one call may have: it travels as several", async () => {
+  test("is not thrown for more tokens than one upstream request may have: the request is split", async () => {
     const input = Array.from({ length: 40 }, (_, at) => `${at} ${"word".repeat(8000)}`);
     const { data, usage } = await client.embeddings.create({ model, input });
     expect(data.map(({ index }) => index)).toEqual(input.map((_, at) => at));
     expect(usage.prompt_tokens).toBeGreaterThan(300_000);
   });
 
-  test("for a vector model asked to draw", async () => {
+  test("for an image request to an embedding model", async () => {
     const error = await refusalOf(draw({ model }), BadRequestError);
     expect(error).toMatchObject({ type: "image_generation_user_error", code: "invalid_value" });
   });
 });
 
-describe("other refusals", () => {
+describe("other errors", () => {
   test("are AuthenticationError for an unknown key, which is not shown whole", async () => {
     const stranger = clientOf(gateway, { apiKey: "sk-stranger-0123456789" });
     const error = await refusalOf(embed(stranger), AuthenticationError);
@@ -136,7 +136,7 @@ describe("other refusals", () => {
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("are PermissionDeniedError for a picture model asked for vectors", async () => {
+  test("are PermissionDeniedError for an embeddings request to an image model", async () => {
     const error = await refusalOf(
       client.embeddings.create({ model: "gpt-image-2", input: "a" }),
       PermissionDeniedError,
@@ -144,7 +144,7 @@ describe("other refusals", () => {
     expect(error.message).toContain("You are not allowed to generate embeddings from this model");
   });
 
-  test("are NotFoundError for a model nobody has", async () => {
+  test("are NotFoundError for an unknown model", async () => {
     const error = await refusalOf(
       client.embeddings.create({ model: "no-such-model", input: "a" }),
       NotFoundError,
@@ -156,7 +156,7 @@ describe("other refusals", () => {
     });
   });
 
-  test("are NotFoundError for an address nobody has", async () => {
+  test("are NotFoundError for an unknown path", async () => {
     const error = await refusalOf(
       client.chat.completions.create({ model: "gpt-4o", messages: [] }),
       NotFoundError,
@@ -165,7 +165,7 @@ describe("other refusals", () => {
     expect(error.message).toContain("Invalid URL (POST /v1/chat/completions)");
   });
 
-  test("are UnprocessableEntityError when the upstream says so", async () => {
+  test("are UnprocessableEntityError for an upstream's 422", async () => {
     const body = JSON.stringify({
       error: { message: "too odd", type: "odd", code: "odd", param: "input" },
     });
@@ -174,14 +174,14 @@ describe("other refusals", () => {
     expect(error).toMatchObject({ status: 422, type: "odd", code: "odd", param: "input" });
   });
 
-  test("are RateLimitError with the upstream's type, code and waiting time", async () => {
+  test("are RateLimitError with the upstream's type, code and retry-after", async () => {
     fake.script({ fail: "rate-limit", retryAfter: 3 });
     const error = await refusalOf(embed(), RateLimitError);
     expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded", type: "tokens" });
     expect(error.headers.get("retry-after")).toBe("3");
   });
 
-  test("are InternalServerError when the upstream breaks down", async () => {
+  test("are InternalServerError when the upstream fails", async () => {
     fake.script({ fail: "server-error" }, { times: 3 });
     const error = await refusalOf(embed(), InternalServerError);
     expect(error).toMatchObject({ status: 502, code: "upstream_error", type: "server_error" });
@@ -190,10 +190,10 @@ describe("other refusals", () => {
 
 describe("the client's own retries", () => {
   const patient = clientOf(gateway, { maxRetries: 2 });
-  // What is over sooner than this, the gateway waits for by itself.
+  // For a shorter time the gateway waits itself.
   const retryAfterMs = 600;
 
-  test("help after a breakdown that passes", async () => {
+  test("succeed after a transient failure", async () => {
     fake.script({ fail: "overloaded", retryAfterMs }, { times: 2 });
     const answer = await embed(patient);
     expect(answer.data).toHaveLength(1);
@@ -206,16 +206,16 @@ describe("the client's own retries", () => {
     ).toEqual([503, 503, 200]);
   });
 
-  test("wait as long as the upstream asked", async () => {
+  test("wait for the upstream's retry-after", async () => {
     fake.script({ fail: "rate-limit", retryAfterMs: 1200 });
     const started = performance.now();
     await embed(patient);
-    // Of its own accord the client would wait half a second at most.
+    // By default the SDK would wait half a second at most.
     expect(performance.now() - started).toBeGreaterThanOrEqual(1190);
     expect(fake.requests).toHaveLength(2);
   });
 
-  test("end with RateLimitError after the third try", async () => {
+  test("end with RateLimitError after the third attempt", async () => {
     fake.script({ fail: "rate-limit", retryAfterMs }, { times: 9 });
     await refusalOf(embed(patient), RateLimitError);
     expect(fake.requests).toHaveLength(3);
@@ -233,7 +233,7 @@ describe("the client's own retries", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("do not happen for a conflict that the upstream will always see", async () => {
+  test("do not happen for a permanent conflict at the upstream", async () => {
     const body = JSON.stringify({ error: { message: "no", type: "invalid_request_error" } });
     fake.script({ reply: { status: 409, headers: { "content-type": "application/json" }, body } });
     await refusalOf(embed(patient), OpenAI.ConflictError);
@@ -241,8 +241,8 @@ describe("the client's own retries", () => {
   });
 });
 
-describe("a call that ends early", () => {
-  test("is APIUserAbortError for the caller and over at the upstream", async () => {
+describe("a request that ends early", () => {
+  test("is APIUserAbortError for the client and canceled at the upstream", async () => {
     fake.script({ hang: "headers" });
     const leaving = new AbortController();
     const call = client.embeddings.create({ model, input: "a" }, { signal: leaving.signal });
@@ -255,14 +255,14 @@ describe("a call that ends early", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ status: 499, inputTokens: null });
   });
 
-  test("is APIConnectionTimeoutError when the caller's own time is over", async () => {
+  test("is APIConnectionTimeoutError after the client's own timeout", async () => {
     fake.script({ hang: "headers" });
     const call = client.embeddings.create({ model, input: "a" }, { timeout: 300 });
     await refusalOf(call, APIConnectionTimeoutError);
     await until(() => fake.requests[0]!.aborted);
   });
 
-  test("is APIConnectionError when no gateway is there", async () => {
+  test("is APIConnectionError when no gateway runs", async () => {
     const nowhere = new OpenAI({
       baseURL: "http://127.0.0.1:9/v1",
       apiKey: testKey,

@@ -1,4 +1,4 @@
-/** The official client's pictures from words. */
+/** Image generation with the official SDK. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { BadRequestError } from "openai";
 import { fakePicture } from "../fake-upstream.ts";
@@ -11,7 +11,7 @@ afterAll(close);
 const big = { width: 1024, height: 1024 } as const;
 
 describe("the official client's images.generate", () => {
-  test("gives the picture the upstream drew, byte for byte", async () => {
+  test("returns the upstream's image, byte for byte", async () => {
     const answer = await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
     const picture = base64Of(fakePicture("an otter", 0, { format: "png", ...big }));
     expect(answer.data).toEqual([{ b64_json: picture }]);
@@ -24,7 +24,7 @@ describe("the official client's images.generate", () => {
     });
   });
 
-  test("gives as many pictures as `n`, in order, with the usage the upstream reported", async () => {
+  test("returns `n` images in order, with the usage that the upstream reported", async () => {
     const answer = await client.images.generate({
       model: "gpt-image-2",
       prompt: "two otters",
@@ -49,7 +49,7 @@ describe("the official client's images.generate", () => {
     });
   });
 
-  test("carries every option to the upstream as it was given", async () => {
+  test("sends every option upstream unchanged", async () => {
     const options = {
       prompt: "an otter",
       n: 2,
@@ -74,7 +74,7 @@ describe("the official client's images.generate", () => {
     expect(answer.data?.[1]?.b64_json).toBe(base64Of(fakePicture("an otter", 1, shape)));
   });
 
-  test("is refused options that the model does not have, before anyone is asked", async () => {
+  test("is refused unsupported options without an upstream request", async () => {
     const error = await refusalOf(
       client.images.generate({ model: "dall-e-3", prompt: "an otter", moderation: "low" }),
       BadRequestError,
@@ -83,7 +83,7 @@ describe("the official client's images.generate", () => {
     expect(error).toMatchObject({ code: "unknown_parameter", param: "moderation" });
   });
 
-  test("gets the upstream's own word on a capability that is contested", async () => {
+  test("gets the upstream's own error for a contested capability", async () => {
     const error = await refusalOf(
       client.images.generate({
         model: "gpt-image-2",
@@ -96,7 +96,7 @@ describe("the official client's images.generate", () => {
     expect(error.message).toContain("Transparent background is not supported for this model.");
   });
 
-  test("does not send what was given as null", async () => {
+  test("does not send null members", async () => {
     await client.images.generate({
       model: "gpt-image-2",
       prompt: "an otter",
@@ -109,7 +109,7 @@ describe("the official client's images.generate", () => {
     expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-2", prompt: "an otter" });
   });
 
-  test("gives the link and the revised prompt of models that answer so", async () => {
+  test("returns the URL and the revised prompt of models that send them", async () => {
     const answer = await client.images.generate({
       model: "dall-e-3",
       prompt: "an otter",
@@ -131,7 +131,7 @@ describe("the official client's images.generate", () => {
     });
   });
 
-  test("gives base64 from the same models when asked", async () => {
+  test("returns base64 from the same models on request", async () => {
     const answer = await client.images.generate({
       model: "dall-e-3",
       prompt: "an otter",

@@ -1,4 +1,4 @@
-/** The official client's list of models. */
+/** The list of models with the official SDK. */
 import { afterAll, expect, test } from "bun:test";
 import { NotFoundError } from "openai";
 import { configFor, testKey } from "../harness.ts";
@@ -18,7 +18,7 @@ keys:`,
 });
 afterAll(close);
 
-test("the client lists every model the key may use, in OpenAI's shape", async () => {
+test("the SDK lists every model that the key may use, in OpenAI's format", async () => {
   const models = await client.models.list();
   const ids = models.data.map(({ id }) => id);
   expect(ids).toContain("text-embedding-3-small");
@@ -31,7 +31,7 @@ test("the client lists every model the key may use, in OpenAI's shape", async ()
   }
 });
 
-test("the client can walk through the list as it does with OpenAI", async () => {
+test("the SDK can iterate over the list as with OpenAI", async () => {
   const ids: string[] = [];
   for await (const { id } of client.models.list()) ids.push(id);
   expect(ids).toContain("gpt-image-2");
@@ -49,21 +49,21 @@ test("a key sees only the models it may use", async () => {
 });
 
 test.each(["text-embedding-3-small", "BAAI/bge-small", "ft:gpt:acme::abc"])(
-  "the client retrieves %s by its id",
+  "the SDK retrieves %s by its ID",
   async (id) => {
     const model = await client.models.retrieve(id);
     expect(model).toMatchObject({ id, object: "model" });
   },
 );
 
-test("an id with a slash is found with the slash as it is, too", async () => {
+test("a model ID with a slash is found with an unencoded slash, too", async () => {
   const response = await fetch(`${gateway.baseURL}/models/BAAI/bge-small`, {
     headers: { authorization: `Bearer ${testKey}` },
   });
   expect(await response.json()).toMatchObject({ id: "BAAI/bge-small" });
 });
 
-test("an id that nobody has is NotFoundError with code model_not_found", async () => {
+test("an unknown model ID is NotFoundError with code model_not_found", async () => {
   const error = await refusalOf(client.models.retrieve("no/such model"), NotFoundError);
   expect(error).toMatchObject({
     status: 404,

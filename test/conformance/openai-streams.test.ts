@@ -1,4 +1,4 @@
-/** The official client's picture streams, walked through to their end. */
+/** Image streams with the official SDK, read to their end. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { APIError, toFile } from "openai";
 import { fakePicture } from "../fake-upstream.ts";
@@ -19,7 +19,7 @@ async function gather<T>(events: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe("a stream of the official client", () => {
-  test("of generate brings the partial pictures and then the finished one", async () => {
+  test("of generate has the partial images and then the final one", async () => {
     const stream = await client.images.generate({
       model: "gpt-image-2",
       prompt: "an otter",
@@ -71,7 +71,7 @@ describe("a stream of the official client", () => {
     });
   });
 
-  test("of edit brings the partial pictures and then the finished one", async () => {
+  test("of edit has the partial images and then the final one", async () => {
     const stream = await client.images.edit({
       model: "gpt-image-2",
       prompt: "add a hat",
@@ -91,7 +91,7 @@ describe("a stream of the official client", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 1 });
   });
 
-  test("of two pictures counts both, and what both used", async () => {
+  test("of two images counts both images and their usage", async () => {
     const stream = await client.images.generate({
       model: "gpt-image-2",
       prompt: "an otter",
@@ -106,7 +106,7 @@ describe("a stream of the official client", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, outputTokens: 2 * 1056 });
   });
 
-  test("brings each picture as it comes, not all at the end", async () => {
+  test("delivers each image as soon as it arrives", async () => {
     fake.script({ eventDelayMs: 400 });
     const stream = await client.images.generate({
       model: "gpt-image-2",
@@ -117,27 +117,30 @@ describe("a stream of the official client", () => {
     const times: number[] = [];
     for await (const _ of stream) times.push(performance.now());
     expect(times).toHaveLength(3);
-    // The last one waits for its row in the ledger, the first for nothing.
+    // The last event waits for the ledger row, the first for nothing.
     expect(times[2]! - times[0]!).toBeGreaterThan(400);
   });
 
-  test.each(["crlf", "done"] as const)("is the same with an upstream's %s", async (stream) => {
-    fake.script({ stream });
-    const events = await gather(
-      await client.images.generate({
-        model: "gpt-image-2",
-        prompt: "an otter",
-        stream: true,
-        partial_images: 1,
-      }),
-    );
-    expect(events.map(({ type, b64_json }) => [type, b64_json])).toEqual([
-      ["image_generation.partial_image", picture("an otter", "partial 0")],
-      ["image_generation.completed", picture("an otter")],
-    ]);
-  });
+  test.each(["crlf", "done"] as const)(
+    "is the same with an upstream's variant %s",
+    async (stream) => {
+      fake.script({ stream });
+      const events = await gather(
+        await client.images.generate({
+          model: "gpt-image-2",
+          prompt: "an otter",
+          stream: true,
+          partial_images: 1,
+        }),
+      );
+      expect(events.map(({ type, b64_json }) => [type, b64_json])).toEqual([
+        ["image_generation.partial_image", picture("an otter", "partial 0")],
+        ["image_generation.completed", picture("an otter")],
+      ]);
+    },
+  );
 
-  test("that breaks is an APIError at the place where it broke", async () => {
+  test("that breaks is an APIError after the events before it", async () => {
     fake.script({ stream: "error" });
     const stream = await client.images.generate({
       model: "gpt-image-2",
@@ -157,7 +160,7 @@ describe("a stream of the official client", () => {
     expect(thrown).toMatchObject({ code: "upstream_error", type: "server_error" });
   });
 
-  test("that the caller breaks off is broken off at the upstream too", async () => {
+  test("that the client cancels is canceled at the upstream too", async () => {
     fake.script({ eventDelayMs: 5_000 });
     const stream = await client.images.generate({
       model: "gpt-image-2",

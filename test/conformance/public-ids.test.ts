@@ -1,4 +1,4 @@
-/** What callers call a model and what its upstream calls it are two things: neither side sees the other's name. */
+/** Public model IDs: clients never see the upstream's name of a model, and upstreams never see the public ID. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { toFile } from "openai";
 import { arrange, drawn, refusalOf } from "./arrange.ts";
@@ -8,8 +8,8 @@ const { fake, gateway, client, close } = arrange();
 beforeEach(() => fake.clear());
 afterAll(close);
 
-describe("a model with a public id of its own", () => {
-  test("keeps it in the answer, while the upstream is asked for the target", async () => {
+describe("a model with its own public ID", () => {
+  test("has it in the response, while the upstream request has the target's name", async () => {
     const answer = await client.embeddings.create({ model: "our-embedder", input: "a" });
     expect(answer.model).toBe("our-embedder");
     expect(answer.data[0]!.embedding).toHaveLength(3072);
@@ -20,7 +20,7 @@ describe("a model with a public id of its own", () => {
     });
   });
 
-  test("is asked for under the target's name in JSON", async () => {
+  test("is requested upstream by the target's name in JSON", async () => {
     const { data: _, response } = await client.images
       .generate({ model: "our-painter", prompt: "an otter" })
       .withResponse();
@@ -28,20 +28,20 @@ describe("a model with a public id of its own", () => {
     expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-1.5", prompt: "an otter" });
   });
 
-  test("is asked for under the target's name in forms", async () => {
+  test("is requested upstream by the target's name in forms", async () => {
     const image = await toFile(drawn("one"), "otter.png");
     await client.images.edit({ model: "our-painter", prompt: "add a hat", image });
     const model = fake.requests[0]!.form!.filter(({ field }) => field === "model");
     expect(model.map(({ value }) => value)).toEqual(["gpt-image-1.5"]);
   });
 
-  test("is asked for under the target's name in JSON edits", async () => {
+  test("is requested upstream by the target's name in JSON edits", async () => {
     const images = [{ file_id: "file-abc" }];
     await gateway.post("/v1/images/edits", { model: "our-painter", prompt: "a hat", images });
     expect(fake.requests[0]!.json).toMatchObject({ model: "gpt-image-1.5", images });
   });
 
-  test("is named so in the upstream's refusals too", async () => {
+  test("is named by it in the upstream's errors too", async () => {
     const body = JSON.stringify({
       error: {
         message: "The model `text-embedding-3-large` is too tired for text-embedding-3-large work.",

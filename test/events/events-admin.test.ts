@@ -1,4 +1,4 @@
-/** The admin API: off unless it was turned on, for the operator alone, and with pages that can be gone through. */
+/** The admin API: off by default, for the admin key only, with paginated lists. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { readSettings, SettingsError } from "../../server/settings.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -38,7 +38,7 @@ interface Refusal {
 }
 
 describe("the admin API", () => {
-  test("is not there unless the operator has set a key, whatever key is sent", async () => {
+  test("responds with 404 unless VEXEL_ADMIN_KEY is set, whatever key is sent", async () => {
     const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
     open.push(gateway);
     for (const [method, path] of routes) {
@@ -51,7 +51,7 @@ describe("the admin API", () => {
     }
   });
 
-  test("opens to the admin key, and to no other", async () => {
+  test("accepts the admin key and no other", async () => {
     const gateway = watched();
     const wrong = [testKey, `${adminKey}x`, adminKey.slice(0, -1), adminKey.toUpperCase()];
     for (const [method, path] of routes) {
@@ -71,12 +71,12 @@ describe("the admin API", () => {
     expect((await asOperator(gateway.url, "/admin/webhooks")).status).toBe(200);
   });
 
-  test("does not make the admin key an API key", async () => {
+  test("does not accept the admin key as an API key", async () => {
     const gateway = watched();
     expect((await asOperator(gateway.url, "/v1/models")).status).toBe(401);
   });
 
-  test("never shows the admin key: not in the log, and not when it is refused as a setting", async () => {
+  test("never shows the admin key, neither in the log nor when the setting is refused", async () => {
     const gateway = watched();
     for (const [method, path] of routes) await asOperator(gateway.url, path, method);
     await asOperator(gateway.url, "/admin/nothing");
@@ -92,7 +92,7 @@ describe("the admin API", () => {
 });
 
 describe("GET /admin/events", () => {
-  test("lists events newest first, page by page, each once", async () => {
+  test("lists events newest first, page by page, without duplicates", async () => {
     const gateway = watched();
     for (let i = 0; i < 25; i++) tell(gateway, i);
     const seen: unknown[] = [];
@@ -107,12 +107,12 @@ describe("GET /admin/events", () => {
     expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => String(24 - i)));
   });
 
-  test("is empty where nothing happened", async () => {
+  test("is empty without events", async () => {
     const page = await watched().see("/admin/events");
     expect(page).toEqual({ object: "list", data: [], last_id: null, has_more: false });
   });
 
-  test("lists one type, or all that a glob stands for", async () => {
+  test("filters by type or by a glob pattern", async () => {
     const gateway = watched();
     tell(gateway, 0);
     gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
@@ -125,7 +125,7 @@ describe("GET /admin/events", () => {
     expect(await types("*")).toHaveLength(3);
   });
 
-  test("refuses what it does not understand, and names it", async () => {
+  test("refuses invalid parameters and names them", async () => {
     const gateway = watched();
     tell(gateway, 0);
     const bad = [
@@ -145,7 +145,7 @@ describe("GET /admin/events", () => {
     }
   });
 
-  test("is kept by no cache on the way, and shows no token of an address", async () => {
+  test("is not cacheable, and shows no token of a webhook URL", async () => {
     const gateway = watched(webhookYaml({ url: "http://127.0.0.1:9/a?token=t" }));
     const page = await gateway.see<{ data: { url: string }[] }>("/admin/webhooks");
     expect(page.data.map(({ url }) => url)).toEqual(["http://127.0.0.1:9/a?…"]);

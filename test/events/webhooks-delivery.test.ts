@@ -1,4 +1,4 @@
-/** Webhooks: signed after Standard Webhooks, in order, tried again, and told truly. */
+/** Webhook deliveries: signed as in Standard Webhooks, in order, retried, and reported correctly. */
 import { afterEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { signWebhook } from "../../server/events/sign-webhook.ts";
@@ -47,7 +47,7 @@ const failing =
 const whats = (received: readonly Received[]) => received.map(({ data }) => data.what);
 
 describe("a webhook", () => {
-  test("is signed in a way that others can verify, and that no other message or secret passes", async () => {
+  test("has a signature that standard libraries verify, and that no other message or secret matches", async () => {
     const { receiver, gateway } = arrange();
     tell(gateway, "an umlaut: ü");
     await until(() => receiver.received.length === 1);
@@ -55,13 +55,13 @@ describe("a webhook", () => {
     expect(isGenuine(got, secret)).toBeTrue();
     expect(isGenuine({ ...got, body: got.body.replace("ü", "u") }, secret)).toBeFalse();
     expect(isGenuine(got, `whsec_${Buffer.alloc(32, 1).toString("base64")}`)).toBeFalse();
-    // OpenAI's client verifies OpenAI's own webhooks, which follow the same standard.
+    // OpenAI's SDK verifies OpenAI's webhooks, which follow the same standard.
     const { webhooks } = new OpenAI({ apiKey: "none", webhookSecret: secret });
     await webhooks.verifySignature(got.body, got.headers);
     expect(webhooks.verifySignature(`${got.body} `, got.headers)).rejects.toThrow();
   });
 
-  test("has the signature that the standard's own example has", () => {
+  test("has the signature of the standard's example", () => {
     // libraries/javascript/src/webhook.test.ts of github.com/standard-webhooks/standard-webhooks, "sign function works".
     const signed = {
       id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -73,7 +73,7 @@ describe("a webhook", () => {
     );
   });
 
-  test("says what happened and when, under the id it has in the list of events", async () => {
+  test("has the type, time and ID of the event in the list of events", async () => {
     const { receiver, gateway, newest } = arrange();
     tell(gateway, "2 models added");
     await until(() => receiver.received.length === 1);
@@ -93,7 +93,7 @@ describe("a webhook", () => {
     expect(await newest()).toMatchObject({ ...told, deliveries: [{ attempts: 1, status: 200 }] });
   });
 
-  test("gets the events it asked for, and no others", async () => {
+  test("gets the events it subscribes to, and no others", async () => {
     const { receiver, gateway } = arrange({ events: '["ledger.*", "config.rejected"]' });
     tell(gateway, 1);
     gateway.events.emit({ type: "ledger.recovered", data: { reason: "" } });
@@ -106,7 +106,7 @@ describe("a webhook", () => {
     ]);
   });
 
-  test("gets events in the order in which they happened", async () => {
+  test("gets events in the order in which they occurred", async () => {
     const { receiver, gateway } = arrange({
       answer: async () => {
         await Bun.sleep(Math.random() * 5);
@@ -119,8 +119,8 @@ describe("a webhook", () => {
   });
 });
 
-describe("an event that a webhook does not take", () => {
-  test("is sent again until it does: the same id and body, signed anew", async () => {
+describe("an event that a webhook does not accept", () => {
+  test("is retried with the same ID and body and a new signature", async () => {
     const { receiver, gateway, shown, newest } = arrange({ answer: failing(500, 2) });
     tell(gateway, 1);
     await until(() => receiver.received.length === 3);
@@ -134,7 +134,7 @@ describe("an event that a webhook does not take", () => {
     expect(gateway.log().match(/"webhook-failing"/g)).toHaveLength(1);
   });
 
-  test("does not hold up those that come after it", async () => {
+  test("does not block later events", async () => {
     const { receiver, gateway } = arrange({
       delays: [300],
       answer: ({ data }, count) =>
@@ -145,7 +145,7 @@ describe("an event that a webhook does not take", () => {
     expect(whats(receiver.received)).toEqual(["0", "1", "2", "0"]);
   });
 
-  test("is given up after the last attempt, and that is told", async () => {
+  test("is abandoned after the last attempt, with a log line", async () => {
     const { receiver, gateway, shown, newest } = arrange({
       answer: () => new Response("no", { status: 404 }),
       delays: [10, 10],
@@ -166,7 +166,7 @@ describe("an event that a webhook does not take", () => {
     expect(gateway.log()).toContain('"event":"webhook-abandoned"');
   });
 
-  test("is not taken elsewhere by a redirect", async () => {
+  test("is not sent on to a redirect", async () => {
     const elsewhere = startReceiver();
     open.push(elsewhere);
     const { gateway, shown } = arrange({
@@ -179,7 +179,7 @@ describe("an event that a webhook does not take", () => {
     expect(elsewhere.received).toEqual([]);
   });
 
-  test("waits for a receiver that is not there, and says so", async () => {
+  test("waits for an unreachable receiver, with a log line", async () => {
     const { receiver, gateway, shown } = arrange({ delays: [60_000] });
     receiver.close();
     tell(gateway, 1);
@@ -192,7 +192,7 @@ describe("an event that a webhook does not take", () => {
 });
 
 describe("a receiver that", () => {
-  test("answers 410 is left alone, until a test of it goes well", async () => {
+  test("responds with 410 gets no more events until a test of it succeeds", async () => {
     let gone = true;
     const { receiver, gateway, shown } = arrange({
       answer: () => new Response(null, { status: gone ? 410 : 200 }),
@@ -213,7 +213,7 @@ describe("a receiver that", () => {
     expect(whats(receiver.received)).not.toContain("3");
   });
 
-  test("says retry-after is left alone that long, with everything", async () => {
+  test("sends retry-after gets no events for that time", async () => {
     const { receiver, gateway } = arrange({
       answer: failing(429, 1, { "retry-after": "1" }),
       delays: [10],
@@ -227,21 +227,21 @@ describe("a receiver that", () => {
     expect(whats(receiver.received)).toEqual(["0", "0", "1"]);
   });
 
-  test("is tested is told apart from one that there is not", async () => {
+  test("is tested gets a result, and an unknown webhook gets 404", async () => {
     const { receiver, gateway, shown } = arrange({ answer: failing(500, 1) });
     const { id } = await shown();
     const failed = await gateway.see(`/admin/webhooks/${id}/test`, "POST");
     expect(failed).toMatchObject({ delivered: false, status: 500, problem: "response status 500" });
     expect(receiver.of("webhook.test")).toHaveLength(1);
     expect(isGenuine(receiver.received[0]!, secret)).toBeTrue();
-    // It is nobody's event but the tester's.
+    // A test event is not recorded.
     expect((await gateway.see<Page>("/admin/events")).data).toEqual([]);
     const none = await asOperator(gateway.url, "/admin/webhooks/wh_nothing/test", "POST");
     expect(none.status).toBe(404);
   });
 });
 
-test("neither the secret nor the address's token is in a log line or an answer", async () => {
+test("neither the secret nor the token in the URL appears in a log line or a response", async () => {
   const { receiver, gateway, shown } = arrange({ answer: failing(500, 9), delays: [10] });
   tell(gateway, 1);
   await until(async () => (await shown()).given_up === 1);

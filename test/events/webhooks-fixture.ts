@@ -1,4 +1,4 @@
-/** What the tests of events and webhooks share: a real receiver, a gateway that sends to it, and the operator's view. */
+/** Fixture for events and webhooks: a real receiver, a gateway that sends to it, and the admin API. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type GatewayOptions, startGateway, type TestGateway, testKey } from "../harness.ts";
 
@@ -28,7 +28,7 @@ export type Answer = (received: Received, count: number) => Response | Promise<R
 
 const ok: Answer = () => new Response("thanks");
 
-/** `port`: for one that comes back at the same address. */
+/** `port`: for a receiver that comes back at the same address. */
 export function startReceiver(answer: Answer = ok, port = 0): Receiver {
   const received: Received[] = [];
   const server = Bun.serve({
@@ -60,7 +60,7 @@ export function startReceiver(answer: Answer = ok, port = 0): Receiver {
   };
 }
 
-/** Written from the specification and nothing else: Standard Webhooks 1.0.0, "Verifying signatures". */
+/** Written from the specification alone: Standard Webhooks 1.0.0, "Verifying signatures". */
 export function isGenuine({ headers, body }: Received, key: string): boolean {
   const signed = `${headers.get("webhook-id")}.${headers.get("webhook-timestamp")}.${body}`;
   const bytes = Buffer.from(key.replace(/^whsec_/, ""), "base64");
@@ -85,7 +85,7 @@ export interface Watched extends TestGateway {
   see<T>(path: string, method?: "GET" | "POST"): Promise<T>;
 }
 
-/** With the admin API on. */
+/** A gateway with the admin API on. */
 export function startWatched({ yaml, settings, ...more }: GatewayOptions): Watched {
   const gateway = startGateway({
     yaml: `keys: [{ name: test, key: ${testKey} }]\n${yaml}`,
@@ -142,7 +142,7 @@ export interface ShownWebhook {
   } | null;
 }
 
-/** An event that changes nothing, told by a number. */
+/** A numbered event without side effects. */
 export const tell = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>
   events.emit({ type: "config.reloaded", data: { what: String(count) } });
 

@@ -1,9 +1,9 @@
-/** When webhooks are tried again, with a clock that is turned by hand: the delays, the bounds, and a clock that jumps. */
+/** The retry schedule of webhooks, with a fake clock: delays, bounds, and clock jumps. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { signWebhook } from "../../server/events/sign-webhook.ts";
 import { Deliveries } from "../../server/storage/deliveries.ts";
+import { arrange, closeWorlds, hour, minute, second } from "./webhooks-fake-clock.ts";
 import { secret } from "./webhooks-fixture.ts";
-import { arrange, closeWorlds, hour, minute, second } from "./webhooks-world.ts";
 
 afterEach(closeWorlds);
 
@@ -12,8 +12,8 @@ const gaps = (times: readonly { at: number }[]): number[] =>
 
 const down = () => ({ status: 500 });
 
-describe("what is not taken", () => {
-  test("is tried again after 5 s, 30 s, 2 min, 10 min and 1 h, and then given up", async () => {
+describe("a failed delivery", () => {
+  test("is retried after 5 s, 30 s, 2 min, 10 min and 1 h, and then abandoned", async () => {
     const world = arrange({ answer: down });
     world.emit();
     await world.pass(3 * hour);
@@ -28,7 +28,7 @@ describe("what is not taken", () => {
     expect(world.told.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
   });
 
-  test("is tried again a little later than that, by chance, and by a fifth at most", async () => {
+  test("is retried with a jitter of up to a fifth of the delay", async () => {
     const world = arrange({ answer: down, random: () => 0.999999 });
     world.emit();
     await world.pass(3 * hour);
@@ -38,7 +38,7 @@ describe("what is not taken", () => {
     expect(others.at(-1)).toBeLessThanOrEqual(1.2 * hour);
   });
 
-  test("is not tried before the receiver wants it, nor more than an hour later", async () => {
+  test("is retried not before the receiver's retry-after, and at most an hour later", async () => {
     const world = arrange({
       answer: (count) => ({ status: 503, retryAfterMs: count === 1 ? 20 * second : 24 * hour }),
     });
@@ -47,7 +47,7 @@ describe("what is not taken", () => {
     expect(gaps(world.attempts).slice(0, 2)).toEqual([20 * second, hour]);
   });
 
-  test("is not waited for longer because the clock was set back, nor lost because it was set ahead", async () => {
+  test("is neither delayed when the clock is set back nor lost when it is set ahead", async () => {
     const world = arrange({ answer: (count) => ({ status: count < 3 ? 500 : 200 }) });
     world.emit();
     await world.pass(0);
@@ -59,7 +59,7 @@ describe("what is not taken", () => {
     expect(world.states()).toEqual(["delivered"]);
   });
 
-  test("waits in a line of bounded length: the oldest go first, and that is told", async () => {
+  test("waits in a bounded queue: the oldest are abandoned first, with a log line", async () => {
     const world = arrange({ answer: down, maxWaiting: 10 });
     for (let i = 0; i < 25; i++) world.emit();
     const states = world.states();
@@ -69,8 +69,8 @@ describe("what is not taken", () => {
   });
 });
 
-describe("when the file of events cannot be written", () => {
-  test("an event is sent all the same, recorded later, and not sent twice", async () => {
+describe("when the event file cannot be written", () => {
+  test("an event is sent, recorded later, and not sent twice", async () => {
     const world = arrange({ answer: () => ({ status: 200 }) });
     world.breakDisk(true);
     expect(() => world.emit()).not.toThrow();
@@ -85,7 +85,7 @@ describe("when the file of events cannot be written", () => {
     expect(ids.map(({ id }) => id)).toEqual(["evt_000001", "evt_000002"]);
   });
 
-  test("no more events are held than memory has room for, and the lost are told", async () => {
+  test("a bounded number of events is buffered, and lost events are reported", async () => {
     const world = arrange({ answer: () => ({ status: 500 }) });
     world.breakDisk(true);
     for (let i = 0; i < 130; i++) world.emit();
@@ -95,7 +95,7 @@ describe("when the file of events cannot be written", () => {
     expect(world.states()).toHaveLength(101);
   });
 
-  test("an event that was sent while the disk filled up is not sent again and again", async () => {
+  test("an event that was sent while the disk filled up is not sent repeatedly", async () => {
     const world = arrange({
       answer: () => {
         world.breakDisk(true);
@@ -113,7 +113,7 @@ describe("when the file of events cannot be written", () => {
   });
 });
 
-test("a webhook that is gone is asked again once the configuration is loaded anew", async () => {
+test("a webhook that responded with 410 gets events again after a configuration reload", async () => {
   const world = arrange({ answer: (count) => ({ status: count === 1 ? 410 : 200 }) });
   world.emit();
   await world.pass(hour);
@@ -126,7 +126,7 @@ test("a webhook that is gone is asked again once the configuration is loaded ane
   expect(world.attempts.map(({ id }) => id)).toEqual(["evt_000001", "evt_000003"]);
 });
 
-test("a new secret counts from the next attempt on, also for what was waiting", async () => {
+test("a new secret applies from the next attempt on, also to pending deliveries", async () => {
   const world = arrange({
     answer: (count) => {
       const changed = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
@@ -150,7 +150,7 @@ test("a new secret counts from the next attempt on, also for what was waiting", 
   expect(others).toEqual(Array(2).fill(world.webhooks.get(world.hook.id)!.secret));
 });
 
-test("what was in hand when the gateway stopped is due at once when it starts again", async () => {
+test("deliveries in flight at shutdown are due at once at the next start", async () => {
   const world = arrange({ answer: () => new Promise(() => {}) });
   world.emit();
   await world.pass(second);
@@ -161,7 +161,7 @@ test("what was in hand when the gateway stopped is due at once when it starts ag
   expect(queue.nextDue("hook")).toBeLessThanOrEqual(world.now());
 });
 
-test("what happens once is recorded once, whoever tells of it", async () => {
+test("an event with a deduplication key is recorded once", async () => {
   const world = arrange({ answer: () => ({ status: 200 }) });
   const told = { type: "key.revoked", data: { id: "key_1", name: "studio" } } as const;
   world.events.emit({ ...told, once: "key.revoked key_1" });
@@ -171,7 +171,7 @@ test("what happens once is recorded once, whoever tells of it", async () => {
   expect(world.attempts).toHaveLength(2);
 });
 
-test("long texts and long lists in an event are cut", () => {
+test("long texts and lists in an event are truncated", () => {
   const world = arrange({ answer: () => ({ status: 200 }) });
   const problems = Array.from({ length: 300 }, () => "x".repeat(5000));
   world.events.emit({ type: "config.rejected", data: { problems } });

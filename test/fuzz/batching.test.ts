@@ -5,7 +5,7 @@ import { batch } from "../../server/embeddings/batch.ts";
 import { split } from "../../server/embeddings/split.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { loadOf } from "../../server/request/request-load.ts";
-import { type Stage, composeStages } from "../../server/request/stage.ts";
+import { composeStages, type Stage } from "../../server/request/stage.ts";
 import type {
   EmbeddingInput,
   EmbeddingsQuery,

@@ -1,6 +1,6 @@
 /** Receivers that fail at random and clocks that jump: no event is left waiting for ever, none is tried for ever. */
 import { afterEach, expect, test } from "bun:test";
-import { arrange, closeWorlds, hour, minute } from "../events/webhooks-world.ts";
+import { arrange, closeWorlds, hour, minute } from "../events/webhooks-fake-clock.ts";
 
 afterEach(closeWorlds);
 

@@ -1,4 +1,4 @@
-/** Requests that are no model calls leave a line too. */
+/** Requests to other routes than models have a log line too. */
 import { afterAll, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
@@ -18,7 +18,7 @@ const lines = (): Record<string, unknown>[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test("every request leaves one line, also a wrong key, an unknown address and a wrong method", async () => {
+test("every request has one log line, also with an invalid key, an unknown path or a wrong method", async () => {
   const get = (path: string, init: RequestInit = {}) => fetch(`${gateway.url}${path}`, init);
   const answers = await Promise.all([
     get("/v1/models", { headers: { authorization: `Bearer ${testKey}` } }),
@@ -44,7 +44,7 @@ test("every request leaves one line, also a wrong key, an unknown address and a 
   expect(told(200, "health")).toMatchObject({ level: "debug" });
 });
 
-test("no line tells a key that was tried, or the name of a picture, which is its secret", () => {
+test("no log line has an attempted key or the name of an image link, which is secret", () => {
   expect(gateway.log()).not.toContain("sk-guessed");
   expect(gateway.log()).not.toContain("abcdefghijklmnopqrstuvwxyz012345");
 });

@@ -1,4 +1,4 @@
-/** The log tells who, what, where and how long. Never what was said, and never a secret. */
+/** Log privacy: lines have names, counts and times; never the content of a request, and never a secret. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { createLog, type Level } from "../../server/observe/log.ts";
@@ -9,7 +9,7 @@ import { png, until } from "../http/gateway-fixture.ts";
 const fake = startFake({ key: "sk-upstream-SECRET-1f2e3d4c5b" });
 afterAll(() => fake.close());
 
-/** Recognisable wherever they might turn up. */
+/** Texts that are recognizable wherever they appear. */
 const marks = {
   key: "sk-caller-SECRET-0123456789abcdef",
   modelKey: "sk-model-SECRET-0123456789abcdef",
@@ -39,8 +39,8 @@ keys:
   - { name: caller, key: ${marks.key} }
 `;
 
-describe.each(["json", "text"] as const)("as %s, at its most talkative", (format) => {
-  test("no key, text, prompt, vector or picture is in it, whether calls work or fail", async () => {
+describe.each(["json", "text"] as const)("the log as %s, at level debug", (format) => {
+  test("has no key, input, prompt, vector or image, whether requests succeed or fail", async () => {
     using folder = temporaryFolder();
     const gateway = await startProcess({
       folder: folder.path,
@@ -123,7 +123,7 @@ describe.each(["json", "text"] as const)("as %s, at its most talkative", (format
   }, 30_000);
 });
 
-describe("one line for each call", () => {
+describe("the request log line", () => {
   const gather = (format: "json" | "text", level: Level | "silent" = "debug") => {
     let text = "";
     const log = createLog({
@@ -143,7 +143,7 @@ describe("one line for each call", () => {
     };
   };
 
-  test("names the model where there is one, also if the key may not use it", async () => {
+  test("names a configured model, also if the key may not use it", async () => {
     const gateway = startGateway({
       yaml: `${yaml}  - { name: narrow, key: sk-narrow-0123456789abcdef, models: [painter] }\n`,
     });
@@ -162,7 +162,7 @@ describe("one line for each call", () => {
     await gateway.close();
   });
 
-  test("whatever a caller calls the model, and the terminal does as it likes", async () => {
+  test("hides unknown model names and escapes control characters", async () => {
     using folder = temporaryFolder();
     const gateway = await startProcess({
       folder: folder.path,
@@ -200,7 +200,7 @@ describe("one line for each call", () => {
     }
   });
 
-  test("as JSON every line is an object, with the time, the level and the event", () => {
+  test("is an object with time, level and event in the JSON format", () => {
     const { log, lines } = gather("json");
     const nasty = '\u001b[2J\u009b31m\u202e\u2028\n\r\0\ud800"\\';
     log.debug("one");
@@ -241,7 +241,7 @@ describe("one line for each call", () => {
     expect(lines().map((line) => JSON.parse(line).event)).toEqual(events);
   });
 
-  test("trouble is written at once, everything else soon", async () => {
+  test("is written at once from level warn on, and buffered briefly below", async () => {
     let text = "";
     const write = (more: string) => {
       text += more;
@@ -254,7 +254,7 @@ describe("one line for each call", () => {
     expect(text).toContain("trouble");
   });
 
-  test("however many there are at once, none is lost or mixed up", () => {
+  test("is neither lost nor interleaved when there are many", () => {
     const { log, lines } = gather("json");
     for (let at = 0; at < 20_000; at++) log.info("many", { at });
     expect(lines().map((line) => JSON.parse(line).at)).toEqual(

@@ -152,7 +152,9 @@ describe("check", () => {
     fake.script({ fail: "detail" });
     const listless = await run(["check", path, "--probe"]);
     expect(listless.code).toBe(0);
-    expect(listless.out).toContain("ok     fake: reachable, but has no list of models (status 404)");
+    expect(listless.out).toContain(
+      "ok     fake: reachable, but has no list of models (status 404)",
+    );
   });
 });
 

@@ -1,4 +1,4 @@
-/** Webhooks are in nobody's way: a receiver that hangs holds up neither calls nor other receivers, nor the stop. */
+/** Webhooks run in the background: a hanging receiver blocks neither requests nor other receivers nor the shutdown. */
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const never = () => new Promise<Response>(() => {});
 
-test("a receiver that hangs holds up neither calls nor other receivers nor the stop", async () => {
+test("a hanging receiver blocks neither requests nor other receivers nor the shutdown", async () => {
   const [fake, stuck, well] = [startFake(), startReceiver(never), startReceiver()];
   const yaml = configFor(fake.url).replace(/^keys:[\s\S]*/m, "");
   const gateway = startWatched({ yaml: `${yaml}\n${webhookYaml(stuck, well)}` });
@@ -44,14 +44,14 @@ test("a receiver that hangs holds up neither calls nor other receivers nor the s
   expect(performance.now() - stopping).toBeLessThan(2000);
 });
 
-test("what waits for a receiver survives kill -9, and is delivered by the next process", async () => {
+test("pending deliveries survive kill -9 and are sent by the next process", async () => {
   using folder = temporaryFolder();
   const down = startReceiver(() => new Response(null, { status: 503 }));
   open.push(down);
   const env = { VEXEL_ADMIN_KEY: adminKey, VEXEL_DATA: join(folder.path, "data") };
   const start = () => startProcess({ folder: folder.path, yaml: webhookYaml(down), env });
   const first = await start();
-  // The first start makes a key, which is an event.
+  // The first start creates a key, which emits an event.
   await until(() => down.of("key.created").length === 1);
   await until(async () => {
     const { data } = await see<Page>(first.url, "/admin/events");
@@ -76,7 +76,7 @@ test("what waits for a receiver survives kill -9, and is delivered by the next p
   expect(first.output() + second.output()).not.toContain(secret);
 }, 30_000);
 
-test("keys that the command line makes and revokes are told, also those from while no gateway ran", async () => {
+test("keys created and revoked on the command line emit events, also those changed while no gateway ran", async () => {
   using folder = temporaryFolder();
   const receiver = startReceiver();
   open.push(receiver);

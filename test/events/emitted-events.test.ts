@@ -1,4 +1,4 @@
-/** What is told as an event: reloads, refused files, a ledger that cannot be written, targets that stray; and how much is kept. */
+/** Emitted events: configuration reloads, an unwritable ledger, vector space drift; and the retention of events. */
 
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
@@ -31,7 +31,7 @@ const withoutKeys = (url: string): string => configFor(url).replace(/^keys:[\s\S
 const eventsOf = async (gateway: Watched): Promise<readonly ShownEvent[]> =>
   (await gateway.see<Page>("/admin/events")).data;
 
-test("a reload, and a file with a mistake, are told; the webhooks of the new file hear of it", async () => {
+test("config.reloaded and config.rejected are emitted, and the webhooks of the new configuration get them", async () => {
   using folder = temporaryFolder();
   const receiver = startReceiver();
   open.push(receiver);
@@ -52,7 +52,7 @@ test("a reload, and a file with a mistake, are told; the webhooks of the new fil
   expect(await gateway.exited).toBe(0);
 }, 20_000);
 
-test("a ledger that cannot be written is told, and so is that it can be again", async () => {
+test("ledger.unwritable and ledger.recovered are emitted", async () => {
   const fake = startFake();
   const gateway = startWatched({
     yaml: withoutKeys(fake.url),
@@ -71,7 +71,7 @@ test("a ledger that cannot be written is told, and so is that it can be again", 
   expect((await eventsOf(gateway))[0]?.type).toBe("ledger.recovered");
 });
 
-test("a target whose vectors stray is told", async () => {
+test("target.drifted is emitted for a target whose vectors drift", async () => {
   const [honest, liar] = [startFake(), startFake()];
   const lie = { data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }] };
   liar.script({ reply: { status: 200, body: JSON.stringify(lie) } }, { times: Infinity });
@@ -111,7 +111,7 @@ describe("webhooks in vexel.yaml", () => {
     `webhooks: [{ url: "${url}", secret: "${secret}", events: ${events} }]`;
   const good = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-  test("are checked before they are in force, without showing a secret", async () => {
+  test("are validated before they are in force, without showing a secret", async () => {
     expect(await check(entry("http://10.0.0.1/x?y=z", good))).toStartWith("0 ");
     expect(await check(entry("ftp://a/", good))).toContain("must start with http");
     expect(await check(entry("http://u:p@a/", good))).toContain("user name or password");
@@ -144,11 +144,11 @@ describe("webhooks in vexel.yaml", () => {
   }, 20_000);
 });
 
-describe("the file of events", () => {
+describe("the event file", () => {
   const record = (store: EventStore, count: number, at: number, webhooks: string[] = []) =>
     store.record({ id: `evt_${count}`, type: "config.reloaded", at, data: {} }, webhooks);
 
-  test("keeps so many events and no more, with their deliveries", () => {
+  test("holds a bounded number of events with their deliveries", () => {
     using folder = temporaryFolder();
     const db = openEventFile(folder.path);
     const store = new EventStore(db);
@@ -165,7 +165,7 @@ describe("the file of events", () => {
     db.close();
   });
 
-  test("keeps them for thirty days", () => {
+  test("holds events for thirty days", () => {
     using folder = temporaryFolder();
     const db = openEventFile(folder.path);
     const store = new EventStore(db);

@@ -1,4 +1,4 @@
-/** Events and webhooks in a world of their own: a clock turned by hand, a receiver that is a function, a disk that breaks. */
+/** Fixture for events and webhooks without a gateway: a fake clock, a receiver function, and a disk that can fail. */
 import type { Database } from "bun:sqlite";
 import type { Webhook } from "../../server/config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../../server/events/delivery-queue.ts";
@@ -11,7 +11,7 @@ import { secret } from "./webhooks-fixture.ts";
 
 const open: (() => void)[] = [];
 
-/** All that were arranged. */
+/** All fixtures that were created. */
 export function closeWorlds(): void {
   for (const close of open.splice(0).reverse()) close();
 }
@@ -129,5 +129,5 @@ const statesIn = (db: Database): string[] =>
     .all()
     .map(({ state }) => state);
 
-/** What is done at once is done. */
+/** Waits until pending microtasks and immediate work are done. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

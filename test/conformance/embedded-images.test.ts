@@ -1,4 +1,4 @@
-/** The embedded drawing program behind the clients people use: no account anywhere, and real pictures. */
+/** The embedded drawing program with common clients: no vendor account, real images. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import sharp from "sharp";
 import { startGateway, testKey } from "../harness.ts";
 import { clientOf, refusalOf } from "./arrange.ts";
 
-// Drawing is work, and the machine may have other work.
+// Drawing takes CPU time, and the machine may be busy.
 setDefaultTimeout(60_000);
 
 const gateway = startGateway({ yaml: `keys:\n  - { name: test, key: ${testKey} }\n` });
@@ -20,14 +20,14 @@ const model = "vexel-sketch";
 const small = { model, size: "256x192" } as const;
 const bytesOf = (base64: string | undefined): Buffer => Buffer.from(base64 ?? "", "base64");
 
-/** What a real decoder makes of it, every pixel read. */
+/** Decodes every pixel with a real decoder. */
 async function looked(bytes: Uint8Array) {
   const { format, width, height } = await sharp(bytes).metadata();
   const { data } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
   return { format, width, height, data };
 }
 
-/** A colourful picture, so that each change shows. */
+/** A colorful image, so that each change shows. */
 const source = (width = 128, height = 128): Promise<Buffer> =>
   sharp(
     Buffer.from(
@@ -42,7 +42,7 @@ const source = (width = 128, height = 128): Promise<Buffer> =>
     .toBuffer();
 
 describe("images.generate with the embedded model", () => {
-  test("gives a picture of the size that was asked for", async () => {
+  test("returns an image of the requested size", async () => {
     const answer = await client.images.generate({ ...small, prompt: "an otter in the sea" });
     expect(answer.data).toHaveLength(1);
     const { format, width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
@@ -61,7 +61,7 @@ describe("images.generate with the embedded model", () => {
     });
   });
 
-  test("gives different pictures for n, and the same ones when asked again", async () => {
+  test("returns different images for n, and the same ones for an identical request", async () => {
     const ask = () => client.images.generate({ ...small, prompt: "a red house", n: 2 });
     const [first, again] = [await ask(), await ask()];
     const pictures = first.data!.map(({ b64_json }) => b64_json);
@@ -69,14 +69,14 @@ describe("images.generate with the embedded model", () => {
     expect(again.data!.map(({ b64_json }) => b64_json)).toEqual(pictures);
   });
 
-  test.each(["jpeg", "webp", "gif"] as const)("gives a %s", async (output_format) => {
+  test.each(["jpeg", "webp", "gif"] as const)("returns a %s", async (output_format) => {
     const answer = await client.images.generate({ ...small, prompt: "a tree", output_format });
     const { format, width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
     expect([format, width, height]).toEqual([output_format, 256, 192]);
     expect(answer.output_format).toBe(output_format);
   });
 
-  test("gives an svg", async () => {
+  test("returns an svg", async () => {
     const answer = await client.images.generate({
       ...small,
       prompt: "a tree",
@@ -87,7 +87,7 @@ describe("images.generate with the embedded model", () => {
     expect((await looked(Buffer.from(text))).width).toBe(256);
   });
 
-  test("gives a transparent background", async () => {
+  test("returns a transparent background", async () => {
     const answer = await client.images.generate({
       ...small,
       prompt: "a cat",
@@ -98,7 +98,7 @@ describe("images.generate with the embedded model", () => {
     expect(data.some((value, at) => at % 4 === 3 && value === 0)).toBe(true);
   });
 
-  test("gives a link that works without a key, when asked for one", async () => {
+  test("returns a link that works without a key for response_format url", async () => {
     const answer = await client.images.generate({
       ...small,
       prompt: "a boat",
@@ -128,7 +128,7 @@ describe("images.generate with the embedded model", () => {
 });
 
 describe("images.edit with the embedded model", () => {
-  test("changes one picture and keeps its size", async () => {
+  test("edits one image and keeps its size", async () => {
     const picture = await source(160, 128);
     const answer = await client.images.edit({
       model,
@@ -142,7 +142,7 @@ describe("images.edit with the embedded model", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 1 });
   });
 
-  test("joins several pictures", async () => {
+  test("combines several images", async () => {
     const image = await Promise.all(
       [await source(), await source(96, 64), await source(64, 96)].map((bytes, i) =>
         toFile(bytes, `${i}.png`),
@@ -153,10 +153,10 @@ describe("images.edit with the embedded model", () => {
     expect([width, height]).toEqual([256, 192]);
   });
 
-  test("changes what the mask leaves open, and not one pixel of the rest", async () => {
+  test("edits the transparent area of the mask, and no other pixel", async () => {
     const size = 128;
     const picture = await source(size, size);
-    // The left half is open.
+    // The left half is transparent.
     const alpha = Uint8Array.from({ length: size * size * 4 }, (_, i) =>
       i % 4 !== 3 ? 0 : (i >> 2) % size < size / 2 ? 0 : 255,
     );
@@ -184,7 +184,7 @@ describe("images.edit with the embedded model", () => {
     expect(changed.open).toBeGreaterThan((size * size) / 8);
   });
 
-  test("takes a file as a stream of unknown type and length", async () => {
+  test("accepts a file as a stream of unknown type and length", async () => {
     const path = join(gateway.folder, "source.png");
     writeFileSync(path, await source());
     const answer = await client.images.edit({
@@ -195,7 +195,7 @@ describe("images.edit with the embedded model", () => {
     expect(await looked(bytesOf(answer.data![0]!.b64_json))).toMatchObject({ width: 128 });
   });
 
-  test("takes a picture in JSON, as a data URL", async () => {
+  test("accepts an image in JSON as a data URL", async () => {
     const response = await gateway.post("/v1/images/edits", {
       model,
       prompt: "make it blue",
@@ -205,7 +205,7 @@ describe("images.edit with the embedded model", () => {
     expect(await looked(bytesOf(data[0]!.b64_json))).toMatchObject({ format: "png", width: 128 });
   });
 
-  test("refuses a picture that begins as one and is none", async () => {
+  test("refuses a file that only begins like an image", async () => {
     const broken = Buffer.concat([(await source()).subarray(0, 60), Buffer.alloc(200, 1)]);
     const error = await refusalOf(
       client.images.edit({ model, prompt: "x", image: await toFile(broken, "a.png") }),
@@ -216,7 +216,7 @@ describe("images.edit with the embedded model", () => {
 });
 
 describe("a stream of the embedded model", () => {
-  test("of generate brings its stages and then the picture", async () => {
+  test("of generate has partial images and then the final image", async () => {
     const stream = await client.images.generate({
       ...small,
       prompt: "a mountain lake",
@@ -243,7 +243,7 @@ describe("a stream of the embedded model", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 1 });
   });
 
-  test("of edit brings the picture last", async () => {
+  test("of edit has the final image last", async () => {
     const stream = await client.images.edit({
       model,
       prompt: "make it an oil painting",
@@ -269,7 +269,7 @@ describe("the AI SDK with the embedded model", () => {
     apiKey: testKey,
   });
 
-  test("draws", async () => {
+  test("generates an image", async () => {
     const { image } = await generateImage({
       model: provider.imageModel(model),
       prompt: "a boat",
@@ -278,7 +278,7 @@ describe("the AI SDK with the embedded model", () => {
     expect(await looked(image.uint8Array)).toMatchObject({ width: 256, height: 192 });
   });
 
-  test("follows the link it asked for", async () => {
+  test("downloads the image URL it requested", async () => {
     const { image } = await generateImage({
       model: provider.imageModel(model),
       prompt: "a boat",
