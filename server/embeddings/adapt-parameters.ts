@@ -1,4 +1,4 @@
-/** Step 6 for vectors: what a target does not understand is served in another way where that is the same, or refused. */
+/** Adapts embeddings parameters: what a target does not support is emulated where the result is the same, or refused. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";
@@ -22,10 +22,10 @@ import { dimensionsOf, truncateVector } from "./vector-formats.ts";
 
 export type CapabilitiesOf = (target: Target) => EmbeddingCapabilities;
 
-/** What targets can take, and what their answers have shown of it. */
+/** The targets' declared capabilities, corrected by what their responses have shown. */
 export interface LearnedCapabilities {
   readonly capabilities: CapabilitiesOf;
-  /** It takes `dimensions` and gives its full length all the same: from now on it is not sent them. */
+  /** The target accepts `dimensions` but returns the full length: from now on the parameter is not sent to it. */
   markDimensionsIgnored(target: Target): void;
 }
 
@@ -43,8 +43,8 @@ export const learnCapabilities = (traits: CapabilitiesOf): LearnedCapabilities =
 };
 
 /**
- * Above everything that may answer instead of an upstream, so that the caller is told the same every time: refuses what
- * no target can do, and notes what is done in another way.
+ * Refuses parameters that no target supports, and records which are adapted or dropped. It precedes the cache, so that a
+ * client gets the same headers for cached and new vectors.
  */
 export const checkParameters =
   (traits: CapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
@@ -69,7 +69,7 @@ const namesOf = (
   of: "adapted" | "dropped",
 ): readonly string[] => [...new Set(fittings.flatMap((fitting) => fitting[of]))];
 
-/** Whether a target can serve it at all. */
+/** Whether a target supports the request's parameters, possibly adapted. */
 export const supportsParameters =
   (traits: CapabilitiesOf) =>
   ({ query, route }: StageRequest<EmbeddingsQuery>, target: Target): boolean => {
@@ -89,7 +89,7 @@ function fittingAt(
   return refusal ? { ...fitting, refusal } : fitting;
 }
 
-/** Just above the upstream: asks it in the way it understands, and makes of its answer what was asked for. */
+/** The last stage before the upstream: adapts the request to the target, and the response to the client's request. */
 export const adaptParameters =
   (learned: LearnedCapabilities): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
@@ -100,7 +100,7 @@ export const adaptParameters =
     return isLong(query) ? otherRequestsFirst().then(ask) : ask();
   };
 
-/** Characters of which writing the upstream request takes milliseconds. */
+/** From this many characters on, writing the upstream request takes milliseconds. */
 const longCharacters = 1024 * 1024;
 
 /** A token is about four characters of text, and as much work to write. */
@@ -133,7 +133,7 @@ async function fitted(
     checkItsOwn(reply, dimensions, call);
     return reply;
   }
-  // Longer than the model makes them: another model's, whose beginnings are of no use. The check that follows refuses it.
+  // Longer than the model's own vectors: another model made them, and truncating is useless. The verify stage refuses them.
   if (route.known && isTooLong(reply, route.known.dimensions)) return reply;
   const cut = cutTo(dimensions, reply, call);
   if (fitting.truncateTo === undefined) overlooks(target);
@@ -156,7 +156,7 @@ async function reworded(
 const isTooLong = ({ vectors }: EmbeddingsResponse, dimensions: number): boolean =>
   vectors.some((vector) => dimensionsOf(vector) > dimensions);
 
-/** All of one length, which is less than was asked for and the model's own: it has no more to give. */
+/** Refuses `dimensions` above the model's own: all vectors have one length, which is shorter than requested. */
 function checkItsOwn(
   { vectors: [first, ...others] }: EmbeddingsResponse,
   dimensions: number,
@@ -165,11 +165,11 @@ function checkItsOwn(
   const length = first === undefined ? 0 : dimensionsOf(first);
   if (length <= 0 || length === dimensions) return;
   if (others.some((vector) => dimensionsOf(vector) !== length)) return;
-  // Another length than it is known to have is an untrue answer, which the check that follows refuses.
+  // A length that is not the model's own is an invalid response, which the verify stage refuses.
   if (length !== (route.dimensions ?? route.known?.dimensions ?? length)) return;
   throw new GatewayError(
     "dimensions_unsupported",
-    `The model \`${model}\` does not make vectors of ${dimensions} dimensions: its own have ${length}. Send no more than that, or leave \`dimensions\` out.`,
+    `The model \`${model}\` does not support ${dimensions} dimensions: its vectors have ${length}. Send at most ${length}, or omit \`dimensions\`.`,
     { param: "dimensions" },
   );
 }
@@ -182,7 +182,7 @@ function cutTo(
   if (!route.known || !canBeCutTo(route.known, dimensions)) {
     throw new GatewayError(
       "dimensions_unsupported",
-      `The model \`${query.model}\` gives vectors of one length, whatever is asked for. Leave \`dimensions\` out.`,
+      `The model \`${query.model}\` does not support specifying dimensions: its vectors always have the same length. Omit \`dimensions\`.`,
       { param: "dimensions" },
     );
   }

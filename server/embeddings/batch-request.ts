@@ -1,4 +1,4 @@
-/** Calls that travel together: one question to the upstream, and to each caller what is its own. */
+/** A batch: several clients' inputs in one upstream request, with the response split back per client. A refused batch is bisected. */
 
 import { AbortSource } from "../lib/abort-signal.ts";
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
@@ -12,31 +12,31 @@ import { tokensPerInput } from "./share-input-tokens.ts";
 
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
-/** One call among several. It hears its outcome, or leaves as soon as its own signal fires. */
+/** One request of a batch. It settles with its part of the response, with an error, or when its own signal aborts. */
 export class BatchMember {
   readonly request: StageRequest<EmbeddingsQuery>;
   readonly load: RequestLoad;
   readonly response: Promise<EmbeddingsResponse>;
-  /** It has heard its outcome, or left. */
+  /** It has a response or an error, or was aborted. */
   isSettled = false;
-  /** Told when it leaves early. */
+  /** Called when its client aborts it. */
   onAbort: (() => void) | undefined;
-  readonly #resolve: (reply: EmbeddingsResponse) => void;
+  readonly #resolve: (response: EmbeddingsResponse) => void;
   readonly #reject: (error: unknown) => void;
 
-  constructor(call: StageRequest<EmbeddingsQuery>, load: RequestLoad) {
-    this.request = call;
+  constructor(request: StageRequest<EmbeddingsQuery>, load: RequestLoad) {
+    this.request = request;
     this.load = load;
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
     this.response = promise;
     this.#resolve = resolve;
     this.#reject = reject;
-    call.signal.addEventListener("abort", this.#leave);
+    request.signal.addEventListener("abort", this.#onAbort);
   }
 
-  succeed(reply: EmbeddingsResponse): void {
+  succeed(response: EmbeddingsResponse): void {
     this.#end();
-    this.#resolve(reply);
+    this.#resolve(response);
   }
 
   fail(error: unknown): void {
@@ -46,151 +46,161 @@ export class BatchMember {
 
   #end(): void {
     this.isSettled = true;
-    this.request.signal.removeEventListener("abort", this.#leave);
+    this.request.signal.removeEventListener("abort", this.#onAbort);
   }
 
-  readonly #leave = (): void => {
-    // A signal that is firing may still call those who have stopped listening.
+  readonly #onAbort = (): void => {
+    // A signal that is aborting may still call listeners that were just removed.
     if (this.isSettled) return;
     this.fail(this.request.signal.reason);
     this.onAbort?.();
   };
 }
 
-/** Some who travel as one, and where they are a half of others: what became of the other half. */
-interface Lot {
+/** Requests that are sent as one upstream request. `bisection`: shared with the other half, where they are half of a failed batch. */
+interface SubBatch {
   readonly members: readonly BatchMember[];
-  readonly halving?: Halving;
+  readonly bisection?: Bisection;
 }
 
-/** Of those whom a server's fault met together. */
-interface Halving {
-  /** What the half that is done has shown. Absent: none is, or the server failed it as well. */
-  server?: "well" | "in trouble";
-  /** The half that the server failed as well, until it is known how the other fares. */
-  failed?: { readonly party: readonly BatchMember[]; readonly error: unknown };
+/** The bisection of a batch that failed with a server error. */
+interface Bisection {
+  /** What the first settled half showed about the server. Absent: none has settled, or it failed with a server error too. */
+  server?: "healthy" | "failing";
+  /** The half that failed with a server error too, until the other half settles. */
+  failed?: { readonly members: readonly BatchMember[]; readonly error: unknown };
 }
 
-/** Never fails: every member hears its own outcome. */
+/** Never rejects: every member settles on its own. */
 export const sendBatch = (
   members: readonly BatchMember[],
   send: EmbeddingsSend,
   maxParallel: number,
 ): Promise<void> => {
-  const pile: Lot[] = [{ members }];
-  const halve = (party: readonly BatchMember[], halving?: Halving): void => {
-    const middle = party.length >> 1;
-    for (const half of [party.slice(middle), party.slice(0, middle)]) {
-      pile.push({ members: half, ...(halving && { halving }) });
+  const stack: SubBatch[] = [{ members }];
+  const bisect = (members: readonly BatchMember[], bisection?: Bisection): void => {
+    const middle = members.length >> 1;
+    for (const half of [members.slice(middle), members.slice(0, middle)]) {
+      stack.push({ members: half, ...(bisection && { bisection }) });
     }
   };
-  const failedBy = (party: readonly BatchMember[], error: unknown, halving: Halving = {}): void => {
-    if (party.length > 1 && halving.server !== "in trouble") halve(party, {});
-    else failAll(party, error);
+  const failOrBisect = (
+    members: readonly BatchMember[],
+    error: unknown,
+    bisection: Bisection = {},
+  ): void => {
+    if (members.length > 1 && bisection.server !== "failing") bisect(members, {});
+    else failAll(members, error);
   };
-  const show = (halving: Halving | undefined, server: NonNullable<Halving["server"]>): void => {
-    if (!halving) return;
-    halving.server = server;
-    if (halving.failed) failedBy(halving.failed.party, halving.failed.error, halving);
+  const report = (
+    bisection: Bisection | undefined,
+    server: NonNullable<Bisection["server"]>,
+  ): void => {
+    if (!bisection) return;
+    bisection.server = server;
+    if (bisection.failed) failOrBisect(bisection.failed.members, bisection.failed.error, bisection);
   };
-  return runConcurrently(pile, maxParallel, async ({ members: all, halving }) => {
-    const party = all.filter((member) => !member.isSettled);
-    if (party.length === 0) return show(halving, "well");
+  return runConcurrently(stack, maxParallel, async ({ members: all, bisection }) => {
+    const members = all.filter((member) => !member.isSettled);
+    if (members.length === 0) return report(bisection, "healthy");
     try {
-      shareOut(await ask(party, send), party);
-      show(halving, "well");
+      splitResponse(await sendJoined(members, send), members);
+      report(bisection, "healthy");
     } catch (error) {
-      if (isServers(error)) {
-        if (!halving || halving.server) failedBy(party, error, halving);
-        else if (!halving.failed) halving.failed = { party, error };
+      if (isServerError(error)) {
+        if (!bisection || bisection.server) failOrBisect(members, error, bisection);
+        else if (!bisection.failed) bisection.failed = { members, error };
         else {
-          // Both halves: it is no input's fault, and nobody would gain by being sent again.
-          failAll(halving.failed.party, halving.failed.error);
-          failAll(party, error);
+          // Both halves failed: no single input is the cause, and sending them again would not help.
+          failAll(bisection.failed.members, bisection.failed.error);
+          failAll(members, error);
         }
         return;
       }
-      const blamed = blamesInputs(error);
-      if (blamed && party.length > 1) halve(party);
-      else failAll(party, error);
-      show(halving, blamed ? "well" : "in trouble");
+      const isInput = isInputError(error);
+      if (isInput && members.length > 1) bisect(members);
+      else failAll(members, error);
+      report(bisection, isInput ? "healthy" : "failing");
     }
   });
 };
 
-function failAll(party: readonly BatchMember[], error: unknown): void {
-  for (const member of party) member.fail(error);
+function failAll(members: readonly BatchMember[], error: unknown): void {
+  for (const member of members) member.fail(error);
 }
 
-/** Something in the question is wrong, and nobody can tell whose: they are taken apart until it shows. */
-const blamesInputs = (error: unknown): boolean =>
+/** The upstream refused an input without saying which: the batch is bisected until the input is found. */
+const isInputError = (error: unknown): boolean =>
   error instanceof GatewayError &&
   error.definition.retry === "never" &&
   error.definition.causedBy !== "gateway";
 
 /**
- * Servers of one's own answer 500, or numbers that are none, to an input that they cannot digest, so these may be an
- * input's fault too. Any other fault of the upstream is everyone's; each may look for another target.
+ * Self-hosted servers respond with 500, or with invalid numbers, to an input that they cannot process, so one input may
+ * be the cause. Any other upstream error applies to all members; each may be retried on another target.
  */
-const isServers = (error: unknown): boolean =>
+const isServerError = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.kind === "upstream_error" || error.kind === "upstream_invalid");
 
-function ask(party: readonly BatchMember[], send: EmbeddingsSend): Promise<EmbeddingsResponse> {
-  for (const { request: call } of party) call.record.routing.batchSize = party.length;
-  const { request: call } = party[0]!;
-  if (party.length === 1) {
-    party[0]!.onAbort = undefined;
-    return send(call);
+function sendJoined(
+  members: readonly BatchMember[],
+  send: EmbeddingsSend,
+): Promise<EmbeddingsResponse> {
+  for (const { request } of members) request.record.routing.batchSize = members.length;
+  const { request } = members[0]!;
+  if (members.length === 1) {
+    members[0]!.onAbort = undefined;
+    return send(request);
   }
-  const cancel = new AbortSource();
-  let present = party.length;
-  for (const member of party) {
+  const abortSource = new AbortSource();
+  let remaining = members.length;
+  for (const member of members) {
     member.onAbort = () => {
-      // As long as one is left, the others never notice.
-      if (--present === 0) cancel.abort(member.request.signal.reason);
+      // The upstream request is canceled only when its last client is gone.
+      if (--remaining === 0) abortSource.abort(member.request.signal.reason);
     };
   }
-  const query = { ...call.query, input: joined(party), single: false };
-  // With the record of the first: what is written into it below here is true of all.
-  return send({ ...call, query, signal: cancel });
+  const query = { ...request.query, input: joinInputs(members), single: false };
+  // Uses the first member's request record: what later stages write there applies to all members.
+  return send({ ...request, query, signal: abortSource });
 }
 
-function joined(party: readonly BatchMember[]): EmbeddingInput {
+function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
   const [texts, tokens]: [string[], (readonly number[])[]] = [[], []];
-  for (const { request: call } of party) {
-    const { input } = call.query;
+  for (const { request } of members) {
+    const { input } = request.query;
     if (input.kind === "text") texts.push(...input.texts);
     else tokens.push(...input.tokens);
   }
   return texts.length > 0 ? { kind: "text", texts } : { kind: "tokens", tokens };
 }
 
-function shareOut(reply: EmbeddingsResponse, party: readonly BatchMember[]): void {
-  const { vectors, usage } = reply;
-  const asked = party.reduce((sum, { load }) => sum + load.items, 0);
-  // Held by `check.ts` already. One off here would give a caller another's vector, so it is held twice.
-  if (vectors.length !== asked) {
+function splitResponse(response: EmbeddingsResponse, members: readonly BatchMember[]): void {
+  const { vectors, usage } = response;
+  const expected = members.reduce((sum, { load }) => sum + load.items, 0);
+  // The verify stage checks this too. An error here would give a client another client's vector, so it is checked twice.
+  if (vectors.length !== expected) {
     throw new GatewayError(
       "upstream_invalid",
-      `The upstream's response is not usable: ${vectors.length} vectors for ${asked} inputs.`,
+      `The upstream's response is not usable: ${vectors.length} vectors for ${expected} inputs.`,
     );
   }
-  // Its own call and its own answer: nothing to take apart.
-  if (party.length === 1) {
-    party[0]!.succeed(reply);
+  // A batch of one gets the upstream's response unchanged.
+  if (members.length === 1) {
+    members[0]!.succeed(response);
     return;
   }
-  // It was everyone's and is nobody's: its memory need not wait for the garbage collector, unless vectors lie in it.
-  if (reply.verbatim && !(vectors[0] instanceof EncodedVector)) {
-    for (const piece of reply.verbatim.body.list) freeBuffer(piece.buffer);
+  // No member gets the response body as it is: its memory is freed without waiting for the garbage collector, unless vectors are in it.
+  if (response.verbatim && !(vectors[0] instanceof EncodedVector)) {
+    for (const chunk of response.verbatim.body.list) freeBuffer(chunk.buffer);
   }
-  const counts = usage && tokensPerInput(usage, joined(party));
+  const counts = usage && tokensPerInput(usage, joinInputs(members));
   let from = 0;
-  for (const member of party) {
+  for (const member of members) {
     const to = from + member.load.items;
-    // They are alike: what was done for one was done for all.
-    member.request.record.parameters.adapted = party[0]!.request.record.parameters.adapted;
+    // Members of a batch have equal parameters, so the same parameters were adapted.
+    member.request.record.parameters.adapted = members[0]!.request.record.parameters.adapted;
     member.succeed({
       vectors: vectors.slice(from, to),
       ...(counts && { usage: usageOf(counts.slice(from, to)) }),

@@ -1,4 +1,4 @@
-/** Small calls for a busy target travel together: one call to the upstream instead of many. An idle one sees no change. */
+/** Micro-batching stage: joins small requests to a busy target into one upstream request. An idle target gets each request at once. */
 import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";
 import { itemsOf, limitsOf } from "../request/request-load.ts";
@@ -14,19 +14,19 @@ import { unsplittableReason } from "./unsplittable.ts";
 
 export interface BatchOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
-  /** May calls for this model travel together? */
+  /** Whether requests for this model may be batched. */
   readonly enabled: (route: Route) => boolean;
-  /** So many calls under way keep a target busy; below that, none waits. */
+  /** With this many upstream requests in flight a target is busy; below that, no request waits. */
   readonly concurrency?: number;
-  /** The longest a call waits for a lane. */
+  /** The longest time that a request waits to be batched. */
   readonly maxWaitMs?: number;
-  /** The most inputs that travel together, where the target could take more. */
+  /** The most inputs of one batch, where the target would take more. */
   readonly maxInputs?: number;
-  /** A call with more inputs than this goes by itself. */
+  /** A request with more inputs is not batched. */
   readonly maxInputsPerRequest?: number;
-  /** The most calls that wait before one target; the next goes by itself. */
+  /** The most requests that wait for one target; further requests are not batched. */
   readonly maxQueued?: number;
-  /** A target whose answers usually take less is never busy. */
+  /** A target whose responses usually take less is never busy. */
   readonly fastMs?: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -45,12 +45,12 @@ export const batch =
     clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
-    // Targets live in a snapshot: when that goes, so do their rooms.
-    const rooms = new WeakMap<Target, Batcher>();
-    const roomOf = (target: Target): Batcher => {
+    // Targets belong to a config snapshot: their batchers are collected with it.
+    const batchers = new WeakMap<Target, Batcher>();
+    const createBatcher = (target: Target): Batcher => {
       const limits = limitsOf([traits(target)]);
       const items = Math.min(limits.items, maxTogether);
-      const room = new Batcher({
+      const batcher = new Batcher({
         next,
         limits: { ...limits, items },
         concurrency: lanes,
@@ -59,18 +59,19 @@ export const batch =
         fastMs: quickMs,
         clock,
       });
-      rooms.set(target, room);
-      return room;
+      batchers.set(target, batcher);
+      return batcher;
     };
-    return (call) => {
-      const { target, query, route } = call;
-      if (!target || !enabled(route)) return next(call);
-      const room = rooms.get(target) ?? roomOf(target);
+    return (request) => {
+      const { target, query, route } = request;
+      if (!target || !enabled(route)) return next(request);
+      const batcher = batchers.get(target) ?? createBatcher(target);
       // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
-      const alone = !isEmptyObject(query.rest) || unsplittableReason(query, route) !== undefined;
-      if (room.isIdle || itemsOf(query.input) > maxJoining || alone) {
-        return room.send(call);
+      const isUnbatchable =
+        !isEmptyObject(query.rest) || unsplittableReason(query, route) !== undefined;
+      if (batcher.isIdle || itemsOf(query.input) > maxJoining || isUnbatchable) {
+        return batcher.send(request);
       }
-      return room.enqueue(call);
+      return batcher.enqueue(request);
     };
   };

@@ -1,4 +1,4 @@
-/** Before one target: calls go through while there is a free lane, else they wait for one, and leave together. */
+/** Batcher of one target: requests pass while the target is not busy; otherwise they wait, and are sent as one batch. */
 
 import type { Route } from "../request/caller.ts";
 import { loadOf, type RequestLoad } from "../request/request-load.ts";
@@ -8,21 +8,21 @@ import { BatchMember, type EmbeddingsSend, sendBatch } from "./batch-request.ts"
 
 export interface BatcherOptions {
   readonly next: EmbeddingsSend;
-  /** The most that may travel together. */
+  /** The most inputs, tokens and bytes of one batch. */
   readonly limits: RequestLoad;
-  /** As many calls under way, and the target counts as busy. */
+  /** With this many upstream requests in flight the target counts as busy. */
   readonly concurrency: number;
   readonly maxWaitMs: number;
-  /** The most calls that wait at the same time. */
+  /** The most requests that wait at the same time. */
   readonly maxQueued: number;
-  /** A target that answers quicker than this is never busy: waiting for others would cost more than it saves. */
+  /** A target that responds faster than this is never busy: waiting for a batch would cost more than it saves. */
   readonly fastMs: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
 }
 
-/** Calls that are alike and wait together. */
-interface Group {
+/** A batch that is being filled: requests with equal parameters. */
+interface PendingBatch {
   readonly key: string;
   readonly route: Route;
   readonly members: Set<BatchMember>;
@@ -34,58 +34,59 @@ interface Group {
 
 export class Batcher {
   readonly #options: BatcherOptions;
-  /** The longest wait first. */
-  readonly #groups = new Map<string, Group>();
-  #underWay = 0;
-  #waiting = 0;
-  /** How long its answers take, the latest counting most. Infinity until there was one. */
-  #usualMs = Infinity;
+  /** In insertion order: the oldest batch is sent first. */
+  readonly #pending = new Map<string, PendingBatch>();
+  #inFlight = 0;
+  #queued = 0;
+  /** Moving average (EWMA) of the response time. Infinity until the first response. */
+  #averageMs = Infinity;
 
   constructor(options: BatcherOptions) {
     this.#options = options;
   }
 
-  /** Nothing is under way: whoever comes now goes at once. */
+  /** No upstream request is in flight: a new request is sent at once. */
   get isIdle(): boolean {
-    return this.#underWay === 0;
+    return this.#inFlight === 0;
   }
 
   get isBusy(): boolean {
-    return this.#underWay >= this.#options.concurrency && this.#usualMs >= this.#options.fastMs;
+    return this.#inFlight >= this.#options.concurrency && this.#averageMs >= this.#options.fastMs;
   }
 
-  /** At once, and as it is. */
-  readonly send: EmbeddingsSend = (call) => {
+  /** Sends a request at once, without a batch. */
+  readonly send: EmbeddingsSend = (request) => {
     const { next, clock } = this.#options;
-    const began = clock();
-    const reply = next(call);
-    this.#underWay++;
-    // Both ways lead on, so this can never be an unhandled rejection; the reply itself is the caller's.
-    reply.then(() => {
-      const took = clock() - began;
-      this.#usualMs = this.#usualMs === Infinity ? took : this.#usualMs * 0.9 + took * 0.1;
-      this.#free();
-    }, this.#free);
-    return reply;
+    const startedAt = clock();
+    const response = next(request);
+    this.#inFlight++;
+    // Both outcomes are handled here, so this is never an unhandled rejection; the returned promise still rejects.
+    response.then(() => {
+      const elapsed = clock() - startedAt;
+      this.#averageMs =
+        this.#averageMs === Infinity ? elapsed : this.#averageMs * 0.9 + elapsed * 0.1;
+      this.#onSettled();
+    }, this.#onSettled);
+    return response;
   };
 
-  /** With others, within the limits, as soon as a lane is free or the wait has been long enough. */
-  enqueue(call: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
-    const { query, route, signal } = call;
+  /** Adds the request to a batch, which is sent when the target is no longer busy, when it is full, or after `maxWaitMs`. */
+  enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
+    const { query, route, signal } = request;
     if (signal.aborted) return Promise.reject(signal.reason);
-    if (this.#waiting >= this.#options.maxQueued) return this.send(call);
+    if (this.#queued >= this.#options.maxQueued) return this.send(request);
     const load = loadOf(query.input);
     // It fills a batch by itself.
-    if (!this.#hasRoom(load, smallest)) return this.send(call);
-    const key = likeness(query);
-    let group = this.#groups.get(key);
-    if (group && group.route !== route) return this.send(call);
-    // It cannot grow any more: waiting would gain it nothing.
-    if (group && !this.#hasRoom(group, load)) {
-      this.#leave(group);
-      group = undefined;
+    if (!this.#hasRoom(load, smallest)) return this.send(request);
+    const key = compatibilityKey(query);
+    let batch = this.#pending.get(key);
+    if (batch && batch.route !== route) return this.send(request);
+    // The batch has no room for this request: it is sent now.
+    if (batch && !this.#hasRoom(batch, load)) {
+      this.#flush(batch);
+      batch = undefined;
     }
-    return this.#add(call, load, group ?? this.#open(key, route));
+    return this.#add(request, load, batch ?? this.#open(key, route));
   }
 
   #hasRoom({ items, tokens, bytes }: RequestLoad, more: RequestLoad): boolean {
@@ -97,65 +98,73 @@ export class Batcher {
     );
   }
 
-  #open(key: string, route: Route): Group {
-    const leave = () => this.#leave(group);
-    // Those that come in the same turn of the event loop go together: that costs nobody any time.
-    const timer = this.isBusy ? setTimeout(leave, this.#options.maxWaitMs) : setImmediate(leave);
-    const group: Group = { key, route, members: new Set(), timer, items: 0, tokens: 0, bytes: 0 };
-    this.#groups.set(key, group);
-    return group;
+  #open(key: string, route: Route): PendingBatch {
+    const flush = () => this.#flush(batch);
+    // Requests of the same turn of the event loop form a batch without a wait.
+    const timer = this.isBusy ? setTimeout(flush, this.#options.maxWaitMs) : setImmediate(flush);
+    const batch: PendingBatch = {
+      key,
+      route,
+      members: new Set(),
+      timer,
+      items: 0,
+      tokens: 0,
+      bytes: 0,
+    };
+    this.#pending.set(key, batch);
+    return batch;
   }
 
   #add(
-    call: StageRequest<EmbeddingsQuery>,
+    request: StageRequest<EmbeddingsQuery>,
     load: RequestLoad,
-    group: Group,
+    batch: PendingBatch,
   ): Promise<EmbeddingsResponse> {
-    const member = new BatchMember(call, load);
-    member.onAbort = () => this.#drop(member, group);
-    group.members.add(member);
-    this.#waiting++;
-    group.items += load.items;
-    group.tokens += load.tokens;
-    group.bytes += load.bytes;
-    if (!this.#hasRoom(group, smallest)) this.#leave(group);
+    const member = new BatchMember(request, load);
+    member.onAbort = () => this.#drop(member, batch);
+    batch.members.add(member);
+    this.#queued++;
+    batch.items += load.items;
+    batch.tokens += load.tokens;
+    batch.bytes += load.bytes;
+    if (!this.#hasRoom(batch, smallest)) this.#flush(batch);
     return member.response;
   }
 
-  #drop(member: BatchMember, group: Group): void {
-    group.members.delete(member);
-    this.#waiting--;
-    group.items -= member.load.items;
-    group.tokens -= member.load.tokens;
-    group.bytes -= member.load.bytes;
-    if (group.members.size === 0) this.#close(group);
+  #drop(member: BatchMember, batch: PendingBatch): void {
+    batch.members.delete(member);
+    this.#queued--;
+    batch.items -= member.load.items;
+    batch.tokens -= member.load.tokens;
+    batch.bytes -= member.load.bytes;
+    if (batch.members.size === 0) this.#close(batch);
   }
 
-  #close({ key, timer }: Group): void {
+  #close({ key, timer }: PendingBatch): void {
     clearTimeout(timer as never);
     clearImmediate(timer as never);
-    this.#groups.delete(key);
+    this.#pending.delete(key);
   }
 
-  #leave(group: Group): void {
-    this.#close(group);
-    this.#waiting -= group.members.size;
-    void sendBatch([...group.members], this.send, this.#options.concurrency);
+  #flush(batch: PendingBatch): void {
+    this.#close(batch);
+    this.#queued -= batch.members.size;
+    void sendBatch([...batch.members], this.send, this.#options.concurrency);
   }
 
-  readonly #free = (): void => {
-    this.#underWay--;
-    for (const group of this.#groups.values()) {
+  readonly #onSettled = (): void => {
+    this.#inFlight--;
+    for (const batch of this.#pending.values()) {
       if (this.isBusy) return;
-      this.#leave(group);
+      this.#flush(batch);
     }
   };
 }
 
 const smallest: RequestLoad = { items: 1, tokens: 1, bytes: 1 };
 
-/** Equal for calls that differ in nothing but their inputs and the encoding, which is made for each caller. */
-function likeness({ input, dimensions, taskType: purpose, user }: EmbeddingsQuery): string {
-  if (dimensions === undefined && purpose === undefined && user === undefined) return input.kind;
-  return JSON.stringify([input.kind, dimensions, purpose?.field, purpose?.given, user]);
+/** Equal for requests that differ only in their inputs and in the encoding, which is applied per client. */
+function compatibilityKey({ input, dimensions, taskType, user }: EmbeddingsQuery): string {
+  if (dimensions === undefined && taskType === undefined && user === undefined) return input.kind;
+  return JSON.stringify([input.kind, dimensions, taskType?.field, taskType?.given, user]);
 }

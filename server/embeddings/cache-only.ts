@@ -1,4 +1,4 @@
-/** Behind the memory: what comes here is not known, and a gateway that has too much to do asks nobody else for it. */
+/** Load shedding behind the embedding cache: a request that was admitted for the cache only, and missed it, is refused. */
 
 import { overloadedError } from "../limits/load-shedder.ts";
 import type { Stage } from "../request/stage.ts";

@@ -3,10 +3,10 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import { decode, type TokenizerName } from "../upstream/tokenizers.ts";
 
-/** After so many tokens other requests get their turn: a million take tens of milliseconds. */
+/** After this many tokens the event loop gets a turn: a million tokens take tens of milliseconds. */
 const tokensPerTurn = 65_536;
 
-/** The same query with texts in place of its tokens. Throws where tokens stand for no text. */
+/** The query with texts in place of its tokens. Throws where tokens cannot be decoded. */
 export async function decodeTokens(
   query: EmbeddingsQuery,
   tokenizer: TokenizerName,
@@ -30,5 +30,5 @@ export async function decodeTokens(
 const noText = (at: number, tokenizer: TokenizerName): GatewayError =>
   new GatewayError(
     "invalid_input",
-    `'$.input' is invalid. Entry ${at} holds tokens that stand for no text in ${tokenizer}, the vocabulary of OpenAI's embedding models. Send strings.`,
+    `'$.input' is invalid. Entry ${at} holds tokens that ${tokenizer}, the tokenizer of OpenAI's embedding models, cannot decode to text. Send strings.`,
   );

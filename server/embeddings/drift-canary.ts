@@ -1,7 +1,7 @@
 /**
- * The bird in the mine: one short text, embedded now and then on every target of a model that has several. Names can be
- * wrong and weights can be exchanged without notice; a target whose vector is not where the others' are would ruin every
- * index that is built from its answers, so it is not asked any more until its vector is back.
+ * Drift canary: embeds one short text on every target of a model and compares the vectors. Model names can be wrong and
+ * weights can change without notice; a target with vectors of another vector space would corrupt every index built from
+ * its responses, so it is excluded until its vector matches again.
  */
 
 import type { Model, Snapshot } from "../config/snapshot.ts";
@@ -16,16 +16,16 @@ import { floatsOf } from "./vector-formats.ts";
 export interface CanaryOptions {
   readonly snapshot: () => Snapshot;
   readonly embed: UpstreamClient["embeddings"];
-  /** Told when a target is taken out, comes back, or could not be asked. */
+  /** Called when a target drifts, is realigned, or cannot be compared. */
   readonly report: (told: CanaryReport) => void;
   readonly timeoutMs: number;
-  /** How long a target that nobody has looked at yet is not asked. Absent, or 0: it is asked at once. */
+  /** How long a target is excluded before it has been checked. Absent, or 0: it is used at once. */
   readonly graceMs?: number;
   /** Milliseconds, monotonic. */
   readonly clock?: () => number;
-  /** Told that there is a model with targets that nobody has looked at. */
+  /** Called when a model has targets that have not been checked. */
   readonly onUnchecked?: () => void;
-  /** Absent: nothing is limited. */
+  /** Absent: no limits apply. */
   readonly limits?: InternalRequestLimits;
 }
 
@@ -33,25 +33,25 @@ export interface CanaryReport {
   readonly status: "drifted" | "realigned" | "silent";
   readonly model: string;
   readonly target: Target;
-  /** For a person: what was seen. */
+  /** For people: what was measured. */
   readonly reason: string;
 }
 
 export interface Canary {
-  /** Looks at every model whose targets have not been looked at, or at all of them. */
+  /** Checks every model with unchecked targets, or all models. */
   check(all: boolean): Promise<void>;
-  /** Asked of each that has answered. Of this model: what strays from one model's first target may itself be the first of another. */
+  /** Called for each response. Per model: a target that drifts from one model's first target may be the first target of another. */
   hasDrifted(model: Model, target: Target): boolean;
   /**
-   * Not to be asked: it has strayed, or nobody has looked yet. That takes a moment after a start or a reload, in which the
-   * first target serves alone; where the first does not answer, the others are asked all the same.
+   * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the first
+   * target serves alone. Where the first target does not respond, the others are used after the grace period.
    */
   isExcluded(model: Model, target: Target): boolean;
-  /** Lets go of those that are being asked, and says nothing more. */
+  /** Cancels the checks in flight, and reports nothing more. */
   close(): void;
 }
 
-/** Models that are looked at at the same time. */
+/** Models that are checked at the same time. */
 const mostAtOnce = 8;
 
 const text = "The canary sang in the mine, and everybody knew that the air was good.";
@@ -67,9 +67,9 @@ export function createCanary(options: CanaryOptions): Canary {
   const { graceMs = 0, clock = () => 0, onUnchecked: onUnknown } = options;
   const out = new Set<string>();
   const judged = new Set<string>();
-  /** Of which every target has been looked at. */
+  /** Models whose targets have all been checked. */
   const known = new WeakSet<Model>();
-  /** Since when there is one that nobody has looked at. */
+  /** Since when a model has had an unchecked target. */
   const unknownSince = new WeakMap<Model, number>();
   const seen = new Set<string>();
   const silent = new Set<string>();
@@ -87,7 +87,7 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 
   const ask = async (model: Model, target: Target): Promise<Float32Array | string> => {
-    if (closed) return "nobody wants to know any more";
+    if (closed) return "the canary is closed";
     const cancel = new AbortSource();
     asking.add(cancel);
     const timer = setTimeout(() => cancel.abort(tooSlow()), timeoutMs);
@@ -102,7 +102,7 @@ export function createCanary(options: CanaryOptions): Canary {
       const asked = { target, text, key: "", route: model, signal: cancel };
       const once = () => embed(query, target, cancel);
       const { vectors } = limits ? await sendInternalRequest(limits, asked, once) : await once();
-      return directionOf(vectors[0]) ?? "its answer holds no vector";
+      return directionOf(vectors[0]) ?? "its response holds no vector";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     } finally {
@@ -130,12 +130,12 @@ export function createCanary(options: CanaryOptions): Canary {
     out.add(placeOf(model, target));
     const why =
       vector.length === first.length
-        ? `its vectors are not those of ${reference.upstream.id}: the cosine for one text is ${likeness.toFixed(4)}`
+        ? `its vectors differ from those of ${reference.upstream.id}: the cosine similarity for one text is ${likeness.toFixed(4)}`
         : `its vectors have ${vector.length} dimensions, those of ${reference.upstream.id} ${first.length}`;
     report({ status: "drifted", model: model.id, target, reason: why });
   };
 
-  /** The first target is what the others are measured by: it is what the operator put first. */
+  /** The first target is the reference, since the operator put it first. */
   const lookAt = async (model: Model): Promise<void> => {
     const [reference, ...others] = model.targets as [Target, ...Target[]];
     const first = await ask(model, reference);
@@ -162,7 +162,7 @@ export function createCanary(options: CanaryOptions): Canary {
     return out.size > 0 && out.has(placeOf(model, target));
   };
 
-  /** The one that others are measured by answers: they need not wait for the next round. */
+  /** The reference target responds again: the others are checked now instead of in the next round. */
   const heardAgain = (model: Model, target: Target): void => {
     if (silent.delete(placeOf(model, target))) onUnknown?.();
   };
@@ -184,14 +184,14 @@ export function createCanary(options: CanaryOptions): Canary {
 
   return {
     check: async (all) => {
-      // One with a single target has nothing to be compared with, and is not asked for nothing.
+      // A single target has nothing to be compared with.
       const models = [...snapshot().models.values()].filter(
         (model) =>
           model.kind === "embedding" &&
           model.targets.length > 1 &&
           (all || model.targets.some((target) => !seen.has(placeOf(model, target)))),
       );
-      // Side by side: one that does not answer must not keep the others from being found out.
+      // Concurrently: a target that does not respond must not delay the check of the others.
       await runConcurrently(models.reverse(), mostAtOnce, lookAt);
     },
     hasDrifted: strayed,
@@ -205,15 +205,15 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 }
 
-/** The same after a reload, when the objects are others. */
+/** Stable across reloads, which make new objects. */
 const keyOf = ({ upstream, model }: Target): string =>
   JSON.stringify([upstream.id, upstream.kind, upstream.baseUrl, model]);
 
-/** With the first target: when another takes its place, nothing that was found before counts any more. */
+/** Includes the first target: when the reference changes, earlier results no longer apply. */
 const placeOf = ({ id, targets }: Model, target: Target): string =>
   JSON.stringify([id, keyOf(targets[0] as Target), keyOf(target)]);
 
-/** Undefined for what points nowhere: nothing can be measured by it. */
+/** Undefined for a zero vector, which cannot be compared. */
 function directionOf(vector: Vector | undefined): Float32Array | undefined {
   const numbers = vector === undefined ? undefined : floatsOf(vector);
   const floats = numbers && Float32Array.from(numbers);
@@ -234,4 +234,4 @@ export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
 }
 
 const tooSlow = (): GatewayError =>
-  new GatewayError("upstream_timeout", "it did not answer in time");
+  new GatewayError("upstream_timeout", "it did not respond in time");

@@ -1,4 +1,4 @@
-/** What must change in a question before one target can serve it, and what that target cannot do at all. */
+/** Parameter changes: what must change in a request before a target can serve it, or why the target cannot. */
 import type { Model } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/is-empty-object.ts";
@@ -10,20 +10,20 @@ import type { TokenizerName } from "../upstream/tokenizers.ts";
 import type { UnsplittableReason } from "./unsplittable.ts";
 
 export interface ParameterChanges {
-  /** Fields of the caller's that are served in another way than by passing them on. */
+  /** The client's fields that are emulated instead of passed on. */
   readonly adapted: readonly string[];
-  /** Fields that make no difference there, and are left out. */
+  /** Fields that have no effect on the target, and are not sent. */
   readonly dropped: readonly string[];
-  /** The vectors come longer and are cut here. */
+  /** The target's vectors are longer, and are truncated to this length. */
   readonly truncateTo?: number;
-  /** The tokens are turned into the texts that they stand for. */
+  /** The tokenizer that decodes the tokens to texts. */
   readonly decodeWith?: TokenizerName;
   readonly refusal?: GatewayError;
 }
 
 const unchanged: ParameterChanges = { adapted: [], dropped: [] };
 
-/** Nothing in it that a target may not understand: most calls, and they must not pay for the others. */
+/** The request has no parameter that a target may not support. Fast path: most requests are plain. */
 export const isPlain = ({ input, dimensions, taskType: purpose, user }: EmbeddingsQuery): boolean =>
   dimensions === undefined && purpose === undefined && user === undefined && input.kind === "text";
 
@@ -42,7 +42,7 @@ export function parameterChanges(
     ...tokens,
     ...length,
     adapted: [...length.adapted, ...tokens.adapted, ...purpose.adapted],
-    // It says who asks and changes no vector; an upstream without such a field loses nothing by it.
+    // `user` changes no vector, so an upstream without such a field can ignore it.
     dropped: [
       ...purpose.dropped,
       ...(query.taskType?.also ?? []),
@@ -91,7 +91,7 @@ function fitDimensions(
 ): ParameterChanges {
   if (dimensions === undefined) return unchanged;
   if (traits.dimensions === "any" || traits.dimensions?.includes(dimensions)) return unchanged;
-  // What it gives anyhow need not be asked for.
+  // The model's own length need not be sent.
   if (known?.dimensions === dimensions) return { ...unchanged, truncateTo: dimensions };
   if (known && canBeCutTo(known, dimensions)) {
     return { ...unchanged, adapted: ["dimensions"], truncateTo: dimensions };
@@ -108,8 +108,8 @@ function notThatLong(
   const lengths = lengthsOf(traits, known);
   const choice = rangeOf(known) ?? (lengths.length > 1 ? lengths.join(", ") : undefined);
   const message = choice
-    ? `The model \`${model}\` does not make vectors of ${dimensions} dimensions. It makes ${choice}: send one of these, or leave \`dimensions\` out.`
-    : `This model does not support specifying dimensions${lengths.length > 0 ? `: its vectors have ${lengths[0]}` : ""}. Leave \`dimensions\` out.`;
+    ? `The model \`${model}\` does not support ${dimensions} dimensions. Supported: ${choice}. Send one of these, or omit \`dimensions\`.`
+    : `This model does not support specifying dimensions${lengths.length > 0 ? `: its vectors have ${lengths[0]}` : ""}. Omit \`dimensions\`.`;
   return new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
 }
 
@@ -128,12 +128,12 @@ function lengthsOf(
   return [...new Set(all)].sort((a, b) => a - b);
 }
 
-/** What token arrays mean where nobody says otherwise: OpenAI's embedding models all use it, and so do its clients. */
+/** The default tokenizer of token arrays: all of OpenAI's embedding models and clients use it. */
 const usualTokenizer: TokenizerName = "cl100k_base";
 
 /**
- * A target gets token arrays untouched only where its vocabulary is known to be theirs. Elsewhere the same numbers would
- * be other words, and the vectors wrong without anybody noticing; so it gets the text that they stand for.
+ * A target gets token arrays unchanged only where its tokenizer is known to be the client's. For another tokenizer the
+ * same numbers are other words, and the vectors would be wrong without an error; so it gets the decoded text.
  */
 function fitTokens(
   { input, model }: EmbeddingsQuery,
@@ -145,7 +145,7 @@ function fitTokens(
   if (tokenArrays === "refuse" || (tokenArrays === "pass" && !traits.tokens)) {
     return { ...unchanged, refusal: textsOnly(model) };
   }
-  // A known model without one of these is somebody else's, whatever server it is behind.
+  // A catalog model without a tokenizer here has a vocabulary of its own, whatever server serves it.
   const tokenizer = known ? known.tokenizer : traits.tokenizer;
   if (traits.tokens && (tokenArrays === "pass" || tokenizer === usualTokenizer)) return unchanged;
   return { ...unchanged, adapted: ["input"], decodeWith: tokenizer ?? usualTokenizer };
@@ -173,7 +173,7 @@ function fitPurpose(
     ...unchanged,
     refusal: new GatewayError(
       "invalid_value",
-      `Invalid value: '${purpose.given.slice(0, 100)}'. ${words.length > 0 ? `Supported values of '${purpose.field}' for the model \`${model}\` are: ${words.map((one) => `'${one}'`).join(", ")}.` : `The model \`${model}\` is not told what vectors are for: leave '${purpose.field}' out, and put what its owner wants before the text into the text.`}`,
+      `Invalid value: '${purpose.given.slice(0, 100)}'. ${words.length > 0 ? `Supported values of '${purpose.field}' for the model \`${model}\` are: ${words.map((one) => `'${one}'`).join(", ")}.` : `The model \`${model}\` has no task types: omit '${purpose.field}', and put the prompt that the model expects before the text into the input.`}`,
       { param: purpose.field },
     ),
   };

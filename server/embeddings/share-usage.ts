@@ -1,10 +1,10 @@
-/** One count of tokens for several inputs, shared out by weight so that the parts add up to exactly that count. */
+/** Apportions a token count among several inputs by weight (largest remainder method): the parts add up to exactly the count. */
 
-/** `total` and `weights` are whole and not negative. By largest remainder; of equal ones the first gets more. */
+/** `total` and `weights` are non-negative integers. Of equal remainders the first gets more. */
 export function shareUsage(total: number, weights: readonly number[]): number[] {
   let sum = 0;
   for (const weight of weights) sum += weight;
-  // Nothing to go by: all count the same.
+  // All weights are 0: each input gets an equal part.
   const even = sum === 0;
   if (even) sum = weights.length;
   const parts: number[] = [];
@@ -22,7 +22,7 @@ export function shareUsage(total: number, weights: readonly number[]): number[] 
   return parts;
 }
 
-/** `total * weight / sum`, exact: a rounding error would make a token out of nothing. */
+/** `total * weight / sum`, exact: a rounding error would add or lose a token. */
 function divide(
   total: number,
   weight: number,

@@ -1,4 +1,4 @@
-/** What is being asked upstream at this moment, so that nobody asks for the same again but waits for it. */
+/** Single-query (request coalescing): concurrent requests for the same input share one upstream request. */
 
 import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -7,38 +7,38 @@ import type { EmbeddingsQuery } from "../upstream/contract.ts";
 import type { CachedEmbedding } from "./cache/embedding-cache.ts";
 import { detachVector } from "./vector-formats.ts";
 
-type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
+type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 
 /**
- * A question of more inputs is called off with its caller, though others wait for some of them: most of what it costs
- * would be for nobody.
+ * An upstream request with more inputs is canceled with its client, though other requests wait for some of the inputs:
+ * most of its cost would be for inputs that no client needs.
  */
 const maxKeptOn = 64;
 
-/** One question on its way, by the call that asks it. */
+/** An upstream request in flight, with the request that started it. */
 export class InFlightQuery {
-  readonly #asking: EmbeddingsCall;
+  readonly #owner: EmbeddingsRequest;
   readonly #inputs: number;
-  #waiting: Set<() => void> | undefined;
-  /** Made for the first who waits: most questions have none. */
-  #goesOn: ((reason: unknown) => boolean) | undefined;
-  /** Its caller has hung up, and it goes on for those who wait. */
-  #goneWith: GatewayError | undefined;
-  #found: Map<string, CachedEmbedding> | undefined;
+  #waiters: Set<() => void> | undefined;
+  /** Made for the first waiter: most requests have none. */
+  #deferAbort: ((reason: unknown) => boolean) | undefined;
+  /** Set when its client has disconnected and the request continues for the waiters. */
+  #disconnect: GatewayError | undefined;
+  #results: Map<string, CachedEmbedding> | undefined;
   #failure: { readonly error: unknown; readonly wasAbandoned: boolean } | undefined;
 
-  constructor(asking: EmbeddingsCall, inputs: number) {
-    this.#asking = asking;
+  constructor(owner: EmbeddingsRequest, inputs: number) {
+    this.#owner = owner;
     this.#inputs = inputs;
   }
 
-  /** Its caller has gone or is out of time, so nothing will come of it. */
+  /** Its client has disconnected or its timeout has passed, so it will not succeed. */
   get isAborted(): boolean {
-    return this.#asking.signal.aborted;
+    return this.#owner.signal.aborted;
   }
 
-  /** The end was its own caller's, and says nothing about the question. */
-  get abandoned(): boolean {
+  /** It ended because of its own client, which says nothing about the inputs. */
+  get wasAbandoned(): boolean {
     return this.#failure?.wasAbandoned === true;
   }
 
@@ -47,64 +47,68 @@ export class InFlightQuery {
   }
 
   result(key: string): CachedEmbedding | undefined {
-    return this.#found?.get(key);
+    return this.#results?.get(key);
   }
 
-  addResult(key: string, known: CachedEmbedding): void {
-    if (this.#waiting === undefined || this.#waiting.size === 0) return;
-    this.#found ??= new Map();
-    // Whoever waits may look at it when the answer that it lies in has left already.
-    this.#found.set(key, { ...known, vector: detachVector(known.vector) });
+  addResult(key: string, embedding: CachedEmbedding): void {
+    if (this.#waiters === undefined || this.#waiters.size === 0) return;
+    this.#results ??= new Map();
+    // A copy: a waiter may read it after the response that holds it was released.
+    this.#results.set(key, { ...embedding, vector: detachVector(embedding.vector) });
   }
 
   fail(error: unknown): void {
-    this.#failure = { error, wasAbandoned: isHangUp(error) || this.isAborted };
+    this.#failure = { error, wasAbandoned: isDisconnect(error) || this.isAborted };
   }
 
-  /** From now on a caller who hangs up does not end it: what is asked already need not be paid for twice. */
-  addWaiter(settle: () => void): void {
-    this.#waiting ??= new Set();
-    this.#waiting.add(settle);
-    const { signal } = this.#asking;
+  /** Adds a waiter. From now on a disconnect of the client does not cancel the request: it is not paid for twice. */
+  addWaiter(onSettled: () => void): void {
+    this.#waiters ??= new Set();
+    this.#waiters.add(onSettled);
+    const { signal } = this.#owner;
     if (this.#inputs > maxKeptOn || !(signal instanceof AbortSource)) return;
-    this.#goesOn ??= (reason) => {
-      // Its time is its own: whoever waits longer asks anew.
-      if (!isHangUp(reason)) return false;
-      this.#goneWith = reason;
+    this.#deferAbort ??= (reason) => {
+      // A timeout still ends it: a waiter with more time sends its own request.
+      if (!isDisconnect(reason)) return false;
+      this.#disconnect = reason;
       return true;
     };
-    signal.deferAbort = this.#goesOn;
+    signal.deferAbort = this.#deferAbort;
   }
 
-  removeWaiter(landed: () => void): void {
-    this.#waiting?.delete(landed);
-    if (this.#waiting?.size === 0) this.#letGo();
+  removeWaiter(onSettled: () => void): void {
+    this.#waiters?.delete(onSettled);
+    if (this.#waiters?.size === 0) this.#restoreAbort();
   }
 
-  landed(): void {
-    if (this.#waiting === undefined) return;
-    for (const landed of this.#waiting) landed();
-    this.#waiting.clear();
-    this.#letGo();
+  settle(): void {
+    if (this.#waiters === undefined) return;
+    for (const onSettled of this.#waiters) onSettled();
+    this.#waiters.clear();
+    this.#restoreAbort();
   }
 
-  #letGo(): void {
-    const { signal } = this.#asking;
-    if (!(signal instanceof AbortSource) || !this.#goesOn || signal.deferAbort !== this.#goesOn)
+  #restoreAbort(): void {
+    const { signal } = this.#owner;
+    if (
+      !(signal instanceof AbortSource) ||
+      !this.#deferAbort ||
+      signal.deferAbort !== this.#deferAbort
+    )
       return;
     signal.deferAbort = undefined;
-    if (this.#goneWith) signal.abort(this.#goneWith);
+    if (this.#disconnect) signal.abort(this.#disconnect);
   }
 
   /**
-   * Would the other call have failed in the same way? When its own upstream is in trouble, yes. A refusal may be about
-   * an input that only this call has, its `user`, or its key: it counts for the very same question of the same key.
+   * Whether the other request fails with the same error. An upstream failure applies to it too. A refusal may concern an
+   * input, a `user` or an API key that only this request has: it applies only to an identical request of the same key.
    */
-  alsoFails(other: EmbeddingsCall): boolean {
+  alsoFails(other: EmbeddingsRequest): boolean {
     if (this.#failure === undefined || this.#failure.wasAbandoned) return false;
-    const { route, query, record } = this.#asking;
+    const { route, query, record } = this.#owner;
     if (route !== other.route) return false;
-    if (isTrouble(this.#failure.error)) return true;
+    if (isUpstreamFailure(this.#failure.error)) return true;
     return (
       this.#inputs === 1 &&
       query.user === other.query.user &&
@@ -114,68 +118,68 @@ export class InFlightQuery {
   }
 }
 
-const isHangUp = (error: unknown): error is GatewayError =>
+const isDisconnect = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && error.kind === "client_closed";
 
-function isTrouble(error: unknown): boolean {
+function isUpstreamFailure(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false;
   const { causedBy, retry } = error.definition;
   return causedBy === "upstream" && retry !== "never";
 }
 
-/** As many as there are inputs of calls in hand, which are bounded. */
+/** The inputs in flight, by cache key. Bounded by the inputs of the requests in flight. */
 export class SingleFlight {
-  readonly #flights = new Map<string, InFlightQuery>();
+  readonly #inFlight = new Map<string, InFlightQuery>();
 
   get size(): number {
-    return this.#flights.size;
+    return this.#inFlight.size;
   }
 
-  /** Undefined where waiting would be in vain. */
+  /** Undefined where no request is in flight, or where it is already aborted. */
   find(key: string): InFlightQuery | undefined {
-    const flight = this.#flights.get(key);
-    return flight?.isAborted ? undefined : flight;
+    const query = this.#inFlight.get(key);
+    return query?.isAborted ? undefined : query;
   }
 
-  start(asking: EmbeddingsCall, keys: readonly string[]): InFlightQuery {
-    const flight = new InFlightQuery(asking, keys.length);
-    for (const key of keys) if (!this.find(key)) this.#flights.set(key, flight);
-    return flight;
+  start(owner: EmbeddingsRequest, keys: readonly string[]): InFlightQuery {
+    const query = new InFlightQuery(owner, keys.length);
+    for (const key of keys) if (!this.find(key)) this.#inFlight.set(key, query);
+    return query;
   }
 
-  end(flight: InFlightQuery, keys: readonly string[]): void {
-    // Another may have taken the place of one that was doomed.
-    for (const key of keys) if (this.#flights.get(key) === flight) this.#flights.delete(key);
-    flight.landed();
+  end(query: InFlightQuery, keys: readonly string[]): void {
+    // Another request may have replaced one that was aborted.
+    for (const key of keys) if (this.#inFlight.get(key) === query) this.#inFlight.delete(key);
+    query.settle();
   }
 }
 
-/** Until all have landed, or one of them with a fault for us too, or our own caller is gone. Never rejects. */
+/** Waits until all have settled, or one failed with an error that applies to this request, or this request is aborted. Never rejects. */
 export function waitForInFlight(
-  flights: ReadonlySet<InFlightQuery>,
-  call: EmbeddingsCall,
+  queries: ReadonlySet<InFlightQuery>,
+  request: EmbeddingsRequest,
 ): Promise<void> {
-  const { signal } = call;
+  const { signal } = request;
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) {
     resolve();
     return promise;
   }
-  const flying = new Map<InFlightQuery, () => void>();
-  const leave = (): void => {
-    signal.removeEventListener("abort", leave);
-    for (const [flight, landed] of flying) flight.removeWaiter(landed);
-    flying.clear();
+  const pending = new Map<InFlightQuery, () => void>();
+  const stop = (): void => {
+    signal.removeEventListener("abort", stop);
+    for (const [query, onSettled] of pending) query.removeWaiter(onSettled);
+    pending.clear();
     resolve();
   };
-  signal.addEventListener("abort", leave);
-  for (const flight of flights) {
-    const landed = (): void => {
-      flying.delete(flight);
-      if (flying.size === 0 || flight.alsoFails(call)) leave();
+  signal.addEventListener("abort", stop);
+  for (const query of queries) {
+    const onSettled = (): void => {
+      pending.delete(query);
+      if (pending.size === 0 || query.alsoFails(request)) stop();
     };
-    flying.set(flight, landed);
-    flight.addWaiter(landed);
+    pending.set(query, onSettled);
+    query.addWaiter(onSettled);
   }
   return promise;
 }

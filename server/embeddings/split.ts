@@ -1,4 +1,4 @@
-/** A call larger than the model's targets can take travels in parts, side by side, and comes back as one. */
+/** Splits a request that exceeds a target's limits into concurrent sub-requests, and joins their responses. */
 
 import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -26,7 +26,7 @@ import { haveSameLength } from "./vector-formats.ts";
 
 export interface SplitOptions {
   readonly capabilities: (target: Target) => EmbeddingCapabilities;
-  /** The most parts of one call that are under way at the same time. */
+  /** The most sub-requests of one request in flight. */
   readonly maxParallel?: number;
 }
 
@@ -35,88 +35,90 @@ export const split = ({
   maxParallel = 8,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<Route, RequestLoad>();
-  const look = (route: Route): RequestLoad => {
-    // Which target will serve a part is not known yet, so it must fit all of them.
+  const findLimits = (route: Route): RequestLoad => {
+    // The target of a sub-request is selected later, so it must fit every target.
     const found = limitsOf(route.targets.map(traits));
     limits.set(route, found);
     return found;
   };
-  return (next) => (call) => {
-    const { query, route } = call;
+  return (next) => (request) => {
+    const { query, route } = request;
     const { input } = query;
-    if (itemsOf(input) === 1 || unsplittableReason(query, route)) return next(call);
-    const ranges = splitIntoRanges(input, limits.get(call.route) ?? look(call.route));
+    if (itemsOf(input) === 1 || unsplittableReason(query, route)) return next(request);
+    const ranges = splitIntoRanges(input, limits.get(request.route) ?? findLimits(request.route));
     return ranges.length === 1
-      ? inOne(call, next, maxParallel)
-      : inParts(call, ranges.reverse(), next, maxParallel);
+      ? sendWhole(request, next, maxParallel)
+      : sendSplit(request, ranges.reverse(), next, maxParallel);
   };
 };
 
 type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
-async function inOne(
-  call: StageRequest<EmbeddingsQuery>,
+async function sendWhole(
+  request: StageRequest<EmbeddingsQuery>,
   next: EmbeddingsSend,
   maxParallel: number,
 ): Promise<EmbeddingsResponse> {
   try {
-    return await next(call);
+    return await next(request);
   } catch (error) {
-    if (!isTooMuch(error)) throw error;
-    const whole = { from: 0, to: itemsOf(call.query.input) };
-    return inParts(call, halvesOf(whole), next, maxParallel);
+    if (!isTooLarge(error)) throw error;
+    const whole = { from: 0, to: itemsOf(request.query.input) };
+    return sendSplit(request, halves(whole), next, maxParallel);
   }
 }
 
-/** `pile`: the parts, the first on top. */
-async function inParts(
-  call: StageRequest<EmbeddingsQuery>,
-  pile: InputRange[],
+/** `stack`: a stack of ranges, the first range on top. */
+async function sendSplit(
+  request: StageRequest<EmbeddingsQuery>,
+  stack: InputRange[],
   next: EmbeddingsSend,
   maxParallel: number,
 ): Promise<EmbeddingsResponse> {
-  const { query, signal } = call;
+  const { query, signal } = request;
   if (signal.aborted) throw signal.reason;
   const vectors = new Array<Vector>(itemsOf(query.input));
   let inputTokens: number | undefined = 0;
   let perInput: number[] | undefined = new Array(vectors.length);
 
-  const cancel = new AbortSource();
-  const give = async (range: InputRange): Promise<void> => {
+  const abortSource = new AbortSource();
+  const sendRange = async (range: InputRange): Promise<void> => {
     const input = inputsIn(query.input, range);
-    const reply = await next({ ...call, query: { ...query, input }, signal: cancel });
-    if (reply.vectors.length !== range.to - range.from) {
-      throw new GatewayError("internal", "A part of a call has another number of vectors.");
+    const response = await next({ ...request, query: { ...query, input }, signal: abortSource });
+    if (response.vectors.length !== range.to - range.from) {
+      throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
-    for (const [at, vector] of reply.vectors.entries()) vectors[range.from + at] = vector;
-    // Unknown of one part is unknown of the whole.
+    for (const [at, vector] of response.vectors.entries()) vectors[range.from + at] = vector;
+    // An unknown count of one sub-request makes the total unknown.
     inputTokens =
-      reply.usage && inputTokens !== undefined ? inputTokens + reply.usage.inputTokens : undefined;
-    if (!reply.usage?.perInput) perInput = undefined;
-    for (const [at, tokens] of reply.usage?.perInput?.entries() ?? []) {
+      response.usage && inputTokens !== undefined
+        ? inputTokens + response.usage.inputTokens
+        : undefined;
+    if (!response.usage?.perInput) perInput = undefined;
+    for (const [at, tokens] of response.usage?.perInput?.entries() ?? []) {
       if (perInput) perInput[range.from + at] = tokens;
     }
   };
-  const hangUp = (): void => cancel.abort(signal.reason);
-  signal.addEventListener("abort", hangUp);
+  const onAbort = (): void => abortSource.abort(signal.reason);
+  signal.addEventListener("abort", onAbort);
   try {
-    await runConcurrently(pile, maxParallel, async (range) => {
+    await runConcurrently(stack, maxParallel, async (range) => {
       try {
-        if (cancel.aborted) throw cancel.reason;
-        await give(range);
+        if (abortSource.aborted) throw abortSource.reason;
+        await sendRange(range);
       } catch (error) {
-        if (range.to - range.from > 1 && isTooMuch(error)) {
-          pile.push(...halvesOf(range));
+        if (range.to - range.from > 1 && isTooLarge(error)) {
+          stack.push(...halves(range));
           return;
         }
-        // One part without an answer is a call without an answer: nobody waits for the others.
-        const told = remapInputIndex(error, placesOf(range));
-        cancel.abort(told);
-        throw told;
+        // One failed sub-request fails the request: the others are canceled.
+        const remapped = remapInputIndex(error, indexesOf(range));
+        abortSource.abort(remapped);
+        throw remapped;
       }
     });
   } finally {
-    signal.removeEventListener("abort", hangUp);
+    signal.removeEventListener("abort", onAbort);
   }
   if (!haveSameLength(vectors)) {
     throw new GatewayError(
@@ -128,11 +130,11 @@ async function inParts(
   return { vectors, usage: { inputTokens, ...(perInput && { perInput }) } };
 }
 
-const placesOf = ({ from, to }: InputRange): number[] =>
+const indexesOf = ({ from, to }: InputRange): number[] =>
   Array.from({ length: to - from }, (_, at) => from + at);
 
-/** The first on top. */
-function halvesOf({ from, to }: InputRange): [InputRange, InputRange] {
+/** As a stack: the first half on top. */
+function halves({ from, to }: InputRange): [InputRange, InputRange] {
   const middle = Math.ceil((from + to) / 2);
   return [
     { from: middle, to },
@@ -140,7 +142,7 @@ function halvesOf({ from, to }: InputRange): [InputRange, InputRange] {
   ];
 }
 
-/** Too many tokens, or a body too large: less of the same may pass. */
-const isTooMuch = (error: unknown): boolean =>
+/** Too many tokens, or a body that is too large: half of it may pass. */
+const isTooLarge = (error: unknown): boolean =>
   error instanceof GatewayError &&
   (error.kind === "max_tokens_per_request" || error.definition.status === 413);

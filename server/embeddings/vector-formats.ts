@@ -17,7 +17,7 @@ export function decodeVector(text: string): Float32Array<ArrayBuffer> | undefine
   return written === undefined ? undefined : new Float32Array(bytes.buffer, 0, written / 4);
 }
 
-/** Its numbers. Undefined as above. */
+/** The vector's numbers. Undefined as above. */
 export function floatsOf(vector: Vector): Float32Array | readonly number[] | undefined {
   if (typeof vector === "string") return decodeVector(vector);
   if (!(vector instanceof EncodedVector)) return vector;
@@ -25,7 +25,7 @@ export function floatsOf(vector: Vector): Float32Array | readonly number[] | und
   return new Float32Array(buffer.slice(0, length));
 }
 
-/** How many numbers it has, and whether they can be believed. Undefined as above. Leaves nothing for the garbage collector. */
+/** The number of dimensions, and whether the numbers are valid. Undefined as above. Allocates no copy of the vector. */
 export function inspectVector(
   vector: Vector,
 ): { length: number; validity: VectorValidity } | undefined {
@@ -41,7 +41,7 @@ export function inspectVector(
   return { length: vector.length, validity: soundness };
 }
 
-/** How many numbers; -1 where it is no vector at all. */
+/** The number of dimensions; -1 where it is not a vector. */
 export function dimensionsOf(vector: Vector): number {
   if (vector instanceof EncodedVector) return vector.dimensions;
   if (typeof vector !== "string") return vector.length;
@@ -50,11 +50,11 @@ export function dimensionsOf(vector: Vector): number {
   return bytes % 4 === 0 ? bytes / 4 : -1;
 }
 
-/** The same, but not as a part of something that goes away. */
+/** A vector that stays valid after the response that holds it is released. */
 export const detachVector = (vector: Vector): Vector =>
   vector instanceof EncodedVector ? String(vector) : vector;
 
-/** The beginning of a longer vector, brought to length 1 again. A vector that is short enough stays what it is. */
+/** Truncates a vector (Matryoshka) and normalizes it to unit length again. A vector that is short enough is returned unchanged. */
 export function truncateVector(vector: Vector, length: number): Vector {
   if (dimensionsOf(vector) <= length) return vector;
   const whole = floatsOf(vector);
@@ -63,7 +63,7 @@ export function truncateVector(vector: Vector, length: number): Vector {
   let squares = 0;
   for (const number of beginning) squares += number * number;
   const norm = Math.sqrt(squares);
-  // All zeros has no direction; the check that follows refuses it.
+  // A zero vector cannot be normalized; the verify stage refuses it.
   return norm === 0 ? beginning : beginning.map((number) => number / norm);
 }
 
@@ -73,7 +73,7 @@ export function encodeVector(vector: Vector): string {
   return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("base64");
 }
 
-/** Where they come from several answers, nobody has compared them yet. */
+/** For vectors from several responses, which were verified one by one. */
 export function haveSameLength(vectors: readonly Vector[]): boolean {
   const [first] = vectors;
   if (first === undefined) return true;

@@ -1,4 +1,4 @@
-/** An embeddings answer as OpenAI writes it. Put together by hand: a vector is thousands of signs that need no escaping. */
+/** Writes an embeddings response as OpenAI does. Concatenated by hand: a vector is thousands of characters that need no escaping. */
 
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
@@ -12,7 +12,7 @@ const begin = `{"object":"list","data":[${entry(0)}`;
 const endOf = ({ model, tokens }: ResponseTail): string =>
   `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
 
-/** What stands behind the vectors. */
+/** The fields after the vectors. */
 export interface ResponseTail {
   /** The public model id. */
   readonly model: string;
@@ -20,7 +20,7 @@ export interface ResponseTail {
   readonly tokens: number;
 }
 
-/** Of one vector at least. In parts: joining them would copy each vector once more, and most answers are small enough to leave without that. */
+/** For at least one vector. Returns parts: joining them would copy each vector once more, which most responses do not need. */
 export function writeBase64Response(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   written: ResponseTail,
@@ -35,10 +35,10 @@ export function writeBase64Response(
   return parts;
 }
 
-/** So many numbers are printed in one turn of the event loop; others wait for no more than that. */
+/** Numbers that are printed in one turn of the event loop, which bounds the wait of other requests. */
 const inOneTurn = 100_000;
 
-/** The same in numbers, printed to where they leave from. All of their memory is theirs. */
+/** The same as JSON numbers. The buffers share their memory with nothing else. */
 export function writeFloatResponse(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   written: ResponseTail,
@@ -66,7 +66,7 @@ async function inTurns(
   return pieces;
 }
 
-/** Of an answer, the vectors from one to another, with what stands before them; and behind the last, its end. */
+/** Prints a range of a response's vectors with the text before each, and the tail after the last vector. */
 function printed(vectors: readonly Vector[], from: number, to: number, end: string): Buffer {
   const entries = vectors.slice(from, to).map(printable);
   let room = Buffer.byteLength(end);
@@ -75,7 +75,7 @@ function printed(vectors: readonly Vector[], from: number, to: number, end: stri
     room += begin.length + entry(from + at).length;
     room += typeof vector === "string" ? vector.length : mostBytes(dimensionsOf(vector));
   }
-  // What is never written to costs nothing.
+  // Pages that are never written to take no memory.
   const text = Buffer.allocUnsafeSlow(room);
   let length = 0;
   for (let at = 0; at < entries.length; at++) {
@@ -113,7 +113,7 @@ const areFloat32 = (numbers: readonly number[]): boolean =>
 export const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
   vectors.every((vector) => Array.isArray(vector) && areFloat32(vector));
 
-/** To be printed at once. */
+/** A view that is valid until the next decoding: print it immediately. */
 function numbersOf(vector: Float32Array | EncodedVector): Float32Array {
   if (vector instanceof Float32Array) return vector;
   const { buffer, byteOffset, length } = vector.decode();

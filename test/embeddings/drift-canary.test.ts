@@ -133,7 +133,9 @@ describe("a target that strays", () => {
     await canary.check(false);
     expect(words()).toEqual(["b drifted"]);
     expect(told[0]).toMatchObject({ model: "m", target: b });
-    expect(told[0]!.reason).toMatch(/not those of a: the cosine for one text is -?0\.\d{4}/);
+    expect(told[0]!.reason).toMatch(
+      /differ from those of a: the cosine similarity for one text is -?0\.\d{4}/,
+    );
     expect([a, b, c].map((target) => canary.hasDrifted(model, target))).toEqual([
       false,
       true,

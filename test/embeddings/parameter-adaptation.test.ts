@@ -164,9 +164,9 @@ describe("`dimensions`", () => {
 
   test.each([
     ["uncut", 256, /does not support specifying dimensions: its vectors have 1536\./],
-    ["cut", 1537, /`cut` does not make vectors of 1537 dimensions. It makes 1 to 1536\b/],
-    ["lengths", 300, /does not make vectors of 300 dimensions. It makes 256, 512, 1024, 2048\b/],
-    ["unknown", 256, /does not support specifying dimensions. Leave `dimensions` out/],
+    ["cut", 1537, /`cut` does not support 1537 dimensions. Supported: 1 to 1536\b/],
+    ["lengths", 300, /does not support 300 dimensions. Supported: 256, 512, 1024, 2048\b/],
+    ["unknown", 256, /does not support specifying dimensions. Omit `dimensions`/],
   ])(
     "that no cutting can give is refused without a call: %s, %i",
     async (id, dimensions, words) => {
@@ -195,7 +195,7 @@ describe("`dimensions`", () => {
       await ask("unknown-served", text, { dimensions: 32 }),
     );
     expect(param).toBe("dimensions");
-    expect(message).toMatch(/`unknown-served` gives vectors of one length/);
+    expect(message).toMatch(/`unknown-served` does not support specifying dimensions/);
   });
 
   test.each([
@@ -209,7 +209,7 @@ describe("`dimensions`", () => {
       const { param, message } = await refusalOf(await ask(id, text, { dimensions }));
       expect(param).toBe("dimensions");
       expect(message).toMatch(
-        new RegExp(`\`${id}\` does not make vectors of 4096 dimensions: its own have 1536\\b`),
+        new RegExp(`\`${id}\` does not support 4096 dimensions: its vectors have 1536\\b`),
       );
     },
   );
@@ -217,7 +217,7 @@ describe("`dimensions`", () => {
   test("that are more than the model has are not asked of Ollama, which would pass over them", async () => {
     const { message } = await refusalOf(await ask("pulled", fresh(), { dimensions: 1024 }));
     expect(message).toMatch(
-      /`pulled` does not make vectors of 1024 dimensions. It makes 64, 128, 256, 512, 768:/,
+      /`pulled` does not support 1024 dimensions. Supported: 64, 128, 256, 512, 768\./,
     );
     const minilm = await refusalOf(await ask("pulled-minilm", fresh(), { dimensions: 256 }));
     expect(minilm.message).toMatch(/does not support specifying dimensions: its vectors have 384/);

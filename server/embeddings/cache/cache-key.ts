@@ -1,18 +1,18 @@
-/** What a vector depends on, as a hash. Two inputs have one key only if their vectors are the same; no text can be read back. */
+/** Cache key: a SHA-256 of everything that a vector depends on. Inputs share a key only if their vectors are equal; the text cannot be recovered. */
 import { isEmptyObject } from "../../lib/is-empty-object.ts";
 import type { Route } from "../../request/caller.ts";
 import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstream/contract.ts";
 import type { TaskType } from "../../upstream/task-type.ts";
 
-/** Raised when keys are made otherwise: vectors kept under the old ones are never found again and may go. */
+/** Incremented when keys are computed differently: vectors stored under old keys are never found again and may be deleted. */
 export const cacheKeyFormat = 1;
 
-/** Longer ones are hashed themselves: a client's extra fields may have kilobytes, and go before each of many inputs. */
+/** A longer prefix is hashed itself: a client's extra fields may have kilobytes, and the prefix precedes each of many inputs. */
 const maxPrefix = 256;
 
 /**
- * What all inputs of a call have in common. `user` is not in it, nor the encoding: they change no vector.
- * `byMeaning`: the upstreams are told what vectors are for in their own words, so the caller's own do not matter.
+ * The part of the key that all inputs of a request share. It excludes `user` and the encoding, which change no vector.
+ * `byMeaning`: the task type is translated for each upstream, so its meaning counts and not the client's spelling.
  */
 export function cacheKeyPrefix(query: EmbeddingsQuery, route: Route, byMeaning: boolean): string {
   const { dimensions, taskType: purpose, rest } = query;
@@ -27,16 +27,16 @@ export function cacheKeyPrefix(query: EmbeddingsQuery, route: Route, byMeaning: 
 const origins = new WeakMap<Route, string>();
 
 /**
- * Where vectors come from. That they are of one space makes them comparable, not equal: of the same weights one vendor
- * puts words before a text, another computes with fewer bits. The first target stands for all of a model's, as whoever
- * wrote them down vouches for; so another may be added without a vector being forgotten.
+ * The origin of vectors. Vectors of one vector space are comparable, not equal: with the same weights one vendor puts a
+ * prompt before the text, another computes with fewer bits. The first target represents all targets of a model, as the
+ * operator vouches for; so a target can be added without invalidating the cache.
  */
 function originOf(route: Route): string {
   const { space, dimensions, targets, id } = route;
   const [first] = targets;
   const { kind, id: upstream, baseUrl, options, headers } = first?.upstream ?? {};
   const model = first ? first.model : id;
-  // Options too: pooling, or prompts before a text, make other vectors. And headers may say where a call really goes.
+  // Options too: pooling or a prompt prefix changes the vectors. And headers may decide where a request is routed.
   const parts = [space, dimensions, kind, upstream, baseUrl, options, headers, model];
   const origin = hash(JSON.stringify(parts));
   origins.set(route, origin);
@@ -56,7 +56,7 @@ export function cacheKey(prefix: string, input: EmbeddingInput, at: number): str
 const sliceLength = 64 * 1024;
 const slice = Buffer.allocUnsafeSlow(2 * sliceLength);
 
-/** Of the text's UTF-16 code units, slice by slice: a copy of all of it would be twice its size. */
+/** Hashes the text's UTF-16 code units, slice by slice: a copy of the whole text would be twice its size. */
 function hashUtf16(prefix: string, text: string): string {
   const hasher = new Bun.SHA256().update(prefix);
   for (let from = 0; from < text.length; from += sliceLength) {
@@ -66,7 +66,7 @@ function hashUtf16(prefix: string, text: string): string {
   return hasher.digest("base64");
 }
 
-/** Long texts are hashed where they are: to join them with the prefix would copy them twice. */
+/** Long texts are hashed in place: joining them with the prefix would copy them twice. */
 const longText = 64 * 1024;
 
 const hashOf = (prefix: string, text: string): string =>
@@ -76,7 +76,7 @@ const hashOf = (prefix: string, text: string): string =>
 
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 
-/** As JSON, which is what the upstream gets, but in one order: fields may come in any. */
+/** Canonical JSON: the upstream gets the same JSON, with the fields in the client's order. */
 const canonical = (rest: ExtraFields): string => JSON.stringify(rest, (_, value) => sorted(value));
 
 function sorted(value: unknown): unknown {

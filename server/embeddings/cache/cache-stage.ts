@@ -1,6 +1,6 @@
 /**
- * Asks for what nobody knows yet. Vectors that are known come from memory, those that another call is asking for at this
- * moment are waited for, an input that is there twice is asked for once, and the rest goes on as one question.
+ * Cache stage with single-flight: cached inputs are served from memory, inputs in flight for another request are waited
+ * for, duplicates are deduplicated, and the remaining inputs are sent on as one request.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Route } from "../../request/caller.ts";
@@ -26,14 +26,14 @@ export interface CacheStageOptions {
   readonly cache: EmbeddingCache;
   readonly singleFlight: SingleFlight;
   readonly enabled: (route: Route) => boolean;
-  /** All its upstreams have words of their own for what vectors are for: those of the caller make no difference. */
+  /** The task type is translated for all upstreams of the model, so the client's spelling makes no difference. */
   readonly taskTypesTranslated?: (route: Route) => boolean;
 }
 
 type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 type Answers = Map<string, CachedEmbedding>;
 
-/** How often a call waits for others who then hang up, before it asks for itself. */
+/** How often a request waits for others that are then abandoned, before it sends its own upstream request. */
 const maxWaits = 2;
 
 export const cacheStage =
@@ -90,7 +90,7 @@ export const cacheStage =
         keys.length === 1 || !usage ? [usage?.inputTokens] : tokensPerInput(usage, query.input);
       for (let at = 0; at < keys.length; at++) {
         const key = keys[at] as string;
-        // Those who wait share the vector as it came: nobody writes into a reply.
+        // Waiters share the vector as received: no code modifies a response.
         const known = { vector: vectors[at] as Vector, tokens: shares[at] };
         if (!memory.set(key, known)) throw unusable("a vector is not base64 of float32 numbers");
         flight.addResult(key, known);
@@ -98,7 +98,7 @@ export const cacheStage =
       }
     };
 
-    /** In one round, unless those who are waited for go away. */
+    /** Takes one round, unless requests that are waited for are abandoned. */
     const gather = async (
       call: EmbeddingsCall,
       keys: readonly string[],
@@ -117,12 +117,12 @@ export const cacheStage =
           else if (flight) joined.set(key, flight);
           else mine.push(key);
         }
-        // Nothing was taken out, so the answer is the upstream's own, to the last byte.
+        // No input was removed, so the upstream's response is passed on byte for byte.
         if (mine.length === keys.length) return ask(call, mine);
         const asking =
           mine.length > 0
             ? ask(only(call, places, mine), mine, answers).catch((error) => {
-                // Told in the count of what was sent on, and not of the caller's inputs.
+                // The error's input index counts the inputs sent on: it is mapped back to the client's inputs.
                 throw remapInputIndex(
                   error,
                   mine.map((key) => places.get(key) as number),
@@ -131,7 +131,7 @@ export const cacheStage =
             : undefined;
         const others = new Set(joined.values());
         const landing = others.size > 0 ? waitForInFlight(others, call) : undefined;
-        // First, even if the others fail us meanwhile: what this call asks is accounted to it.
+        // Awaited first, even if a joined request fails meanwhile: the usage of its own upstream request is charged to it.
         await asking;
         await landing;
         if (landing && call.signal.aborted) throw call.signal.reason;
@@ -142,13 +142,13 @@ export const cacheStage =
           const known = flight.result(key);
           if (known) answers.set(key, known);
           else missing.push(key);
-          // A refusal that need not be ours: whoever waited asks for itself, all of them at once and not one by one.
-          if (!known && !flight.abandoned) patience = 0;
+          // A refusal that may not apply to this request: every waiter sends its own request now, not one after the other.
+          if (!known && !flight.wasAbandoned) patience = 0;
         }
       }
       const reply = inOrder(keys, answers);
       if (haveSameLength(reply.vectors)) return reply;
-      // What was known is of another model by now than what was asked for: all of it is asked for anew.
+      // Cached and new vectors differ in length, so the model has changed: all inputs are sent to the upstream.
       const all = [...places.keys()];
       call.record.embeddings.cachedInputs = keys.length;
       answers.clear();
@@ -158,7 +158,7 @@ export const cacheStage =
       return fresh;
     };
 
-    /** The whole answer, made once for each vector that is held ready: then it leaves as it lies there. */
+    /** The written response of each hot entry, made once and sent as it is. */
     const written = new WeakMap<CachedEmbedding, EmbeddingsResponse>();
     const known = (found: CachedEmbedding, query: EmbeddingsQuery): EmbeddingsResponse => {
       const before = written.get(found);
@@ -192,7 +192,7 @@ export const cacheStage =
       record.embeddings.upstreamTokens = 0;
       const prefix = cacheKeyPrefix(query, route, byMeaning?.(route) === true);
       const first = cacheKey(prefix, input, 0);
-      // Most calls have one input, and the ways of handling several would be most of what they cost.
+      // Fast path: most requests have one input, and handling several would be most of their cost.
       if (count === 1) {
         const found = memory.get(first, query.encoding);
         if (found) return Promise.resolve(known(found, query));
@@ -204,7 +204,7 @@ export const cacheStage =
     };
   };
 
-/** What is thrown on the spot fails the call as well, and not the stage. */
+/** A synchronous throw of the next stage becomes a rejection. */
 function begun(
   next: Send<EmbeddingsQuery, EmbeddingsResponse>,
   call: EmbeddingsCall,
@@ -216,14 +216,14 @@ function begun(
   }
 }
 
-/** Where each input stands first. */
+/** The index of each distinct input's first occurrence. */
 function firstPlaces(keys: readonly string[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [at, key] of keys.entries()) if (!places.has(key)) places.set(key, at);
   return places;
 }
 
-/** The same call, for these inputs alone. */
+/** The same request with these inputs only. */
 function only(
   call: EmbeddingsCall,
   places: ReadonlyMap<string, number>,
@@ -239,13 +239,13 @@ function only(
   return { ...call, query: { ...call.query, input: picked } };
 }
 
-/** As if each input had been asked for by itself: an input that is there twice counts twice. */
+/** The response in the order of the inputs. A duplicate counts twice, as if each input had been requested alone. */
 function inOrder(keys: readonly string[], answers: Answers): EmbeddingsResponse {
   const vectors: Vector[] = [];
   let sum: number | undefined = 0;
   for (const key of keys) {
     const answer = answers.get(key);
-    if (!answer) throw new GatewayError("internal", "An input was neither known nor asked for.");
+    if (!answer) throw new GatewayError("internal", "An input was neither cached nor requested.");
     vectors.push(answer.vector);
     sum = sum === undefined || answer.tokens === undefined ? undefined : sum + answer.tokens;
   }

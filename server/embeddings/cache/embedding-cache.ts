@@ -1,54 +1,55 @@
-/** Vectors that are known already, in memory and bounded by bytes. What was used least recently goes first. */
+/** Embedding cache: an LRU cache in memory, bounded by bytes. The least recently used entry is evicted first. */
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
 import { type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";
 
 export interface CachedEmbedding {
   readonly vector: Vector;
-  /** This input's share of what the upstream counted. Undefined: it did not say. */
+  /** This input's share of the tokens that the upstream reported. Undefined: it reported none. */
   readonly tokens: number | undefined;
 }
 
-/** Where vectors outlive the process. It is told of each new one, and of each use. */
+/** Persists cached vectors across restarts. Called for each new vector, and for each use. */
 export interface CachePersistence {
-  /** The vector is a view that will be written over: what is needed of it is copied at once. */
+  /** The vector is a view that will be overwritten: the implementation copies it synchronously. */
   add(key: string, known: CachedEmbedding & { readonly vector: Float32Array }): void;
   touch(key: string): void;
   clear(): void;
 }
 
 export interface EmbeddingCacheOptions {
-  /** Of the pages and all entries together. 0: nothing is remembered. */
+  /** Of the slabs and all entries together. 0: nothing is cached. */
   readonly maxBytes: number;
   readonly persistence?: CachePersistence;
   /** No vector may be larger. */
   readonly slabBytes?: number;
 }
 
-/** What an entry takes beside its vector, key included. Measured as resident memory, with 80,000 of them. */
+/** Bytes of an entry besides its vector, key included. Measured as resident memory, with 80,000 entries. */
 export const entryOverhead = 400;
 
-const [leastPage, largestPage] = [16 * 1024, 256 * 1024];
-/** So that vectors of several lengths find room in a small memory too. */
-const usualPages = 32;
+const [minSlabBytes, maxSlabBytes] = [16 * 1024, 256 * 1024];
+/** Enough slabs that a small cache can hold vectors of several lengths. */
+const usualSlabs = 32;
 /**
- * How far among the oldest one of the right size is looked for, before a page is cleared for it: the oldest of so many.
- * Further, and what there are few of could never become more; less far, and pages would be cleared without need.
+ * How many of the oldest entries are searched for one of the right size class before a slab is cleared: one in
+ * `oldestOf`, at most `maxSearched`. Searching further, a rare size class could never grow; less far, slabs would be cleared
+ * without need.
  */
 const oldestOf = 64;
-const maxLook = 256;
+const maxSearched = 256;
 /**
- * How many vectors come or go between two hints to the garbage collector. It takes the pages for a grown heap, and left
- * to itself lets twice as much garbage pile up beside them.
+ * Cache operations between two hints to the garbage collector. It counts the slabs as heap growth, and without hints lets
+ * twice as much garbage pile up.
  */
-const movesBetweenHints = 4096;
+const operationsBetweenHints = 4096;
 
-/** So many of those that are asked for again and again are held ready as text, beside the memory's own bytes. */
-const mostReady = 1024;
+/** The number of hot entries whose base64 text is kept, in addition to `maxBytes`. */
+const maxHotEntries = 1024;
 
 /**
- * A list through the entries, because a Map alone does not do: its order is that of insertion, but taking the first key
- * of one that has had many deletions passes over all of them, and an entry cannot be put at the old end.
+ * A doubly linked LRU list through the entries, since a Map is not enough: it is in insertion order, but reading the first
+ * key after many deletions steps over all of them, and an entry cannot be inserted at the old end.
  */
 class Entry {
   readonly key: string;
@@ -56,16 +57,16 @@ class Entry {
   readonly slot: number;
   readonly length: number;
   readonly tokens: number | undefined;
-  /** It was asked for before. */
+  /** It was a cache hit before. */
   wasRequested = false;
   encoded: CachedEmbedding | undefined = undefined;
   newer: Entry | undefined = undefined;
   older: Entry | undefined = undefined;
 
-  constructor(key: string, page: Slab<Entry>, length: number, tokens: number | undefined) {
+  constructor(key: string, slab: Slab<Entry>, length: number, tokens: number | undefined) {
     this.key = key;
-    this.slab = page;
-    this.slot = page.nextSlot;
+    this.slab = slab;
+    this.slot = slab.nextSlot;
     this.length = length;
     this.tokens = tokens;
   }
@@ -73,25 +74,25 @@ class Entry {
 
 export class EmbeddingCache {
   readonly #maxBytes: number;
-  readonly #keeper: CachePersistence | undefined;
-  readonly #arena: SlabAllocator<Entry>;
+  readonly #persistence: CachePersistence | undefined;
+  readonly #allocator: SlabAllocator<Entry>;
   readonly #entries = new Map<string, Entry>();
   #newest: Entry | undefined;
   #oldest: Entry | undefined;
-  #moves = 0;
-  /** Those that are held ready; the place of the oldest is the next to be taken. */
-  readonly #ready: (Entry | undefined)[] = [];
-  #nextReady = 0;
+  #operations = 0;
+  /** Ring buffer of the hot entries; the oldest is replaced next. */
+  readonly #hot: (Entry | undefined)[] = [];
+  #nextHot = 0;
 
-  constructor({ maxBytes, persistence: keeper, slabBytes: pageBytes }: EmbeddingCacheOptions) {
+  constructor({ maxBytes, persistence, slabBytes }: EmbeddingCacheOptions) {
     this.#maxBytes = maxBytes;
-    this.#keeper = keeper;
-    this.#arena = new SlabAllocator(pageBytes ?? pageBytesOf(maxBytes));
+    this.#persistence = persistence;
+    this.#allocator = new SlabAllocator(slabBytes ?? slabBytesFor(maxBytes));
   }
 
-  /** Pages that are not full count whole. */
+  /** A slab counts whole, also where it is not full. */
   get bytes(): number {
-    return this.#arena.bytes + this.#entries.size * entryOverhead;
+    return this.#allocator.bytes + this.#entries.size * entryOverhead;
   }
 
   get size(): number {
@@ -99,8 +100,8 @@ export class EmbeddingCache {
   }
 
   /**
-   * A copy, in the form that is asked for: by the time it is written to the caller, the memory may have forgotten it.
-   * The same object as long as it is held ready, so that others can keep what they have made of it.
+   * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as long
+   * as the entry is hot, so that a response derived from it can be cached too.
    */
   get(key: string, encoding: "float" | "base64"): CachedEmbedding | undefined {
     const entry = this.#entries.get(key);
@@ -109,53 +110,53 @@ export class EmbeddingCache {
       this.#unlink(entry);
       this.#linkNewest(entry);
     }
-    this.#keeper?.touch(key);
-    this.#moved();
-    if (encoding === "base64" && entry.wasRequested) return entry.encoded ?? this.#makeReady(entry);
+    this.#persistence?.touch(key);
+    this.#countOperation();
+    if (encoding === "base64" && entry.wasRequested) return entry.encoded ?? this.#makeHot(entry);
     entry.wasRequested = true;
     return read(entry, encoding);
   }
 
-  #makeReady(entry: Entry): CachedEmbedding {
-    const ready = read(entry, "base64");
-    const before = this.#ready[this.#nextReady];
+  #makeHot(entry: Entry): CachedEmbedding {
+    const encoded = read(entry, "base64");
+    const before = this.#hot[this.#nextHot];
     if (before) before.encoded = undefined;
-    entry.encoded = ready;
-    this.#ready[this.#nextReady] = entry;
-    this.#nextReady = (this.#nextReady + 1) % mostReady;
-    return ready;
+    entry.encoded = encoded;
+    this.#hot[this.#nextHot] = entry;
+    this.#nextHot = (this.#nextHot + 1) % maxHotEntries;
+    return encoded;
   }
 
-  /** False when it is no vector. One that there is no room for is a vector all the same. */
+  /** False when it is not a vector. True for a vector that is too large to be cached. */
   set(key: string, { vector, tokens }: CachedEmbedding): boolean {
     const length = dimensionsOf(vector);
     if (length < 0) return false;
     const before = this.#entries.get(key);
     if (before) this.#remove(before);
-    const page = this.#makeRoom(sizeClassOf(length * 4));
-    if (!page) return inspectVector(vector) !== undefined;
-    // Before it is anyone's: if it turns out to be no vector, there is nothing to undo.
-    if (!page.write(page.nextSlot, vector, length)) return false;
-    const entry = this.#enter(key, page, length, tokens);
+    const slab = this.#makeRoom(sizeClassOf(length * 4));
+    if (!slab) return inspectVector(vector) !== undefined;
+    // Written before the slot is allocated: if it is not a vector, nothing has to be undone.
+    if (!slab.write(slab.nextSlot, vector, length)) return false;
+    const entry = this.#enter(key, slab, length, tokens);
     this.#linkNewest(entry);
-    this.#keeper?.add(key, { vector: page.view(entry.slot, length), tokens });
-    this.#moved();
+    this.#persistence?.add(key, { vector: slab.view(entry.slot, length), tokens });
+    this.#countOperation();
     return true;
   }
 
-  /** Everything, also what outlives the process. */
+  /** Clears the cache, the persisted vectors too. */
   clear(): void {
     for (const entry of this.#entries.values()) this.#remove(entry);
-    this.#keeper?.clear();
+    this.#persistence?.clear();
   }
 
-  /** What an earlier process knew, the most recently used first. False when there is no room for more. */
+  /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
   restore(key: string, vector: Float32Array, tokens: number | undefined): boolean {
     if (this.#entries.has(key)) return true;
-    const page = this.#room(0) ? this.#freePage(sizeClassOf(vector.byteLength)) : undefined;
-    if (!page) return false;
-    page.write(page.nextSlot, vector, vector.length);
-    const entry = this.#enter(key, page, vector.length, tokens);
+    const slab = this.#hasRoom(0) ? this.#freeSlab(sizeClassOf(vector.byteLength)) : undefined;
+    if (!slab) return false;
+    slab.write(slab.nextSlot, vector, vector.length);
+    const entry = this.#enter(key, slab, vector.length, tokens);
     entry.newer = this.#oldest;
     if (this.#oldest) this.#oldest.older = entry;
     else this.#newest = entry;
@@ -163,54 +164,54 @@ export class EmbeddingCache {
     return true;
   }
 
-  /** For one more entry, and this beside it. */
-  #room(bytes: number): boolean {
+  /** Whether there is room for one more entry and `bytes` bytes. */
+  #hasRoom(bytes: number): boolean {
     return this.bytes + entryOverhead + bytes <= this.#maxBytes;
   }
 
-  /** Nobody has to go for it. */
-  #freePage(slotBytes: number): Slab<Entry> | undefined {
-    const { slabBytes: pageBytes } = this.#arena;
-    if (slotBytes > pageBytes) return undefined;
-    const page = this.#arena.slabWith(slotBytes);
-    if (page || !this.#room(pageBytes)) return page;
-    this.#arena.grow();
-    return this.#arena.slabWith(slotBytes);
+  /** A slab with a free slot, without an eviction. */
+  #freeSlab(slotBytes: number): Slab<Entry> | undefined {
+    const { slabBytes } = this.#allocator;
+    if (slotBytes > slabBytes) return undefined;
+    const slab = this.#allocator.slabWith(slotBytes);
+    if (slab || !this.#hasRoom(slabBytes)) return slab;
+    this.#allocator.grow();
+    return this.#allocator.slabWith(slotBytes);
   }
 
-  /** One goes, or those of one page. Undefined where all of them would not be enough. */
+  /** Evicts one entry, or all entries of one slab. Undefined where the cache is too small for the vector. */
   #makeRoom(slotBytes: number): Slab<Entry> | undefined {
-    const { slabBytes: pageBytes } = this.#arena;
-    if (slotBytes > pageBytes || pageBytes + entryOverhead > this.#maxBytes) return undefined;
-    // Where vectors become shorter there are more of them, and what they take beside the pages is taken from the pages.
-    if (!this.#room(0) && !this.#arena.shrink()) this.#forgetOldest();
-    const free = this.#freePage(slotBytes);
+    const { slabBytes } = this.#allocator;
+    if (slotBytes > slabBytes || slabBytes + entryOverhead > this.#maxBytes) return undefined;
+    // Shorter vectors mean more entries, whose overhead reduces the number of slabs.
+    if (!this.#hasRoom(0) && !this.#allocator.shrink()) this.#evictOldest();
+    const free = this.#freeSlab(slotBytes);
     if (free) return free;
     this.#freeSlot(slotBytes);
-    return this.#arena.slabWith(slotBytes);
+    return this.#allocator.slabWith(slotBytes);
   }
 
-  /** The oldest of that size, or where none of them is old, all that share a page with the oldest of all. */
+  /** Evicts the oldest entry of that size class, or, where none is old, all entries in the slab of the oldest entry. */
   #freeSlot(slotBytes: number): void {
     let entry = this.#oldest;
-    const look = Math.min(maxLook, 1 + this.#entries.size / oldestOf);
-    for (let looked = 0; entry && looked < look; looked++) {
+    const limit = Math.min(maxSearched, 1 + this.#entries.size / oldestOf);
+    for (let searched = 0; entry && searched < limit; searched++) {
       if (entry.slab.slotBytes === slotBytes) {
         this.#remove(entry);
         return;
       }
       entry = entry.newer;
     }
-    for (const tenant of this.#oldest?.slab.owners ?? []) this.#remove(tenant);
+    for (const owner of this.#oldest?.slab.owners ?? []) this.#remove(owner);
   }
 
-  #moved(): void {
-    if (++this.#moves % movesBetweenHints === 0) Bun.gc(false);
+  #countOperation(): void {
+    if (++this.#operations % operationsBetweenHints === 0) Bun.gc(false);
   }
 
-  #enter(key: string, page: Slab<Entry>, length: number, tokens: number | undefined): Entry {
-    const entry = new Entry(key, page, length, tokens);
-    this.#arena.allocate(entry);
+  #enter(key: string, slab: Slab<Entry>, length: number, tokens: number | undefined): Entry {
+    const entry = new Entry(key, slab, length, tokens);
+    this.#allocator.allocate(entry);
     this.#entries.set(key, entry);
     return entry;
   }
@@ -230,7 +231,7 @@ export class EmbeddingCache {
     else this.#oldest = newer;
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     if (this.#oldest) this.#remove(this.#oldest);
   }
 
@@ -238,18 +239,18 @@ export class EmbeddingCache {
     entry.encoded = undefined;
     this.#unlink(entry);
     this.#entries.delete(entry.key);
-    this.#arena.free(entry);
+    this.#allocator.free(entry);
   }
 }
 
 const read = (
-  { slab: page, slot, length, tokens }: Entry,
+  { slab, slot, length, tokens }: Entry,
   encoding: "float" | "base64",
 ): CachedEmbedding => ({
-  vector: page.read(slot, length, encoding),
+  vector: slab.read(slot, length, encoding),
   tokens,
 });
 
-/** Of whole numbers. */
-const pageBytesOf = (maxBytes: number): number =>
-  Math.min(largestPage, Math.max(leastPage, Math.floor(maxBytes / usualPages / 4) * 4));
+/** A multiple of 4, the size of a float32. */
+const slabBytesFor = (maxBytes: number): number =>
+  Math.min(maxSlabBytes, Math.max(minSlabBytes, Math.floor(maxBytes / usualSlabs / 4) * 4));

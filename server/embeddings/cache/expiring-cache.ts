@@ -1,22 +1,22 @@
-/** Known vectors that are asked for anew after a while, for models whose weights may be exchanged behind their name. */
+/** Embedding cache with a TTL, for models whose weights may change under the same name. */
 import type { CachedEmbedding, EmbeddingCacheOptions } from "./embedding-cache.ts";
 import { EmbeddingCache } from "./embedding-cache.ts";
 
 export interface ExpiringCacheOptions extends EmbeddingCacheOptions {
-  /** How long a vector is known, from the day it was made and however often it is used. */
+  /** How long a vector is valid, counted from when it was made; use does not extend it. */
   readonly ttlMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** So many more than vectors are remembered may be noted, besides as many again. */
-const spareNotes = 1024;
+/** Timestamps may exceed twice the number of cached vectors by this many. */
+const spareTimestamps = 1024;
 
-/** What is too old stays where it is, unseen, until it is learnt again or makes room like any other. */
+/** An expired entry stays in memory, but is not returned, until it is set again or evicted. */
 export class ExpiringCache extends EmbeddingCache {
   readonly #ttlMs: number;
   readonly #now: () => number;
-  /** When each was made. One without a note counts as too old. */
+  /** When each vector was made. A vector without a timestamp counts as expired. */
   readonly #madeAt = new Map<string, number>();
 
   constructor({ ttlMs, now, ...options }: ExpiringCacheOptions) {
@@ -27,16 +27,16 @@ export class ExpiringCache extends EmbeddingCache {
 
   override get(key: string, encoding: "float" | "base64"): CachedEmbedding | undefined {
     const madeAt = this.#madeAt.get(key);
-    if (madeAt === undefined || this.#isOld(madeAt)) return undefined;
+    if (madeAt === undefined || this.#isExpired(madeAt)) return undefined;
     return super.get(key, encoding);
   }
 
-  override set(key: string, known: CachedEmbedding): boolean {
-    if (!super.set(key, known)) return false;
-    // Taken out first: then those that were made first are the first in order.
+  override set(key: string, entry: CachedEmbedding): boolean {
+    if (!super.set(key, entry)) return false;
+    // Deleted first, so that the map stays in order of time.
     this.#madeAt.delete(key);
     this.#madeAt.set(key, this.#now());
-    this.#tidy();
+    this.#removeStale();
     return true;
   }
 
@@ -51,20 +51,20 @@ export class ExpiringCache extends EmbeddingCache {
     tokens: number | undefined,
     madeAt = this.#now(),
   ): boolean {
-    if (this.#isOld(madeAt) || this.#madeAt.has(key)) return true;
+    if (this.#isExpired(madeAt) || this.#madeAt.has(key)) return true;
     if (!super.restore(key, vector, tokens)) return false;
     this.#madeAt.set(key, madeAt);
     return true;
   }
 
-  #isOld(madeAt: number): boolean {
+  #isExpired(madeAt: number): boolean {
     return this.#now() - madeAt >= this.#ttlMs;
   }
 
-  /** Notes of vectors that have made room for others would be kept for ever. */
-  #tidy(): void {
+  /** Removes the timestamps of evicted vectors, which would otherwise stay forever. */
+  #removeStale(): void {
     for (const [key, madeAt] of this.#madeAt) {
-      if (this.#madeAt.size <= 2 * this.size + spareNotes && !this.#isOld(madeAt)) return;
+      if (this.#madeAt.size <= 2 * this.size + spareTimestamps && !this.#isExpired(madeAt)) return;
       this.#madeAt.delete(key);
     }
   }

@@ -1,28 +1,28 @@
 /**
- * The bytes of known vectors, in pages that are written again and again. With an array for each vector it would be the
- * garbage collector's choice when those of forgotten ones are free, and it lets several times as much pile up.
- * Nothing that leaves may be a view: a slot is written again as soon as its vector is forgotten.
+ * Slab allocator for the bytes of cached vectors: slabs are divided into slots of one size class and reused. With an array
+ * per vector, the garbage collector would decide when evicted vectors are freed, and lets several times as much pile up.
+ * No view may leave the cache: a slot is overwritten as soon as its vector is evicted.
  */
 import { EncodedVector } from "../../lib/codec/encoded-vector.ts";
 import type { Vector } from "../../upstream/contract.ts";
 
-/** Whoever has a slot. */
+/** The owner of a slot: a cache entry. */
 interface SlotOwner<T> {
   readonly slab: Slab<T>;
   readonly slot: number;
 }
 
-/** With the largest page, it bounds how many must go when a page changes hands. */
-const leastSlot = 512;
+/** The smallest slot. With the largest slab, it bounds how many entries are evicted when a slab changes its size class. */
+const minSlotBytes = 512;
 
-/** Eight sizes for each doubling: the usual lengths fit exactly, and no choice of lengths makes many sizes. */
+/** Eight size classes per doubling: the usual vector lengths fit exactly, and the number of size classes is bounded. */
 export function sizeClassOf(bytes: number): number {
-  if (bytes <= leastSlot) return leastSlot;
+  if (bytes <= minSlotBytes) return minSlotBytes;
   const step = 1 << (31 - Math.clz32(bytes - 1) - 3);
   return Math.ceil(bytes / step) * step;
 }
 
-/** Divided into slots of one size, anew whenever it is empty. */
+/** A slab: divided into slots of one size class, which can change while it is empty. */
 export class Slab<T> {
   #slotBytes = 0;
   #owners: (T | undefined)[] = [];
@@ -49,28 +49,28 @@ export class Slab<T> {
     return this.#free.length === this.#owners.length;
   }
 
-  /** Of one that is not full. */
+  /** The slot that the next allocation takes. Only for a slab that is not full. */
   get nextSlot(): number {
     return this.#free.at(-1) as number;
   }
 
   get owners(): readonly T[] {
-    return this.#owners.filter((tenant) => tenant !== undefined);
+    return this.#owners.filter((owner) => owner !== undefined);
   }
 
-  /** Of one that is empty. */
+  /** Sets the size class. Only for an empty slab. */
   divide(slotBytes: number): void {
     if (slotBytes === this.#slotBytes) return;
     const count = Math.floor(this.#memory.byteLength / slotBytes);
     this.#slotBytes = slotBytes;
     this.#owners = new Array(count).fill(undefined);
-    // The last is taken first.
+    // Slots are taken from the end of the free list.
     this.#free = Array.from({ length: count }, (_, at) => count - 1 - at);
   }
 
-  /** The next slot is this one's from now on. */
-  allocate(tenant: T): void {
-    this.#owners[this.#free.pop() as number] = tenant;
+  /** Allocates the next slot to this owner. */
+  allocate(owner: T): void {
+    this.#owners[this.#free.pop() as number] = owner;
   }
 
   free(slot: number): void {
@@ -78,7 +78,7 @@ export class Slab<T> {
     this.#free.push(slot);
   }
 
-  /** False when the text is not base64 of that many numbers, as strict decoders want it. */
+  /** False when the text is not strict base64 of `length` numbers. */
   write(slot: number, vector: Vector, length: number): boolean {
     const from = slot * this.#slotBytes;
     if (vector instanceof EncodedVector) {
@@ -90,15 +90,15 @@ export class Slab<T> {
       return true;
     }
     try {
-      const place = new Uint8Array(this.#memory, from, length * 4);
-      const { read, written } = place.setFromBase64(vector, { lastChunkHandling: "strict" });
-      return read === vector.length && written === place.length;
+      const target = new Uint8Array(this.#memory, from, length * 4);
+      const { read, written } = target.setFromBase64(vector, { lastChunkHandling: "strict" });
+      return read === vector.length && written === target.length;
     } catch {
       return false;
     }
   }
 
-  /** A copy, in the form that is asked for. */
+  /** A copy in the requested encoding. */
   read(slot: number, length: number, encoding: "float" | "base64"): string | Float32Array {
     const from = slot * this.#slotBytes;
     return encoding === "base64"
@@ -106,35 +106,35 @@ export class Slab<T> {
       : this.#floats.slice(from / 4, from / 4 + length);
   }
 
-  /** A view: whoever gets it makes a copy at once. */
+  /** A view, which must be copied synchronously. */
   view(slot: number, length: number): Float32Array {
     const from = (slot * this.#slotBytes) / 4;
     return this.#floats.subarray(from, from + length);
   }
 
-  /** Of one that is empty and will not be used again. Its memory is free at once, without the garbage collector. */
+  /** Frees the memory of an empty slab immediately, without the garbage collector. */
   discard(): void {
     this.#memory.transfer(0);
   }
 }
 
-/** Which pages there are, and where a slot is free. Whose vector must go for another is not decided here. */
+/** Tracks the slabs and their free slots. The cache decides which vector is evicted. */
 export class SlabAllocator<T extends SlotOwner<T>> {
   readonly slabBytes: number;
   #slabs = 0;
   readonly #empty: Slab<T>[] = [];
-  /** Those with tenants and free slots, by the size of their slots. */
+  /** Partly filled slabs, by size class. */
   readonly #open = new Map<number, Slab<T>[]>();
 
-  constructor(pageBytes: number) {
-    this.slabBytes = pageBytes;
+  constructor(slabBytes: number) {
+    this.slabBytes = slabBytes;
   }
 
   get bytes(): number {
     return this.#slabs * this.slabBytes;
   }
 
-  /** One that has a free slot of this size. */
+  /** A slab with a free slot of this size class. */
   slabWith(slotBytes: number): Slab<T> | undefined {
     const open = this.#open.get(slotBytes)?.at(-1);
     if (open) return open;
@@ -148,33 +148,33 @@ export class SlabAllocator<T extends SlotOwner<T>> {
     this.#slabs++;
   }
 
-  /** False when no page is empty. */
+  /** False when no slab is empty. */
   shrink(): boolean {
-    const page = this.#empty.pop();
-    if (!page) return false;
-    page.discard();
+    const slab = this.#empty.pop();
+    if (!slab) return false;
+    slab.discard();
     this.#slabs--;
     return true;
   }
 
-  allocate(tenant: T): void {
-    const { slab: page } = tenant;
-    const open = this.#openOf(page);
-    if (page.isEmpty) {
-      drop(this.#empty, page);
-      open.push(page);
+  allocate(owner: T): void {
+    const { slab } = owner;
+    const open = this.#openOf(slab);
+    if (slab.isEmpty) {
+      drop(this.#empty, slab);
+      open.push(slab);
     }
-    page.allocate(tenant);
-    if (page.isFull) drop(open, page);
+    slab.allocate(owner);
+    if (slab.isFull) drop(open, slab);
   }
 
-  free({ slab: page, slot }: T): void {
-    const open = this.#openOf(page);
-    if (page.isFull) open.push(page);
-    page.free(slot);
-    if (page.isEmpty) {
-      drop(open, page);
-      this.#empty.push(page);
+  free({ slab, slot }: T): void {
+    const open = this.#openOf(slab);
+    if (slab.isFull) open.push(slab);
+    slab.free(slot);
+    if (slab.isEmpty) {
+      drop(open, slab);
+      this.#empty.push(slab);
     }
   }
 
@@ -187,7 +187,7 @@ export class SlabAllocator<T extends SlotOwner<T>> {
   }
 }
 
-/** Order does not matter, and mostly it is the last. */
+/** Swap-removes an item: the order does not matter, and mostly it is the last. */
 function drop<T>(list: T[], one: T): void {
   const at = list.lastIndexOf(one);
   const last = list.pop() as T;
