@@ -23,7 +23,7 @@ test("every provider of the table has an adapter and known models, and no variab
   for (const kind of Object.keys(catalogModels)) expect(kinds.has(kind)).toBe(true);
 });
 
-test("each provider's variables make its upstream, at its own place, with its models", () => {
+test("each provider's variables create its upstream, at its base URL, with its models", () => {
   for (const provider of providers) {
     const needs = kinds.get(provider.kind)?.needs ?? [];
     const needed = Object.entries(provider.options ?? {}).flatMap(([option, name]) =>
@@ -92,7 +92,7 @@ describe("of two providers with a model of one name", () => {
       "siliconflow/BAAI/bge-m3",
     );
   });
-  test("a provider alone has plain ids", () => {
+  test("the models of a single provider have plain ids", () => {
     expect(modelIds(azure)).toContain("text-embedding-3-small");
   });
   test("all of them together collide nowhere", () => {
@@ -118,7 +118,7 @@ describe("Azure", () => {
     ]);
     expect(fromEnvironment({ AZURE_OPENAI_API_KEY: "k" }).upstreams).toEqual([]);
   });
-  test("serves the deployments that are named, and knows the size of those named after a model", () => {
+  test("serves the listed deployments, and knows the dimensions of those named after a model", () => {
     const { upstreams: provided } = fromEnvironment({
       ...azure,
       AZURE_OPENAI_API_VERSION: "2025-04-01-preview",
@@ -183,7 +183,7 @@ test("OLLAMA_HOST is read the way Ollama reads it, and an address to listen on m
   for (const [host, url] of Object.entries(cases)) expect(ollamaUrl(host)).toBe(url);
 });
 
-test("the embedded models say plainly what they are", () => {
+test("the embedded models have a description", () => {
   const all = embedded({ migan: true });
   expect(all.map(({ upstream: { id, kind } }) => [id, kind])).toEqual([
     ["vexel-minilm", "minilm"],

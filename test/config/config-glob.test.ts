@@ -13,7 +13,7 @@ function reference(glob: readonly string[], text: readonly string[]): boolean {
   return t !== undefined && (g === "?" || g === t) && reference(gs, ts);
 }
 
-test("a glob matches what its definition says", () => {
+test("a glob matches as defined", () => {
   expect(matchesGlob("*", "openai/text-embedding-3-small")).toBe(true);
   expect(matchesGlob("text-embedding-*", "text-embedding-3-small")).toBe(true);
   expect(matchesGlob("text-embedding-*", "my-text-embedding-3")).toBe(false);
@@ -35,7 +35,7 @@ test("a glob made to be slow is not", () => {
   expect(performance.now() - began).toBeLessThan(500);
 });
 
-test("a suggestion is the nearest candidate, and none when all are far", () => {
+test("a suggestion is the nearest candidate, or none if all are too different", () => {
   expect(nearestMatch("apikey", ["id", "apiKey", "kind"])).toBe("apiKey");
   expect(nearestMatch("opnai", ["azure", "openai"])).toBe("openai");
   expect(nearestMatch("knid", ["id", "kind"])).toBe("kind");

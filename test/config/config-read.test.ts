@@ -72,7 +72,7 @@ describe("a good file", () => {
     ]);
   });
 
-  test("gives each kind its default place and its own options, and drops trailing slashes", () => {
+  test("gives each kind its default base URL and its own options, and drops trailing slashes", () => {
     const { upstreams } = accepted(`upstreams:
   - { id: m, kind: mistral, apiKey: k, headers: { x-team: search } }
   - { id: z, kind: azure, apiKey: k, baseUrl: "https://z.openai.azure.com//", apiVersion: v1 }
@@ -109,7 +109,7 @@ describe("a good file", () => {
   });
 });
 
-test("everything wrong is told at once, in order, each with its line, column and key", () => {
+test("all problems are reported at once, in order, each with its line, column and key", () => {
   expect(
     refused(
       `upstreams:
@@ -173,7 +173,7 @@ wat: 1
   ]);
 });
 
-describe("is refused, and said so in plain words:", () => {
+describe("is refused with a plain message:", () => {
   const upstream = (rest: string) => `upstreams:\n  - { id: u, kind: vllm, ${rest} }\n`;
   const model = (rest: string) =>
     `models:\n  - { id: m, targets: [{ upstream: vexel-sketch, model: x }], ${rest} }\n`;
@@ -282,7 +282,7 @@ describe("a file that cannot be read", () => {
   });
 });
 
-test("a file made to exhaust the gateway is refused in good time", () => {
+test("a file made to exhaust the gateway is refused quickly", () => {
   const nine = (name: string) => `[${Array(9).fill(`*${name}`)}]`;
   const bomb = [..."bcdefghij"].map((to, i) => `${to}: &${to} ${nine("abcdefghi"[i]!)}`).join("\n");
   // An ordinary large file, as a measure of how fast this machine is now.

@@ -25,7 +25,7 @@ test("a Bedrock key and a region bring Bedrock", () => {
   ]);
 });
 
-test("a Bedrock key without a region is told", () => {
+test("a Bedrock key without a region is reported as a warning", () => {
   const { upstreams: provided, warnings } = fromEnvironment({
     AWS_BEARER_TOKEN_BEDROCK: "key-of-bedrock",
   });

@@ -40,11 +40,11 @@ test("the example file is a good one", () => {
   expect([...snapshot.models.keys()]).toEqual([
     "text-embedding-3-small",
     "search",
-    "pictures",
+    "images",
     "all-minilm-l6-v2",
     "vexel-sketch",
   ]);
-  expect(snapshot.models.get("pictures")?.maxImages).toBe(4);
+  expect(snapshot.models.get("images")?.maxImages).toBe(4);
   expect(snapshot.models.get("search")?.dimensions).toBe(1024);
 });
 
@@ -62,7 +62,7 @@ test("with nothing configured there are the embedded models", () => {
 
 describe("the file wins", () => {
   const env = { OPENAI_API_KEY: "from-env" };
-  test("a model of an id that is there already takes its place", () => {
+  test("a model in the file replaces a provisioned model of the same id", () => {
     const { snapshot } = load(
       `models:
   - { id: text-embedding-3-small, kind: embedding, targets: [{ upstream: vexel-minilm, model: x }] }
@@ -74,7 +74,7 @@ describe("the file wins", () => {
     expect(snapshot.models.get("vexel-sketch")?.targets[0]?.upstream.id).toBe("openai");
     expect(snapshot.models.get("text-embedding-3-large")).toMatchObject({ source: "environment" });
   });
-  test("an upstream of an id that is there already takes its place, and serves what the file says", () => {
+  test("an upstream in the file replaces a provisioned upstream of the same id, with its models", () => {
     const { snapshot } = load("upstreams: [{ id: openai, kind: openai, apiKey: from-file }]", {
       env,
     });

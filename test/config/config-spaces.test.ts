@@ -106,7 +106,7 @@ describe("one vector space", () => {
     ).toContain('(vector space "bge-base-en-v1.5-mean")');
   });
 
-  test("what came out of the environment is not told", () => {
+  test("a value from the environment is not shown", () => {
     const hidden = refused(["openai text-embedding-3-small", `gpu $\{NAME}`], "", {
       NAME: "Hunter-Two",
     });
@@ -116,7 +116,7 @@ describe("one vector space", () => {
 });
 
 describe("sameSpace", () => {
-  test("takes the author's word, and the space is nobody else's", () => {
+  test("is accepted, and no other model shares the space", () => {
     const mixed = ["openai text-embedding-3-small", "azure our-vectors"];
     expect(model(mixed, vouched)?.space).toBe("vouched:m");
     expect(refused(mixed, "    sameSpace: false\n")).toContain("sameSpace: true");
@@ -128,7 +128,7 @@ describe("sameSpace", () => {
   });
 });
 
-describe("what is known of the targets", () => {
+describe("facts of known targets", () => {
   test("is known of the model, if it is the same of all", () => {
     expect(model(["openai text-embedding-3-large"])?.known).toMatchObject({
       name: "text-embedding-3-large",
@@ -139,7 +139,7 @@ describe("what is known of the targets", () => {
     expect(mixed).not.toHaveProperty("known");
   });
 
-  test("gives the length of vectors, if all are known and agree and the file does not say", () => {
+  test("set the dimensions, if all are known and agree and the file has none", () => {
     const dimensions = (targets: string[], rest = vouched) => model(targets, rest)?.dimensions;
     expect(dimensions(["openai text-embedding-3-small"])).toBe(1536);
     expect(dimensions(["openai text-embedding-3-small"], "    dimensions: 512\n")).toBe(512);
@@ -149,7 +149,7 @@ describe("what is known of the targets", () => {
     expect(dimensions(["gpu her-model"])).toBeUndefined();
   });
 
-  test("depends on the upstream where the name alone says nothing", () => {
+  test("depends on the kind of upstream if the name alone is not enough", () => {
     expect(model(["zhipu embedding-3"])).toMatchObject({ dimensions: 2048 });
     expect(model(["azure embedding-3"])).not.toHaveProperty("dimensions");
     expect(model(["vexel-minilm text-embedding-3-small"])).toMatchObject({
@@ -159,7 +159,7 @@ describe("what is known of the targets", () => {
   });
 });
 
-test("every embedding model has a space, those of the environment and the embedded ones too", () => {
+test("every embedding model has a space, provisioned and embedded models too", () => {
   writeFileSync(path, "");
   const loaded = loadSnapshot({ path, env: { OPENAI_API_KEY: "k", MISTRAL_API_KEY: "k" } });
   if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
@@ -170,7 +170,7 @@ test("every embedding model has a space, those of the environment and the embedd
 });
 
 describe("a valid model that cannot serve any request gets a warning", () => {
-  test("whose `dimensions` are not what it gives", () => {
+  test("whose `dimensions` differ from the known model's", () => {
     const small = ["openai text-embedding-3-small"];
     const [told, ...others] = warnings(small, "    dimensions: 512\n");
     expect(told).toStartWith(

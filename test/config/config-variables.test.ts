@@ -24,7 +24,7 @@ const descriptionOf = (value: string, env: Record<string, string> = {}) => {
 };
 
 describe("a variable", () => {
-  test("stands in a flow map, in quotes, amid text and next to another", () => {
+  test("is expanded in a flow map, in quotes, within text and next to another", () => {
     const env = { A: "one", B: "two" };
     expect(apiKeyOf("${A}", env)).toBe("one");
     expect(apiKeyOf("'${A}'", env)).toBe("one");
@@ -49,7 +49,7 @@ describe("a variable", () => {
     expect(descriptionOf("costs $5, $A and $", { A: "no" })).toBe("costs $5, $A and $");
   });
 
-  test("that is not set, or not written well, is named with its own place", () => {
+  test("that is not set or malformed is reported with its own location", () => {
     expect(apiKeyOf("${NOPE}")).toBe(
       "vexel.yaml:2:36 upstreams[0].apiKey: the environment variable NOPE is not set",
     );
@@ -61,11 +61,11 @@ describe("a variable", () => {
     expect(apiKeyOf("${__proto__}")).toContain("__proto__ is not set");
   });
 
-  test("in a comment is left alone", () => {
+  test("in a comment is ignored", () => {
     expect(read("# ${NOPE} ${\nmodels: [] # ${NOPE}\n").ok).toBe(true);
   });
 
-  test("is told apart from an icon font's characters", () => {
+  test("is distinguished from the characters of an icon font", () => {
     expect(descriptionOf("\u{F0000}${A}\u{F2710}\uE000", { A: "x" })).toBe(
       "\u{F0000}x\u{F2710}\uE000",
     );
@@ -85,7 +85,7 @@ describe("a variable", () => {
   });
 });
 
-test("no problem repeats what a variable or a key holds", () => {
+test("no problem repeats the value of a variable or a key", () => {
   const secret = "hunter2-hunter2-hunter2";
   const places = [
     "upstreams: [{ id: S, kind: S, apiKey: S }, { id: S, kind: openai, apiKey: 'S S' }]",
@@ -179,7 +179,7 @@ test("hiding the variables moves nothing and touches nothing else", () => {
   );
 });
 
-test("any text at all is either read or refused with problems that have a place", () => {
+test("any text is either read or refused with problems that have a location", () => {
   fc.assert(
     fc.property(fc.oneof(yamlish, fc.string({ unit: "binary" })), (text) => {
       const result = read(text, { A: "a: [b" });

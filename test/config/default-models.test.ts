@@ -103,7 +103,7 @@ describe("a request that names no model", () => {
     expect((await modelsOf(chosen, "sk-narrow-0000000000")).statuses).toEqual([400, 400, 400]);
   });
 
-  test("is refused with the ids that could be used where there are several, or none", async () => {
+  test("is refused with the ids that could be used, if there are several or none", async () => {
     const message = async (path: string, body: object, key: string) => {
       const response = await plain.post(path, body, bearer(key));
       expect(response.status).toBe(400);

@@ -25,7 +25,7 @@ test("a replacement that throws keeps the old snapshot and calls no subscriber",
   expect(told).toBe(0);
 });
 
-test("subscribers are told of the new and the old, until they leave", () => {
+test("subscribers get the new and the old snapshot, until they unsubscribe", () => {
   const holder = new SnapshotHolder(snapshot(1));
   const told: number[][] = [];
   const leave = holder.subscribe((now, before) => told.push([before.version, now.version]));
@@ -37,7 +37,7 @@ test("subscribers are told of the new and the old, until they leave", () => {
   expect(holder.current().version).toBe(3);
 });
 
-test("a subscriber that throws keeps no other from being told", () => {
+test("a subscriber that throws does not prevent the others from being notified", () => {
   const holder = new SnapshotHolder(snapshot(1));
   let told = 0;
   holder.subscribe(() => {
@@ -48,7 +48,7 @@ test("a subscriber that throws keeps no other from being told", () => {
   expect([told, holder.current().version]).toEqual([1, 2]);
 });
 
-test("what changed is told in counts, and nothing when nothing did", () => {
+test("changes are described as counts, and as nothing if nothing changed", () => {
   expect(describeChanges(snapshot(1), snapshot(2))).toBe("");
   expect(describeChanges(snapshot(1), snapshot(2, { MISTRAL_API_KEY: "k" }))).toBe(
     "1 upstream added, 2 models added",

@@ -108,7 +108,7 @@ describe("generations", () => {
 describe("edits", () => {
   const png = () => toFile(otter, "a.png", { type: "image/png" });
 
-  test("one picture comes as image, several as image[], and each part is recorded", async () => {
+  test("one image arrives as image, several as image[], and each part is recorded", async () => {
     await openai.images.edit({ model, prompt: "hat", image: await png() });
     const image = [await png(), await png()];
     const call = { model, prompt: "hat", image, mask: await png(), n: 2, stream: false } as const;

@@ -37,7 +37,7 @@ const spoilt = async (mischief: Mischief, encoding_format = "base64"): Promise<V
 const floats = (embedding: unknown): Float32Array =>
   new Float32Array(new Uint8Array(Buffer.from(String(embedding), "base64")).buffer);
 
-test("are used in order, as often as told, only where they match", async () => {
+test("are used in order, as often as configured, only if they match", async () => {
   fake.script({ fail: "overloaded" }, { times: 2 });
   fake.script({ fail: "rate-limit", retryAfter: 3, retryAfterMs: 2500 });
   fake.script({ fail: "quota" }, { when: (request) => request.path.endsWith("/edits") });
@@ -57,7 +57,7 @@ test("the client retries through a fault", async () => {
   expect(fake.requests[1]!.headers["x-stainless-retry-count"]).toBe("1");
 });
 
-test("vectors are too few, too many, or out of place", async () => {
+test("vectors are too few, too many, or out of order", async () => {
   expect((await spoilt({ vectors: "missing" })).data).toHaveLength(2);
   expect((await spoilt({ vectors: "extra" })).data).toHaveLength(4);
   const shuffled = await spoilt({ vectors: "shuffled" });
@@ -81,7 +81,7 @@ test("vectors are not numbers, zero, short, or in another encoding", async () =>
   expect((await spoilt({ usage: "absent" })).usage).toBeUndefined();
 });
 
-test("answers are compressed in every encoding a client may meet", async () => {
+test("responses are compressed in every encoding a client may meet", async () => {
   for (const encoding of ["gzip", "br", "zstd", "deflate"] as const)
     expect((await spoilt({ encoding, vectors: "shuffled" })).data).toHaveLength(3);
   await expect(spoilt({ encoding: "lie" })).rejects.toThrow();
@@ -133,7 +133,7 @@ test.each(["reset", "close"] as const)("the connection breaks where told: %s", a
   await expect(ask()).rejects.toThrow();
 });
 
-test("it hangs, and notices who leaves", async () => {
+test("it hangs, and notices disconnected clients", async () => {
   const hanging = [
     { hang: "headers" },
     { hang: "body" },
@@ -151,7 +151,7 @@ test("it hangs, and notices who leaves", async () => {
   expect(fake.requests[0]!.aborted).toBe(false);
 });
 
-test("it answers before the body is there", async () => {
+test("it responds before the body has arrived", async () => {
   fake.script({ early: true, fail: "too-large" });
   expect((await post("x".repeat(5_000_000))).status).toBe(413);
   expect(fake.requests[0]!.bytes).toBe(0);
@@ -205,7 +205,7 @@ test("streams are cut, end early, fail, or are framed otherwise", async () => {
   expect(performance.now() - started).toBeGreaterThan(55);
 });
 
-test("pictures are missing or are none", async () => {
+test("images are missing or invalid", async () => {
   fake.script({ images: "missing" });
   expect((await openai.images.generate({ ...drawing, n: 2 })).data).toHaveLength(1);
   fake.script({ images: "garbage" });

@@ -101,7 +101,7 @@ describe("a stream that breaks half-way ends with an error event", () => {
       code: "upstream_error",
       status: 502,
     });
-    expect(error.message).toBe("The upstream failed (it reported in its stream).");
+    expect(error.message).toBe("The upstream failed (reported in its stream).");
   });
 
   test("when nothing more comes until the time is over", async () => {
@@ -143,7 +143,7 @@ describe("a stream that fails before its first event is refused with a status", 
     ["it is empty", { stream: "empty" }],
     ["its pictures are none", { images: "garbage" }],
     ["its pictures are empty", { images: "empty" }],
-    ["it holds no picture", { images: "none" }],
+    ["it has no image", { images: "none" }],
     ["it is not JSON", stream("data: hello")],
     ["it is JSON that is no event", stream("data: 7")],
     ["it holds only events of unknown kinds", stream(data({ type: "image_generation.thinking" }))],

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../server/lib/chunked-decoder.ts";
 import { tries } from "../laws/law.ts";
-import { cuts, latin, piecesOf } from "../upstream/http-answer-fixture.ts";
+import { cuts, latin, piecesOf } from "../upstream/parse-response-fixture.ts";
 
 class Broken extends Error {}
 const broken = (why: string): Error => new Broken(why);

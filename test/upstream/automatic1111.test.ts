@@ -81,7 +81,7 @@ async function eventsOf(reply: Awaited<ReturnType<typeof draw>>): Promise<ImageE
 }
 
 describe("previews", () => {
-  test("are of the caller's own picture, while another is drawn for somebody else", async () => {
+  test("are of the client's own image, while another client's image is generated", async () => {
     const send = studioOfTwo();
     const wish = { stream: true, options: { partial_images: 2 } };
     const streams = await Promise.all(
@@ -104,7 +104,7 @@ describe("previews", () => {
     ]);
   });
 
-  test("are not asked for where nobody wants them, and then the call has no name", async () => {
+  test("are not requested if the client wants none, and then the request has no task id", async () => {
     const asked: UpstreamRequest[] = [];
     const send = async (request: UpstreamRequest) => {
       asked.push(request);
@@ -129,7 +129,7 @@ describe("a checkpoint", () => {
     return kind;
   };
 
-  test("may be called as the web UI calls it", async () => {
+  test("may have any of the names that the web UI accepts", async () => {
     const names = [
       ...[checkpoint, `${checkpoint}.safetensors`, `${checkpoint}.ckpt`],
       ...[`${checkpoint}.safetensors [6ce0161689]`, `${checkpoint} [6ce0161689]`],
@@ -140,19 +140,19 @@ describe("a checkpoint", () => {
       expect(`${name}: ${await drawnBy(name, checkpoint)}`).toBe(`${name}: whole`);
   });
 
-  test("that the server does not have is no excuse for a picture by another", async () => {
+  test("that the server does not have is an error, not an image of another checkpoint", async () => {
     for (const name of ["sd_xl_base_1.0", "v1-5", `${checkpoint}-v2.safetensors`]) {
       expect(await drawnBy(name, checkpoint)).toBe("model_not_found");
     }
   });
 
-  test("that the server does not tell is believed", async () => {
+  test("is assumed to match if the server does not report it", async () => {
     expect(await drawnBy("sd_xl_base_1.0", undefined)).toBe("whole");
     expect(await drawnBy("sd_xl_base_1.0", null)).toBe("whole");
   });
 });
 
-test("only the pictures that were asked for come, with their seeds; no grid, no masks", async () => {
+test("only the requested images are delivered, with their seeds; no grid, no masks", async () => {
   const send = async () => answerOf(["grid", "one", "two", "mask"], { index_of_first_image: 1 });
   const reply = await draw(send, { options: { n: 2 } });
   expect(reply).toMatchObject({
@@ -174,7 +174,7 @@ describe("an edit", () => {
   const mask = { kind: "file", file } as const;
   const options = { size: "1024x768" };
 
-  test("with a mask has the size that is asked for, and else that of its picture", async () => {
+  test("with a mask has the requested size, or that of the input image", async () => {
     expect(await bodyFor({ mask, options })).toMatchObject({
       width: 1024,
       height: 768,
@@ -183,12 +183,12 @@ describe("an edit", () => {
     expect(await bodyFor({ mask })).toMatchObject({ inpaint_full_res: true });
   });
 
-  test("without a mask is not pressed into another shape", async () => {
+  test("without a mask is not distorted to another aspect ratio", async () => {
     expect(await bodyFor({})).toMatchObject({ resize_mode: 1 });
     expect(await bodyFor({ options })).not.toHaveProperty("resize_mode");
   });
 
-  test("is done as the caller says, where the caller says it in the web UI's own words", async () => {
+  test("uses the client's values of the web UI's own fields", async () => {
     const rest = { inpaint_full_res: true, denoising_strength: 0.4 };
     expect(await bodyFor({ mask, options, rest })).toMatchObject(rest);
   });

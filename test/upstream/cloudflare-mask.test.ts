@@ -26,7 +26,7 @@ const fileOf = (pieces: readonly Uint8Array[]): FilePart => {
 
 const files = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }).map(fileOf);
 
-test("the mask and all that is beside it arrive byte by byte, in exactly the length that was told", async () => {
+test("the mask and all other parts arrive unchanged, with exactly the declared length", async () => {
   await fc.assert(
     fc.asyncProperty(files, files, fc.string({ unit: "grapheme" }), async (mask, image, prompt) => {
       for (const image_b64 of [undefined, new FileContent(image)]) {

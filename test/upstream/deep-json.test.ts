@@ -37,7 +37,7 @@ const { value: values } = fc.letrec((tie) => ({
   ),
 }));
 
-test("what is too deep becomes null, and nothing else changes, wherever the bytes are cut", () => {
+test("a value that is nested too deeply becomes null, and nothing else changes, however the bytes are chunked", () => {
   fc.assert(
     fc.property(
       values,
@@ -104,7 +104,7 @@ function filtered(json: string, pieceBytes: number): string {
   return Buffer.concat(kept).toString();
 }
 
-test("a member with too many values ends after those, and the members around it are whole", () => {
+test("a member with too many values is cut after the limit, and the members around it are complete", () => {
   const most = documentBounds.memberValues;
   const wide: readonly (readonly [string, string])[] = [
     ["arrays", brackets(100_000)],

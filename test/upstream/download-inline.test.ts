@@ -51,7 +51,7 @@ describe("refused, with the name of the field", () => {
     expect(error.body.error).toMatchObject({ param, code: "invalid_value" });
   });
 
-  test("what is too large", async () => {
+  test("a data URL that is too large", async () => {
     await expectFault(
       read(`data:,${percents}`, { maxBytes: 50 }),
       "invalid_value",
@@ -59,7 +59,7 @@ describe("refused, with the name of the field", () => {
     );
   });
 
-  test("from an upstream: its answer is not true", async () => {
+  test("from an upstream: its response is invalid", async () => {
     await expectFault(read("data:,x", { origin: "upstream" }), "upstream_invalid", /not an image/);
   });
 });

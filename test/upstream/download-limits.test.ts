@@ -50,11 +50,11 @@ describe("an image is downloaded completely", () => {
   });
 });
 
-describe("no more bytes than there may be", () => {
+describe("no more bytes than the limit", () => {
   const maxBytes = 100_000;
   const words = /larger than 100000 bytes/;
 
-  test("whatever is said of the length", async () => {
+  test("whatever length is declared", async () => {
     const says: readonly Buffer[] = [answer(largePng), inChunk(largePng), untilClose(largePng)];
     for (const said of says) {
       await using net = world({ serve: () => said, maxBytes });
@@ -79,7 +79,7 @@ describe("no more bytes than there may be", () => {
     await gone.promise;
   });
 
-  test("a length that is too small cuts off what follows, one that is too large is not believed", async () => {
+  test("a declared length that is too small truncates the body, one that is too large is an error", async () => {
     const short = answer(Buffer.concat([png, largePng]), {
       headers: { "content-length": String(png.length) },
     });
@@ -133,7 +133,7 @@ describe("no more time than there is", () => {
     await expectFault(net.get(url), "upstream_timeout", words);
   });
 
-  test("a call that is given up ends at once, with its own reason", async () => {
+  test("an aborted download ends immediately, with the abort reason", async () => {
     const reason = new GatewayError("client_closed", "The caller hung up.");
     const signal = new AbortSource();
     const gone = Promise.withResolvers<void>();
@@ -181,7 +181,7 @@ describe("only an image is accepted", () => {
   });
 
   test.each([[201], [204], [206], [400], [401], [403], [404], [410], [300], [304]])(
-    "not an answer with status %d",
+    "not a response with status %d",
     async (status) => {
       await using net = world({ serve: () => answer(status === 204 ? "" : png, { status }) });
       const words = new RegExp(`responded with status ${status}`);
@@ -191,7 +191,7 @@ describe("only an image is accepted", () => {
     },
   );
 
-  test("not what does not speak HTTP", async () => {
+  test("not a response that is not HTTP", async () => {
     await using net = world({ serve: () => Buffer.from("220 mail ready\r\n\r\n") });
     await expectFault(net.get(url), "upstream_invalid", /did not respond with valid HTTP/);
     await using two = world({ serve: () => answer(png, chunked) });

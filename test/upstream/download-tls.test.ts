@@ -79,7 +79,7 @@ function host(certificate: string): Host {
 
 afterAll(() => folder[Symbol.dispose]());
 
-describe("a host is believed", () => {
+describe("a host is trusted", () => {
   test("with a certificate for the name in the link", async () => {
     await using right = host("right");
     const url = "https://pictures.example/x.png";
@@ -96,7 +96,7 @@ describe("a host is believed", () => {
   });
 });
 
-describe("a host is not believed, and not asked anything", () => {
+describe("a host is not trusted, and gets no request", () => {
   const words = /cannot be reached/;
   test.each([
     ["for another name", "wrong", ca, "ERR_TLS_CERT_ALTNAME_INVALID"],
@@ -112,7 +112,7 @@ describe("a host is not believed, and not asked anything", () => {
     expect(impostor.asked).toEqual([]);
   });
 
-  test("with a certificate for a name, where the link has none", async () => {
+  test("with a certificate for a name, if the link has an IP address", async () => {
     await using right = host("right");
     const url = `https://${publicAddress}/x.png`;
     await expectFault(right.get(url, fromCaller), "invalid_value", words);

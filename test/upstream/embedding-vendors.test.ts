@@ -62,7 +62,7 @@ const embed = (model: string, options: Record<string, unknown> = {}) =>
   gateway.post("/v1/embeddings", { model, input: "a long text", ...options });
 
 describe.each(["two", "five", "gemini"])("a text that Google has cut (%s)", (model) => {
-  test("is refused, although the answer has a vector", async () => {
+  test("is refused, although the response has a vector", async () => {
     cuts = true;
     const response = await embed(model);
     const { error } = (await response.json()) as { error: { message: string; param: string } };
@@ -81,7 +81,7 @@ describe.each(["two", "five", "gemini"])("a text that Google has cut (%s)", (mod
   });
 });
 
-test("Vertex is told whether it may cut, in both of its languages", async () => {
+test("Vertex gets the truncation option in both of its request formats", async () => {
   cuts = false;
   for (const truncate of [undefined, true]) {
     await embed("two", { truncate });
@@ -131,14 +131,14 @@ const sent = (target: Target, rest: EmbeddingsQuery["rest"] = {}) => {
   };
 };
 
-test("Nomic is told to read all of a long text, unless the client allows it to be cut", () => {
+test("Nomic is requested to read all of a long text, unless the client allows truncation", () => {
   const nomic = targetAt("nomic", "nomic-embed-text-v1.5");
   expect(sent(nomic).body.long_text_mode).toBe("mean");
   expect(sent(nomic, { truncate: true }).body.long_text_mode).toBe("truncate");
   expect(sent(nomic, { long_text_mode: "truncate" }).body.long_text_mode).toBe("truncate");
 });
 
-test("a Gemini embedding model of a later version goes where Google's SDK sends it", () => {
+test("a Gemini embedding model of a later version uses the endpoint of Google's SDK", () => {
   expect(sent(targetAt("vertex", "gemini-embedding-3")).url).toEndWith(
     "/publishers/google/models/gemini-embedding-3:embedContent",
   );

@@ -192,7 +192,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
   });
 });
 
-describe("a call that never left is told as that, so that another upstream may be asked", () => {
+describe("a request that was never sent is reported as unsent, so that another upstream may be tried", () => {
   test.each([
     ["nobody listens", "http://127.0.0.1:9/v1"],
     ["there is no such host", "http://nobody.invalid/v1"],
@@ -214,7 +214,7 @@ describe("a call that never left is told as that, so that another upstream may b
   });
 });
 
-describe("a compressed answer, although none was asked for,", () => {
+describe("an unrequested compressed response", () => {
   const text = JSON.stringify({ words: "Größe 日本 ".repeat(1000) });
   const ways: readonly [string, (bytes: Buffer) => Uint8Array][] = [
     ["gzip", gzipSync],

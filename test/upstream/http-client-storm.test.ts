@@ -66,8 +66,8 @@ async function answer({ socket, turn, body }: Asked): Promise<void> {
   }
 }
 
-describe("a crowd of calls", () => {
-  test("each gets its own answer, or a fault where there was none", async () => {
+describe("many concurrent requests", () => {
+  test("each gets its own response, or an error", async () => {
     using server = rawServer((asked) => void answer(asked));
     // Each look at the clock is an hour later, so that connections are used again although the server answers twice.
     let hour = 0;
@@ -103,7 +103,7 @@ describe("a crowd of calls", () => {
 });
 
 describe("idle connections", () => {
-  test("are closed after a while, and those that are used stay", async () => {
+  test("are closed after the idle timeout, and used ones stay", async () => {
     using server = rawServer(echo);
     const address = { hostname: "127.0.0.1", port: Number(new URL(server.url).port) };
     const sweeps: (() => void)[] = [];
@@ -138,7 +138,7 @@ describe("idle connections", () => {
     }
   });
 
-  test("are only so many: the rest is closed when its call is over", async () => {
+  test("are bounded: the others are closed when their request ends", async () => {
     using server = rawServer((asked) => void setTimeout(echo, 50, asked));
     using client = testClient();
     const calls = Array.from({ length: 300 }, (_, at) => client.ask(server.url, `${at}`));
@@ -146,7 +146,7 @@ describe("idle connections", () => {
     await until(() => server.open <= 256);
   });
 
-  test("do not outlive the client, nor do those whose call ends after it", async () => {
+  test("do not outlive the HTTP client, nor do connections whose request ends after it", async () => {
     using server = rawServer((asked) => void setTimeout(echo, 20, asked));
     using client = testClient();
     await client.ask(server.url, "a");

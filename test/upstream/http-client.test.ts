@@ -4,7 +4,7 @@ import { until } from "../faults/faults-fixture.ts";
 import { echo, failure, ok, rawServer, testClient } from "./http-client-fixture.ts";
 
 describe("a connection is used again", () => {
-  test("by calls that follow one another", async () => {
+  test("by sequential requests", async () => {
     using server = rawServer(echo);
     using client = testClient();
     for (const body of ["a", "b", "", "ü", "e"])
@@ -13,7 +13,7 @@ describe("a connection is used again", () => {
     expect(server.asked.map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test("by as many calls at a time as there were before", async () => {
+  test("by as many concurrent requests as before", async () => {
     using server = rawServer((asked) => void setTimeout(echo, 5, asked));
     using client = testClient();
     const bodies = Array.from({ length: 20 }, (_, at) => `call ${at}`);
@@ -23,7 +23,7 @@ describe("a connection is used again", () => {
     expect(server.opened).toBe(20);
   });
 
-  test("after chunks with trailers, after an interim answer, after no content, after a failure", async () => {
+  test("after chunks with trailers, an interim response, no content, and an error", async () => {
     const words = [
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;x\r\na\r\n0\r\nx-t: 1\r\n\r\n",
       `HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${ok("a")}`,
@@ -39,7 +39,7 @@ describe("a connection is used again", () => {
     expect(server.opened).toBe(1);
   });
 
-  test("but not when either side of the answer leaves a doubt", async () => {
+  test("but not after an ambiguous response", async () => {
     const words = [
       ok("a", "connection: close\r\n"),
       "HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na",
@@ -74,7 +74,7 @@ describe("no client gets another client's response", () => {
     expect(server.opened).toBe(3);
   });
 
-  test("when a server answers twice at once", async () => {
+  test("when a server responds twice to one request", async () => {
     using server = rawServer(({ socket, body }) => void socket.write(ok(String(body)).repeat(2)));
     using client = testClient();
     const bodies = Array.from({ length: 50 }, (_, at) => `call ${at}`);
@@ -82,7 +82,7 @@ describe("no client gets another client's response", () => {
     for (const body of bodies) expect(await client.ask(server.url, body)).toBe(body);
   });
 
-  test("when a server answers before it has the whole question", async () => {
+  test("when a server responds before it has the whole request", async () => {
     // It never reads the rest: what is left of the question would be the beginning of the next.
     using server = rawServer(echo, {
       onHead: ({ socket, head }) => {
@@ -129,7 +129,7 @@ describe("a connection that the server closed", () => {
     }
   });
 
-  test("is replaced once: who hangs up on a new one as well is not asked for ever", async () => {
+  test("is replaced once: a server that closes a new connection too gets no further retry", async () => {
     let hangsUp = false;
     using server = rawServer((asked) => {
       if (hangsUp) asked.socket.end();
@@ -144,7 +144,7 @@ describe("a connection that the server closed", () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  test("in the middle of its answer is not asked again", async () => {
+  test("in the middle of its response gets no retry", async () => {
     using server = rawServer((asked) => {
       if (asked.turn === 1) echo(asked);
       else asked.socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal");
@@ -173,13 +173,13 @@ describe("a connection that the server closed", () => {
 });
 
 describe("a server that closes its own side only", () => {
-  test("has answered, where that is how its answer ends", async () => {
+  test("has responded, if the end of the connection ends its response", async () => {
     using server = rawServer(({ socket }) => void socket.end("HTTP/1.1 200 OK\r\n\r\nto the end"));
     using client = testClient();
     expect(await client.ask(server.url, "?")).toBe("to the end");
   });
 
-  test("has not answered, where its answer says that there is more", async () => {
+  test("has not responded, if its response declares more bytes", async () => {
     for (const half of [
       "",
       "HTTP/1.1 200",
@@ -194,7 +194,7 @@ describe("a server that closes its own side only", () => {
     }
   });
 
-  test("has not answered, where its answer would end with the connection and that was reset", async () => {
+  test("has not responded, if the connection was reset before its response ended", async () => {
     using server = rawServer(({ socket }) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\nhalf of i");
       setTimeout(() => socket.resetAndDestroy(), 10);
@@ -203,7 +203,7 @@ describe("a server that closes its own side only", () => {
     expect((await failure(client.ask(server.url, "?"))).name).toBe("ConnectionLost");
   });
 
-  test("after its answer has answered, and every later call is answered as well", async () => {
+  test("after its response has responded, and every later request gets a response as well", async () => {
     using server = rawServer(({ socket, body }) => {
       if (socket.writable) socket.end(ok(body.toString()));
     });

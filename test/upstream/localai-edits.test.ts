@@ -55,7 +55,7 @@ const refusalOf = (asking: () => unknown): { fault: string; param?: string } => 
 };
 
 describe("an image without a mask", () => {
-  test("goes as bare base64: with `data:` before it, it would be passed over in silence", async () => {
+  test("is sent as bare base64: a data URL would be ignored silently", async () => {
     const { file, ref_images } = await jsonOf(ask("dreamshaper", {}));
     expect(file).toBe(Buffer.from([137, 80, 78, 71, 0]).toString("base64"));
     expect(ref_images).toBeUndefined();
@@ -73,7 +73,7 @@ describe("an image without a mask", () => {
 describe("an image with a mask", () => {
   const mask = picture(9);
 
-  test("goes to where it is inpainted, as files", async () => {
+  test("is sent to the inpainting endpoint, as files", async () => {
     const request = ask("dreamshaper", { mask, rest: { steps: 30 } });
     expect(request.url).toBe("http://localai.internal:8080/v1/images/inpainting");
     expect((await partsOf(request)).map(({ field }) => field)).toEqual([
@@ -91,7 +91,7 @@ describe("an image with a mask", () => {
     });
   });
 
-  test("is one picture", () => {
+  test("takes one image", () => {
     const images = [picture(0), picture(1)];
     expect(refusalOf(() => ask("flux.1-kontext-dev", { mask, images }))).toEqual({
       fault: "invalid_value",

@@ -44,7 +44,7 @@ describe("an input that is too long is truncated only if the client allows it", 
     });
   }
 
-  test("a vendor's own word for it is passed on", () => {
+  test("a vendor's own task type is passed on", () => {
     const target = targetOf("cohere", "embed-v4.0");
     const { body } = adapterOf("cohere").embeddings.toUpstream(
       question({ truncate: "START" }),
@@ -65,7 +65,7 @@ test("a vector for each token is refused, not averaged", async () => {
   expect(fault?.message).toContain("several vectors for one input");
 });
 
-test("an Ollama without the model says who can do what about it", async () => {
+test("an Ollama without the model returns an error with the remedy", async () => {
   const target = targetOf("ollama", "all-minilm");
   const reply = replyOf('{"error":"model \'all-minilm\' not found"}', { status: 404 });
   const fault = await adapterOf("ollama").readError(reply, { target, model: "public-model" });
@@ -75,7 +75,7 @@ test("an Ollama without the model says who can do what about it", async () => {
   expect(fault.details.logDetail).toBe("ollama pull all-minilm");
 });
 
-test("a call that was too much at once can be told from one that was wrong", async () => {
+test("a request that was too large is distinguished from an invalid one", async () => {
   const read = (kind: string, status: number, body: object) =>
     adapterOf(kind).readError(replyOf(JSON.stringify(body), { status }), {
       target: targetOf(kind, "m"),
@@ -87,7 +87,7 @@ test("a call that was too much at once can be told from one that was wrong", asy
   expect((await read("tei", 422, tei)).definition.status).toBe(413);
 });
 
-test("prompts of the configuration are the words for purposes", () => {
+test("configured prompts are the values of task types", () => {
   const options = { prompts: { query: "query", document: "passage" } };
   const target = targetOf("tei", "intfloat/e5", { options });
   expect(adapterOf("tei").embeddings.capabilities(target).taskTypes).toEqual({
@@ -96,7 +96,7 @@ test("prompts of the configuration are the words for purposes", () => {
   });
 });
 
-test("a Bedrock model that does not tell its family is not guessed at", async () => {
+test("the family of an unknown Bedrock model is not guessed", async () => {
   const { embeddings } = adapterOf("bedrock");
   const target = targetOf("bedrock", "arn:aws:bedrock:eu-west-1:1:application-inference-profile/x");
   const fault = await faultOf(async () => embeddings.toUpstream(question(), target));

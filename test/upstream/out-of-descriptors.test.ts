@@ -4,7 +4,7 @@ import { configFor, startProcess, temporaryFolder, testKey } from "../harness.ts
 
 const vector = Array.from({ length: 1536 }, () => 0.02);
 
-test("running out of file descriptors is answered with 503, and does not eject a healthy target", async () => {
+test("running out of file descriptors returns 503, and does not eject a healthy target", async () => {
   using folder = temporaryFolder();
   let isSlow = true;
   const upstream = Bun.serve({

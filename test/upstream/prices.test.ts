@@ -60,7 +60,7 @@ describe("every listed price", () => {
   });
 });
 
-describe("an image behind a link costs what its resolution class costs", () => {
+describe("an image at a link has the price of its resolution class", () => {
   const costOf = (target: Target, query: Partial<GenerationQuery>, quality?: string) => {
     const record = new RequestRecord("req_1", "generations", 0);
     const asked = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, ...query };
@@ -104,7 +104,7 @@ describe("a price is found", () => {
     expect(listedEmbeddingPrice(at("vllm", "text-embedding-3-small"))).toBeUndefined();
   });
 
-  test("of edits where they cost something else, and none where nobody tells", () => {
+  test("of edits if it differs, and none if it is not listed", () => {
     expect(drawn(at("stability", "core"))?.images?.[""]).toBe(0.03);
     expect(edited(at("stability", "core"))?.images?.[""]).toBe(0.05);
     expect(edited(at("stability", "stable-image-ultra"))).toBeUndefined();
@@ -123,7 +123,7 @@ describe("a price is found", () => {
     expect(wan("https://dashscope.aliyuncs.com/api/v1")).toBeUndefined();
   });
 
-  test("not where a language model draws along, whose part nobody tells", () => {
+  test("not for the Responses API, because the language model's share is not reported", () => {
     expect(drawn(at("openai", "gpt-image-2", { surface: "responses" }))).toBeUndefined();
   });
 

@@ -5,7 +5,7 @@ import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { digitalocean } from "../../server/upstream/adapters/digitalocean.ts";
 import { venice } from "../../server/upstream/adapters/venice/venice.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
-import { bodyOf, edit, file, query, targetOf } from "./picture-jobs-fixture.ts";
+import { bodyOf, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
 
 describe("Venice", () => {
   const target = targetOf("venice", "qwen-image-3-edit");

@@ -145,18 +145,18 @@ function ready(
 ): BufferedImageResponse {
   const image = imageContentIn(memberOf(result, "sample"));
   if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
-  const told = {
+  const fields = {
     ...revised(memberOf(result, "prompt"), context),
     ...extraFieldsOf(result, ["seed"]),
   };
-  return { kind: "whole", results: [{ image, ...told }], metadata: {} };
+  return { kind: "whole", results: [{ image, ...fields }], metadata: {} };
 }
 
 /** docs.bfl.ml/api_integration/errors: `{details: {"Moderation Reasons": ["…"]}}`. */
 function reasonsIn(response: unknown, status: string): string {
   const reasons = listOf(memberOf(memberOf(response, "details"), "Moderation Reasons"));
-  const told = reasons.length > 0 ? `: ${reasons.join(", ")}` : "";
-  return `The upstream's safety system refused the request (${status}${told}).`;
+  const list = reasons.length > 0 ? `: ${reasons.join(", ")}` : "";
+  return `The upstream's safety system refused the request (${status}${list}).`;
 }
 
 function failed(response: unknown, context: ImageRequestContext<GenerationQuery>) {

@@ -127,7 +127,7 @@ async function read(
   // images that the safety filter withheld, because all other failures have codes.
   const failed = Number(memberOf(memberOf(response, "metadata"), "failed_count"));
   if (failed > 0) throw toMappedError("moderated", undefined, context);
-  throw invalidResponse("there is no picture in it");
+  throw invalidResponse("it has no image");
 }
 
 const modelUnknown = (message: string): boolean =>

@@ -135,7 +135,7 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
   if (memberOf(response, "status") === "Request Moderated") {
     throw noImageError("moderated", undefined, context);
   }
-  throw invalidResponse("it has no picture");
+  throw invalidResponse("it has no image");
 };
 
 /** With a mask, the output has the size of the input: so an edit takes no size. */

@@ -43,7 +43,7 @@ function imageFamilyOf(target: Target, model: string): ImageFamily {
   if (family) return family;
   throw new GatewayError(
     "unsupported_operation",
-    `The model '${model}' cannot be asked for pictures: nothing tells whose it is. Ask the operator of this gateway to set \`family\` on its upstream.`,
+    `The model '${model}' cannot generate images: its model family is not known. Ask the operator of this gateway to set \`family\` on its upstream.`,
     { param: "model" },
   );
 }

@@ -117,21 +117,21 @@ function edit(query: EditQuery, model: string): ExtraFields {
 const changesOnly = (model: string): GatewayError =>
   new GatewayError(
     "unsupported_operation",
-    `The model '${model}' changes pictures and does not make new ones. Send it one with /v1/images/edits.`,
+    `The model '${model}' only edits images. Send an image to /v1/images/edits.`,
     { param: "model" },
   );
 
 const oneMore = (count: number): GatewayError =>
   new GatewayError(
     "invalid_value",
-    `Invalid 'image': this model needs ${count} pictures, the one to change and the one with the style.`,
+    `Invalid 'image': this model needs ${count} images: the image to change and the image with the style.`,
     { param: "image" },
   );
 
 const missing = (param: string): GatewayError =>
   new GatewayError(
     "missing_parameter",
-    `Missing required parameter: '${param}': what this model shall look for in the picture.`,
+    `Missing required parameter: '${param}': a description of what this model should find in the image.`,
     { param },
   );
 
@@ -144,7 +144,7 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
     throw noImageError(held ? "moderated" : undefined, reason, context);
   }
   const results = imagesIn(response);
-  if (results.length === 0) throw invalidResponse("it has no picture");
+  if (results.length === 0) throw invalidResponse("it has no image");
   return { kind: "whole", results, metadata: {}, ...extraFieldsOf(response, ["seeds"]) };
 };
 

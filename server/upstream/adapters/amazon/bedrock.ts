@@ -24,7 +24,7 @@ const tellsFamily = ({ upstream, model }: Target): boolean =>
 const unknownFamily = (model: string): GatewayError =>
   new GatewayError(
     "unsupported_operation",
-    `The model '${model}' cannot be asked: nothing tells whose it is. Ask the operator of this gateway to set \`family\` on its upstream.`,
+    `The model '${model}' cannot be used: its model family is not known. Ask the operator of this gateway to set \`family\` on its upstream.`,
     { param: "model" },
   );
 

@@ -151,7 +151,7 @@ async function readAnswer(
 
 function resultOf(value: unknown, seed: unknown): ImageResult {
   const image = imageContentIn(value);
-  if (!image) throw invalidResponse("an entry of `images` is no picture");
+  if (!image) throw invalidResponse("an entry of `images` is not an image");
   return { image, ...(Number.isSafeInteger(seed) && { rest: { seed } }) };
 }
 

@@ -117,7 +117,7 @@ function read(
     if (memberOf(response, "success") === false) throw failed(response, context);
     const image = imageContentIn(memberOf(memberOf(response, "result"), "image"));
     if (image) return image;
-    throw invalidResponse("there is no picture in it");
+    throw invalidResponse("it has no image");
   });
 }
 

@@ -33,7 +33,7 @@ export const dashscopeGenerations: ImageAdapter<GenerationQuery> = {
     if (dashscopeFamily(target.model).editsOnly) {
       throw new GatewayError(
         "unsupported_operation",
-        `The model '${query.model}' edits pictures, and makes none out of words alone.`,
+        `The model '${query.model}' only edits images and does not generate from a prompt alone. Use /v1/images/edits.`,
         { param: "model" },
       );
     }
@@ -143,7 +143,7 @@ async function read(
   const failure = [output, ...listOf(memberOf(output, "results")), response].find(
     (entry) => textIn(entry, "code") !== undefined,
   );
-  if (!failure && typeof status !== "string") throw invalidResponse("there is no picture in it");
+  if (!failure && typeof status !== "string") throw invalidResponse("it has no image");
   const meaning = meaningOfJob(textIn(failure, "code") ?? "");
   throw toMappedError(meaning, textIn(failure, "message"), context, reply.headers);
 }

@@ -109,6 +109,6 @@ export async function readImagen(
   const reason = predictions
     .map((prediction) => textIn(prediction, "raiFilteredReason"))
     .find((message) => message !== undefined);
-  if (reason === undefined) throw invalidResponse("it has no picture");
+  if (reason === undefined) throw invalidResponse("it has no image");
   throw toMappedError("moderated", withoutProject(reason, context), context);
 }

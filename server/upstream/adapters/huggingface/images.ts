@@ -70,6 +70,6 @@ function read(
       imageContentIn(memberOf(entry, "b64_json")) ??
       imageContentIn(listOf(memberOf(response, "output"))[0]);
     if (image) return image;
-    throw invalidResponse("there is no picture in it");
+    throw invalidResponse("it has no image");
   });
 }

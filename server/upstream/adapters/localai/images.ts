@@ -103,14 +103,14 @@ function inpaintRequest(
   if (images.length > 1) {
     throw new GatewayError(
       "invalid_value",
-      "Invalid 'image': with a mask, the model takes one picture.",
+      "Invalid 'image': with a mask, the model takes one image.",
       { param: "image" },
     );
   }
   if (edgesOf(query) && options.size !== inpaintedSize) {
     throw new GatewayError(
       "invalid_size",
-      `Invalid size '${options.size}'. With a mask, the model makes pictures of ${inpaintedSize} only.`,
+      `Invalid size '${options.size}'. With a mask, the model generates images of ${inpaintedSize} only.`,
       { param: "size" },
     );
   }

@@ -122,7 +122,7 @@ function readWhole(
     const message = refusalIn(items);
     throw message
       ? toMappedError("moderated", message, imageRequest)
-      : invalidResponse("it holds no picture");
+      : invalidResponse("it has no image");
   }
   const message = memberOf(call, "revised_prompt");
   return {

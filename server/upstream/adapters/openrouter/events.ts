@@ -32,7 +32,7 @@ export async function* readOpenrouterEvents(
     }
   }
   if (results.length === 0) {
-    throw new GatewayError("upstream_invalid", "The upstream's stream ended without a picture.");
+    throw new GatewayError("upstream_invalid", "The upstream's stream ended without an image.");
   }
   // The whole response, because only it has the cost.
   yield { type: "whole", reply: { kind: "whole", results, metadata: {}, ...together(accounts) } };

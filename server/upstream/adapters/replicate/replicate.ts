@@ -140,7 +140,7 @@ function done(prediction: unknown): BufferedImageResponse {
     kind: "whole",
     results: list.map((entry) => {
       const image = imageContentIn(entry);
-      if (!image) throw invalidResponse("its output is neither a picture nor a list of pictures");
+      if (!image) throw invalidResponse("its output is neither an image nor a list of images");
       return { image };
     }),
     metadata: {},

@@ -120,7 +120,7 @@ const imageIn = (entry: unknown) =>
 function later(entry: unknown, target: Target): PendingJob {
   const taskUUID = memberOf(entry, "taskUUID");
   if (typeof taskUUID !== "string")
-    throw invalidResponse("an entry has neither a picture nor a task");
+    throw invalidResponse("an entry has neither an image nor a task");
   const { once: _, ...poll } = buildRequest(target, { taskType: "getResponse", taskUUID });
   return { kind: "pending", poll };
 }
@@ -132,7 +132,7 @@ function whole(drawn: readonly unknown[]): BufferedImageResponse {
     kind: "whole",
     results: drawn.map((entry): ImageResult => {
       const image = imageIn(entry);
-      if (!image) throw invalidResponse("an entry has no picture");
+      if (!image) throw invalidResponse("an entry has no image");
       return { image, ...extraFieldsOf(entry, extraFieldNames(entry)) };
     }),
     metadata: {},

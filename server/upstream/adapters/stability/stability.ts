@@ -97,7 +97,7 @@ async function fromUpstream(
   if (isFiltered(memberOf(response, "finish_reason")))
     throw toMappedError("moderated", undefined, context);
   const image = imageContentIn(memberOf(response, "image"));
-  if (!image) throw invalidResponse("it is no picture, and there is none in it");
+  if (!image) throw invalidResponse("it is not an image and contains none");
   return {
     kind: "whole",
     results: [{ image, ...extraFieldsOf(response, ["seed"]) }],

@@ -44,7 +44,9 @@ export async function* readSeedreamEvents(
   }
   if (held) yield held;
   if (delivered > 0) return;
-  throw refused ? refuse(refused) : invalidResponse("its stream ended before a picture was there");
+  throw refused
+    ? refuse(refused)
+    : invalidResponse("its stream ended before an image was complete");
 }
 
 function toFrame(event: unknown): StreamedImage {

@@ -92,7 +92,7 @@ async function read(
   // A refused image has an error in place of the image.
   const withheld = entries.map((entry) => memberOf(entry, "error")).find(Boolean);
   if (results.length === 0) {
-    throw withheld ? refuse(withheld) : invalidResponse("there is no picture in it");
+    throw withheld ? refuse(withheld) : invalidResponse("it has no image");
   }
   return { kind: "whole", results, ...createdIn(response), metadata: {}, ...usageIn(response) };
 }

@@ -16,7 +16,7 @@ export const filesOf = (sources: readonly ImageSource[]): readonly FilePart[] =>
 export function onlyFile(sources: readonly ImageSource[]): FilePart {
   const [file] = filesOf(sources);
   if (file) return file;
-  throw new GatewayError("internal", "An edit came without a picture.");
+  throw new GatewayError("internal", "An edit request has no image.");
 }
 
 /** Base64 without anything around it. */

@@ -18,10 +18,10 @@ export const jobRequest = (url: string, headers: UpstreamRequest["headers"]): Up
  */
 export function jobLink(link: unknown, baseUrl: string, domains: readonly string[]): string {
   const url = typeof link === "string" ? URL.parse(link) : null;
-  if (!url) throw invalidResponse("it does not say where to ask whether the picture is done");
+  if (!url) throw invalidResponse("it has no poll URL for the job");
   const named = url.username !== "" || url.password !== "";
   if (!named && (url.origin === URL.parse(baseUrl)?.origin || isOf(url, domains))) return url.href;
-  throw invalidResponse("it wants to be asked elsewhere, where the key does not belong");
+  throw invalidResponse("its poll URL is on another host, to which the API key is not sent");
 }
 
 const isOf = ({ protocol, port, hostname }: URL, domains: readonly string[]): boolean =>

@@ -36,8 +36,8 @@ async function read(text: string, cuts: readonly number[] = []) {
   }
 }
 
-describe("a long answer", () => {
-  test("is what a parser makes of it, wherever it is cut, with long texts anywhere", async () => {
+describe("a large response", () => {
+  test("parses as with JSON.parse, however it is chunked, with long texts anywhere", async () => {
     const texts = fc.oneof(
       { weight: 4, arbitrary: fc.string({ unit: "grapheme" }) },
       { weight: 1, arbitrary: fc.constantFrom(long, `${long}=`, long.slice(0, 131_073)) },
@@ -106,7 +106,7 @@ describe("a long answer", () => {
 });
 
 describe("JSON with long texts", () => {
-  test("is as long as it says, and what was put into it", async () => {
+  test("has its declared length and its original content", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 200 }), { minLength: 1, maxLength: 4 }),

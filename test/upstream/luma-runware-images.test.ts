@@ -6,7 +6,7 @@ import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import type { BufferedImageResponse, EditQuery } from "../../server/upstream/contract.ts";
 import { anyEdges } from "../../server/upstream/image-capabilities.ts";
 import { faultOf } from "../laws/adapter-responses.ts";
-import { bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
+import { bodyOf, edit, file, query, read, targetOf } from "./image-jobs-fixture.ts";
 import { declaredSchemas } from "./runware-schemas.ts";
 
 describe("Photon edits images behind links", () => {
@@ -96,7 +96,7 @@ describe("Runware", () => {
     expect(positivePrompt !== undefined).toBe(prompted);
   });
 
-  test("tells what a call cost: the sum of all pictures, or nothing where it does not say", async () => {
+  test("reports the cost of a request: the sum of all images, or none if it is not reported", async () => {
     const target = targetOf("runware", "runware:101@1");
     const drawn = (cost?: number) => ({ imageURL: "https://im.runware.ai/1.jpg", cost });
     const told = await read(runware.adapter, target, { data: [drawn(0.25), drawn(0.5)] });
@@ -105,7 +105,7 @@ describe("Runware", () => {
     expect((silent as BufferedImageResponse).cost).toBeUndefined();
   });
 
-  test("is asked again about a task that it wants to be asked about", async () => {
+  test("is polled for an asynchronous task", async () => {
     const target = targetOf("runware", "runware:101@1");
     const taskUUID = "0f9f1a4c-3a0e-4b8e-9d1f-5c6b7a8d9e0f";
     const data = [{ taskType: "imageInference", taskUUID, status: "processing" }];
@@ -114,7 +114,7 @@ describe("Runware", () => {
     expect((await bodyOf(poll!)) as unknown).toEqual([{ taskType: "getResponse", taskUUID }]);
   });
 
-  test("delivers what it has drawn when only some of it failed", async () => {
+  test("delivers the generated images if only some failed", async () => {
     const { results } = (await read(runware.adapter, targetOf("runware", "runware:101@1"), {
       data: [{ imageURL: "https://im.runware.ai/1.jpg", seed: 7 }],
       errors: [{ code: "inferenceError", message: "one of them failed" }],

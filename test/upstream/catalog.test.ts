@@ -135,7 +135,7 @@ describe("a vendor's spelling", () => {
   });
 });
 
-test("a vector can be cut where its owner says so, and nowhere else", () => {
+test("a vector can be shortened only if the model's owner documents it", () => {
   const cut = (model: string, length: number) => {
     const known = knownEmbedding(model);
     return known && canBeCutTo(known, length);

@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { tries } from "../laws/law.ts";
-import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./http-answer-fixture.ts";
+import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-response-fixture.ts";
 
-describe("a well-formed answer", () => {
+describe("a well-formed response", () => {
   test("is the same however it is cut, and over exactly at its last byte", () => {
     const property = fc.property(wellFormed, cuts, (given, places) => {
       const answer = new ResponseParser(plenty);
@@ -57,7 +57,7 @@ describe("a well-formed answer", () => {
     fc.assert(property, tries(200));
   });
 
-  test.each([204, 304])("of status %i has no body, whatever its head says", (status) => {
+  test.each([204, 304])("of status %i has no body, whatever its head declares", (status) => {
     const bare = read(`HTTP/1.1 ${status} X\r\netag: "a"\r\n\r\n`);
     expect([bare.done, bare.reusable, bare.body.length]).toEqual([true, true, 0]);
     // One that announces a body may send it all the same.
@@ -67,7 +67,7 @@ describe("a well-formed answer", () => {
     }
   });
 
-  test("says how its body is compressed, in small letters", () => {
+  test("has its content-encoding in lower case", () => {
     const answer = read("HTTP/1.1 200 OK\r\nContent-Encoding:  GZip \r\ncontent-length: 0\r\n\r\n");
     expect(answer.coding).toBe("gzip");
     expect(read("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").coding).toBeUndefined();

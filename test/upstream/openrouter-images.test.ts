@@ -71,7 +71,7 @@ describe("what a model is sent", () => {
     expect(body).toMatchObject({ quality: "max", user: "u" });
   });
 
-  test("a 4K image of a Google model is requested as 4K, and in the caller's own words if given", () => {
+  test("a 4K image of a Google model is requested as 4K, or as the client's own field says", () => {
     const large = { aspectRatio: "16:9", requestedSize: "4096x2304" };
     const model = "google/gemini-nano-banana-2.1";
     expect(sent(model, large)).toMatchObject({ aspect_ratio: "16:9", resolution: "4K" });
@@ -118,7 +118,7 @@ describe("a stream", () => {
     expect(await faultOf(() => stream(partial(0)))).toBe("upstream_invalid");
   });
 
-  test("that breaks off says why", async () => {
+  test("that breaks off reports the reason", async () => {
     const error = (code: unknown) => ({ type: "error", error: { code, message: "no" } });
     expect(await faultOf(() => stream(partial(0), error("moderation_blocked")))).toBe(
       "moderation_blocked",
@@ -128,7 +128,7 @@ describe("a stream", () => {
   });
 });
 
-describe("an answer with status 200", () => {
+describe("a response with status 200", () => {
   const answer = (body: object) => read(JSON.stringify(body), "application/json");
 
   test("may hold an error, which keeps its meaning", async () => {

@@ -113,11 +113,11 @@ test.each([
   ["amazon.titan-image-generator-v1", "textToImageParams"],
   ["stability.stable-image-ultra-v1:1", "prompt"],
   ["us.stability.a-painter-of-tomorrow-v3:0", "prompt"],
-])("%s is asked in the words of its family", async (model, field) => {
+])("%s gets the request body of its family", async (model, field) => {
   expect(Object.keys(await asked(model))).toContain(field);
 });
 
-test("a model of which nothing tells the family is not guessed at, unless the operator says it", async () => {
+test("the family of an unknown model is not guessed: the operator must set it", async () => {
   const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
   const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
   expect(fault.kind).toBe("unsupported_operation");
@@ -128,7 +128,7 @@ test("a model of which nothing tells the family is not guessed at, unless the op
   expect(body).toEqual({ prompt: "an otter" });
 });
 
-test("a family that only paints is not asked for vectors", () => {
+test("an image family gets no embeddings request", () => {
   const told = upstream({ options: { ...upstream().options, family: "stability" } });
   const query = {
     model: "vectors",
@@ -150,7 +150,7 @@ test("options of Amazon's own are put where Amazon looks for them", async () => 
   });
 });
 
-test("words in place of a mask paint that part of the picture anew", async () => {
+test("a mask prompt regenerates that part of the image", async () => {
   const query = edit({ rest: { maskPrompt: "the hat" } });
   expect(await edited("amazon.nova-canvas-v1:0", query)).toEqual({
     taskType: "INPAINTING",
@@ -167,7 +167,7 @@ test("a mask for several images is rejected by name", () => {
 });
 
 test.each(["image-erase-object", "image-remove-background", "fast-upscale"])(
-  "%s, which reads no prompt, is sent none",
+  "%s, which takes no prompt, is sent none",
   async (service) => {
     expect(await edited(`us.stability.stable-${service}-v1:0`)).toEqual({
       image: base64("an otter"),
@@ -178,7 +178,7 @@ test.each(["image-erase-object", "image-remove-background", "fast-upscale"])(
 test.each([
   ["image-search-replace", "search_prompt"],
   ["image-search-recolor", "select_prompt"],
-])("%s says by name what it must be told, and is told it", async (service, field) => {
+])("%s reports its required parameter by name, and passes it on", async (service, field) => {
   const model = `us.stability.stable-${service}-v1:0`;
   const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
   expect([fault.kind, fault.details.param]).toEqual(["missing_parameter", field]);

@@ -9,7 +9,7 @@ import { loadedImageIn } from "../../server/upstream/adapters/wire/image-content
 import { readImageStream } from "../../server/upstream/adapters/wire/image-stream.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { paint } from "../image-vendors/paint.ts";
-import { piecesOf } from "./http-answer-fixture.ts";
+import { piecesOf } from "./parse-response-fixture.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -75,7 +75,7 @@ describe("a stream of events", () => {
     expect(await read('data: {"a":1}\nevent: image_generation.comp')).toEqual([]);
   });
 
-  test("is what was written, wherever it is cut, with any line ending and comments between", async () => {
+  test("is read as written, however it is chunked, with any line ending and comments between", async () => {
     await fc.assert(
       fc.asyncProperty(events, ends, places, fc.boolean(), async (list, end, cuts, pretty) => {
         const written = list.map(({ name, payload }) => {
@@ -117,7 +117,7 @@ describe("a stream of events", () => {
     expect(await read(`data: ${JSON.stringify(payload)}\n\n`)).toEqual([["", payload]]);
   });
 
-  test("stays what it was for those who read it while more of it comes, and memory becomes disk", async () => {
+  test("stays readable while more arrives and memory is spilled to disk", async () => {
     // Room for one of three: the others make all of them move to disk.
     const temp = createRequestTemp(folder.path, new MemoryBudget(400_000));
     const texts = ["x", "y", "z"].map((sign) => sign.repeat(300_000));
@@ -137,7 +137,7 @@ describe("a stream of events", () => {
     await temp.clear();
   });
 
-  test("has a mark of the byte order at its beginning, or none", async () => {
+  test("may begin with a byte order mark", async () => {
     expect(await read('\uFEFFdata: {"a":1}\n\n')).toEqual([["", { a: 1 }]]);
   });
 

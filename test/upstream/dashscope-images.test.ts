@@ -32,7 +32,7 @@ const read = async (model: string, body: object) =>
     temp: noRequestTemp,
   });
 
-test("one picture is asked for in so many words: Wan would draw four, and charge for them", () => {
+test("one image is requested explicitly: Wan would generate, and bill, four by default", () => {
   for (const model of ["wan2.7-image", "wan2.6-t2i", "wan2.2-t2i-flash", "qwen-image-3.0"]) {
     expect(bodyOf(model, query()).parameters?.n).toBe(1);
   }
@@ -46,7 +46,7 @@ test("a size is written in the vendor's way, and a name for one stays as it is",
   expect(sizeOf("auto")).toBeUndefined();
 });
 
-test("options of the vendor's own are reached by their names, wherever they stand", () => {
+test("the vendor's own options are passed through by name, at either level", () => {
   const rest = { negative_prompt: "rain", seed: 42 };
   const old = bodyOf("wan2.2-t2i-flash", query({ rest }));
   expect(old.input).toEqual({ negative_prompt: "rain", prompt: "an otter" });
@@ -84,7 +84,7 @@ test("a job that the vendor has forgotten is a failure, and not waited for", asy
   expect(fault?.kind).toBe("upstream_error");
 });
 
-test("a job is asked for where the vendor is, and an id that leads elsewhere is not followed", async () => {
+test("a job is polled at the vendor's host, and an id that leads elsewhere is not followed", async () => {
   const started = (task_id: string) =>
     read("wan2.7-image", { output: { task_id, task_status: "PENDING" } });
   const reply = await started("0385dc79-5ff8-4d82-bcb6-000000000000");

@@ -56,7 +56,7 @@ async function read(port: number): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-describe("a connection that carried a large answer", () => {
+describe("a connection that carried a large response", () => {
   test("carries the next, and nothing of the one is in the other", async () => {
     using place = startSource();
     for (let at = 0; at < 4; at++) {
@@ -73,7 +73,7 @@ describe("a connection that carried a large answer", () => {
   });
 });
 
-test("a connection that the other side ends with its answer carries no other call", async () => {
+test("a connection that the server closes with its response is not reused", async () => {
   let connections = 0;
   const body = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nvexel");
   using server = Bun.listen({
@@ -100,7 +100,7 @@ test("a connection that the other side ends with its answer carries no other cal
   expect(connections).toBe(6);
 });
 
-test("a reader who takes nothing lets the sender wait", async () => {
+test("a slow reader pauses the sender (backpressure)", async () => {
   using place = startSource();
   const { status, chunks, close } = await call(place.port).then((one) => ({
     status: one.status,

@@ -18,7 +18,7 @@ const query: GenerationQuery = {
   rest: { seed: 42 },
 };
 
-test("the first model is asked in its own language", () => {
+test("the first model gets requests in its native format", () => {
   const { url, body } = adapter.generations!.toUpstream(query, targetOf("image-01"));
   expect(url).toBe("https://api.minimax.io/v1/image_generation");
   expect(JSON.parse(body as string)).toEqual({
@@ -32,7 +32,7 @@ test("the first model is asked in its own language", () => {
   });
 });
 
-test("those after it are asked in OpenAI's, and never for a stream, which would be of another kind", () => {
+test("later models get OpenAI's format, and never a stream, whose format is another", () => {
   const target = targetOf("MiniMax-H3-Image");
   const { url, body } = adapter.generations!.toUpstream(query, target);
   expect(url).toBe("https://api.minimax.io/v1/images/generations");

@@ -9,11 +9,11 @@ import {
   ResponseTooLarge,
 } from "../../server/upstream/transport/parse-response.ts";
 import { tries } from "../laws/law.ts";
-import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./http-answer-fixture.ts";
+import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-response-fixture.ts";
 
 const ok = "HTTP/1.1 200 OK\r\n";
 
-describe("what is not clearly one answer is not believed:", () => {
+describe("bytes that are not exactly one response are refused:", () => {
   test.each<[string, string]>([
     ["another protocol", "SSH-2.0-OpenSSH_9.9\r\n\r\n"],
     ["HTTP/2", "HTTP/2 200 OK\r\n\r\n"],
@@ -105,7 +105,7 @@ describe("a head that two readers could understand differently", () => {
   });
 });
 
-describe("an answer that is too large", () => {
+describe("a response that is too large", () => {
   const ways: readonly [string, string, string][] = [
     ["says so", "content-length: 101\r\n", "a".repeat(101)],
     ["comes in chunks", "transfer-encoding: chunked\r\n", `33\r\n${"a".repeat(51)}\r\n`.repeat(2)],
@@ -183,7 +183,7 @@ describe("whatever comes", () => {
     }
   };
 
-  test("is an answer, half of one, or refused; and all readers agree, however it is cut", () => {
+  test("is complete, incomplete or refused; and the result is the same however it is chunked", () => {
     const property = fc.property(anything, cuts, (bytes, places) => {
       expect(outcome(piecesOf(bytes, places))).toBe(outcome([bytes]));
     });

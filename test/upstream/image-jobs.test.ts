@@ -6,7 +6,7 @@ import { fal } from "../../server/upstream/adapters/fal/fal.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
 import type { BufferedImageResponse } from "../../server/upstream/contract.ts";
 import { faultOf } from "../laws/adapter-responses.ts";
-import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./picture-jobs-fixture.ts";
+import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./image-jobs-fixture.ts";
 
 describe("the API key is sent only to the vendor", () => {
   const elsewhere = [
@@ -21,7 +21,7 @@ describe("the API key is sent only to the vendor", () => {
     7,
   ];
 
-  test("whichever other place a job is said to be at", async () => {
+  test("whatever other host a job URL has", async () => {
     for (const polling_url of elsewhere) {
       const fault = await faultOf(() =>
         read(bfl.adapter, targetOf("bfl", "flux-2-pro"), { id: "1", polling_url }),
@@ -50,7 +50,7 @@ describe("the API key is sent only to the vendor", () => {
     expect(poll!.headers["x-key"]).toBe(apiKey);
   });
 
-  test("and so is the place that the operator has configured", async () => {
+  test("and so is the configured base URL", async () => {
     const target = targetOf("bfl", "flux-2-pro", "http://10.0.0.7:9000/bfl/v1");
     const polling_url = "http://10.0.0.7:9000/bfl/v1/get_result?id=1";
     const { poll } = (await read(bfl.adapter, target, { id: "1", polling_url })) as PendingJob;
@@ -84,7 +84,7 @@ describe("a model's name leads to that model and nowhere else", () => {
   });
 });
 
-describe("one model of fal's draws and edits, though those are two addresses", () => {
+describe("one model of fal generates and edits, though with two endpoints", () => {
   const pathOf = (model: string, images: number): string => {
     const sources = Array.from({ length: images }, () => ({ kind: "file", file }) as const);
     const target = targetOf("fal", model);
@@ -95,7 +95,7 @@ describe("one model of fal's draws and edits, though those are two addresses", (
     return new URL(asked.url).pathname.slice(1);
   };
 
-  test("where their names tell", () => {
+  test("if their names show it", () => {
     for (const [model, drawing, editing] of [
       ["fal-ai/flux-2-pro", "fal-ai/flux-2-pro", "fal-ai/flux-2-pro/edit"],
       ["fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit", "fal-ai/flux-2-pro/edit"],
@@ -118,7 +118,7 @@ describe("one model of fal's draws and edits, though those are two addresses", (
     expect(pathOf("fal-ai/flux-pro/kontext", 2)).toBe("fal-ai/flux-pro/kontext/multi");
   });
 
-  test("and one that would not look at the picture is not asked to edit", () => {
+  test("and an endpoint that would ignore the image gets no edit", () => {
     const edits = (model: string) =>
       fal.adapter.imageCapabilities!(targetOf("fal", model), "edits").edits !== undefined;
     expect(edits("fal-ai/flux/schnell")).toBe(false);
@@ -167,7 +167,7 @@ test("a client disconnect cancels the vendor's job, in each vendor's own way", a
   expect(started.cancel).toMatchObject({ url: `${get}/cancel`, method: "POST" });
 });
 
-test("a prompt that was rewritten is told, and one that was not is not", async () => {
+test("a rewritten prompt is reported, and an unchanged one is not", async () => {
   const target = targetOf("bfl", "flux-2-flex");
   const ready = (prompt: string) =>
     read(bfl.adapter, target, {
@@ -179,7 +179,7 @@ test("a prompt that was rewritten is told, and one that was not is not", async (
   expect((await ready("a wet otter")).results[0]?.revised_prompt).toBe("a wet otter");
 });
 
-test("what the vendor says of a failed job is passed on without the operator's secrets", async () => {
+test("the vendor's error of a failed job is passed on without the operator's secrets", async () => {
   const target = targetOf("replicate", "acme/otters");
   const error = `Could not load https://10.0.0.7/weights with ${apiKey} for acme/otters`;
   const fault = await faultOf(() => read(replicate.adapter, target, { status: "failed", error }));

@@ -101,7 +101,7 @@ describe("an address inside is not connected to", () => {
   });
 });
 
-describe("what was checked is what is connected to", () => {
+describe("only a checked address is connected to", () => {
   test("a name is looked up once, so it cannot lead elsewhere the second time", async () => {
     const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
     await using net = world({ serve: () => answer(), names });
@@ -111,7 +111,7 @@ describe("what was checked is what is connected to", () => {
     expect(net.server.asked[0]?.head).toContain("\r\nhost: a.example\r\n");
   });
 
-  test("addresses of IPv6, and those of IPv4 in networks without it, are connected to as well", async () => {
+  test("IPv6 addresses and NAT64 addresses are connected to as well", async () => {
     const translated = `64:ff9b::${publicAddress}`;
     const names = { "a.example": [[otherAddress]], "b.example": [[translated]] };
     await using net = world({ serve: () => answer(), names });
@@ -162,7 +162,7 @@ describe("what was checked is what is connected to", () => {
   });
 });
 
-describe("only the web is asked", () => {
+describe("only http and https are supported", () => {
   test.each([["file:///etc/passwd"], ["ftp://a.example/x"], ["gopher://a.example/"], ["x"], [""]])(
     "not %s",
     async (url) => {
@@ -190,7 +190,7 @@ describe("only the web is asked", () => {
     expect(net.connected).toEqual([]);
   });
 
-  test("with those in an upstream's link, which are shown to its own host alone", async () => {
+  test("with the credentials of an upstream's link, which are sent to its own host only", async () => {
     const serve = ({ head }: { head: string }) =>
       head.includes("host: a.example") ? redirect("http://b.example/y.png") : answer();
     await using net = world({ serve });
@@ -200,13 +200,13 @@ describe("only the web is asked", () => {
     expect(second).not.toContain("authorization");
   });
 
-  test("and a host that is not there is said to be so where an upstream gave the link", async () => {
+  test("and an unknown host is reported as such if an upstream gave the link", async () => {
     await using net = world({ serve: () => answer() });
     const words = /its host cannot be found/;
     await expectFault(net.get("http://absent.invalid/x"), "upstream_unreachable", words);
   });
 
-  test("and never with a proof of who we are", async () => {
+  test("and never with the gateway's credentials", async () => {
     await using net = world({ serve: () => answer() });
     await net.get("http://a.example:8080/x.png?signature=abc");
     const { head } = net.server.asked[0]!;
@@ -216,7 +216,7 @@ describe("only the web is asked", () => {
 });
 
 describe("hosts that are trusted may be inside", () => {
-  test("for one call, by host and port", async () => {
+  test("for one request, by host and port", async () => {
     const names = { localai: [["10.0.0.9"]] };
     await using net = world({ serve: () => answer(), names });
     const call = { trusted: ["localai:8080"] };
@@ -227,7 +227,7 @@ describe("hosts that are trusted may be inside", () => {
     await expectFault(net.get("http://localai:8080/x.png"), "upstream_invalid", closed);
   });
 
-  test("for all calls, by host alone, and in any spelling", async () => {
+  test("for all requests, by host alone, and in any spelling", async () => {
     const names = { "photos.local": [["10.0.0.9"]] };
     const trusted = ["Photos.local", "[::1]:9000"];
     await using net = world({ serve: () => answer(), names, trusted });

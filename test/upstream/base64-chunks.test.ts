@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { decodeBase64Stream, InvalidBase64 } from "../../server/lib/base64-stream.ts";
-import { piecesOf } from "./http-answer-fixture.ts";
+import { piecesOf } from "./parse-response-fixture.ts";
 
 /** Each piece is gone when the next comes, and so is what it came from. */
 async function read(text: string, places: readonly number[]): Promise<Buffer> {

@@ -67,7 +67,7 @@ test("options of Google's own are put where Google looks for them", () => {
   });
 });
 
-test("a model that makes larger pictures is asked for the class that is nearest to the size", () => {
+test("a model with several resolutions gets the class nearest to the size", () => {
   const pro = target("gemini-3-pro-image-preview");
   const classes = [
     ["1024x1024", undefined],
@@ -90,7 +90,7 @@ test("a model that makes larger pictures is asked for the class that is nearest 
   }
 });
 
-test("a model that makes one class of size is not asked for another, and a caller's own word counts", () => {
+test("a model with one resolution gets no other, and the client's own field overrides it", () => {
   const large = { aspectRatio: "1:1", requestedSize: "2048x2048" };
   for (const model of ["gemini-2.5-flash-image", "gemini-3.1-flash-lite-image"]) {
     expect(JSON.stringify(sent(wish(large), target(model)))).not.toContain("imageSize");
@@ -101,7 +101,7 @@ test("a model that makes one class of size is not asked for another, and a calle
   });
 });
 
-test("how much a model shall plan is told to those that can be told", () => {
+test("complexity becomes the thinking level of models that have one", () => {
   const options = { complexity: "high" };
   expect(sent(wish({ options }))).toMatchObject({
     generationConfig: { thinkingConfig: { thinkingLevel: "HIGH" } },
@@ -134,7 +134,7 @@ test("gemini-nano-banana-2.1 takes 14 ratios at 1K, 2K or 4K and three thinking 
   });
 });
 
-test("tokens are counted so that what was read and what was made add up", async () => {
+test("input and output tokens add up to the total", async () => {
   const { usage } = await read({
     candidates: [drawn],
     usageMetadata: {
@@ -167,7 +167,7 @@ test.each([
   expect((await read({ candidates: [drawn], usageMetadata })).usage).toBeUndefined();
 });
 
-test("what a model draws while it thinks is not delivered", async () => {
+test("images of the thinking phase are not delivered", async () => {
   const sketch = { inlineData: { mimeType: "image/png", data: "c2tldGNo" }, thought: true };
   const { results } = await read({
     candidates: [{ content: { parts: [sketch, ...drawn.content.parts] } }],
@@ -175,7 +175,7 @@ test("what a model draws while it thinks is not delivered", async () => {
   expect(results).toEqual([{ image: { kind: "base64", base64: picture } }]);
 });
 
-test("what a model says in place of a picture reaches the caller, without what is the operator's", async () => {
+test("the text that a model returns instead of an image reaches the client, without the operator's names", async () => {
   const text = `I cannot draw that for otter-works-4711 with ${key}.`;
   const to = target("gemini-3-pro-image", { project: "otter-works-4711" });
   const fault = await faultOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
@@ -203,7 +203,7 @@ test("Imagen gets the client's `n`, and not its default of four", () => {
   });
 });
 
-test("of Imagen's models, those that edit say so, and the others do not", () => {
+test("of Imagen's models, only those that edit have edit capabilities", () => {
   const edits = (model: string) => vertex.adapter.imageCapabilities!(target(model), "edits").edits;
   expect(edits("imagen-3.0-capability-001")?.mask).toBe("white");
   expect(edits("imagen-4.0-generate-001")).toBeUndefined();

@@ -62,7 +62,7 @@ test.each([
   expect(upstream.opened).toBe(3);
 });
 
-test("one whose answer was not read to its end is not used again", async () => {
+test("one whose response was not read to its end is not reused", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
   const half = await begin(sender, upstream.url, "x".repeat(500_000));

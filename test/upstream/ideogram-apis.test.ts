@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
-import { bodyOf, edit, file, query, targetOf } from "./picture-jobs-fixture.ts";
+import { bodyOf, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
 
 const { adapter } = ideogram;
 const root = "https://api.ideogram.ai";
@@ -17,7 +17,7 @@ const changedAt = (model: string, more: Partial<EditQuery> = {}): string =>
 const traitsOf = (model: string, operation: "generations" | "edits" = "generations") =>
   adapter.imageCapabilities!(targetOf("ideogram", model), operation);
 
-describe("a model is asked", () => {
+describe("a model gets a request", () => {
   test("on the newest surface, unless its name is of an older one", () => {
     expect(asked("ideogram-4-5").url).toBe(`${root}/v2/image/generate/ideogram-4-5`);
     expect(asked("some-new-model-9").url).toBe(`${root}/v2/image/generate/some-new-model-9`);
@@ -26,7 +26,7 @@ describe("a model is asked", () => {
     expect(asked("..").url).toBe(`${root}/v2/image/generate/%2F..`);
   });
 
-  test("for a tier in its own words: a speed, or a quality", async () => {
+  test("with the quality in its own field: a rendering speed, or a quality", async () => {
     const options = { quality: "high" };
     expect(await bodyOf(asked("ideogram-4-5", { options }))).toMatchObject({ quality: "high" });
     expect(await bodyOf(asked("ideogram-3", { options }))).toMatchObject({
@@ -38,7 +38,7 @@ describe("a model is asked", () => {
     });
   });
 
-  test("for a shape in its own words", async () => {
+  test("with the aspect ratio in its own field", async () => {
     const shape = { aspectRatio: "16:9" };
     expect(await bodyOf(asked("ideogram-3", shape))).toMatchObject({ aspect_ratio: "16x9" });
     expect(await bodyOf(asked("nano-banana-2", shape))).toMatchObject({ aspect_ratio: "16:9" });
@@ -49,7 +49,7 @@ describe("a model is asked", () => {
 });
 
 describe("an edit", () => {
-  test("fills where there is a mask, and makes another of the picture where there is none", () => {
+  test("inpaints with a mask, and generates a variation without one", () => {
     expect(changedAt("ideogram-3")).toBe(`${root}/v2/image/remix/ideogram-3`);
     expect(changedAt("ideogram-3", { mask: source })).toBe(`${root}/v2/image/inpaint/ideogram-3`);
     expect(changedAt("ideogram-v3", { mask: source })).toBe(`${root}/v1/ideogram-v3/inpaint`);
@@ -60,7 +60,7 @@ describe("an edit", () => {
     );
   });
 
-  test("is not promised of models that only draw", () => {
+  test("is not a capability of models that only generate", () => {
     for (const model of ["ideogram-2a", "ideogram-3-transparent", "p-image-ideogram"]) {
       expect(traitsOf(model, "edits").edits).toBeUndefined();
     }
