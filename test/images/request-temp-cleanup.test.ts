@@ -44,12 +44,12 @@ const noShelf: ResponseStore = {
 };
 
 const outcomes: readonly [string, () => Promise<string>, number][] = [
-  ["an answer", async () => "pictures", 200],
-  ["a refusal", () => Promise.reject(new GatewayError("upstream_error", "no")), 502],
+  ["a response", async () => "pictures", 200],
+  ["an error response", () => Promise.reject(new GatewayError("upstream_error", "no")), 502],
 ];
 
 test.each(outcomes)(
-  "%s leaves, with its row, and no call stays in hand",
+  "%s is sent and in the ledger, and no request stays in flight",
   async (_, send, status) => {
     const rows: LedgerRow[] = [];
     const defects: unknown[] = [];

@@ -1,4 +1,4 @@
-/** A request without HTTP is limited, charged, timed out and accounted for like one that came over HTTP. */
+/** The request pipeline: a request without HTTP is limited, charged, timed out and accounted for like one that came over HTTP. */
 import { expect, test } from "bun:test";
 import type { Key, Model, Snapshot } from "../../server/config/snapshot.ts";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
@@ -6,14 +6,18 @@ import { createLinkStore } from "../../server/images/image-links.ts";
 import type { LedgerRow } from "../../server/ledger/ledger.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { keyHash } from "../../server/lib/key-hash.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
+import type { Endpoint } from "../../server/pipeline/endpoint.ts";
 import { createServe } from "../../server/pipeline/serve.ts";
 import { createDeadlines } from "../../server/request/deadline.ts";
+import type { IncomingRequest } from "../../server/request/http-types.ts";
 import type { Send } from "../../server/request/stage.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 
+const hash = keyHash("sk-test");
 const query: EmbeddingsQuery = {
   model: "m",
   input: { kind: "text", texts: ["a red boat"] },
@@ -28,7 +32,7 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
   const model = { id: "m", kind: "embedding", targets: [], maxImages: 1 } as unknown as Model;
   const snapshot = {
     models: new Map([["m", model]]),
-    keys: new Map(),
+    keys: new Map([[hash, { ...key, hash, source: "file" }]]),
     limits: new Map([["key:k", { requestsPerMinute }]]),
   } as unknown as Snapshot;
   const rows: LedgerRow[] = [];
@@ -82,7 +86,7 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
     clock: () => 0,
     now: () => 0,
   };
-  const { execute, inFlight } = createServe(services);
+  const { serve, execute, inFlight } = createServe(services);
   const run = (send: Send<EmbeddingsQuery, string>, signal = new AbortController().signal) =>
     execute({
       requestId: "req_1",
@@ -93,7 +97,7 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
       send,
       use: async (response) => ({ result: `${response}!`, usage: { inputTokens: 3 } }),
     });
-  return { run, rows, charged, inFlight, [Symbol.dispose]: () => deadlines.close() };
+  return { run, serve, rows, charged, inFlight, [Symbol.dispose]: () => deadlines.close() };
 }
 
 test("a request without HTTP returns its result, and its usage and cost are in the ledger", async () => {
@@ -146,5 +150,30 @@ test("a request without HTTP ends when its signal aborts", async () => {
   const run = pipeline.run(untilAborted, AbortSignal.abort());
   await expect(run).rejects.toMatchObject({ kind: "client_closed" });
   expect(pipeline.rows.map(({ error }) => error)).toEqual(["client_closed"]);
+  expect(pipeline.inFlight()).toBe(0);
+});
+
+test("an HTTP request whose error response cannot be written holds nothing, and is in the ledger", async () => {
+  using pipeline = openPipeline(10);
+  const bug = new Error("the error cannot be written");
+  const endpoint = {
+    operation: "embeddings",
+    kind: "embedding",
+    read: async () => ({ query }),
+    inClientWords: () => {
+      throw bug;
+    },
+  } as unknown as Endpoint<EmbeddingsQuery, string>;
+  const incoming = {
+    requestId: "req_1",
+    headers: new Headers({ authorization: "Bearer sk-test" }),
+    signal: new AbortController().signal,
+    bytesReceived: 0,
+    releaseBody: () => undefined,
+  } as unknown as IncomingRequest;
+  const failing = () => Promise.reject(new GatewayError("upstream_error", "no"));
+  await expect(pipeline.serve(endpoint, failing, incoming)).rejects.toBe(bug);
+  expect(pipeline.rows).toEqual([expect.objectContaining({ status: 500, error: "internal" })]);
+  expect(pipeline.charged).toEqual(["released"]);
   expect(pipeline.inFlight()).toBe(0);
 });
