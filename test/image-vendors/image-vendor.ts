@@ -22,7 +22,7 @@ export interface VendorResponse {
   readonly body: string | Uint8Array | object;
 }
 
-/** What the vendor took a request to mean. The laws compare it with what the caller asked for. */
+/** How the vendor understood a request. The laws compare it with the client's request. */
 export interface Order {
   readonly prompt: string;
   /** How many pictures. 1 where the vendor has no word for it. */

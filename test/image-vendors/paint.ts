@@ -1,4 +1,4 @@
-/** Real pictures for tests: small, each unlike the others, and the same on every run. */
+/** Real images for tests: small, each different from the others, and the same on every run. */
 import sharp, { type Sharp } from "sharp";
 
 export type PictureKind = "png" | "jpeg" | "webp";

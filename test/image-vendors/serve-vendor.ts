@@ -1,4 +1,4 @@
-/** Serves a fake vendor over HTTP on a loopback port, keeps a record of what is said, and misbehaves when told to. */
+/** Serves a fake vendor over HTTP on a loopback port, records its requests, and injects faults on demand. */
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import type { PictureVendor, VendorRequest, VendorResponse } from "./image-vendor.ts";
 import { type OpenStudio, openStudio } from "./studio.ts";

@@ -1,4 +1,4 @@
-/** The workshop behind every fake vendor: draws what was ordered, remembers it, and hands out links to it. */
+/** The image generator behind every fake vendor: generates the requested images, records them, and serves links to them. */
 import { extensionOf, sniffImage } from "../../server/lib/sniff-image.ts";
 import type { Order, Studio } from "./image-vendor.ts";
 import { type PictureKind, paint } from "./paint.ts";

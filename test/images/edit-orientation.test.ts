@@ -53,7 +53,7 @@ const photo = async (kind: "jpeg" | "png" | "webp", orientation: number, upright
     .withMetadata({ orientation })
     .toBuffer();
 
-/** Where the mask opens, by how the upstream tells, the picture is red, and nowhere else. */
+/** In the upstream's mask convention, the image is red where the mask is open, and nowhere else. */
 async function expectSameWayUp(across = width, down = height): Promise<void> {
   const [order] = arrived;
   const image = await storedIn(order?.images[0] ?? new Uint8Array());
@@ -74,7 +74,7 @@ async function expectSameWayUp(across = width, down = height): Promise<void> {
   expect(image.pixels[0], "it is not upright").toBeGreaterThan(150);
 }
 
-describe.each(["form", "json", "d2"])("to an upstream that is asked as `%s`", (model) => {
+describe.each(["form", "json", "d2"])("to an upstream that is called as `%s`", (model) => {
   test.each(orientations)("a mask drawn on what people see, orientation %d", async (at) => {
     const response = await edit(model, await photo("jpeg", at), await hole());
     expect(response.status).toBe(200);

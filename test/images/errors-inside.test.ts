@@ -74,7 +74,7 @@ describe("an error inside a 200", () => {
     expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
   });
 
-  test("from the safety system is a 400, and no other target is asked", async () => {
+  test("from the safety system is a 400, and no other target is called", async () => {
     answerWith({ error: { message: "Not this.", code: "moderation_blocked" } });
     const { status, error } = await generate("two");
     expect([status, error?.code]).toEqual([400, "moderation_blocked"]);

@@ -10,7 +10,7 @@ interface Asked {
 }
 type Gives = (body: Asked, call: number) => Response | Promise<Response>;
 
-/** An upstream that answers as it is told, and remembers what it was asked. */
+/** An upstream with scripted responses that records its requests. */
 class Upstream {
   readonly asked: Asked[] = [];
   readonly made: string[] = [];

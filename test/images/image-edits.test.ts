@@ -97,12 +97,12 @@ test("the nearest size is one that the rule allows, and keeps the aspect ratio w
 });
 
 describe("a mask that does not fit is rejected before the upstream is called", () => {
-  test.each(["the mask", "the picture", "both"])("where %s came by a link", async (which) => {
+  test.each(["the mask", "the image", "both"])("where %s came by a link", async (which) => {
     const mask = await maskOf(24);
     const picture = drawn("mine", 16);
     const linked = (part: string) => which === part || which === "both";
     const response = await edit({
-      images: [linked("the picture") ? link("/image.png", picture) : inline(picture)],
+      images: [linked("the image") ? link("/image.png", picture) : inline(picture)],
       mask: linked("the mask") ? link("/mask.png", mask) : inline(mask),
     });
     expect(response.status).toBe(400);
@@ -168,7 +168,7 @@ describe("a field that the drawing program does not know", () => {
       .finally(() => house.close());
   };
 
-  test("is told to be left out; one that it knows is not", async () => {
+  test("is refused with the advice to omit it; a supported one is not", async () => {
     const { response } = await sketch({ seed: 7, guidance: 3, steps: 20 });
     expect(response.status).toBe(200);
     expect(response.headers.get("vexel-dropped")).toBe("guidance, steps");

@@ -1,4 +1,4 @@
-/** Links to pictures and the edge that serves them, without the rest of a gateway; time stands still unless told. */
+/** Image links and the HTTP server that serves them, without the rest of a gateway. The clock moves only when a test moves it. */
 
 import { createCors } from "../../server/http/cors.ts";
 import { type Handlers, listen } from "../../server/http/listen.ts";

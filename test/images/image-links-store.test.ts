@@ -22,7 +22,7 @@ async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
 }
 
-/** A picture that lies on disk as base64, in pieces of any length. */
+/** An image that is spilled to disk as base64, in chunks of any length. */
 const asBase64 = (text: string, length = 1000) => {
   const bytes = Buffer.from(text);
   return {

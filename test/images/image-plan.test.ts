@@ -285,21 +285,21 @@ describe("what OpenAI's models take", () => {
     }
   });
 
-  test("an svg is drawn and not edited", () => {
+  test("an svg is generated and not edited", () => {
     const svg = { output_format: "svg", svg: { model: "writer" } };
     expect(planned("gpt-image-2.6", svg, "generations").query.options).toEqual(svg);
     const { message } = refusalOf(svg, openaiImageCapabilities("gpt-image-2.6", "edits"));
     expect(message).toContain("'png', 'jpeg', 'webp', and 'gif'");
   });
 
-  test("a quick look at a picture is told as dropped where the model always looks closely", () => {
+  test("input_fidelity low is reported as dropped where the model always uses high fidelity", () => {
     const low = { input_fidelity: "low" };
     expect(planned("gpt-image-2", low, "edits").dropped).toEqual(["input_fidelity"]);
     expect(planned("gpt-image-2", { input_fidelity: "high" }, "edits").dropped).toEqual([]);
     expect(planned("gpt-image-1-mini", low, "edits").query.options).toEqual(low);
   });
 
-  test("the one quality that dall-e-2 has may be named, and is not told to it", () => {
+  test("the only quality of dall-e-2 is accepted, and not sent to it", () => {
     expect(planned("dall-e-2", { quality: "standard" })).toMatchObject({
       adapted: [],
       dropped: [],

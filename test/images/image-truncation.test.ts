@@ -31,7 +31,7 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 50_000) yield bytes.slice(at, at + 50_000);
 }
 
-/** Wherever a picture may lie: in memory or aside, as it is or in base64. */
+/** Every form of an image: in memory or spilled to disk, raw or base64. */
 async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { kind: "url" }>[]> {
   const answer = JSON.stringify({ b64_json: base64Of(bytes) });
   const read = (await readDocument(replyOf(answer), temp)) as { b64_json: unknown };
@@ -49,7 +49,7 @@ const verdict = (picture: Exclude<ImageContent, { kind: "url" }>): Promise<strin
     (error: Error) => error.message,
   );
 
-describe.each(["small", "large"] as const)("a %s picture", (size) => {
+describe.each(["small", "large"] as const)("a %s image", (size) => {
   test.each(kinds)("%s that is whole passes, also with zeros or words behind it", async (kind) => {
     const painted = await paint("whole", { ...canvases[size], kind });
     for (const tail of [Buffer.alloc(0), Buffer.alloc(5000), Buffer.from("made by a camera")]) {
@@ -70,7 +70,7 @@ describe.each(["small", "large"] as const)("a %s picture", (size) => {
   });
 });
 
-test("a picture in base64 with line breaks in it is read as what it is", async () => {
+test("base64 with line breaks is decoded", async () => {
   const painted = await paint("whole", { ...canvases.small, kind: "png" });
   const lines = base64Of(painted).replace(/.{76}/g, "$&\r\n");
   expect(await verdict({ kind: "base64", base64: lines })).toBe("whole");
@@ -78,7 +78,7 @@ test("a picture in base64 with line breaks in it is read as what it is", async (
   expect(await verdict({ kind: "base64", base64: cut })).toContain("its image is truncated");
 });
 
-test("of a large picture that is well, no more than its ends is read", async () => {
+test("only the ends of a large complete image are read", async () => {
   const painted = await paint("whole", { ...canvases.large, kind: "png" });
   const [, , , lying] = await everywhere(painted);
   if (lying?.kind !== "spilled") throw new Error("it is large, and should lie aside");
@@ -137,7 +137,7 @@ describe("in a stream", () => {
   const painted = async (seed: string) =>
     base64Of(await paint(seed, { ...canvases.small, kind: "png" }));
 
-  test("half a picture is a fault at the end, after those that are whole", async () => {
+  test("a truncated image is an error at the end, after the complete images", async () => {
     const [one, two] = [await painted("one"), await painted("two")];
     const half = one.slice(0, one.length / 2 - ((one.length / 2) % 4));
     const fault = "upstream_invalid";
@@ -145,12 +145,12 @@ describe("in a stream", () => {
     expect(await deliver(1, half)).toEqual({ delivered: [], fault });
   });
 
-  test("half a picture beyond those that were asked for is no matter", async () => {
+  test("a truncated image beyond the requested number is ignored", async () => {
     const one = await painted("one");
     expect(await deliver(1, one, one.slice(0, 400))).toEqual({ delivered: [one], fault: "none" });
   });
 
-  test("more pictures than were asked for go no further", async () => {
+  test("images beyond the requested number are not delivered", async () => {
     const [one, two] = [await painted("one"), await painted("two")];
     expect(await deliver(2, one, two, one)).toEqual({ delivered: [one, two], fault: "none" });
   });

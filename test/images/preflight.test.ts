@@ -16,7 +16,7 @@ import { checker, dataUrl, edit, file, maskPng, noise, url } from "./preflight-f
 const { darkroom, processes, check, refused, close } = checker();
 afterAll(close);
 
-describe("pictures", () => {
+describe("uploaded images", () => {
   test("png, jpeg and webp pass, and are inspected", async () => {
     const parts = [
       upload(await speckledPng(20, 10)),

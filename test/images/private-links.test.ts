@@ -66,7 +66,7 @@ describe("an upstream's link", () => {
     );
   });
 
-  test("that is private becomes a link of our own where no form was asked for", async () => {
+  test("that is private becomes a link of the gateway where no response_format was requested", async () => {
     link = `http://user:pw@${host}/x.png`;
     const { data } = (await (await ask({})).json()) as { data: { url: string }[] };
     expect(Object.keys(data[0]!)).toEqual(["url"]);
@@ -79,7 +79,7 @@ describe("an upstream's link", () => {
     expect((await fetch(other[0]!.url)).headers.get("content-type")).toBe("image/webp");
   });
 
-  test("that is private becomes base64 where that was asked for, and of the GPT image family", async () => {
+  test("that is private becomes base64 where that was requested, and for the GPT image family", async () => {
     link = `http://user:pw@${host}/x.png`;
     const otter = Buffer.from(drawn("an otter")).toString("base64");
     for (const body of [{ response_format: "b64_json" }, { model: "g1" }]) {

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
 import type { BufferedImageResponse, GenerationQuery } from "../../server/upstream/contract.ts";
 
-/** The seeds of the calls, in the order in which they were asked for. */
+/** The seeds of the upstream requests, in order. */
 async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown[]> {
   const seen: unknown[] = [];
   const n = calls.reduce((sum, each) => sum + each);

@@ -173,7 +173,7 @@ describe("the real model", () => {
     expect(reddest).toBeLessThan(60);
   });
 
-  test("a streamed edit is one completed event, in the format that was asked for", async () => {
+  test("a streamed edit is one completed event, in the requested format", async () => {
     const url = (bytes: Buffer): ImageSource => ({
       kind: "url",
       url: `data:image/png;base64,${bytes.toString("base64")}`,

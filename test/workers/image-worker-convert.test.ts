@@ -25,7 +25,7 @@ const converted = async (picture: Sharp | Uint8Array, to: Conversion): Promise<U
   return bytesIn(await darkroom.convert(inBytes(bytes), to, never, temp));
 };
 
-/** The largest difference of two pictures, in any colour of any pixel. */
+/** The largest difference between two images, over all channels of all pixels. */
 function distance(a: Uint8Array, b: Uint8Array): number {
   expect(a.length).toBe(b.length);
   return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);

@@ -31,7 +31,7 @@ const carried = (asks: ReturnType<typeof watched>["asks"]): number =>
     0,
   );
 
-/** An upstream's answer in JSON, with pictures in base64, cut anywhere. */
+/** An upstream's JSON response with base64 images, split at any byte. */
 function answer(json: string): Pick<UpstreamResponse, "chunks"> {
   const bytes = Buffer.from(json);
   return {

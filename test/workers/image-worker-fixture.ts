@@ -139,7 +139,7 @@ export function jpegWithScans(size: number, scans: number): Uint8Array {
 
 type Told = ToChild<unknown, ImageWorkerRequest>;
 
-/** Real processes, seen from outside: how many there are, what they are asked, and which asks never reach them. */
+/** Real worker processes, observed from outside: their number, the requests they get, and the requests that never reach them. */
 export function watched(lose: (asked: number) => boolean = () => false) {
   const living = new Set<Pick<Child, "pid" | "kill">>();
   const asks: ImageWorkerRequest[] = [];

@@ -1,4 +1,4 @@
-/** Laws: when the line or the vendor breaks down, the caller hears of it, and no picture is ordered a second time. */
+/** Laws: when the connection or the vendor fails, the client gets an error, and no image is requested a second time. */
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../../contract/errors.ts";
 import { answered, ask, askStream, draw, refused } from "../ask.ts";

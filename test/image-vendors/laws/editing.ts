@@ -1,4 +1,4 @@
-/** Laws: the pictures of an edit arrive as they were sent, and the mask in the vendor's way. */
+/** Laws: the images of an edit reach the vendor as they were sent, and the mask in the vendor's convention. */
 import { expect } from "bun:test";
 import { answered, ask, askJson, draw, refused, source, sourceSize } from "../ask.ts";
 import type { Place } from "../house.ts";

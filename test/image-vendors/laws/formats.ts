@@ -1,4 +1,4 @@
-/** Laws: a kind of file that was asked for is the kind that comes. */
+/** Laws: the image has the requested file format. */
 import { expect } from "bun:test";
 import { sniff } from "../../fake-upstream/sniff.ts";
 import { draw } from "../ask.ts";

@@ -1,4 +1,4 @@
-/** Laws: what was written is what is drawn, and what is drawn is what comes. */
+/** Laws: the vendor gets the client's prompt, and the client gets the vendor's images. */
 import { expect } from "bun:test";
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
 import { draw, usualPrompt } from "../ask.ts";

@@ -1,4 +1,4 @@
-/** Laws: nothing that was asked for is lost without a word. */
+/** Laws: no requested option is lost without being reported. */
 import { expect } from "bun:test";
 import { answered, ask, type Outcome, refused } from "../ask.ts";
 import type { Operation, Place, Role } from "../house.ts";

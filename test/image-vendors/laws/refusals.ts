@@ -1,4 +1,4 @@
-/** Laws: when a vendor says no, the caller hears why, and nothing that is the operator's own. */
+/** Laws: when a vendor refuses, the client learns the reason, and nothing that belongs to the operator. */
 import { expect } from "bun:test";
 import { type ErrorDefinition, errorTable } from "../../../contract/errors.ts";
 import { ask, askStream, draw, type Refused, refused } from "../ask.ts";
@@ -16,14 +16,14 @@ function expectMeaning({ fault, status, headers, row }: Refused, meant: VendorRe
   expect(row.attempts).toBe(triesOf(meant));
 }
 
-/** How often an only target is asked: again only for what may pass, where nothing can have been made. */
+/** How often a single target is called: again only after a transient error, where no image can have been generated. */
 const triesOf = (refusal: VendorRefusal): number =>
   refusal.fault === "upstream_overloaded" && !headerOf(refusal, "retry-after") ? 3 : 1;
 
 const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | undefined =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1];
 
-/** Another target may be asked: this one has not begun. */
+/** Failover is allowed: this target has not begun. */
 const isOpen = ({ fault, status, uncharged }: VendorRefusal): boolean => {
   const { retry, mayBeBilled }: ErrorDefinition = errorTable[fault];
   // What one account may not use, or one place does not have, another may.

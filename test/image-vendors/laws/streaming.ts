@@ -1,4 +1,4 @@
-/** Laws: whoever asks for a stream gets one, whether the vendor streams or not. */
+/** Laws: a client that requests a stream gets one, whether the vendor streams or not. */
 import { expect } from "bun:test";
 import type OpenAI from "openai";
 import { askStream, type Events } from "../ask.ts";

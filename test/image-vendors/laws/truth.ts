@@ -1,4 +1,4 @@
-/** What must be true of every answer with pictures, whoever drew them. */
+/** Invariants of every image response, for every vendor. */
 import { expect } from "bun:test";
 import { sniff } from "../../fake-upstream/sniff.ts";
 import type { Answer, Outcome } from "../ask.ts";
@@ -6,7 +6,7 @@ import type { Answer, Outcome } from "../ask.ts";
 export const hashOf = (bytes: Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex").slice(0, 16);
 
-/** The pictures of an answer in base64, in order. */
+/** The images of a response in base64, in order. */
 export function picturesIn({ body }: Answer): Uint8Array[] {
   return (body.data ?? []).map(({ b64_json, url }) => {
     expect(url).toBeUndefined();
@@ -20,7 +20,7 @@ export function picturesIn({ body }: Answer): Uint8Array[] {
   });
 }
 
-/** The answer is shaped as OpenAI's are, and what it says of its pictures is so. */
+/** The response has OpenAI's shape, and its metadata matches its images. */
 export function expectTrue(answer: Answer, pictures: readonly Uint8Array[]): void {
   const { body, row } = answer;
   expect(Number.isSafeInteger(body.created), `created: ${body.created}`).toBe(true);
@@ -40,7 +40,7 @@ export interface Facts {
   readonly background?: string;
 }
 
-/** One answer has one word for all of its pictures. */
+/** One response has one metadata value for all of its images. */
 export function expectFacts(facts: Facts, pictures: readonly Uint8Array[]): void {
   for (const picture of pictures) {
     const seen = sniff(picture);
