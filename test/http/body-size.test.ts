@@ -88,7 +88,7 @@ describe("a body of many megabytes", () => {
     ["announced", { "content-length": "50000000" }, piece],
     ["in chunks", chunked, chunk(piece)],
   ] as const)(
-    "%s is answered while it is still being sent, and then the connection ends",
+    "%s gets its response while it is still being sent, and then the connection is closed",
     async (_, headers, one) => {
       const connection = await RawConnection.open(gateway.url);
       connection.send(head(headers));

@@ -54,7 +54,7 @@ const bodies = (boundary: string) =>
       { maxLength: 12 },
     )
     .map((pieces) => Buffer.concat(pieces))
-    // What holds the whole delimiter is no content of this form: whoever writes one chooses another boundary.
+    // Content with the whole delimiter cannot occur in this form: its writer would choose another boundary.
     .filter((bytes) => !`\r\n${bytes.toString("latin1")}`.includes(`\r\n--${boundary}`));
 
 const forms = boundaries.chain((boundary) =>

@@ -1,4 +1,4 @@
-/** Forms that cannot be meant: each gets its own refusal, nothing is left on disk, and no upstream is asked. */
+/** Invalid forms: each gets its own error, nothing is left on disk, and no upstream request is sent. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const { gateway, fake } = edge;
 afterAll(() => edge.close());
 
 const spoolFolder = join(gateway.folder, "spool");
-/** Files without a name are still seen among what the process has open. */
+/** Unlinked files are still listed among the open files of the process. */
 const openUploads = () =>
   readdirSync("/proc/self/fd").filter((fd) => {
     try {
@@ -133,7 +133,7 @@ describe("the form itself", () => {
 });
 
 describe("a file", () => {
-  test("of the largest size is read, one byte more is refused", async () => {
+  test("of the maximum size is read, one byte more is refused", async () => {
     const fits = await send(formOf(...usual, ["image", large(maxFile)]));
     expect(fits.status).toBe(200);
     await fits.text();

@@ -1,4 +1,4 @@
-/** Uploads pass through the gateway whole, piece by piece: little memory, nothing left on disk, however they end. */
+/** Uploads are streamed through the gateway: with little memory, and with nothing left on disk, however they end. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ interface Received {
   readonly lengthAnnounced: boolean;
 }
 
-/** Takes the whole of an edit call in and keeps nothing of it but the head and a hash of its last file. */
+/** Reads a whole edit request and keeps only the head and a hash of its last file. */
 function startSink() {
   const received: Received[] = [];
   let slow = false;
@@ -100,7 +100,7 @@ const opening =
 const closing = `\r\n--${boundary}--\r\n`;
 const filler = crypto.getRandomValues(new Uint8Array(65_536));
 
-/** A picture by its first bytes, different for each `seed`, of `fileBytes` in all. */
+/** An image by its first bytes, different for each `seed`, with `fileBytes` bytes. */
 function* picture(seed: number): Generator<Uint8Array> {
   const start = Buffer.concat([png, Buffer.alloc(24, seed)]);
   yield start;
@@ -155,7 +155,7 @@ afterEach(async () => {
   expect(readdirSync(spool)).toEqual([]);
 });
 
-test("what an earlier process left in the spool folder is gone after the start", () => {
+test("files that an earlier process left in the spool folder are removed at start", () => {
   expect(readdirSync(spool)).toEqual([]);
 });
 
@@ -188,7 +188,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     expect(growth).toBeLessThan(mostGrowth);
   }, 60_000);
 
-  test("arrive to the last byte also at an upstream that takes its time", async () => {
+  test("arrive to the last byte also at a slow upstream", async () => {
     sink.received.length = 0;
     sink.takeTime(true);
     const statuses = await Promise.all([11, 12, 13].map(upload));
@@ -199,7 +199,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     );
   }, 60_000);
 
-  test("that are all broken off leave nothing on disk", async () => {
+  test("whose clients disconnect leave nothing on disk", async () => {
     sink.received.length = 0;
     const connections = await Promise.all(Array.from({ length: 8 }, begin));
     for (const [seed, connection] of connections.entries()) {
@@ -211,7 +211,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
       }
     }
     await until(() => openUploads().length === 8);
-    // They have no name, so nobody finds them, and nothing is left of them after a kill.
+    // Unlinked files have no name, so nothing is left of them after a kill.
     await until(() => readdirSync(spool).length === 0);
     for (const connection of connections) connection.disconnect();
     await until(() => openUploads().length === 0);
@@ -236,7 +236,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     expect(await upload(1)).toBe(200);
   }, 30_000);
 
-  test("a second gateway that starts by mistake in the same folder takes nothing away", async () => {
+  test("are not removed by a second gateway that starts in the same folder by mistake", async () => {
     const connection = await begin();
     let sent = 0;
     const pieces = picture(7);
@@ -301,7 +301,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
       const form = new FormData();
       form.append("mask", new Blob([mask], { type: "text/plain" }), "mask.txt");
       form.append("prompt", "a hat");
-      // What the caller claims about a file is not believed.
+      // The content type that the client sends for a file is ignored.
       for (const file of files)
         form.append("image[]", new File([file], "x.gif", { type: "image/gif" }));
       form.append("model", "our-painter");

@@ -29,7 +29,7 @@ const connect = async (): Promise<RawConnection> => {
 };
 afterEach(async () => {
   for (const connection of open.splice(0)) connection.disconnect();
-  // Whatever was done to it, the next caller is served.
+  // After each test, the next client is served.
   expect((await gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" })).status).toBe(
     200,
   );

@@ -163,7 +163,7 @@ describe("a server that stops", () => {
     await until(() => connection.received.includes(answer));
     const first = served.server.stop(false);
     if (text.endsWith("hell")) connection.send("o");
-    // Whoever asks again is told as well.
+    // A second stop resolves as well.
     await Promise.all([first, served.server.stop(false), connection.closed]);
   });
 

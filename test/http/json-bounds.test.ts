@@ -64,7 +64,7 @@ describe("the scan counts", () => {
     expect(verdict('["', signs, '"]')).toBeUndefined();
   });
 
-  test("the same wherever the body is cut", () => {
+  test("the same wherever the body is split", () => {
     const bomb = "[".repeat(depth);
     fc.assert(
       fc.property(
@@ -84,7 +84,7 @@ describe("the scan counts", () => {
   });
 });
 
-test("the advice of a refusal fits the bound: only values and arrays are cured by several requests", () => {
+test("the advice of a refusal fits the bound: only values and arrays can be sent in several requests", () => {
   const several = "Send the inputs in several requests.";
   expect(verdict(repeat("1,", entries + 1))).toEndWith(several);
   expect(verdict(repeat("[]", containers + 1))).toEndWith(several);
@@ -97,7 +97,7 @@ test("the advice of a refusal fits the bound: only values and arrays are cured b
   expect(verdict(repeat(" ", plainBytes + 1))).toContain("without indentation");
 });
 
-test("the scan never searches the same bytes twice, however quotes and backslashes lie", () => {
+test("the scan never searches the same bytes twice, wherever quotes and backslashes are", () => {
   const plain = "x".repeat(30);
   for (const piece of [`"${plain}",`, `${plain}\\n`, `${plain}\\"`, `${plain}\\\\`, plain]) {
     const bytes = Buffer.from(`["${piece.repeat(4000)}`);
@@ -173,7 +173,7 @@ test("a long list takes about as much CPU time as parsing its bytes", async () =
   }
 });
 
-describe("a prompt that is longer than any model takes", () => {
+describe("a prompt that is longer than any model accepts", () => {
   test("is refused with its parameter and the limit, before the image request is planned", async () => {
     const prompt = "a".repeat(4 * 1024 * 1024 + 1);
     const response = await gateway.post("/v1/images/generations", { model: imageModel, prompt });

@@ -144,7 +144,7 @@ describe("unusual spellings of a known path", () => {
   });
 
   test.each([["%zz"], ["%"], ["%ff"], ["a%00b"], ["../../etc/passwd%00"], ["a/b/c"]])(
-    "a model that nobody can have (%s) is not found",
+    "a model with an invalid id (%s) is not found",
     async (id) => {
       const path = `/v1/models/${id.replace("../../", "..%2f..%2f")}`;
       await expectError(await raw(path), "model_not_found");

@@ -9,7 +9,7 @@ import { goldenOf } from "../golden.ts";
 import { paintMask } from "../paint.ts";
 import type { PictureLaws } from "./law.ts";
 
-export const goldens = join(root, "test", "wire", "pictures");
+export const goldens = join(root, "test", "wire", "images");
 const updating = process.env.UPDATE_GOLDENS === "1";
 
 /** Of each option, what the vendor is asked for, if it is one of the values that it is known to take. */
