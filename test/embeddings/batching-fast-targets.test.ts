@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { batch } from "../../server/embeddings/batch.ts";
 import { answerTo, call, settled, traitsOf } from "./stage-fixture.ts";
 
-describe("a target that is quick", () => {
+describe("a fast target", () => {
   /** Answers after so long, by a clock of its own. */
   async function inFlightAtOnce(tookMs: number): Promise<number> {
     let now = 0;
@@ -36,7 +36,7 @@ describe("a target that is quick", () => {
     return atOnce;
   }
 
-  test("is never busy: no call waits for it", async () => {
+  test("is never busy: no request waits for it", async () => {
     expect(await inFlightAtOnce(4)).toBe(3);
   });
 

@@ -21,10 +21,10 @@ import {
   vectorFor,
 } from "./stage-fixture.ts";
 
-describe("a caller who hangs up", () => {
+describe("a client that disconnects", () => {
   const reason = new Error("gone");
 
-  test("while waiting leaves at once and is not sent", async () => {
+  test("while its request is queued ends at once, and the request is not sent", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const calls = ["a", "b", "c"].map((text) => call(text));
@@ -37,7 +37,7 @@ describe("a caller who hangs up", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("as the last of those who wait leaves nothing behind", async () => {
+  test("as the last of a pending batch leaves nothing behind", async () => {
     const { upstream, send, busy, free } = arrange({}, { maxQueued: 1 });
     busy();
     const given = call("a");
@@ -51,7 +51,7 @@ describe("a caller who hangs up", () => {
     expect(upstream.asked).toEqual([["first"], ["b"]]);
   });
 
-  test("under way leaves at once, and the others never notice", async () => {
+  test("while the batch is in flight ends at once, without an effect on the others", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const calls = ["a", "b", "c"].map((text) => call(text));
@@ -65,7 +65,7 @@ describe("a caller who hangs up", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("as the last of a party ends its call", async () => {
+  test("as the last of a batch cancels the upstream request", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const calls = ["a", "b"].map((text) => call(text));
@@ -79,7 +79,7 @@ describe("a caller who hangs up", () => {
     expect(upstream.visits).toHaveLength(2);
   });
 
-  test("makes room for another", async () => {
+  test("makes room for another request", async () => {
     const { upstream, send, busy } = arrange({ maxItems: 3 });
     busy();
     const calls = ["a", "b", "c", "d"].map((text) => call(text));
@@ -92,7 +92,7 @@ describe("a caller who hangs up", () => {
     expect(await outcomes[0]).toEqual({ error: reason });
   });
 
-  test("after leaving alone does nothing to those who came later", async () => {
+  test("after its request was sent alone has no effect on later requests", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const lonely = call("a");
@@ -110,7 +110,7 @@ describe("a caller who hangs up", () => {
     ]);
   });
 
-  test("before the party is taken apart is not sent again", async () => {
+  test("before the batch is bisected is not sent again", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const calls = ["a", "b", "c"].map((text) => call(text));
@@ -125,7 +125,7 @@ describe("a caller who hangs up", () => {
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
-  test("before being sent never travels", async () => {
+  test("before its request is sent is never batched", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const given = call("a");
@@ -135,7 +135,7 @@ describe("a caller who hangs up", () => {
     expect(upstream.visits).toHaveLength(1);
   });
 
-  test("is no longer listened to after the outcome, good or bad", async () => {
+  test("has no abort listener after its request settled", async () => {
     for (const bad of [false, true]) {
       const { upstream, send, busy, free } = arrange();
       busy();
@@ -150,7 +150,7 @@ describe("a caller who hangs up", () => {
   });
 });
 
-describe("a party that fails", () => {
+describe("a batch that fails", () => {
   /** Everyone is sent while the target is busy; then the upstream serves as it likes. */
   async function together(texts: readonly string[], serve: EmbeddingsSend) {
     const asked: (readonly string[])[] = [];
@@ -192,7 +192,7 @@ describe("a party that fails", () => {
     });
   }
 
-  test("for every input tells each caller its own, in twice the calls at most", async () => {
+  test("for every input gives each client its own error, in at most twice as many upstream requests", async () => {
     const { outcomes, asked } = await together(texts, async (given) => {
       throw rejected(`${textsOf(given).join()} is not allowed`);
     });
@@ -202,7 +202,7 @@ describe("a party that fails", () => {
     expect(asked.length).toBeLessThan(2 * texts.length);
   });
 
-  test("through the upstream's own fault fails for all, and is not taken apart", async () => {
+  test("because of an upstream failure fails for all, and is not bisected", async () => {
     const fault = broken();
     const { outcomes, asked } = await together(texts, () => Promise.reject(fault));
     expect(asked).toHaveLength(1);
@@ -235,7 +235,7 @@ describe("a party that fails", () => {
     },
   );
 
-  test("because the server fails, and then takes no more calls, is not sent again", async () => {
+  test("because the server fails, and then refuses requests, is not sent again", async () => {
     const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
     const { outcomes, asked } = await together(many, async (given) => {
       if (textsOf(given).includes("text 31")) throw new GatewayError("upstream_error", "It fell.");
@@ -245,7 +245,7 @@ describe("a party that fails", () => {
     expect(asked).toHaveLength(3);
   });
 
-  test("through a wrong number of vectors fails for all: nobody gets a guess", async () => {
+  test("with a wrong number of vectors fails for all", async () => {
     for (const wrong of [1, -1]) {
       const { outcomes } = await together(["a", "b", "c"], async (given) => ({
         vectors: Array.from({ length: textsOf(given).length + wrong }, () => [1]),
@@ -256,7 +256,7 @@ describe("a party that fails", () => {
     }
   });
 
-  test("through a defect fails for all", async () => {
+  test("because of an internal error fails for all", async () => {
     const defect = new TypeError("x is not a function");
     const { outcomes } = await together(["a", "b"], () => {
       throw defect;
@@ -264,7 +264,7 @@ describe("a party that fails", () => {
     expect(outcomes).toEqual([{ error: defect }, { error: defect }]);
   });
 
-  test("lets each caller go on to another target, together again", async () => {
+  test("lets each request fail over to another target, batched again", async () => {
     const [bad, good] = [targetNamed("bad"), targetNamed("good")];
     const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
     const both = routeTo(bad, good);

@@ -22,8 +22,8 @@ import {
   vectorFor,
 } from "./stage-fixture.ts";
 
-describe("a call for an idle target", () => {
-  test("goes out in the same tick, as it is, and so does its answer", async () => {
+describe("a request to an idle target", () => {
+  test("is sent in the same tick, unchanged, and so is its response", async () => {
     const { upstream, send } = arrange();
     const given = call("a");
     const reply = send(given);
@@ -35,7 +35,7 @@ describe("a call for an idle target", () => {
     expect(given.signal.heard.size).toBe(1); // The upstream's own.
   });
 
-  test("that comes with others goes with them, in the same turn of the event loop", async () => {
+  test("that arrives with others is batched with them, in the same turn of the event loop", async () => {
     const { upstream, send } = arrange({}, { concurrency: 3 });
     for (const text of ["a", "b", "c", "d"]) void send(call(text));
     expect(upstream.asked).toEqual([["a"]]);
@@ -43,7 +43,7 @@ describe("a call for an idle target", () => {
     expect(upstream.asked).toEqual([["a"], ["b", "c", "d"]]);
   });
 
-  test("does not wait as long as a lane is free", async () => {
+  test("does not wait while the target is below its concurrency", async () => {
     const { upstream, send } = arrange({}, { concurrency: 3 });
     for (const text of ["a", "b", "c", "d"]) {
       void send(call(text));
@@ -52,7 +52,7 @@ describe("a call for an idle target", () => {
     expect(upstream.asked).toEqual([["a"], ["b"], ["c"]]);
   });
 
-  test("that fails frees its lane as well", async () => {
+  test("that fails frees its slot as well", async () => {
     const { upstream, send } = arrange();
     const outcome = outcomeOf(send(call("a")));
     upstream.visits[0]?.fail(broken());
@@ -62,8 +62,8 @@ describe("a call for an idle target", () => {
   });
 });
 
-describe("calls for a busy target", () => {
-  test("wait, and leave as one when a lane is free", async () => {
+describe("requests to a busy target", () => {
+  test("wait, and are sent as one batch when a slot is free", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const calls = ["a", "b", "c"].map((text) => call(text));
@@ -80,7 +80,7 @@ describe("calls for a busy target", () => {
     expect(calls.map(({ record }) => record.routing.batchSize)).toEqual([3, 3, 3]);
   });
 
-  test("with several inputs get all of theirs, in order, and nobody's own words", async () => {
+  test("with several inputs get all of their vectors, in order, without the upstream's verbatim body", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
@@ -97,7 +97,7 @@ describe("calls for a busy target", () => {
     }
   });
 
-  test("that found nobody to travel with go as they are", async () => {
+  test("that found no other request are sent unchanged", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const lonely = call("a");
@@ -109,7 +109,7 @@ describe("calls for a busy target", () => {
     expect(await reply).toBe(answer);
   });
 
-  test("leave after the longest wait, although no lane is free", async () => {
+  test("are sent after the longest wait, although no slot is free", async () => {
     const { upstream, send, busy } = arrange({}, { maxWaitMs: 5 });
     busy();
     void send(call("a"));
@@ -119,7 +119,7 @@ describe("calls for a busy target", () => {
     expect(upstream.underWay).toBe(2);
   });
 
-  test("leave in the order they came, one party for each lane that is free", async () => {
+  test("are sent in the order of arrival, one batch for each free slot", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     for (const user of ["u", "v", "u"]) void send(call(`of ${user}`, { user }));
@@ -130,7 +130,7 @@ describe("calls for a busy target", () => {
     expect(upstream.asked.slice(2)).toEqual([["of v"]]);
   });
 
-  test("need at most an eighth of the upstream's calls", async () => {
+  test("need at most an eighth of the upstream requests", async () => {
     let [calls, free] = [0, 4];
     const queue: (() => void)[] = [];
     // Four at a time, each takes a while; more wait inside.
@@ -162,22 +162,22 @@ describe("calls for a busy target", () => {
   });
 });
 
-describe("a party", () => {
-  test("leaves at once when it is full", () => {
+describe("a batch", () => {
+  test("is sent at once when it is full", () => {
     const { upstream, send, busy } = arrange({ maxItems: 3 });
     busy();
     for (const text of ["a", "b", "c"]) void send(call(text));
     expect(upstream.asked).toEqual([["first"], ["a", "b", "c"]]);
   });
 
-  test("is never larger than the gateway wants it, although the target could take more", () => {
+  test("never exceeds the gateway's maximum, although the target could take more", () => {
     const { upstream, send, busy } = arrange({}, { maxInputs: 2 });
     busy();
     for (const text of ["a", "b", "c", "d", "e"]) void send(call(text));
     expect(upstream.asked).toEqual([["first"], ["a", "b"], ["c", "d"]]);
   });
 
-  test("keeps within the target's inputs, bytes and tokens", async () => {
+  test("stays within the target's inputs, bytes and tokens", async () => {
     const inputs = [["aaaa", "bbbb"], ["cccc"], ["dddd", "eeee"]];
     const limits = [{ maxItems: 4 }, { maxBytes: 19 }, { maxTokens: 4 }];
     for (const limit of limits) {
@@ -192,7 +192,7 @@ describe("a party", () => {
     }
   });
 
-  test("is made of calls that differ in nothing but inputs and encoding", async () => {
+  test("joins requests that differ only in inputs and encoding", async () => {
     const pairs: [Partial<EmbeddingsQuery>, Partial<EmbeddingsQuery>][] = [
       [{}, { dimensions: 3 }],
       [{ dimensions: 2 }, { dimensions: 3 }],
@@ -244,7 +244,7 @@ describe("a party", () => {
   });
 });
 
-describe("goes by itself, without waiting,", () => {
+describe("is not batched:", () => {
   const expectAlone = (options: Partial<BatchOptions>, given: CountedCall): void => {
     const { upstream, send, busy } = arrange({}, options);
     busy();
@@ -252,19 +252,19 @@ describe("goes by itself, without waiting,", () => {
     expect(upstream.visits[1]?.call).toBe(given);
   };
 
-  test("a call with many inputs", () => {
+  test("a request with many inputs", () => {
     expectAlone({ maxInputsPerRequest: 2 }, callFor(["a", "b", "c"], route));
   });
 
-  test("a call with fields that are not understood", () => {
+  test("a request with extra fields", () => {
     expectAlone({}, call("a", { rest: { truncate: true } }));
   });
 
-  test("a call for a model that has it switched off", () => {
+  test("a request for a model with batching switched off", () => {
     expectAlone({ enabled: () => false }, call("a"));
   });
 
-  test("a call that nobody else would fit beside", () => {
+  test("a request that fills a batch alone", () => {
     const { upstream, send, busy } = arrange({ maxItems: 1 });
     busy();
     const given = call("a");
@@ -273,7 +273,7 @@ describe("goes by itself, without waiting,", () => {
     expect(given.record.routing.batchSize).toBeUndefined();
   });
 
-  test("a call that finds too many waiting", async () => {
+  test("a request that finds the queue full", async () => {
     const { upstream, send, busy, free } = arrange({}, { maxQueued: 2 });
     busy();
     for (const text of ["a", "b", "c"]) void send(call(text));
@@ -286,14 +286,14 @@ describe("goes by itself, without waiting,", () => {
     expect(upstream.asked.slice(3)).toEqual([["f"]]);
   });
 
-  test("a call for another target, which is not busy", () => {
+  test("a request to another target, which is not busy", () => {
     const { upstream, send, busy } = arrange();
     busy();
     void send(callFor(["a"], routeTo(targetNamed("b"))));
     expect(upstream.asked).toEqual([["first"], ["a"]]);
   });
 
-  test("a call of another model with the same target", () => {
+  test("a request for another model with the same target", () => {
     const { upstream, send, busy } = arrange();
     busy();
     void send(call("a"));
@@ -302,7 +302,7 @@ describe("goes by itself, without waiting,", () => {
   });
 });
 
-describe("the usage of a party", () => {
+describe("the usage of a batch", () => {
   test("is shared out by estimated tokens, to the last token", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
@@ -314,7 +314,7 @@ describe("the usage of a party", () => {
     expect(tokens).toEqual([1, 2, 4, 6]);
   });
 
-  test("stays unknown where it is", async () => {
+  test("stays unknown where the upstream reports none", async () => {
     const { upstream, send, busy, free } = arrange();
     busy();
     const replies = ["a", "b"].map((text) => send(call(text)));

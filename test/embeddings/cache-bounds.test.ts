@@ -35,8 +35,8 @@ function roomFor(entries: number) {
   return { memory, learn, told, forgotten };
 }
 
-describe("a full memory", () => {
-  test("holds no more bytes after ten times its size than it may, and what came last", () => {
+describe("a full cache", () => {
+  test("stays within its byte limit after ten times as many bytes, and holds the newest entries", () => {
     const { memory } = roomFor(500);
     for (let i = 0; i < 5000; i++) {
       memory.set(`key ${i}`, { vector: vectorOf(i), tokens: i });
@@ -49,7 +49,7 @@ describe("a full memory", () => {
     for (let i = 0; i < 4500; i++) expect(memory.get(`key ${i}`, "float")).toBeUndefined();
   });
 
-  test("counts pages whole, and beside them what each entry takes", () => {
+  test("counts whole slabs, plus the overhead of each entry", () => {
     const [maxBytes, pageBytes] = [100_000, 9000];
     const memory = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
     let sizes = 1;
@@ -73,7 +73,7 @@ describe("a full memory", () => {
     expect(slots + held * entryOverhead).toBeGreaterThan(maxBytes / 3);
   });
 
-  test("makes room in the same time, however much it has forgotten already", () => {
+  test("evicts in constant time, however many entries were evicted before", () => {
     const entries = 20_000;
     const { memory } = roomFor(entries);
     const vector = vectorOf(1);
@@ -89,7 +89,7 @@ describe("a full memory", () => {
     expect(turn()).toBeLessThan(20);
   });
 
-  test("forgets what was used least recently", () => {
+  test("evicts the least recently used entry", () => {
     const { memory, learn, forgotten } = roomFor(3);
     learn("a", "b", "c");
     memory.get("a", "float");
@@ -101,7 +101,7 @@ describe("a full memory", () => {
     expect(forgotten("abcde")).toEqual(["a", "b"]);
   });
 
-  test("takes no vector that is larger than a page, and forgets nothing for it", () => {
+  test("rejects a vector larger than a slab, and evicts nothing for it", () => {
     const { memory, learn } = roomFor(2);
     learn("a");
     expect(memory.set("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
@@ -109,15 +109,15 @@ describe("a full memory", () => {
     expect(memory.size).toBe(1);
   });
 
-  test("of no bytes remembers nothing", () => {
+  test("of zero bytes caches nothing", () => {
     const memory = new EmbeddingCache({ maxBytes: 0 });
     memory.set("a", { vector: vectorOf(1), tokens: 1 });
     expect([memory.size, memory.bytes, memory.get("a", "float")]).toEqual([0, 0, undefined]);
   });
 });
 
-describe("a vector in memory", () => {
-  test("has bytes of its own, and does not change with the answer it came in", () => {
+describe("a cached vector", () => {
+  test("has its own bytes, and does not change with the response it came in", () => {
     const { memory } = roomFor(3);
     const answer = new Float32Array(1_000_000).fill(0.5);
     memory.set("a", { vector: answer.subarray(1000, 1008), tokens: 1 });
@@ -134,8 +134,8 @@ describe("a vector in memory", () => {
   });
 });
 
-describe("what an earlier process knew", () => {
-  test("comes after what this one knows, in the order of its use, until there is no room", () => {
+describe("a restored vector", () => {
+  test("is older than the vectors of this process, in the order of use, until the cache is full", () => {
     const { memory, learn } = roomFor(4);
     learn("z");
     const recalled = [..."abcde"].map((key) => memory.restore(key, vectorOf(1), 1));
@@ -147,7 +147,7 @@ describe("what an earlier process knew", () => {
     expect([..."zayx"].every((key) => memory.get(key, "float"))).toBe(true);
   });
 
-  test("does not take the place of what was learnt meanwhile", () => {
+  test("does not replace a vector that was cached meanwhile", () => {
     const { memory, learn } = roomFor(4);
     learn("a");
     expect(memory.restore("a", vectorOf(9), 9)).toBe(true);
@@ -156,7 +156,7 @@ describe("what an earlier process knew", () => {
   });
 });
 
-test("whatever is learnt, used and recalled in whichever order, it is as a plain list would have it", () => {
+test("any order of set, get and restore has the same result as a plain list", () => {
   const step = fc.tuple(fc.constantFrom("learn", "get", "recall"), fc.constantFrom(..."abcdefg"));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 5 }), (steps, room) => {
@@ -179,7 +179,7 @@ test("whatever is learnt, used and recalled in whichever order, it is as a plain
   );
 });
 
-test("whoever keeps vectors hears of each new one and of each use, and not again of what it gave itself", () => {
+test("persistence is called for each new vector and each use, and not for vectors that it restored", () => {
   const { memory, learn, told } = roomFor(4);
   learn("a");
   memory.restore("b", vectorOf(1), 1);

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../harness.ts";
 const keyFor = (name: string): string => Bun.SHA256.hash(name, "base64");
 const vector = Float32Array.from({ length: 384 }, (_, at) => at + 1);
 
-test("everything is forgotten at once, in memory and on disk, and new vectors are learnt as before", async () => {
+test("clearing empties the cache in memory and on disk, and new vectors are cached as before", async () => {
   using folder = temporaryFolder();
   const open = () =>
     new EmbeddingCacheFile({

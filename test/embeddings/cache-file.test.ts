@@ -84,7 +84,7 @@ async function until(done: () => boolean): Promise<void> {
 }
 
 describe("after a restart", () => {
-  test("vectors are the same to the last bit, with their tokens, known or not", async () => {
+  test("vectors are equal to the last bit, with their tokens, where reported", async () => {
     const path = folder();
     const first = open(path);
     const bits = new Float32Array(new Uint32Array([0x80000000, 1, 0x7f7fffff]).buffer);
@@ -106,7 +106,7 @@ describe("after a restart", () => {
     expect([...first.told, ...second.told]).toEqual([]);
   });
 
-  test("the most recently used come first, and no more than there is room for", async () => {
+  test("the most recently used vectors are restored first, up to the byte limit", async () => {
     const path = folder();
     const { file, add, later } = open(path);
     add(0, 3);
@@ -126,7 +126,7 @@ describe("after a restart", () => {
     expect(taken).toHaveLength(2);
   });
 
-  test("calls are served while vectors come back", async () => {
+  test("requests are served while vectors are restored", async () => {
     const path = folder();
     const first = open(path);
     first.add(0, 500);
@@ -146,7 +146,7 @@ describe("after a restart", () => {
     expect(longest).toBeLessThanOrEqual(128);
   });
 
-  test("vectors under keys of another making are gone", async () => {
+  test("vectors under keys of another format are deleted", async () => {
     const path = folder();
     const first = open(path);
     first.add(0, 10);
@@ -155,7 +155,7 @@ describe("after a restart", () => {
     expect((await reload(path)).found).toEqual([]);
   });
 
-  test("a vector that was damaged on disk is not believed", async () => {
+  test("a vector that was corrupted on disk is not used", async () => {
     const path = folder();
     const first = open(path);
     first.add(0, 4);
@@ -171,7 +171,7 @@ describe("after a restart", () => {
 describe("the file", () => {
   const sizeOf = (path: string): number => statSync(join(path, "vectors.db")).size;
 
-  test("holds neither a text nor who asked, and only its owner may read it", () => {
+  test("holds neither texts nor API keys, and only its owner may read it", () => {
     const path = folder();
     const { file } = open(path);
     const query = textQuery(["a secret text"], { user: "somebody" });
@@ -192,7 +192,7 @@ describe("the file", () => {
     expect(Buffer.from(key, "base64")).toHaveLength(32);
   });
 
-  test("stays within its bytes when ten times as much comes, and keeps what was used last", async () => {
+  test("stays within its byte limit when ten times as much is cached, and keeps the most recently used", async () => {
     const path = folder();
     const maxBytes = 512 * KiB;
     const { file, add, later, told } = open(path, { maxBytes, maxQueuedBytes: 64 * KiB * KiB });
@@ -233,7 +233,7 @@ describe("the file", () => {
     });
   });
 
-  test("does without what there is no room for in the queue", async () => {
+  test("skips vectors that do not fit into the write queue", async () => {
     const path = folder();
     const { file, add } = open(path, { maxQueuedBytes: 20 * 384 * 4 });
     add(0, 100);
@@ -241,7 +241,7 @@ describe("the file", () => {
     expect((await reload(path)).found).toHaveLength(20);
   });
 
-  test("waits for another process that has it, and loses nothing", async () => {
+  test("waits for another process that has it locked, and loses nothing", async () => {
     const path = folder();
     const { add, file, told } = open(path, { groupMs: 5 });
     const other = new Database(join(path, "vectors.db"));
@@ -257,7 +257,7 @@ describe("the file", () => {
   });
 });
 
-describe("a file that is of no use", () => {
+describe("an unusable file", () => {
   /** Whatever is done with it, it is told of once, and all goes on. */
   async function expectDoneWithout({ file, told, add }: ReturnType<typeof open>, words: string) {
     for (let i = 0; i < 3; i++) {
@@ -272,7 +272,7 @@ describe("a file that is of no use", () => {
     expect(told[0]).toContain("vectors.db");
   }
 
-  test("because it is no database is told of once, left as it is, and done without", async () => {
+  test("that is not a database is reported once, left unchanged, and not used", async () => {
     const path = folder();
     const text = "this is not a database ".repeat(500);
     writeFileSync(join(path, "vectors.db"), text);
@@ -280,18 +280,18 @@ describe("a file that is of no use", () => {
     expect(readFileSync(join(path, "vectors.db"), "utf8")).toBe(text);
   });
 
-  test("because there is no such folder is told of once and done without", async () => {
+  test("in a missing folder is reported once and not used", async () => {
     await expectDoneWithout(open(join(folder(), "missing"), { groupMs: 5 }), "ENOENT");
   });
 
-  test("because it breaks meanwhile is told of once and done without", async () => {
+  test("that breaks while in use is reported once and not used", async () => {
     const path = folder();
     const broken = open(path, { groupMs: 5 });
     edit(path, "DROP TABLE vectors");
     await expectDoneWithout(broken, "no such table");
   });
 
-  test("because its pages are damaged is told of once; what could be read is known", async () => {
+  test("with damaged pages is reported once, and the readable vectors are restored", async () => {
     const path = folder();
     const first = open(path);
     first.add(0, 400);

@@ -14,8 +14,8 @@ const memoryWith = (count: number): EmbeddingCache => {
   return memory;
 };
 
-describe("a vector that lies ready", () => {
-  test("is the same object each time, and says the same as the first time", () => {
+describe("a hot entry", () => {
+  test("is the same object each time, with the same content", () => {
     const memory = memoryWith(1);
     const first = memory.get("key 0", "base64");
     const second = memory.get("key 0", "base64");
@@ -24,13 +24,13 @@ describe("a vector that lies ready", () => {
     expect(memory.get("key 0", "base64")).toBe(second!);
   });
 
-  test("is given as numbers to those who want numbers", () => {
+  test("is returned as numbers to a client that requests numbers", () => {
     const memory = memoryWith(1);
     for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
     expect(memory.get("key 0", "float")).toEqual({ vector: vectorOf(1), tokens: 0 });
   });
 
-  test("goes when another takes its place", () => {
+  test("is dropped when its vector is replaced", () => {
     const memory = memoryWith(1);
     for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
     memory.set("key 0", { vector: vectorOf(9), tokens: 90 });
@@ -42,14 +42,14 @@ describe("a vector that lies ready", () => {
     }
   });
 
-  test("goes when everything is forgotten", () => {
+  test("is dropped when the cache is cleared", () => {
     const memory = memoryWith(1);
     for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
     memory.clear();
     expect(memory.get("key 0", "base64")).toBeUndefined();
   });
 
-  test("is one of few: those that were asked for last", () => {
+  test("is one of a bounded number: the most recently requested", () => {
     const memory = memoryWith(1200);
     const ask = () =>
       Array.from({ length: 1200 }, (_, at) => memory.get(`key ${at}`, "base64") as object);
@@ -62,7 +62,7 @@ describe("a vector that lies ready", () => {
   });
 });
 
-test("whoever asks gets the same answer, however often it was asked for before and by whichever name", async () => {
+test("every client gets the same response, however often and under whichever model name it was requested before", async () => {
   const fake = startFake();
   const models = `  - { id: ours, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }`;
   const yaml = configFor(fake.url).replace("\nkeys:", `\n${models}\nkeys:`);

@@ -38,7 +38,7 @@ function before(reply: EmbeddingsResponse, options: Partial<CacheStageOptions> =
 }
 
 describe("an upstream", () => {
-  test("is asked for ten of a hundred inputs, when ninety are known or in flight", async () => {
+  test("gets ten of a hundred inputs, when ninety are cached or in flight", async () => {
     const world = startMemory({ maxBytes: room });
     const known = world.start(textQuery(letters(0, 60)), route);
     world.asked[0]?.answer("base64", true);
@@ -58,7 +58,7 @@ describe("an upstream", () => {
     expect((await replyOf(whole)).usage).toEqual({ inputTokens: 690 });
   });
 
-  test("is asked once for an input that is there twice, which counts twice", async () => {
+  test("gets a duplicate input once, and the usage counts it twice", async () => {
     const world = startMemory({ maxBytes: room });
     const journey = world.start(textQuery(["same", "other", "same", "same"]), route);
     expect(world.asked[0]?.inputs).toEqual(["same", "other"]);
@@ -72,7 +72,7 @@ describe("an upstream", () => {
     });
   });
 
-  test("is not asked at all for what is known", async () => {
+  test("gets no request for cached inputs", async () => {
     const world = startMemory({ maxBytes: room });
     world.start(textQuery(["a"], { single: true }), route);
     world.asked[0]?.answer("base64", true);
@@ -87,7 +87,7 @@ describe("an upstream", () => {
     });
   });
 
-  test("is asked the very same question when nothing could be taken out of it, and its answer passes untouched", async () => {
+  test("gets the unchanged request when no input is cached, and its response is passed on unchanged", async () => {
     const world = startMemory({ maxBytes: room });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
       const journey = world.start(query, route);
@@ -98,7 +98,7 @@ describe("an upstream", () => {
     }
   });
 
-  test("is asked every time for a model that is not remembered", async () => {
+  test("gets every request for a model with the cache switched off", async () => {
     const reply = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
     const { memory, send, asked } = before(reply, { enabled: ({ id }) => id !== "off" });
     const call = callOf(textQuery(["a"]), routeOf("off", "space"));
@@ -123,7 +123,7 @@ describe("a vector", () => {
     expect((await send(callOf(textQuery(["a"]), route))).vectors).toEqual([base64]);
   });
 
-  test("that is known comes in the form that the caller wants, alone and beside others", async () => {
+  test("that is cached comes in the requested encoding, alone and beside others", async () => {
     const vectors = ["AACAPw==", "AAAAQA=="];
     const { send, asked } = before({ vectors });
     await send(callOf(textQuery(["a", "b"]), route));
@@ -156,7 +156,7 @@ describe("a vector", () => {
     expect(world.asked).toHaveLength(1 + others.length);
   });
 
-  test("is of one upstream: the same name elsewhere may be other weights, or hear other words", () => {
+  test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
     const world = startMemory({ maxBytes: room });
     const at = (...places: readonly (readonly [string, string])[]): Route => ({
       ...route,
@@ -179,7 +179,7 @@ describe("a vector", () => {
     expect(world.asked).toHaveLength(4);
   });
 
-  test("is the same for two words of one meaning only where upstreams have words of their own", async () => {
+  test("is shared by two task types of one meaning only where upstreams have their own task types", async () => {
     const words = [parseTaskType("input_type", "query"), parseTaskType("task", "retrieval.query")];
     for (const byMeaning of [true, false]) {
       const { send, asked } = before(
@@ -232,7 +232,7 @@ describe("usage", () => {
     }
   });
 
-  test("that an upstream did not tell stays unknown, and makes no partial sums", async () => {
+  test("that an upstream did not report stays unknown, and makes no partial sums", async () => {
     const world = startMemory({ maxBytes: room });
     world.start(textQuery(["silent"]), route);
     world.asked[0]?.answer("base64", false);
@@ -245,7 +245,7 @@ describe("usage", () => {
   });
 });
 
-test("an answer that does not fit the question is nobody's, and is not kept", async () => {
+test("a response that does not match the request reaches no client and is not cached", async () => {
   for (const vectors of [[], ["AACAPw==", "AACAPw=="], ["not base64"], ["AACA"]]) {
     const { memory, flights, send } = before({ vectors });
     const sent = (async () => send(callOf(textQuery(["a"]), route)))();

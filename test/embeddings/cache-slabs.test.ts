@@ -31,7 +31,7 @@ const forms = {
 } as const;
 
 describe("a slot", () => {
-  test("fits the usual lengths exactly, wastes little on others, and is of few sizes", () => {
+  test("fits the usual lengths exactly, wastes little on others, and has few size classes", () => {
     for (const dimensions of [128, 256, 384, 512, 768, 896, 1024, 1536, 2048, 2560, 3072, 4096]) {
       expect(sizeClassOf(dimensions * 4)).toBe(dimensions * 4);
     }
@@ -47,7 +47,7 @@ describe("a slot", () => {
     expect(sizes.size).toBeLessThanOrEqual(41);
   });
 
-  test("gives back every bit of what was written, whatever the form on either side", () => {
+  test("returns every bit that was written, in either encoding", () => {
     const bits = fc.uint32Array({ minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(bits, fc.boolean(), (bits, text) => {
@@ -63,7 +63,7 @@ describe("a slot", () => {
     );
   });
 
-  test("takes base64 exactly where a strict decoder does, and its neighbours do not notice", () => {
+  test("accepts base64 exactly where a strict decoder does, without a change to its neighbors", () => {
     const whole = fc
       .constantFrom(4, 8, 12, 24)
       .chain((length) =>
@@ -97,7 +97,7 @@ describe("a slot", () => {
     );
   });
 
-  test("is not needed to see that something is no vector", () => {
+  test("is not needed to detect that a value is not a vector", () => {
     const memory = new EmbeddingCache({ maxBytes: 0 });
     const learn = (vector: string) => memory.set("a", { vector, tokens: 1 });
     expect([learn("AACAPw=="), learn("AACAPw"), learn("AACA"), learn("AAC?Pw==")]).toEqual([
@@ -120,7 +120,7 @@ describe("whatever lengths come", () => {
     entries: fc.integer({ min: 1, max: 12 }),
   });
 
-  test("a key gives its own vector, and answers on their way do not change when it is forgotten", () => {
+  test("a key returns its own vector, and responses in flight do not change when it is evicted", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), geometry, (steps, room) => {
         const { pageBytes } = room;
@@ -159,7 +159,7 @@ describe("whatever lengths come", () => {
     );
   });
 
-  test("no more than a page's worth is forgotten for one, and that one is known", () => {
+  test("at most one slab's entries are evicted for one vector, and that vector is cached", () => {
     const pageBytes = 64 * KiB;
     const memory = new EmbeddingCache({ maxBytes: 2048 * KiB, slabBytes: pageBytes });
     let sizes = 1;
@@ -185,7 +185,7 @@ describe("whatever lengths come", () => {
     return (held * entryBytes) / maxBytes;
   }
 
-  test("the room becomes that of the length that is asked for now", () => {
+  test("the slabs move to the size class that is requested now", () => {
     const maxBytes = 4096 * KiB;
     const memory = new EmbeddingCache({ maxBytes });
     for (const length of [3072, 128, 1536, 384, 3072, 768]) {
@@ -194,7 +194,7 @@ describe("whatever lengths come", () => {
     }
   });
 
-  test("one that is rarely asked for finds room beside one that is always asked for", () => {
+  test("a rare length finds room beside a frequent one", () => {
     const maxBytes = 2048 * KiB;
     const memory = new EmbeddingCache({ maxBytes });
     const learn = (key: string, length: number) =>
@@ -212,12 +212,12 @@ describe("whatever lengths come", () => {
   });
 });
 
-describe("pages", () => {
+describe("slabs", () => {
   const pageBytes = 64 * KiB;
   const start = (options: Partial<EmbeddingCacheOptions> = {}) =>
     new EmbeddingCache({ maxBytes: 1024 * KiB, slabBytes: pageBytes, ...options });
 
-  test("are made as they are needed, and used again for ten times what fits", () => {
+  test("are allocated on demand, and reused for ten times what fits", () => {
     const memory = start();
     const perPage = Math.floor(pageBytes / (384 * 4));
     const seen: number[] = [];
@@ -232,7 +232,7 @@ describe("pages", () => {
     expect(memory.size).toBeGreaterThan(500);
   });
 
-  test("that are written over before the disk has them lose nothing", async () => {
+  test("that are overwritten before the vectors are on disk lose nothing", async () => {
     using folder = temporaryFolder();
     const open = () =>
       new EmbeddingCacheFile({

@@ -43,8 +43,8 @@ const rowsIn = (folder: string): number => {
   return rows;
 };
 
-describe("a known vector", () => {
-  test("is forgotten when it is old, however often it was used, and learnt again", () => {
+describe("a cached vector", () => {
+  test("expires, however often it was used, and is cached again", () => {
     const memory = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
     memory.set("a", { vector: vector(1), tokens: 3 });
     for (let second = 0; second < 10; second++) {
@@ -59,7 +59,7 @@ describe("a known vector", () => {
     expect(memory.get("a", "float")).toBeUndefined();
   });
 
-  test("stays known while others come and go, and notes of those that went go too", () => {
+  test("stays cached while others come and go, and the timestamps of evicted vectors are removed", () => {
     const memory = new ExpiringCache({ maxBytes: 40_000, ttlMs: 1e12, now });
     for (let round = 0; round < 20_000; round++) {
       memory.set(keyFor(round), { vector: vector(round), tokens: 1 });
@@ -68,7 +68,7 @@ describe("a known vector", () => {
     expect(memory.get(keyFor(0), "float")).toBeUndefined();
   });
 
-  test("does not become young by a restart", async () => {
+  test("keeps its age across a restart", async () => {
     using folder = temporaryFolder();
     const first = openFile(folder.path);
     first.add(keyFor("old"), { vector: vector(1), tokens: 1 });
@@ -87,7 +87,7 @@ describe("a known vector", () => {
     expect(memory.get(keyFor("young"), "float")?.tokens).toBe(2);
   });
 
-  test("that is old leaves the disk, at the start and while the gateway runs", async () => {
+  test("that has expired is deleted from disk, at the start and while the gateway runs", async () => {
     using folder = temporaryFolder();
     const first = openFile(folder.path);
     for (let i = 0; i < 600; i++) first.add(keyFor(i), { vector: vector(i), tokens: 1 });
@@ -105,7 +105,7 @@ describe("a known vector", () => {
     expect(rowsIn(folder.path)).toBe(0);
   });
 
-  test("stays on disk for ever without a time to live, also one of an earlier version", async () => {
+  test("stays on disk without a TTL, also one of an earlier version", async () => {
     using folder = temporaryFolder();
     const file = openFile(folder.path, { ttlMs: Infinity });
     file.add(keyFor("a"), { vector: vector(1), tokens: 7 });
@@ -122,7 +122,7 @@ describe("a known vector", () => {
   });
 });
 
-test("VEXEL_CACHE_TTL is what makes a gateway ask anew", async () => {
+test("VEXEL_CACHE_TTL makes the gateway request expired vectors again", async () => {
   const fake = startFake();
   for (const [ttl, calls] of [
     ["1", 2],

@@ -18,7 +18,7 @@ const room = 1e6;
 const trouble = () => new GatewayError("upstream_error", "The upstream failed.");
 const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 
-describe("those who wait for another's question", () => {
+describe("requests that wait for an input in flight", () => {
   /** One asks, three wait, one of them with an input of its own. */
   function crowd(texts: readonly string[] = ["a"]) {
     const world = startMemory({ maxBytes: room });
@@ -28,7 +28,7 @@ describe("those who wait for another's question", () => {
     return { world, first, waiting };
   }
 
-  test("share the very vector that came, also where the memory has no room for it", async () => {
+  test("share the received vector, also where the cache has no room for it", async () => {
     for (const maxBytes of [room, 0]) {
       for (const form of ["base64", "numbers", "floats"] as const) {
         const world = startMemory({ maxBytes });
@@ -41,7 +41,7 @@ describe("those who wait for another's question", () => {
     }
   });
 
-  test("fail with it when the upstream is in trouble, which is not asked again", async () => {
+  test("fail with it when the upstream fails, which gets no second request", async () => {
     const { world, first, waiting } = crowd(["a", "b"]);
     const error = trouble();
     world.asked[0]?.fail(error);
@@ -52,7 +52,7 @@ describe("those who wait for another's question", () => {
     expect(first.call.record.embeddings.upstreamTokens).toBeUndefined();
   });
 
-  test("get what it asked for though it hangs up: nothing is paid for twice", async () => {
+  test("get the vectors although its client disconnects: nothing is paid for twice", async () => {
     const { world, first, waiting } = crowd();
     first.cancel.abort(hungUp());
     await settle();
@@ -67,7 +67,7 @@ describe("those who wait for another's question", () => {
     expect(first.call.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
   });
 
-  test("are gone as well: then it ends at once", async () => {
+  test("are aborted too: then the upstream request is canceled at once", async () => {
     const { world, first, waiting } = crowd();
     first.cancel.abort(hungUp());
     for (const { cancel } of waiting) {
@@ -80,7 +80,7 @@ describe("those who wait for another's question", () => {
     expect(world.flights.size).toBe(0);
   });
 
-  test("in a row, one for the other, end when the last of them has gone", async () => {
+  test("in a chain end when the last of them is aborted", async () => {
     const world = startMemory({ maxBytes: room });
     const one = world.start(textQuery(["a"]), route);
     // Each asks for something that the next waits for.
@@ -97,7 +97,7 @@ describe("those who wait for another's question", () => {
     for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
   });
 
-  test("for one of many inputs ask for it themselves when it hangs up", async () => {
+  test("for one of many inputs send their own request when its client disconnects", async () => {
     const many = Array.from({ length: 65 }, (_, at) => (at === 0 ? "a" : `text ${at}`));
     const { world, first, waiting } = crowd(many);
     first.cancel.abort(hungUp());
@@ -109,7 +109,7 @@ describe("those who wait for another's question", () => {
     for (const journey of waiting) await expectVectors(journey);
   });
 
-  test("do not fail when its own time is over", async () => {
+  test("do not fail when its own timeout passes", async () => {
     const { world, first, waiting } = crowd();
     first.cancel.abort(new GatewayError("upstream_timeout", "Its time is over."));
     world.asked[0]?.fail(first.cancel.reason);
@@ -118,7 +118,7 @@ describe("those who wait for another's question", () => {
     for (const journey of waiting) await expectVectors(journey);
   });
 
-  test("do not fail when what was refused may be another's input: each asks for itself, all at once", async () => {
+  test("do not fail when another input may have been refused: each sends its own request, concurrently", async () => {
     const { world, first, waiting } = crowd(["a", "much too long"]);
     world.asked[0]?.fail(refusal());
     expect(errorOf(await first.outcome)).toBeInstanceOf(GatewayError);
@@ -128,7 +128,7 @@ describe("those who wait for another's question", () => {
     for (const journey of waiting) await expectVectors(journey);
   });
 
-  test("get the refusal of the very same question by the same key, and no other's", async () => {
+  test("get the refusal of an identical request of the same key, and no other", async () => {
     const world = startMemory({ maxBytes: room });
     const ask = (key: string, user?: string) =>
       world.start(textQuery(["a"], user === undefined ? {} : { user }), route, key);
@@ -141,7 +141,7 @@ describe("those who wait for another's question", () => {
     expect(world.asked.slice(1).map(({ call }) => call)).toEqual([otherKey.call, otherUser.call]);
   });
 
-  test("do not fail with the upstream of another model, though its vectors would be theirs", async () => {
+  test("do not fail with the upstream of another model, although the vectors would be shared", async () => {
     const world = startMemory({ maxBytes: room });
     world.start(textQuery(["a"]), route);
     const other = world.start(textQuery(["a"]), routeOf("elsewhere", "space"));
@@ -151,7 +151,7 @@ describe("those who wait for another's question", () => {
     await expectVectors(other);
   });
 
-  test("leave at once when their own caller does, without a word to the others", async () => {
+  test("end at once when their own client disconnects, without an effect on others", async () => {
     const { world, first, waiting } = crowd();
     const [leaving, ...staying] = waiting as [Journey, ...Journey[]];
     leaving.cancel.abort(hungUp());
@@ -162,7 +162,7 @@ describe("those who wait for another's question", () => {
     for (const journey of [first, ...staying]) await expectVectors(journey);
   });
 
-  test("learn of a fault that is theirs without waiting for the rest", async () => {
+  test("fail with an error that applies to them without waiting for the rest", async () => {
     const world = startMemory({ maxBytes: room });
     world.start(textQuery(["slow"]), route);
     world.start(textQuery(["broken"]), route);
@@ -172,7 +172,7 @@ describe("those who wait for another's question", () => {
     expect(errorOf(await both.outcome)).toBe(error);
   });
 
-  test("are given what was asked for them to account for, even when others fail them first", async () => {
+  test("are charged for their own upstream request, even when others fail first", async () => {
     const world = startMemory({ maxBytes: room });
     world.start(textQuery(["broken"]), route);
     const both = world.start(textQuery(["broken", "own"]), route);
@@ -186,7 +186,7 @@ describe("those who wait for another's question", () => {
   });
 });
 
-test("nobody begins to wait for a caller who is leaving, and who comes later takes the place", async () => {
+test("no request waits for an aborted one, and the next request replaces it", async () => {
   const world = startMemory({ maxBytes: room });
   const first = world.start(textQuery(["a"]), route);
   first.cancel.abort(hungUp());
@@ -200,7 +200,7 @@ test("nobody begins to wait for a caller who is leaving, and who comes later tak
   for (const journey of [second, third]) await expectVectors(journey);
 });
 
-test("a call that waits for one after another whose time is over asks for itself in the end", async () => {
+test("a request that waits for several requests that time out sends its own in the end", async () => {
   const world = startMemory({ maxBytes: room });
   const leavers = [0, 1, 2, 3].map(() => world.start(textQuery(["a"]), route));
   const patient = world.start(textQuery(["a"]), route);

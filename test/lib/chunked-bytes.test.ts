@@ -10,8 +10,8 @@ const texts = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 60 })
 const sought = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 5 });
 const cuts = fc.array(fc.nat(60), { maxLength: 8 });
 
-describe("bytes in pieces", () => {
-  test("are the same bytes, wherever they are cut", () => {
+describe("chunked bytes", () => {
+  test("are the same bytes, wherever they are split", () => {
     fc.assert(
       fc.property(texts, cuts, fc.array(fc.nat(62), { maxLength: 20 }), (text, at, places) => {
         const whole = Buffer.from(text);
@@ -25,7 +25,7 @@ describe("bytes in pieces", () => {
     );
   });
 
-  test("are searched beyond the end of a piece", () => {
+  test("are searched across chunk boundaries", () => {
     fc.assert(
       fc.property(texts, cuts, sought, fc.nat(62), (text, at, needle, from) => {
         const whole = Buffer.from(text);
@@ -39,7 +39,7 @@ describe("bytes in pieces", () => {
     );
   });
 
-  test("are copied, viewed and read from any place to any other", () => {
+  test("are copied, viewed and read from any offset to any other", () => {
     fc.assert(
       fc.property(texts, cuts, fc.nat(60), fc.nat(60), (text, at, one, other) => {
         const whole = Buffer.from(text);
@@ -57,7 +57,7 @@ describe("bytes in pieces", () => {
     );
   });
 
-  test("that are gone are not taken for others", () => {
+  test("that were released are not read", () => {
     const list = [Buffer.alloc(100_000, "a"), Buffer.alloc(100_000, "b")].map((piece) => {
       const own = Buffer.allocUnsafeSlow(piece.length);
       piece.copy(own);
@@ -70,7 +70,7 @@ describe("bytes in pieces", () => {
     expect(() => pieces.copy(Buffer.alloc(10), 0, 10, 20)).toThrow();
   });
 
-  test("that share their memory with others are left to them", () => {
+  test("that share their buffer with others are not freed", () => {
     const shared = Buffer.allocUnsafeSlow(100_000).fill("s");
     releaseUnshared(shared.subarray(0, 50_000));
     expect(shared.toString("latin1", 0, 3)).toBe("sss");

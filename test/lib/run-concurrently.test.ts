@@ -21,8 +21,8 @@ function held() {
   return { begun, work, end };
 }
 
-describe("a pile of work", () => {
-  test("is begun at once, from the top, as much as may run", async () => {
+describe("a stack of work", () => {
+  test("is started at once, from the top, up to the concurrency limit", async () => {
     const { begun, work, end } = held();
     const done = runConcurrently(["c", "b", "a"], 2, work);
     expect(begun).toEqual(["a", "b"]);
@@ -33,11 +33,11 @@ describe("a pile of work", () => {
     await done;
   });
 
-  test("that is empty is done", async () => {
+  test("that is empty settles", async () => {
     await runConcurrently([], 3, () => Promise.reject(new Error("nothing to do")));
   });
 
-  test("may grow while it is worked off, and what is added runs side by side", async () => {
+  test("may grow while it runs, and added items run concurrently", async () => {
     const { begun, work, end } = held();
     const pile = ["whole"];
     const done = runConcurrently(pile, 2, async (item) => {
@@ -51,7 +51,7 @@ describe("a pile of work", () => {
     await done;
   });
 
-  test("is left after the first failure, once what was running has ended", async () => {
+  test("stops after the first failure, once running work has settled", async () => {
     const { begun, work, end } = held();
     let over = false;
     const outcome = outcomeOf(runConcurrently(["d", "c", "b", "a"], 3, work)).finally(() => {
@@ -66,7 +66,7 @@ describe("a pile of work", () => {
     expect(begun).toEqual(["a", "b", "c"]);
   });
 
-  test("may be very high", async () => {
+  test("may be very large", async () => {
     let sum = 0;
     await runConcurrently(
       Array.from({ length: 100_000 }, () => 1),
