@@ -1,5 +1,5 @@
 /**
- * Decompresses responses of upstreams that compress although they are asked not to. Decompression bombs are bounded:
+ * Decompresses responses of upstreams that compress although the request excludes it. Decompression bombs are bounded:
  * chunks are decompressed in the runtime's threads, so other requests do not wait, and never beyond the size limit.
  */
 import { pipeline, Readable } from "node:stream";

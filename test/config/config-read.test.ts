@@ -219,7 +219,7 @@ describe("is refused with a plain message:", () => {
       "apiKey: contains a",
     ],
     ["a model with no kind", model("dimensions: 3"), "kind: is missing; known: embedding, image"],
-    ["too many pictures", model("kind: image, maxImages: 11"), "maxImages: must be at most 10"],
+    ["too many images", model("kind: image, maxImages: 11"), "maxImages: must be at most 10"],
     [
       "half a picture",
       model("kind: image, maxImages: 1.5"),

@@ -86,11 +86,11 @@ export class BoundedResponse implements UpstreamResponse {
   }
 
   async *#bounded(max: number): AsyncGenerator<Uint8Array> {
-    const { chunks: pieces, signal } = this.#options;
+    const { chunks, signal } = this.#options;
     this.#isStarted = true;
     let length = 0;
     try {
-      for await (const piece of pieces()) {
+      for await (const piece of chunks()) {
         length += piece.length;
         if (length > max) throw tooLarge(max);
         yield piece;

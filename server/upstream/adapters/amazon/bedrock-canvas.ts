@@ -118,7 +118,7 @@ function edit(query: EditQuery): ExtraFields {
 const oneAtATime = (): GatewayError =>
   new GatewayError(
     "invalid_value",
-    "Invalid 'image': too many pictures. With a mask, this model takes one.",
+    "Invalid 'image': too many images. With a mask, this model takes one.",
     { param: "image" },
   );
 

@@ -116,7 +116,7 @@ function done(
     kind: "whole",
     results: list.map((entry, at) => {
       const image = imageContentIn(memberOf(entry, "url") ?? entry);
-      if (!image) throw invalidResponse("an entry of its pictures has no `url`");
+      if (!image) throw invalidResponse("an entry of its images has no `url`");
       return {
         image,
         ...revised(memberOf(response, "revised_prompt"), context),

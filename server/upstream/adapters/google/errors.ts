@@ -28,7 +28,7 @@ function classify({ status, message, body }: VendorError): ErrorMeaning | undefi
   if (aboutKey || ((status === 400 || status === 403) && /\bAPI key\b/i.test(message))) {
     return "wrong key";
   }
-  // Imagen's words for a prompt that it will not draw; the Gemini models say it within an answer.
+  // Imagen's error for a moderated prompt; the Gemini models report it within a response.
   if (status === 400 && /\bResponsible AI practices\b/.test(message)) return "moderated";
   switch (memberOf(errorIn(body), "status")) {
     case "NOT_FOUND":

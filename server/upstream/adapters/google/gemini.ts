@@ -81,16 +81,17 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-const draw = (target: Target, body: ExtraFields): UpstreamRequest =>
+const imageRequest = (target: Target, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(addressOf(target, "generateContent"), authHeaders(target.upstream), body);
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: (query, target) => draw(target, geminiBody(query, target, [])),
+  toUpstream: (query, target) => imageRequest(target, geminiBody(query, target, [])),
   fromUpstream: readGeminiImages,
 };
 
 const edits: ImageAdapter<EditQuery> = {
-  toUpstream: (query, target) => draw(target, geminiBody(query, target, filesOf(query.images))),
+  toUpstream: (query, target) =>
+    imageRequest(target, geminiBody(query, target, filesOf(query.images))),
   fromUpstream: readGeminiImages,
 };
 

@@ -162,7 +162,7 @@ const embeddings: EmbeddingsAdapter = {
     usesEmbedContent(target.model) ? fromEmbedContent(reply, query) : fromPredict(reply, query),
 };
 
-const draw = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
+const imageRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(addressOf(target, method), bearer(target.upstream), body);
 
 const readImages: ImageAdapter<GenerationQuery>["fromUpstream"] = (reply, context) =>
@@ -171,16 +171,16 @@ const readImages: ImageAdapter<GenerationQuery>["fromUpstream"] = (reply, contex
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     isImagen(target)
-      ? draw(target, "predict", imagenBody(query))
-      : draw(target, "generateContent", geminiBody(query, target, [])),
+      ? imageRequest(target, "predict", imagenBody(query))
+      : imageRequest(target, "generateContent", geminiBody(query, target, [])),
   fromUpstream: readImages,
 };
 
 const edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) =>
     isImagen(target)
-      ? draw(target, "predict", imagenEditBody(query))
-      : draw(target, "generateContent", geminiBody(query, target, filesOf(query.images))),
+      ? imageRequest(target, "predict", imagenEditBody(query))
+      : imageRequest(target, "generateContent", geminiBody(query, target, filesOf(query.images))),
   fromUpstream: readImages,
 };
 

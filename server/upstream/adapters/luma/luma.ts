@@ -53,7 +53,7 @@ function linkOf(source: ImageSource, model: string): string {
   if (source.kind === "url" && /^https?:\/\//i.test(source.url)) return source.url;
   throw new GatewayError(
     "invalid_value",
-    `Invalid 'image': the model '${model}' takes pictures only as links. Send JSON with images[].image_url that begins with https://.`,
+    `Invalid 'image': the model '${model}' takes images only as links. Send JSON with images[].image_url that begins with https://.`,
     { param: "image" },
   );
 }

@@ -99,15 +99,15 @@ async function fromUpstream(
   const response = await readDocument(reply, context.temp);
   const errors = listOf(memberOf(response, "errors"));
   const done = memberOf(response, "data") === undefined ? [] : listIn(response, "data");
-  const drawn = done.filter((entry) => imageIn(entry) !== undefined);
+  const generated = done.filter((entry) => imageIn(entry) !== undefined);
   // Some of several images may fail: the delivered ones are billed.
-  if (drawn.length > 0) return whole(drawn);
+  if (generated.length > 0) return whole(generated);
   if (errors.length > 0) {
     const { query, target } = context;
     const refusal = replayBody(reply, response, statusOf(response));
     throw await readError(refusal, { target, model: query.model });
   }
-  if (done.length === 0) throw invalidResponse("it has neither pictures nor errors");
+  if (done.length === 0) throw invalidResponse("it has neither images nor errors");
   return later(done[0], context.target);
 }
 
@@ -125,12 +125,12 @@ function later(entry: unknown, target: Target): PendingJob {
   return { kind: "pending", poll };
 }
 
-function whole(drawn: readonly unknown[]): BufferedImageResponse {
-  const costs = drawn.map((entry) => memberOf(entry, "cost"));
+function whole(generated: readonly unknown[]): BufferedImageResponse {
+  const costs = generated.map((entry) => memberOf(entry, "cost"));
   const known = costs.filter((cost) => typeof cost === "number");
   return {
     kind: "whole",
-    results: drawn.map((entry): ImageResult => {
+    results: generated.map((entry): ImageResult => {
       const image = imageIn(entry);
       if (!image) throw invalidResponse("an entry has no image");
       return { image, ...extraFieldsOf(entry, extraFieldNames(entry)) };

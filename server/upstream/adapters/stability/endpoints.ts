@@ -1,5 +1,5 @@
 /**
- * What Stability sells, by the names of its addresses: services that draw, and services that change a picture. Facts are
+ * Stability's services by their paths: services that generate images, and services that edit an image. Facts are
  * from platform.stability.ai/docs/api-reference and the OpenAPI document behind it.
  */
 import type { ImageCapabilities } from "../../image-capabilities.ts";

@@ -32,13 +32,13 @@ export function imageListIn(
   context: ImageRequestContext<GenerationQuery>,
   {
     list = "data",
-    isWithheld: withheld = () => false,
-    entryFields: told = () => ({}),
-    responseFields: about = () => ({}),
+    isWithheld = () => false,
+    entryFields = () => ({}),
+    responseFields = () => ({}),
   }: ImageListOptions,
 ): BufferedImageResponse {
   const entries = inOrder(listIn(response, list));
-  const shown = entries.filter((entry) => !withheld(entry));
+  const shown = entries.filter((entry) => !isWithheld(entry));
   if (shown.length === 0 && entries.length > 0)
     throw toMappedError("moderated", undefined, context);
   return {
@@ -46,10 +46,10 @@ export function imageListIn(
     results: shown.map((entry) => {
       const image = imageIn(entry);
       if (!image) throw invalidResponse("an entry has neither `b64_json` nor `url`");
-      return { image, ...told(entry) };
+      return { image, ...entryFields(entry) };
     }),
     metadata: {},
-    ...about(response),
+    ...responseFields(response),
   };
 }
 
