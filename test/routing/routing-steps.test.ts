@@ -1,0 +1,161 @@
+/** Routing steps in the ledger row, and the health of targets in the admin API. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { RequestRecord } from "../../server/request/request-record.ts";
+import { addStep } from "../../server/routing/routing-steps.ts";
+import { targetNamed } from "../embeddings/stage-fixture.ts";
+import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
+import type { Fake } from "../fake-upstream.ts";
+import { expectVectors } from "../faults/faults-fixture.ts";
+import { arrange, closeArranged } from "./routing-gateway-fixture.ts";
+
+afterEach(closeArranged);
+
+const forEver = { times: Number.POSITIVE_INFINITY };
+const small = "text-embedding-3-small";
+
+describe("the row of a call for vectors", () => {
+  test("says nothing of choices where the first one served", async () => {
+    const { gateway, embed } = arrange({ upstreams: 2 });
+    for (let call = 0; call < 20; call++) await expectVectors(await embed());
+    expect(gateway.rows().map(({ steps }) => steps)).toEqual(Array(20).fill(null));
+  });
+
+  test("names the target that failed before another was asked", async () => {
+    const { gateway, fakes, embed } = arrange({ upstreams: 2 });
+    const [bad] = fakes as [Fake];
+    bad.script({ fail: "server-error" }, forEver);
+    while (bad.requests.length === 0) await expectVectors(await embed());
+    const row = gateway.rows().at(-1)!;
+    expect(row).toMatchObject({ upstream: "u1", attempts: 2 });
+    expect(row.steps).toBe(`u0/${small}: upstream_error`);
+  });
+
+  test("names those that were passed over, and why", async () => {
+    const { gateway, fakes, embed } = arrange({ upstreams: 2 });
+    const [limited] = fakes as [Fake];
+    limited.script({ fail: "rate-limit", retryAfter: 60 }, forEver);
+    while (limited.requests.length === 0) await expectVectors(await embed());
+    await expectVectors(await embed());
+    const row = gateway.rows().at(-1)!;
+    expect(row).toMatchObject({ upstream: "u1", attempts: 1 });
+    expect(row.steps).toBe(`u0/${small}: skipped, its rate limit is reached`);
+  });
+
+  test("says that a second one was asked because the first was slow", async () => {
+    const { gateway, fakes, embed } = arrange({ upstreams: 2 });
+    const [slow, other] = fakes as [Fake, Fake];
+    // So that the first is asked, and it is known what is usual there, before it becomes slow.
+    other.script({ delayMs: 20 }, forEver);
+    while (slow.requests.length < 40) await expectVectors(await embed());
+    slow.script({ delayMs: 600 }, forEver);
+    const words = `u1/${small}: hedged, because the first target was slow`;
+    const isTold = () => gateway.rows().some(({ steps }) => steps === words);
+    const before = slow.requests.length;
+    while (!isTold() && slow.requests.length < before + 10) await expectVectors(await embed());
+    expect(isTold()).toBe(true);
+  });
+
+  test("is no longer because a call travels in many parts", () => {
+    const record = new RequestRecord("req_1", "embeddings", 0);
+    for (let part = 0; part < 1000; part++) addStep(record, targetNamed("a"), "skipped, it failed");
+    expect(record.steps).toEqual(["a/their-model: skipped, it failed"]);
+    for (let part = 0; part < 1000; part++) addStep(record, targetNamed(`t${part}`), "busy");
+    expect(record.steps!.length).toBeLessThan(30);
+  });
+});
+
+interface Shown {
+  readonly upstream: string;
+  readonly model: string;
+  readonly models: readonly string[];
+  readonly state: string;
+  readonly reason: string | null;
+  readonly until: string | null;
+  readonly share: number;
+  readonly in_flight: number;
+  readonly error_share: number | null;
+  readonly latency: readonly { readonly size: number; readonly mean_ms: number }[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+describe("GET /admin/targets", () => {
+  const settings = { VEXEL_ADMIN_KEY: adminKey };
+  const shown = async (url: string): Promise<readonly Shown[]> => {
+    const response = await asOperator(url, "/admin/targets");
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    return ((await response.json()) as { data: readonly Shown[] }).data;
+  };
+  const at = (list: readonly Shown[], upstream: string, model = small): Shown =>
+    list.find((each) => each.upstream === upstream && each.model === model)!;
+
+  test("lists every target that is configured, asked or not, with no address and no key", async () => {
+    const { gateway, fakes } = arrange({ upstreams: 2, settings });
+    const list = await shown(gateway.url);
+    expect(list.map(({ upstream, models }) => `${upstream} ${models}`).sort()).toEqual([
+      "u0 painter",
+      "u0 vectors",
+      "u1 painter",
+      "u1 vectors",
+      "vexel-minilm all-minilm-l6-v2",
+      "vexel-sketch vexel-sketch",
+    ]);
+    for (const each of list) {
+      expect(each).toMatchObject({ state: "healthy", reason: null, until: null, share: 1 });
+      expect(each.latency).toEqual([]);
+    }
+    const text = JSON.stringify(list);
+    expect(text).not.toContain("sk-fake");
+    expect(text).not.toContain(new URL(fakes[0]!.url).host);
+  });
+
+  test("tells who is out and who cools down, since when it failed how often, and until when", async () => {
+    const { gateway, fakes, embed, draw } = arrange({ upstreams: 2, settings });
+    fakes[0]!.script({ fail: "server-error" }, forEver);
+    for (let call = 0; call < 30; call++) await expectVectors(await embed());
+    fakes[0]!.clear();
+    fakes[0]!.script({ fail: "rate-limit", retryAfter: 60 });
+    expect((await draw()).status).toBe(200);
+    const list = await shown(gateway.url);
+    const out = at(list, "u0");
+    expect(out).toMatchObject({ state: "ejected", share: 0, in_flight: 0, error_share: 1 });
+    expect(out.reason).toMatch(/^5 failures in a row, the last: upstream_error$/);
+    expect(out.counts).toMatchObject({ answered: 0, limited: 0 });
+    expect(out.counts.failed).toBeGreaterThanOrEqual(5);
+    expect(Date.parse(out.until!) - Date.now()).toBeLessThan(3000);
+    const cooling = at(list, "u0", "gpt-image-1.5");
+    expect(cooling).toMatchObject({ state: "cooling", reason: "its rate limit is reached" });
+    expect(Date.parse(cooling.until!) - Date.now()).toBeWithin(50_000, 60_001);
+    const well = at(list, "u1");
+    expect(well).toMatchObject({ state: "healthy", error_share: 0 });
+    expect(well.counts.answered).toBe(30);
+    expect(well.latency[0]!.mean_ms).toBeGreaterThan(0);
+  });
+
+  test("tells of a model's only target, too, how quick it is and how often it fails", async () => {
+    const { gateway, fakes, embed } = arrange({ upstreams: 1, settings });
+    expect(at(await shown(gateway.url), "u0").error_share).toBe(null);
+    for (let call = 0; call < 3; call++) await expectVectors(await embed());
+    fakes[0]!.script({ fail: "server-error" }, forEver);
+    expect((await embed()).status).toBe(502);
+    const only = at(await shown(gateway.url), "u0");
+    expect(only).toMatchObject({ state: "healthy", error_share: 0.25 });
+    expect(only.latency[0]!.mean_ms).toBeGreaterThan(0);
+  });
+
+  test("tells who has just come back", async () => {
+    const { gateway, fakes, embed } = arrange({ upstreams: 2, settings });
+    fakes[0]!.script({ fail: "server-error" }, forEver);
+    const isOut = async () => at(await shown(gateway.url), "u0").state === "ejected";
+    while (!(await isOut())) await expectVectors(await embed());
+    fakes[0]!.clear();
+    while (await isOut()) {
+      await expectVectors(await embed());
+      await Bun.sleep(20);
+    }
+    const back = at(await shown(gateway.url), "u0");
+    expect(back.state).toBe("slow_start");
+    expect(back.share).toBeWithin(0.09, 0.5);
+    expect(Date.parse(back.until!) - Date.now()).toBeWithin(5000, 10_001);
+  }, 15_000);
+});
