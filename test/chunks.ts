@@ -1,4 +1,4 @@
-/** The same bytes, as they might come over a wire. */
+/** Bytes split into chunks, as they may arrive over a socket. */
 import { ChunkedBytes } from "../server/lib/chunked-bytes.ts";
 
 export function inPieces(bytes: Buffer, cuts: readonly number[]): ChunkedBytes {

@@ -1,4 +1,4 @@
-/** Calls travel together only where that is quicker than not to. */
+/** Requests are batched only where that is faster. */
 import { describe, expect, test } from "bun:test";
 import { batch } from "../../server/embeddings/batch.ts";
 import { answerTo, call, settled, traitsOf } from "./stage-fixture.ts";

@@ -1,4 +1,4 @@
-/** Whatever happens to one of those who travel together, the others come home with what is theirs. */
+/** Whatever happens to one request of a batch, the others get their own results. */
 import { describe, expect, test } from "bun:test";
 import { batch } from "../../server/embeddings/batch.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";

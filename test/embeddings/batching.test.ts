@@ -1,4 +1,4 @@
-/** Small calls for a busy target travel together, and no caller can tell. */
+/** Micro-batching: small requests to a busy target are sent as one, without a visible difference to clients. */
 
 import { describe, expect, test } from "bun:test";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";

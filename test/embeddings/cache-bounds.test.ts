@@ -1,4 +1,4 @@
-/** The memory of vectors stays within its bytes, whatever comes, and forgets what was used least recently. */
+/** The embedding cache stays within its byte limit and evicts the least recently used entry. */
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** When a target turns out to give other vectors, nothing that it may have given is remembered. */
+/** When a target turns out to have drifted, all cached vectors are cleared. */
 import { expect, test } from "bun:test";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";

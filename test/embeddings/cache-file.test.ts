@@ -1,4 +1,4 @@
-/** Vectors outlive the process in a file that is bounded, holds no texts, and is done without when it is broken. */
+/** Cached vectors survive a restart in a file that is bounded, holds no texts, and is not used when it is broken. */
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";

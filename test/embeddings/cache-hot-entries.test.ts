@@ -1,4 +1,4 @@
-/** Vectors that are asked for again and again lie ready as text; what lies ready is never another's, and never outlives its vector. */
+/** Hot entries keep their base64 text; the text never belongs to another vector, and never outlives its own. */
 import { describe, expect, test } from "bun:test";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import { encodeVector } from "../../server/embeddings/vector-formats.ts";

@@ -1,4 +1,4 @@
-/** Upstreams are asked only for what nobody knows yet; vectors and usage are as if each input had been asked for alone. */
+/** Upstreams get only inputs that are neither cached nor in flight; vectors and usage are as if each input had been requested alone. */
 import { describe, expect, test } from "bun:test";
 import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { shareUsage } from "../../server/embeddings/share-usage.ts";

@@ -1,4 +1,4 @@
-/** Known vectors share pages that are written again and again. No one ever sees that, but for the bytes they take. */
+/** Cached vectors share slabs that are reused, which is visible only in the memory they take. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {

@@ -1,4 +1,4 @@
-/** With a time to live, a vector is asked for anew when it is that old, in memory and on disk. */
+/** With a TTL, an expired vector is requested again, from memory and from disk. */
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";

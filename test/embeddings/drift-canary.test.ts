@@ -1,4 +1,4 @@
-/** A target whose vectors are not those of the model's others is found, told of, and not asked until it is back. */
+/** Drift canary: a target whose vectors differ from those of the model's first target is detected, reported and excluded until it is realigned. */
 import { describe, expect, test } from "bun:test";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import {
@@ -57,7 +57,7 @@ const wrong = fakeVector("another model", 64);
 const nearly = right.map((number, at) => number * (1 + (at % 2 ? 1e-3 : -1e-3)));
 const packed = Buffer.from(nearly.buffer).toString("base64");
 
-describe("a target that nobody has looked at yet", () => {
+describe("a target that has not been checked yet", () => {
   const unsure = (says: Says, graceMs = 1000) => {
     const model = modelNamed("m", a, b);
     let now = 0;
@@ -75,7 +75,7 @@ describe("a target that nobody has looked at yet", () => {
     return { ...arranged, model, pass, wanted: () => wanted };
   };
 
-  test("is not asked before it is found to be right, and a look is asked for once", async () => {
+  test("gets no requests before its check passes, and one check is requested", async () => {
     const { canary, model, wanted } = unsure({ a: right, b: packed });
     expect([canary.isExcluded(model, a), canary.isExcluded(model, b)]).toEqual([false, true]);
     expect(canary.isExcluded(model, b)).toBe(true);
@@ -92,7 +92,7 @@ describe("a target that nobody has looked at yet", () => {
     expect(wanted()).toBe(2);
   });
 
-  test("is not asked at all if it turns out to have strayed", async () => {
+  test("gets no requests if it turns out to have drifted", async () => {
     const { canary, model, pass } = unsure({ a: right, b: wrong });
     await canary.check(false);
     pass(60_000);
@@ -100,7 +100,7 @@ describe("a target that nobody has looked at yet", () => {
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
-  test("is asked after a moment where the first does not say anything", async () => {
+  test("gets requests after the grace period where the first target does not respond", async () => {
     const { canary, model, pass } = unsure({ a: new Error("down"), b: packed });
     expect(canary.isExcluded(model, b)).toBe(true);
     await canary.check(false);
@@ -108,7 +108,7 @@ describe("a target that nobody has looked at yet", () => {
     expect(canary.isExcluded(model, b)).toBe(false);
   });
 
-  test("is looked at as soon as the first has answered anybody again", async () => {
+  test("is checked as soon as the first target responds again", async () => {
     const { canary, model, says, wanted } = unsure({ a: new Error("down"), b: wrong });
     await canary.check(false);
     expect(canary.hasDrifted(model, b)).toBe(false);
@@ -120,14 +120,14 @@ describe("a target that nobody has looked at yet", () => {
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
-  test("is asked at once where nobody looks", () => {
+  test("gets requests at once where the canary is off", () => {
     const { canary, model } = unsure({ a: right, b: wrong }, 0);
     expect(canary.isExcluded(model, b)).toBe(false);
   });
 });
 
-describe("a target that strays", () => {
-  test("is found by its vector, told of with both names, and not to be asked", async () => {
+describe("a drifted target", () => {
+  test("is detected by its vector, reported with both names, and excluded", async () => {
     const model = modelNamed("m", a, b, c);
     const { canary, told, words } = arrange([model], { a: right, b: wrong, c: packed });
     await canary.check(false);
@@ -143,7 +143,7 @@ describe("a target that strays", () => {
     ]);
   });
 
-  test("is found by the length of its vectors", async () => {
+  test("is detected by the length of its vectors", async () => {
     const model = modelNamed("m", a, b);
     const { canary, told } = arrange([model], { a: right, b: right.subarray(0, 32) });
     await canary.check(false);
@@ -151,7 +151,7 @@ describe("a target that strays", () => {
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
-  test("is told of once, and once more when it is back", async () => {
+  test("is reported once, and once more when it is realigned", async () => {
     const model = modelNamed("m", a, b);
     const { canary, words, says } = arrange([model], { a: right, b: wrong });
     for (let look = 0; look < 3; look++) await canary.check(true);
@@ -162,7 +162,7 @@ describe("a target that strays", () => {
     expect(canary.hasDrifted(model, b)).toBe(false);
   });
 
-  test("stays out while it does not answer", async () => {
+  test("stays excluded while it does not respond", async () => {
     const model = modelNamed("m", a, b);
     const { canary, words, says } = arrange([model], { a: right, b: wrong });
     await canary.check(true);
@@ -172,7 +172,7 @@ describe("a target that strays", () => {
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
-  test("stays out after a reload, when it is the same by another object", async () => {
+  test("stays excluded after a reload, when it is the same target as a new object", async () => {
     const model = modelNamed("m", a, b);
     const { canary } = arrange([model], { a: right, b: wrong });
     await canary.check(false);
@@ -180,7 +180,7 @@ describe("a target that strays", () => {
     expect(canary.hasDrifted(again, again.targets[1]!)).toBe(true);
   });
 
-  test("is found although a target of another model says nothing", async () => {
+  test("is detected although a target of another model does not respond", async () => {
     const models = [modelNamed("first", a, c), modelNamed("second", a, b)];
     const { canary, words } = arrange(models, { a: right, b: wrong, c: "nothing" });
     const looking = canary.check(false);
@@ -189,7 +189,7 @@ describe("a target that strays", () => {
     await looking;
   });
 
-  test("of one model may be the first of another", async () => {
+  test("of one model may be the first target of another", async () => {
     const [one, other] = [modelNamed("one", a, b), modelNamed("other", b, c)];
     const { canary, words } = arrange([one, other], { a: right, b: wrong, c: wrong });
     await canary.check(false);
@@ -199,8 +199,8 @@ describe("a target that strays", () => {
   });
 });
 
-describe("the first target is what the others are measured by", () => {
-  test("and never strays, even if it is the odd one out", async () => {
+describe("the first target is the reference", () => {
+  test("and never drifts, even if all others differ from it", async () => {
     const model = modelNamed("m", a, b, c);
     const { canary, words } = arrange([model], { a: wrong, b: right, c: right });
     for (let look = 0; look < 2; look++) await canary.check(true);
@@ -208,7 +208,7 @@ describe("the first target is what the others are measured by", () => {
     expect(canary.hasDrifted(model, a)).toBe(false);
   });
 
-  test("and whoever is put first by a reload is that from then on, and is looked at soon", async () => {
+  test("and a target that a reload puts first becomes the reference, and is checked soon", async () => {
     const { canary, words, models } = arrange([modelNamed("m", a, b)], { a: right, b: wrong });
     await canary.check(false);
     const turned = modelNamed("m", b, a);
@@ -241,15 +241,15 @@ describe("the first target is what the others are measured by", () => {
   });
 });
 
-describe("only what is worth asking is asked", () => {
-  test("models with one target never are, nor are those for pictures", async () => {
+describe("the canary checks", () => {
+  test("neither models with one target nor image models", async () => {
     const picture = { ...modelNamed("p", a, b), kind: "image" as const };
     const { canary, asked } = arrange([modelNamed("m", a), picture], { a: right, b: right });
     await canary.check(true);
     expect(asked).toEqual([]);
   });
 
-  test("what was looked at is left alone until all are, and what is new or was silent is not", async () => {
+  test("new and silent targets now, and checked targets only in the next full round", async () => {
     const says: Says = { a: right, b: right, c: "nothing" };
     const { canary, asked, models } = arrange([modelNamed("m", a, b)], says);
     await canary.check(false);
@@ -268,7 +268,7 @@ describe("only what is worth asking is asked", () => {
   });
 });
 
-test("a gateway that stops does not wait for those that do not answer, and says nothing of them", async () => {
+test("a gateway that shuts down does not wait for silent targets, and does not report them", async () => {
   const { canary, told, asked } = arrange([modelNamed("m", a, b)], { a: "nothing", b: right });
   const looking = canary.check(false);
   await until(() => asked.length === 1);
@@ -278,7 +278,7 @@ test("a gateway that stops does not wait for those that do not answer, and says 
   expect([told, asked]).toEqual([[], ["a"]]);
 });
 
-test("likeness is that of directions, and none where there is nothing to compare", () => {
+test("similarity is the cosine of the directions, and -1 where vectors cannot be compared", () => {
   expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(5, 0))).toBe(1);
   expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(0, 2))).toBe(0);
   expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(-1, 0))).toBe(-1);
@@ -286,7 +286,7 @@ test("likeness is that of directions, and none where there is nothing to compare
   expect(cosineSimilarity(Float32Array.of(0, 0), Float32Array.of(1, 0))).toBe(-1);
 });
 
-test("a gateway finds it out by itself, says so in its log, and asks the honest one only", async () => {
+test("a gateway detects drift by itself, logs it, and uses the other target only", async () => {
   const [honest, liar] = [startFake(), startFake()];
   const lie = JSON.stringify({
     data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }],

@@ -1,4 +1,4 @@
-/** What a model's server does not understand is served in another way where that is the same, and refused where it is not. */
+/** A parameter that an upstream does not support is emulated where the result is the same, and refused otherwise. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";

@@ -1,4 +1,4 @@
-/** Tokens counted once for several callers are shared out without one lost or invented. */
+/** Tokens that were counted once for several clients are apportioned exactly. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { quarterTokens, shareTokens } from "../../server/embeddings/share-input-tokens.ts";

@@ -1,4 +1,4 @@
-/** A call larger than the targets can take is served all the same, as if it had been small. */
+/** A request that exceeds the targets' limits is split, and its response is the same as that of one request. */
 
 import { describe, expect, test } from "bun:test";
 import { split } from "../../server/embeddings/split.ts";
@@ -44,13 +44,13 @@ function through(
   return { send, seen, sizes: () => seen.map(({ query }) => entriesOf(query.input).length) };
 }
 
-describe("a call within the limits", () => {
+describe("a request within the limits", () => {
   const reply: EmbeddingsResponse = {
     vectors: [[1], [2]],
     verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
   };
 
-  test("goes on as it is, and so does its answer", async () => {
+  test("is passed on unchanged, and so is its response", async () => {
     const { send, seen } = through({ maxItems: 2, maxBytes: 10 }, async () => reply);
     const call = callFor(["four", "words"], route);
     expect(await send(call)).toBe(reply);
@@ -58,7 +58,7 @@ describe("a call within the limits", () => {
     expect(seen[0]).toBe(call);
   });
 
-  test("of one input is not even measured", async () => {
+  test("of one input is not measured", async () => {
     const traits = () => {
       throw new Error("nobody should ask");
     };
@@ -72,8 +72,8 @@ describe("a call within the limits", () => {
   });
 });
 
-describe("a larger call", () => {
-  test("is cut by the number of inputs, into equal parts", async () => {
+describe("a larger request", () => {
+  test("is split by the number of inputs, into equal sub-requests", async () => {
     const { send, sizes } = through({ maxItems: 4 });
     const texts = numbered(9);
     const { vectors } = await send(callFor(texts, route));
@@ -81,7 +81,7 @@ describe("a larger call", () => {
     expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 
-  test("is cut by bytes, which are not characters", async () => {
+  test("is split by bytes, which are not characters", async () => {
     const { send, seen } = through({ maxBytes: 12 });
     await send(callFor(["four", "five", "six!", "日本", "語語"], route));
     expect(seen.map(textsOf)).toEqual([
@@ -90,7 +90,7 @@ describe("a larger call", () => {
     ]);
   });
 
-  test("is cut by tokens, exactly where they are given", async () => {
+  test("is split by tokens, exactly where they are given", async () => {
     const { send, sizes } = through({ maxTokens: 5 });
     const tokens = [[1, 2, 3], [4, 5], [6], [7, 8, 9, 10], [11]];
     const { vectors } = await send(callFor({ kind: "tokens", tokens }, route));
@@ -98,7 +98,7 @@ describe("a larger call", () => {
     expect(vectors).toEqual(tokens.map((entry) => vectorFor(entry)));
   });
 
-  test("is cut by an estimate of tokens where texts are given, higher for other scripts", async () => {
+  test("is split by estimated tokens where texts are given, with a higher estimate for other scripts", async () => {
     const ascii = through({ maxTokens: 10 });
     await ascii.send(callFor(["a".repeat(20), "b".repeat(20), "c".repeat(20)], route));
     expect(ascii.sizes()).toEqual([2, 1]);
@@ -122,7 +122,7 @@ describe("a larger call", () => {
     expect(sizes).toEqual([2, 1, 1, 2]);
   });
 
-  test("keeps everything else of the call in every part", async () => {
+  test("keeps all other fields in every sub-request", async () => {
     const { send, seen } = through({ maxItems: 1 });
     const call = callFor(["a", "b"], route, {
       dimensions: 8,
@@ -141,7 +141,7 @@ describe("a larger call", () => {
     }
   });
 
-  test("comes back in order, in whatever order its parts do", async () => {
+  test("has its vectors in order, whatever the order of its sub-responses", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: traitsOf({ maxItems: 2 }) })(upstream.next);
     const texts = numbered(7);
@@ -151,7 +151,7 @@ describe("a larger call", () => {
     expect((await reply).vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 
-  test("has no more parts under way than are allowed, and no fewer", async () => {
+  test("has exactly the allowed number of sub-requests in flight", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
     const reply = send(callFor(numbered(8), route));
@@ -172,8 +172,8 @@ describe("a larger call", () => {
   });
 });
 
-describe("the usage of a call in parts", () => {
-  test("is the sum, and the answer is nobody's own words", async () => {
+describe("the usage of a split request", () => {
+  test("is the sum, and the response has no verbatim body", async () => {
     const verbatim = {
       body: ChunkedBytes.of(Buffer.from("{}")),
       model: "our-model",
@@ -185,7 +185,7 @@ describe("the usage of a call in parts", () => {
     expect(reply).not.toHaveProperty("verbatim");
   });
 
-  test("is unknown where that of one part is", async () => {
+  test("is unknown where that of one sub-request is", async () => {
     const { send } = through({ maxItems: 1 }, async (call) =>
       textsOf(call)[0] === "b" ? { vectors: answerTo(call).vectors } : answerTo(call),
     );
@@ -193,7 +193,7 @@ describe("the usage of a call in parts", () => {
   });
 });
 
-test("a part whose upstream names an input is told in the caller's own count", async () => {
+test("an input index in a sub-request's error is mapped to the client's inputs", async () => {
   const { send } = through({ maxItems: 4 }, async (call) => {
     const place = textsOf(call).indexOf("text 6");
     if (place >= 0) throw rejected(`Input id ${place} has 9000 tokens, exceeding max 8192 tokens.`);
@@ -206,7 +206,7 @@ test("a part whose upstream names an input is told in the caller's own count", a
   );
 });
 
-describe("a part that is refused as too large", () => {
+describe("a sub-request that is refused as too large", () => {
   for (const refuse of [tooManyTokens, tooLarge]) {
     test(`is halved until it passes (${refuse().kind})`, async () => {
       const { send, sizes } = through({ maxItems: 8 }, async (call) => {
@@ -221,7 +221,7 @@ describe("a part that is refused as too large", () => {
       expect(sizes().filter((size) => size <= 3)).toHaveLength(8);
     });
 
-    test(`is halved although the whole call seemed to fit (${refuse().kind})`, async () => {
+    test(`is halved although the whole request seemed to fit (${refuse().kind})`, async () => {
       const { send, sizes } = through({}, async (call) => {
         if (textsOf(call).length > 2) throw refuse();
         return answerTo(call);
@@ -233,7 +233,7 @@ describe("a part that is refused as too large", () => {
       expect(sizes()).toEqual([5, 3, 2, 2, 1]);
     });
 
-    test(`stands refused when it is down to one input (${refuse().kind})`, async () => {
+    test(`fails when it is down to one input (${refuse().kind})`, async () => {
       const fault = refuse();
       const { send } = through({}, async (call) => {
         if (textsOf(call).includes("text 2")) throw fault;
@@ -249,7 +249,7 @@ describe("a part that is refused as too large", () => {
     });
   }
 
-  test("is not halved for any other reason", async () => {
+  test("is not halved for any other error", async () => {
     const fault = rejected("no");
     const { send, sizes } = through({}, () => Promise.reject(fault));
     expect(await outcomeOf(send(callFor(numbered(4), route)))).toEqual({ error: fault });
@@ -257,8 +257,8 @@ describe("a part that is refused as too large", () => {
   });
 });
 
-describe("a part that fails for good", () => {
-  test("fails the call with its fault, ends the others and leaves none running", async () => {
+describe("a sub-request that fails", () => {
+  test("fails the request with its error, cancels the others and leaves none running", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
     const call = callFor(numbered(9), route);
@@ -275,14 +275,14 @@ describe("a part that fails for good", () => {
   });
 });
 
-test("a part with too few vectors fails the call: none is made up", async () => {
+test("a sub-request with too few vectors fails the request", async () => {
   const { send } = through({ maxItems: 2 }, async () => ({ vectors: [[1]] }));
   const outcome = await outcomeOf(send(callFor(numbered(4), route)));
   expect(outcome).toHaveProperty("error.kind", "internal");
 });
 
-describe("a caller who hangs up", () => {
-  test("ends every part, and no other is sent", async () => {
+describe("a client that disconnects", () => {
+  test("cancels every sub-request, and no other is sent", async () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 2 })(upstream.next);
     const call = callFor(numbered(5), route);
@@ -296,7 +296,7 @@ describe("a caller who hangs up", () => {
     expect(call.signal.heard.size).toBe(0);
   });
 
-  test("has no more sent, even where the upstream takes no notice", async () => {
+  test("gets no further sub-requests sent, even where the upstream ignores the abort", async () => {
     const visits: (() => void)[] = [];
     const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 2 })(
       (given) => new Promise((resolve) => visits.push(() => resolve(answerTo(given)))),
@@ -311,7 +311,7 @@ describe("a caller who hangs up", () => {
     expect(visits).toHaveLength(2);
   });
 
-  test("before anything was sent has nothing sent", async () => {
+  test("before the first sub-request gets nothing sent", async () => {
     const { send, seen } = through({ maxItems: 1 });
     const call = callFor(["a", "b"], route);
     const reason = new Error("gone");
@@ -320,7 +320,7 @@ describe("a caller who hangs up", () => {
     expect(seen).toEqual([]);
   });
 
-  test("is no longer listened to once the answer is there", async () => {
+  test("has no abort listener once the response is complete", async () => {
     const { send } = through({ maxItems: 1 });
     const call = callFor(["a", "b"], route);
     await send(call);

@@ -1,4 +1,4 @@
-/** Calls without a gateway around them, and an upstream that can be held, looked at and made to fail. */
+/** Pipeline stages without a gateway around them, and an upstream that can be paused, inspected and made to fail. */
 
 import type { Model } from "../../server/config/snapshot.ts";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";

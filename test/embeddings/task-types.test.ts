@@ -1,4 +1,4 @@
-/** What vectors are for can be said in any vendor's words, and each vendor hears it in its own. */
+/** A task type can be given in any vendor's terms, and is translated for each vendor. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -80,7 +80,7 @@ const told = ({ headers }: Response): [string | null, string | null] => [
   headers.get("vexel-dropped"),
 ];
 
-describe("one purpose in every vendor's words", () => {
+describe("one task type in every vendor's terms", () => {
   const spellings = [
     { input_type: "search_query" },
     { input_type: "query" },
@@ -120,14 +120,14 @@ describe("one purpose in every vendor's words", () => {
     expect(heard()).toBe(word);
   });
 
-  test("goes on as it was said to a server that may know it, word and all", async () => {
+  test("is passed on unchanged to a server that may support it", async () => {
     const response = await ask("vllm", { input_type: "whatever it likes" });
     expect(response.status).toBe(200);
     expect(heard()).toBe("whatever it likes");
     expect(told(response)).toEqual([null, null]);
   });
 
-  test("is told to a vendor that must be told, where the caller does not say", async () => {
+  test("has a default for a vendor that requires one", async () => {
     await ask("nvidia", {});
     expect(heard()).toBe("passage");
     await ask("cohere", {});
@@ -137,7 +137,7 @@ describe("one purpose in every vendor's words", () => {
   });
 });
 
-describe("a purpose that makes no difference", () => {
+describe("a task type without effect", () => {
   test.each<[Kind, string]>([
     ["openai", "input_type"],
     ["openai", "task_type"],
@@ -153,7 +153,7 @@ describe("a purpose that makes no difference", () => {
   });
 });
 
-describe("a purpose that the vendor has no word for", () => {
+describe("a task type that the vendor does not support", () => {
   test.each<[Kind, object, string, readonly string[]]>([
     ["voyage", { input_type: "clustering" }, "input_type", ["'query'", "'document'"]],
     ["nvidia", { task: "separation" }, "task", ["'query'", "'passage'"]],
@@ -176,7 +176,7 @@ describe("a purpose that the vendor has no word for", () => {
     },
   );
 
-  test("goes to another target of the model, which does not need one", async () => {
+  test("is sent to another target of the model, which needs none", async () => {
     fake.script(answer("together"));
     const response = await gateway.post("/v1/embeddings", {
       model: "mixed",
@@ -189,7 +189,7 @@ describe("a purpose that the vendor has no word for", () => {
   });
 });
 
-describe("two purposes at once", () => {
+describe("two task types in one request", () => {
   test.each<[Kind, object, string]>([
     ["cohere", { input_type: "search_query", task_type: "RETRIEVAL_DOCUMENT" }, "task_type"],
     ["jina", { task: "retrieval.query", input_type: "document" }, "task"],
@@ -217,7 +217,7 @@ describe("two purposes at once", () => {
   );
 });
 
-test("texts for different purposes are not taken for each other when they are remembered", async () => {
+test("texts with different task types have different cache keys", async () => {
   for (const input_type of ["query", "document", "query", undefined]) {
     expect((await ask("voyage", { input_type }, "the same text")).status).toBe(200);
   }
@@ -225,7 +225,7 @@ test("texts for different purposes are not taken for each other when they are re
   expect(words).toEqual(["query", "document", undefined]);
 });
 
-test("who asks is told to those who have a field for it, and is said to be left out by the others", async () => {
+test("`user` is sent to upstreams with such a field, and reported as dropped for the others", async () => {
   expect(told(await ask("openai", { user: "u1" }))).toEqual([null, null]);
   expect(fake.requests.at(-1)?.json).toMatchObject({ user: "u1" });
   expect(told(await ask("cohere", { user: "u1" }))).toEqual([null, "user"]);

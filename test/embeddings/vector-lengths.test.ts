@@ -1,4 +1,4 @@
-/** The vectors of one answer are of one length, wherever they come from. */
+/** All vectors of one response have one length, wherever they come from. */
 import { afterEach, expect, test } from "bun:test";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
@@ -44,7 +44,7 @@ async function lengthsOf(input: readonly string[]): Promise<number[] | number> {
   return data.map(({ embedding }) => embedding.length);
 }
 
-test("what was known is asked for anew where the model has changed meanwhile", async () => {
+test("cached vectors are requested again where the model has changed meanwhile", async () => {
   gateway = start();
   lengthFor = () => 8;
   expect(await lengthsOf(["old text"])).toEqual([8]);
@@ -58,7 +58,7 @@ test("what was known is asked for anew where the model has changed meanwhile", a
   expect(asked).toHaveLength(3);
 });
 
-test("parts of a call whose vectors differ in length are a fault of the upstream", async () => {
+test("sub-responses whose vectors differ in length are an upstream error", async () => {
   gateway = start();
   lengthFor = (text) => (text === "0" ? 8 : 4);
   const many = Array.from({ length: 3000 }, (_, at) => `${at}`);

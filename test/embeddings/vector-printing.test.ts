@@ -1,4 +1,4 @@
-/** Vectors in numbers: each to the last bit, in one answer, and nobody else waits while very many are printed. */
+/** Vectors as JSON numbers: exact to the last bit, and printing many does not block other requests. */
 import { expect, test } from "bun:test";
 import { writeFloatResponse } from "../../server/embeddings/write-vectors.ts";
 import type { Vector } from "../../server/upstream/contract.ts";

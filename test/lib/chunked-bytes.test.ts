@@ -1,4 +1,4 @@
-/** An answer that came in pieces is read as if it had come in one. */
+/** A response in several chunks is read as if it were one buffer. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedBytes, releaseUnshared } from "../../server/lib/chunked-bytes.ts";

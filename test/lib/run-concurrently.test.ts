@@ -1,4 +1,4 @@
-/** A pile is worked off from the top, some at a time, and nothing is left running behind. */
+/** Work on a stack runs with bounded concurrency, and nothing is left running afterwards. */
 import { describe, expect, test } from "bun:test";
 import { runConcurrently } from "../../server/lib/run-concurrently.ts";
 import { outcomeOf, settled } from "../embeddings/stage-fixture.ts";
