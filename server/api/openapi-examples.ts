@@ -1,10 +1,10 @@
 /** One example per operation of the OpenAPI document. Tests send the requests and validate the responses. */
 import type { RouteName } from "../http/routes.ts";
 
-export const examples: Partial<Record<RouteName, { request?: unknown; answer?: unknown }>> = {
+export const examples: Partial<Record<RouteName, { request?: unknown; response?: unknown }>> = {
   embeddings: {
     request: { model: "all-minilm-l6-v2", input: ["a red boat", "a small ship"] },
-    answer: {
+    response: {
       object: "list",
       data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
       model: "all-minilm-l6-v2",
@@ -13,7 +13,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
   },
   engineEmbeddings: {
     request: { input: "a red boat" },
-    answer: {
+    response: {
       object: "list",
       data: [{ object: "embedding", index: 0, embedding: [0.0023064255, -0.009327292] }],
       model: "all-minilm-l6-v2",
@@ -27,7 +27,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
       size: "512x512",
       output_format: "png",
     },
-    answer: {
+    response: {
       created: 1713833628,
       size: "512x512",
       quality: "medium",
@@ -51,7 +51,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
     },
   },
   models: {
-    answer: {
+    response: {
       object: "list",
       data: [
         {
@@ -65,7 +65,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
     },
   },
   adminEvents: {
-    answer: {
+    response: {
       object: "list",
       data: [
         {
@@ -92,7 +92,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
     },
   },
   adminWebhooks: {
-    answer: {
+    response: {
       object: "list",
       data: [
         {
@@ -117,7 +117,7 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
     },
   },
   adminWebhookTest: {
-    answer: {
+    response: {
       object: "webhook.test",
       webhook: "wh_5f1d3c9a0b7e2468",
       event: "evt_01a1dd19c6c876f6b1cff7e655b76166",
@@ -127,6 +127,6 @@ export const examples: Partial<Record<RouteName, { request?: unknown; answer?: u
       duration_ms: 31,
     },
   },
-  health: { answer: { status: "ok" } },
-  ready: { answer: { status: "ready" } },
+  health: { response: { status: "ok" } },
+  ready: { response: { status: "ready" } },
 };

@@ -107,7 +107,7 @@ function operationOf(row: Route): Json {
       200: {
         description: "Success.",
         content: {
-          ...withExample({ [response.type]: { ...schema } }, example?.answer),
+          ...withExample({ [response.type]: { ...schema } }, example?.response),
           ...(streams(name) && {
             "text/event-stream": {
               schema: {

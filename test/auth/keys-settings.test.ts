@@ -39,7 +39,7 @@ async function create(...args: string[]): Promise<string> {
   throw new Error("the gateway does not know the key");
 }
 
-async function draw(key: string, more: object = {}) {
+async function generate(key: string, more: object = {}) {
   const response = await fetch(`${gateway.url}/v1/images/generations`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
@@ -51,22 +51,22 @@ async function draw(key: string, more: object = {}) {
 
 test("a budget of the key or of its project applies at once", async () => {
   const poor = await create("--name", "poor", "--budget-month", "0.0001");
-  expect(await draw(poor)).toMatchObject({
+  expect(await generate(poor)).toMatchObject({
     status: 429,
     code: "insufficient_quota",
     message: expect.stringContaining('of the monthly budget of the key "poor", $0.0001,'),
   });
   const rich = await create("--name", "rich", "--budget-day", "5", "--budget-total", "100");
-  expect((await draw(rich)).status).toBe(200);
+  expect((await generate(rich)).status).toBe(200);
   const member = await create("--name", "member", "--project", "web");
-  expect(await draw(member)).toMatchObject({ status: 429, code: "insufficient_quota" });
+  expect(await generate(member)).toMatchObject({ status: 429, code: "insufficient_quota" });
 });
 
 test("the policy for unsupported parameters can be set per key", async () => {
   const lenient = await create("--name", "lenient", "--parameters", "drop");
   const usual = await create("--name", "usual");
-  expect((await draw(usual, { style: "vivid" })).status).toBe(400);
-  expect((await draw(lenient, { style: "vivid" })).status).toBe(200);
+  expect((await generate(usual, { style: "vivid" })).status).toBe(400);
+  expect((await generate(lenient, { style: "vivid" })).status).toBe(200);
 });
 
 test("a project that is not in vexel.yaml causes a warning", async () => {

@@ -4,7 +4,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, embed, embedMany, generateImage } from "ai";
 import { fakePicture, fakeTokens, fakeVector } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { arrange, base64Of, bitsOf, drawn, maskOf, refusalOf, sha256Of } from "./arrange.ts";
+import { arrange, base64Of, bitsOf, grayImage, maskOf, refusalOf, sha256Of } from "./arrange.ts";
 
 const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());
@@ -66,7 +66,7 @@ describe("the AI SDK", () => {
   });
 
   test("edits images with a mask", async () => {
-    const [first, second, mask] = [drawn("first"), drawn("second"), await maskOf()];
+    const [first, second, mask] = [grayImage("first"), grayImage("second"), await maskOf()];
     const { image } = await generateImage({
       model: painter,
       prompt: { text: "add a hat", images: [first, second], mask },

@@ -36,7 +36,7 @@ export const clientOf = ({ baseURL }: TestGateway, more: ClientOptions = {}): Op
   new OpenAI({ baseURL, apiKey: testKey, maxRetries: 0, ...more });
 
 /** A small image of one gray. */
-export const drawn = (
+export const grayImage = (
   words: string,
   size = 16,
   format: "png" | "jpeg" | "webp" = "png",

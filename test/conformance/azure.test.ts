@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI, { AzureOpenAI, toFile } from "openai";
 import { fakeVector } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { arrange, bitsOf, drawn } from "./arrange.ts";
+import { arrange, bitsOf, grayImage } from "./arrange.ts";
 
 const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());
@@ -49,7 +49,7 @@ describe("the official client for Azure", () => {
     const client = deployed("our-painter");
     const edited = await client.images.edit({
       prompt: "a hat",
-      image: await toFile(drawn("one"), "otter.png", { type: "image/png" }),
+      image: await toFile(grayImage("one"), "otter.png", { type: "image/png" }),
     });
     expect(edited.data).toHaveLength(1);
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
@@ -73,7 +73,7 @@ describe("the official client for Azure", () => {
     const edited = await azure.images.edit({
       model: "our-painter",
       prompt: "a hat",
-      image: await toFile(drawn("one"), "otter.png", { type: "image/png" }),
+      image: await toFile(grayImage("one"), "otter.png", { type: "image/png" }),
     });
     expect(edited.data).toHaveLength(1);
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
@@ -113,7 +113,7 @@ describe("the official client at Azure's v1 path", () => {
     const { model } = await client.embeddings.create({ model: "our-embedder", input: "a" });
     expect(model).toBe("our-embedder");
     await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
-    const image = await toFile(drawn("one"), "otter.png", { type: "image/png" });
+    const image = await toFile(grayImage("one"), "otter.png", { type: "image/png" });
     await client.images.edit({ model: "gpt-image-2", prompt: "a hat", image });
     expect((await client.models.list()).data.length).toBeGreaterThan(3);
     expect((await client.models.retrieve("gpt-image-2")).id).toBe("gpt-image-2");

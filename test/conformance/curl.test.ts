@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fakePicture, fakeVector } from "../fake-upstream.ts";
 import { temporaryFolder, testKey } from "../harness.ts";
-import { arrange, base64Of, bitsOf, drawn, maskOf, sha256Of } from "./arrange.ts";
+import { arrange, base64Of, bitsOf, grayImage, maskOf, sha256Of } from "./arrange.ts";
 
 const { fake, gateway, close } = arrange();
 const folder = temporaryFolder();
@@ -84,7 +84,7 @@ describe("curl", () => {
   });
 
   test("edits with a form", async () => {
-    const [picture, mask] = [drawn("one"), await maskOf()];
+    const [picture, mask] = [grayImage("one"), await maskOf()];
     const { status } = await curl("/images/edits", [
       ...["-F", "model=gpt-image-2", "-F", "prompt=add a hat", "-F", "n=2"],
       ...["-F", `image=@${file("one.png", picture)}`, "-F", `mask=@${file("mask.png", mask)}`],
@@ -101,7 +101,7 @@ describe("curl", () => {
   });
 
   test.each(["image[]", "image", "image[N]"])("edits several images, named %s", async (name) => {
-    const pictures = [drawn("a"), drawn("b"), drawn("c")];
+    const pictures = [grayImage("a"), grayImage("b"), grayImage("c")];
     const { status } = await curl("/images/edits", [
       ...["-F", "model=gpt-image-2", "-F", "prompt=join them"],
       ...pictures.flatMap((bytes, i) => [
@@ -133,7 +133,7 @@ describe("curl", () => {
   });
 
   test("sends a large form with Expect: 100-continue", async () => {
-    const picture = drawn("large", 2048);
+    const picture = grayImage("large", 2048);
     const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024, 7)]);
     const { status, story } = await curl("/images/edits", [
       ...["-H", "expect: 100-continue", "--expect100-timeout", "15"],

@@ -1,14 +1,14 @@
 /** Multipart forms as people and libraries write them: valid ones are accepted, others refused with the parameter's name. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { testKey } from "../harness.ts";
-import { arrange, drawn, sha256Of } from "./arrange.ts";
+import { arrange, grayImage, sha256Of } from "./arrange.ts";
 
 const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());
 afterAll(close);
 
 type Field = readonly [name: string, value: string | Uint8Array<ArrayBuffer>, filename?: string];
-const picture = drawn("picture");
+const picture = grayImage("picture");
 const usual: readonly Field[] = [
   ["model", "gpt-image-2"],
   ["prompt", "add a hat"],
@@ -35,7 +35,7 @@ async function send(...fields: readonly Field[]) {
 async function sendParts(
   ...parts: readonly (readonly [head: Uint8Array | string, value: Uint8Array | string])[]
 ) {
-  const pieces = parts.flatMap(([head, value]) => [
+  const chunks = parts.flatMap(([head, value]) => [
     Buffer.from("--b\r\nContent-Disposition: form-data; "),
     Buffer.from(head as string),
     Buffer.from("\r\n\r\n"),
@@ -48,7 +48,7 @@ async function sendParts(
       authorization: `Bearer ${testKey}`,
       "content-type": "multipart/form-data; boundary=b",
     },
-    body: Buffer.concat([...pieces, Buffer.from("--b--\r\n")]),
+    body: Buffer.concat([...chunks, Buffer.from("--b--\r\n")]),
   });
   const { error } = (await response.json()) as {
     error: { code: string; param: string; message: string };
@@ -164,7 +164,7 @@ describe("a form is accepted", () => {
   });
 
   test("with indexed images, in the order of their indexes", async () => {
-    const [a, b, c] = [drawn("a"), drawn("b"), drawn("c")];
+    const [a, b, c] = [grayImage("a"), grayImage("b"), grayImage("c")];
     await send(...usual, ["image[2]", c], ["image[0]", a], ["image[1]", b]);
     const files = fake.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
     expect(files.map(({ sha256 }) => sha256)).toEqual([a, b, c].map(sha256Of));

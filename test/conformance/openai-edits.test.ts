@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { BadRequestError, toFile } from "openai";
 import { fakePicture, type RecordedRequest } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
-import { arrange, base64Of, drawn, maskOf, refusalOf, sha256Of } from "./arrange.ts";
+import { arrange, base64Of, grayImage, maskOf, refusalOf, sha256Of } from "./arrange.ts";
 
 const { fake, gateway, client, close } = arrange();
 const folder = temporaryFolder();
@@ -30,7 +30,7 @@ const texts = () =>
 
 describe("the official client's images.edit", () => {
   test("sends one image unchanged and returns the edited one", async () => {
-    const picture = drawn("one");
+    const picture = grayImage("one");
     const image = await toFile(picture, "otter.png", { type: "image/png" });
     const answer = await client.images.edit({ model, prompt, image });
     expect(answer.data).toEqual([{ b64_json: edited }]);
@@ -41,7 +41,7 @@ describe("the official client's images.edit", () => {
   });
 
   test("sends several images in order", async () => {
-    const pictures = [drawn("a"), drawn("b", 24, "jpeg"), drawn("c", 32, "webp")];
+    const pictures = [grayImage("a"), grayImage("b", 24, "jpeg"), grayImage("c", 32, "webp")];
     const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.bin`)));
     const answer = await client.images.edit({ model, prompt, image });
     expect(answer.data).toHaveLength(1);
@@ -54,14 +54,14 @@ describe("the official client's images.edit", () => {
   });
 
   test("sends sixteen images", async () => {
-    const pictures = Array.from({ length: 16 }, (_, i) => drawn(`number ${i}`));
+    const pictures = Array.from({ length: 16 }, (_, i) => grayImage(`number ${i}`));
     const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.png`)));
     await client.images.edit({ model, prompt, image });
     expect(files().map(({ sha256 }) => sha256)).toEqual(pictures.map(sha256Of));
   });
 
   test("sends a mask with the image", async () => {
-    const [picture, mask] = [drawn("picture"), await maskOf()];
+    const [picture, mask] = [grayImage("picture"), await maskOf()];
     await client.images.edit({
       model,
       prompt,
@@ -75,7 +75,7 @@ describe("the official client's images.edit", () => {
   });
 
   test("sends a file as a stream of unknown type and length", async () => {
-    const picture = drawn("from disk", 640);
+    const picture = grayImage("from disk", 640);
     const path = join(folder.path, "otter.png");
     writeFileSync(path, picture);
     const answer = await client.images.edit({ model, prompt, image: createReadStream(path) });
@@ -87,7 +87,10 @@ describe("the official client's images.edit", () => {
   });
 
   test("sends a file that is too large for memory from disk unchanged", async () => {
-    const picture = Buffer.concat([drawn("large"), crypto.getRandomValues(Buffer.alloc(65_536))]);
+    const picture = Buffer.concat([
+      grayImage("large"),
+      crypto.getRandomValues(Buffer.alloc(65_536)),
+    ]);
     const large = Buffer.concat(Array.from({ length: 48 }, () => picture));
     const path = join(folder.path, "large.png");
     writeFileSync(path, large);
@@ -110,7 +113,7 @@ describe("the official client's images.edit", () => {
       input_fidelity: "high",
       user: "user-1234",
     } as const;
-    const image = await toFile(drawn("one"), "otter.png");
+    const image = await toFile(grayImage("one"), "otter.png");
     const answer = await client.images.edit({ model, prompt, image, ...options });
     // This model always uses high fidelity and does not accept the option.
     const { input_fidelity: _, ...sent } = options;
@@ -138,7 +141,7 @@ describe("the official client's images.edit", () => {
       client.images.edit({
         model,
         prompt,
-        image: await toFile(drawn("picture", 32), "otter.png"),
+        image: await toFile(grayImage("picture", 32), "otter.png"),
         mask: await toFile(await maskOf(16), "mask.png"),
       }),
       BadRequestError,
@@ -150,7 +153,7 @@ describe("the official client's images.edit", () => {
 });
 
 describe("an edit in JSON, with references", () => {
-  const images = [{ image_url: `data:image/png;base64,${base64Of(drawn("a"))}` }];
+  const images = [{ image_url: `data:image/png;base64,${base64Of(grayImage("a"))}` }];
 
   test("sends image URLs, file IDs and the mask unchanged", async () => {
     const body = {

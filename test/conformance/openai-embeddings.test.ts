@@ -14,33 +14,33 @@ const sent = () => fake.requests[0]?.json as Record<string, unknown>;
 
 describe("the official client's embeddings", () => {
   test("are exact by default, which is base64 on the wire", async () => {
-    const answer = await client.embeddings.create({ model, input: "hello" });
-    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
-    expect(answer.object).toBe("list");
-    expect(answer.model).toBe(model);
-    expect(answer.data.map(({ index, object }) => [index, object])).toEqual([[0, "embedding"]]);
+    const response = await client.embeddings.create({ model, input: "hello" });
+    expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
+    expect(response.object).toBe("list");
+    expect(response.model).toBe(model);
+    expect(response.data.map(({ index, object }) => [index, object])).toEqual([[0, "embedding"]]);
     const tokens = fakeTokens("hello");
-    expect(answer.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
+    expect(response.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
   });
 
   test("are exact numbers with encoding_format float", async () => {
-    const answer = await client.embeddings.create({
+    const response = await client.embeddings.create({
       model,
       input: "hello",
       encoding_format: "float",
     });
-    const { embedding } = answer.data[0]!;
+    const { embedding } = response.data[0]!;
     expect(Array.isArray(embedding)).toBe(true);
     expect(bitsOf(embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
   });
 
   test("are base64 text with encoding_format base64", async () => {
-    const answer = await client.embeddings.create({
+    const response = await client.embeddings.create({
       model,
       input: "hi",
       encoding_format: "base64",
     });
-    const embedding = answer.data[0]!.embedding as unknown as string;
+    const embedding = response.data[0]!.embedding as unknown as string;
     expect(embedding).toBe(Buffer.from(fakeVector("hi", 1536).buffer).toString("base64"));
   });
 
@@ -54,32 +54,32 @@ describe("the official client's embeddings", () => {
   });
 
   test("have the length of `dimensions`", async () => {
-    const answer = await client.embeddings.create({ model, input: "short", dimensions: 256 });
-    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("short", 256)));
+    const response = await client.embeddings.create({ model, input: "short", dimensions: 256 });
+    expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector("short", 256)));
     expect(sent()).toMatchObject({ dimensions: 256 });
   });
 
   test("keep the order of several texts", async () => {
     const input = ["one", "two", "three", "two", "😀 four"];
-    const answer = await client.embeddings.create({ model, input });
-    expect(answer.data.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4]);
-    expect(answer.data.map(({ embedding }) => bitsOf(embedding))).toEqual(
+    const response = await client.embeddings.create({ model, input });
+    expect(response.data.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4]);
+    expect(response.data.map(({ embedding }) => bitsOf(embedding))).toEqual(
       input.map((text) => bitsOf(fakeVector(text, 1536))),
     );
   });
 
   test("accept one token array", async () => {
-    const answer = await client.embeddings.create({ model, input: [9906, 1917] });
-    expect(answer.data).toHaveLength(1);
-    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector([9906, 1917], 1536)));
-    expect(answer.usage.prompt_tokens).toBe(2);
+    const response = await client.embeddings.create({ model, input: [9906, 1917] });
+    expect(response.data).toHaveLength(1);
+    expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector([9906, 1917], 1536)));
+    expect(response.usage.prompt_tokens).toBe(2);
     expect(sent().input).toEqual([9906, 1917]);
   });
 
   test("accept several token arrays", async () => {
     const input = [[9906], [1917, 0, 100_257]];
-    const answer = await client.embeddings.create({ model, input });
-    expect(answer.data.map(({ embedding }) => bitsOf(embedding))).toEqual(
+    const response = await client.embeddings.create({ model, input });
+    expect(response.data.map(({ embedding }) => bitsOf(embedding))).toEqual(
       input.map((tokens) => bitsOf(fakeVector(tokens, 1536))),
     );
     expect(sent().input).toEqual(input);
@@ -92,9 +92,9 @@ describe("the official client's embeddings", () => {
 
   test("accept 2048 texts in one request, in order", async () => {
     const input = Array.from({ length: 2048 }, (_, i) => `text ${i}`);
-    const answer = await client.embeddings.create({ model, input, dimensions: 8 });
-    expect(answer.data).toHaveLength(2048);
-    for (const [at, { index, embedding }] of answer.data.entries()) {
+    const response = await client.embeddings.create({ model, input, dimensions: 8 });
+    expect(response.data).toHaveLength(2048);
+    for (const [at, { index, embedding }] of response.data.entries()) {
       expect(index).toBe(at);
       expect(bitsOf(embedding)).toBe(bitsOf(fakeVector(`text ${at}`, 8)));
     }
@@ -135,16 +135,16 @@ describe("the official client's embeddings", () => {
       maxRetries: 0,
       defaultHeaders: { "api-key": testKey, authorization: null },
     });
-    const answer = await azure.embeddings.create({ model, input: "hello" });
-    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
+    const response = await azure.embeddings.create({ model, input: "hello" });
+    expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 1536)));
     expect(fake.requests[0]!.headers["api-key"]).toBeUndefined();
   });
 
   test("have a request ID that the SDK exposes", async () => {
-    const answer = await client.embeddings.create({ model, input: "a" });
-    expect((answer as { _request_id?: string })._request_id).toBeString();
+    const response = await client.embeddings.create({ model, input: "a" });
+    expect((response as { _request_id?: string })._request_id).toBeString();
     expect(gateway.rows().at(-1)?.requestId).toBe(
-      (answer as { _request_id?: string })._request_id!,
+      (response as { _request_id?: string })._request_id!,
     );
   });
 
@@ -166,8 +166,8 @@ describe("the official client's embeddings", () => {
 
   test("have an estimated usage when the upstream reports none, and the ledger has none", async () => {
     fake.script({ usage: "absent" });
-    const answer = await client.embeddings.create({ model, input: "a" });
-    expect(answer.usage).toEqual({ prompt_tokens: 1, total_tokens: 1 });
+    const response = await client.embeddings.create({ model, input: "a" });
+    expect(response.usage).toEqual({ prompt_tokens: 1, total_tokens: 1 });
     expect(gateway.rows().at(-1)?.inputTokens).toBeNull();
   });
 });

@@ -12,11 +12,11 @@ const big = { width: 1024, height: 1024 } as const;
 
 describe("the official client's images.generate", () => {
   test("returns the upstream's image, byte for byte", async () => {
-    const answer = await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
+    const response = await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
     const picture = base64Of(fakePicture("an otter", 0, { format: "png", ...big }));
-    expect(answer.data).toEqual([{ b64_json: picture }]);
-    expect(answer.created).toBeInteger();
-    expect(answer).toMatchObject({
+    expect(response.data).toEqual([{ b64_json: picture }]);
+    expect(response.created).toBeInteger();
+    expect(response).toMatchObject({
       size: "1024x1024",
       quality: "medium",
       background: "opaque",
@@ -25,15 +25,15 @@ describe("the official client's images.generate", () => {
   });
 
   test("returns `n` images in order, with the usage that the upstream reported", async () => {
-    const answer = await client.images.generate({
+    const response = await client.images.generate({
       model: "gpt-image-2",
       prompt: "two otters",
       n: 2,
     });
-    expect(answer.data?.map(({ b64_json }) => b64_json)).toEqual(
+    expect(response.data?.map(({ b64_json }) => b64_json)).toEqual(
       [0, 1].map((at) => base64Of(fakePicture("two otters", at, { format: "png", ...big }))),
     );
-    expect(answer.usage).toEqual({
+    expect(response.usage).toEqual({
       total_tokens: 2115,
       input_tokens: 3,
       output_tokens: 2112,
@@ -62,16 +62,16 @@ describe("the official client's images.generate", () => {
       user: "user-1234",
       safety_identifier: "hash-1234",
     } as const;
-    const answer = await client.images.generate({ model: "gpt-image-2", ...options });
+    const response = await client.images.generate({ model: "gpt-image-2", ...options });
     expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-2", ...options });
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       size: "1536x1024",
       quality: "high",
       output_format: "webp",
       safety_identifier: "hash-1234",
     });
     const shape = { format: "webp", width: 1536, height: 1024 } as const;
-    expect(answer.data?.[1]?.b64_json).toBe(base64Of(fakePicture("an otter", 1, shape)));
+    expect(response.data?.[1]?.b64_json).toBe(base64Of(fakePicture("an otter", 1, shape)));
   });
 
   test("is refused unsupported options without an upstream request", async () => {
@@ -110,20 +110,20 @@ describe("the official client's images.generate", () => {
   });
 
   test("returns the URL and the revised prompt of models that send them", async () => {
-    const answer = await client.images.generate({
+    const response = await client.images.generate({
       model: "dall-e-3",
       prompt: "an otter",
       style: "vivid",
       quality: "hd",
       response_format: "url",
     });
-    const [picture] = answer.data!;
+    const [picture] = response.data!;
     expect(picture!.revised_prompt).toBe("Revised: an otter");
     const file = await fetch(picture!.url!);
     expect(base64Of(await file.bytes())).toBe(
       base64Of(fakePicture("an otter", 0, { format: "png", ...big })),
     );
-    expect(answer.usage).toBeUndefined();
+    expect(response.usage).toBeUndefined();
     expect(gateway.rows().at(-1)).toMatchObject({
       inputTokens: null,
       outputTokens: null,
@@ -132,12 +132,12 @@ describe("the official client's images.generate", () => {
   });
 
   test("returns base64 from the same models on request", async () => {
-    const answer = await client.images.generate({
+    const response = await client.images.generate({
       model: "dall-e-3",
       prompt: "an otter",
       response_format: "b64_json",
     });
-    expect(answer.data?.[0]?.b64_json).toBe(
+    expect(response.data?.[0]?.b64_json).toBe(
       base64Of(fakePicture("an otter", 0, { format: "png", ...big })),
     );
   });

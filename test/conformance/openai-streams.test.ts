@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { APIError, toFile } from "openai";
 import { fakePicture } from "../fake-upstream.ts";
-import { arrange, base64Of, drawn, until } from "./arrange.ts";
+import { arrange, base64Of, grayImage, until } from "./arrange.ts";
 
 const { fake, gateway, client, close } = arrange({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
 beforeEach(() => fake.clear());
@@ -75,7 +75,7 @@ describe("a stream of the official client", () => {
     const stream = await client.images.edit({
       model: "gpt-image-2",
       prompt: "add a hat",
-      image: await toFile(drawn("one"), "otter.png"),
+      image: await toFile(grayImage("one"), "otter.png"),
       stream: true,
       partial_images: 1,
     });

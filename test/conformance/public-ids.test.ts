@@ -1,7 +1,7 @@
 /** Public model IDs: clients never see the upstream's name of a model, and upstreams never see the public ID. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { toFile } from "openai";
-import { arrange, drawn, refusalOf } from "./arrange.ts";
+import { arrange, grayImage, refusalOf } from "./arrange.ts";
 
 // our-embedder is text-embedding-3-large at the upstream, our-painter is gpt-image-1.5.
 const { fake, gateway, client, close } = arrange();
@@ -29,7 +29,7 @@ describe("a model with its own public ID", () => {
   });
 
   test("is requested upstream by the target's name in forms", async () => {
-    const image = await toFile(drawn("one"), "otter.png");
+    const image = await toFile(grayImage("one"), "otter.png");
     await client.images.edit({ model: "our-painter", prompt: "add a hat", image });
     const model = fake.requests[0]!.form!.filter(({ field }) => field === "model");
     expect(model.map(({ value }) => value)).toEqual(["gpt-image-1.5"]);
@@ -67,7 +67,7 @@ describe("a model with its own public ID", () => {
     const payload = {
       type: "image_generation.completed",
       model: "gpt-image-1.5",
-      b64_json: Buffer.from(drawn("one")).toString("base64"),
+      b64_json: Buffer.from(grayImage("one")).toString("base64"),
     };
     fake.script({
       reply: {

@@ -85,19 +85,19 @@ test("keys created and revoked on the command line emit events, also those chang
   const run = async (...args: string[]) => {
     expect((await vexel(["keys", ...args], { cwd: folder.path, env })).code).toBe(0);
   };
-  const told = () => receiver.received.map(({ type, data }) => `${type} ${data.name}`);
+  const reported = () => receiver.received.map(({ type, data }) => `${type} ${data.name}`);
   const first = await start();
   await run("create", "--name", "studio");
   await run("revoke", "default");
   await until(() => receiver.received.length === 3);
-  expect(told()).toEqual(["key.created default", "key.created studio", "key.revoked default"]);
+  expect(reported()).toEqual(["key.created default", "key.created studio", "key.revoked default"]);
   first.kill("SIGTERM");
   await first.exited;
   await run("create", "--name", "night", "--models", "a,b");
   await run("revoke", "studio");
   const second = await start();
   await until(() => receiver.received.length === 5);
-  expect(told().slice(3)).toEqual(["key.created night", "key.revoked studio"]);
+  expect(reported().slice(3)).toEqual(["key.created night", "key.revoked studio"]);
   const { data } = receiver.of("key.created").at(-1)!;
   expect(data).toEqual({ id: expect.stringMatching(/^key_/), name: "night", models: ["a", "b"] });
   second.kill("SIGTERM");

@@ -245,12 +245,14 @@ test("neither the secret nor the token in the URL appears in a log line or a res
   const { receiver, gateway, shown } = arrange({ answer: failing(500, 9), delays: [10] });
   tell(gateway, 1);
   await until(async () => (await shown()).given_up === 1);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ["/admin/events", "/admin/webhooks"].map(async (path) =>
       (await asOperator(gateway.url, path)).text(),
     ),
   );
-  const said = [gateway.log(), ...answers, ...receiver.received.map(({ body }) => body)].join("\n");
+  const said = [gateway.log(), ...responses, ...receiver.received.map(({ body }) => body)].join(
+    "\n",
+  );
   expect(said).toContain("127.0.0.1");
   expect(said).not.toContain("do-not-tell");
   expect(said).not.toContain(secret.slice("whsec_".length));

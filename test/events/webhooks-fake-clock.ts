@@ -41,7 +41,7 @@ export function arrange(world: World) {
   let at = Date.UTC(2026, 0, 1);
   let timers: { due: number; readonly run: () => void }[] = [];
   const attempts: { at: number; id: string; signature: string }[] = [];
-  const told: (DeliveryReport | EventsReport)[] = [];
+  const reported: (DeliveryReport | EventsReport)[] = [];
   const webhooks = new Map([[hook.id, hook]]);
   const guarded = <T extends object>(store: T): T =>
     new Proxy(store, {
@@ -56,7 +56,7 @@ export function arrange(world: World) {
     webhooks: () => webhooks,
     now: () => at,
     random: world.random ?? (() => 0),
-    report: (each) => told.push(each),
+    report: (each) => reported.push(each),
     schedule: (run, ms) => {
       const timer = { due: at + ms, run };
       timers.push(timer);
@@ -79,7 +79,7 @@ export function arrange(world: World) {
     webhooks: () => webhooks,
     now: () => at,
     newId: () => `evt_${String(++count).padStart(6, "0")}`,
-    report: (each) => told.push(each),
+    report: (each) => reported.push(each),
   });
   open.push(() => {
     events.close();
@@ -103,7 +103,7 @@ export function arrange(world: World) {
   return {
     db,
     attempts,
-    told,
+    told: reported,
     hook,
     webhooks,
     deliver,

@@ -39,7 +39,7 @@ export function startReceiver(answer: Answer = ok, port = 0): Receiver {
       const body = await request.text();
       const { type, data } = JSON.parse(body) as Pick<Received, "type" | "data">;
       const { headers } = request;
-      const told: Received = {
+      const reported: Received = {
         id: headers.get("webhook-id") ?? "",
         timestamp: headers.get("webhook-timestamp") ?? "",
         headers,
@@ -48,8 +48,8 @@ export function startReceiver(answer: Answer = ok, port = 0): Receiver {
         data,
         at: performance.now(),
       };
-      received.push(told);
-      return answer(told, received.length);
+      received.push(reported);
+      return answer(reported, received.length);
     },
   });
   return {

@@ -1,6 +1,6 @@
 /** Idempotency keys: an image is not billed twice for a retry with the same key or after a client disconnect. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { arrange, drawn, until } from "../conformance/arrange.ts";
+import { arrange, grayImage, until } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
 
 const { fake, gateway, close } = arrange();
@@ -106,7 +106,7 @@ describe("the same Idempotency-Key", () => {
       const form = new FormData();
       form.set("model", "gpt-image-2");
       form.set("prompt", "add a hat");
-      form.set("image", new Blob([drawn(words)]), "a.png");
+      form.set("image", new Blob([grayImage(words)]), "a.png");
       return fetch(`${gateway.url}/v1/images/edits`, {
         method: "POST",
         headers: { ...authorization, ...headers },

@@ -3,7 +3,7 @@
  * generated.
  */
 import { afterAll, expect, test } from "bun:test";
-import { base64Of, drawn } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 let answer: (request: Request) => Response = () => new Response("?", { status: 500 });
@@ -12,7 +12,7 @@ const fake = Bun.serve({
   port: 0,
   fetch: (request) => {
     const { pathname } = new URL(request.url);
-    if (pathname === "/good.png") return new Response(drawn("an otter"));
+    if (pathname === "/good.png") return new Response(grayImage("an otter"));
     if (pathname === "/page.html") return new Response("<html>gone</html>");
     return answer(request);
   },
@@ -47,7 +47,7 @@ const read = async (response: Response) => (await response.json()) as Answer;
 const gives = (body: object, status = 200) => {
   answer = () => Response.json({ created: 1, ...body }, { status });
 };
-const picture = base64Of(drawn("an otter"));
+const picture = base64Of(grayImage("an otter"));
 
 test("one bad link does not fail the other images", async () => {
   gives({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
@@ -65,7 +65,7 @@ test("where all links are bad, the ledger has no delivered image, and the cost o
 });
 
 test("without storage for links the image is delivered in base64, and a header says so", async () => {
-  const large = base64Of(Buffer.concat([drawn("an otter"), Buffer.alloc(4096)]));
+  const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(4096)]));
   gives({ data: [{ b64_json: large }] });
   const response = await ask({ response_format: "url" });
   expect(response.status).toBe(200);
@@ -80,7 +80,7 @@ test("fewer images than requested are reported as missing", async () => {
 });
 
 test("an image in another format than requested is converted", async () => {
-  gives({ data: [{ b64_json: base64Of(drawn("an otter", 16, "jpeg")) }] });
+  gives({ data: [{ b64_json: base64Of(grayImage("an otter", 16, "jpeg")) }] });
   const response = await ask({ output_format: "webp" });
   const { data, output_format } = await read(response);
   expect(output_format).toBe("webp");

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI, { BadRequestError, toFile } from "openai";
-import { base64Of, drawn, maskOf, refusalOf } from "../conformance/arrange.ts";
+import { base64Of, grayImage, maskOf, refusalOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 interface Seen {
@@ -13,7 +13,7 @@ interface Seen {
   readonly form?: FormData;
 }
 
-const picture = base64Of(drawn("an otter", 64));
+const picture = base64Of(grayImage("an otter", 64));
 const seen: Seen[] = [];
 /** What stands in for an answer, by the end of the path. */
 let instead: Record<string, () => Response> = {};
@@ -196,8 +196,8 @@ describe("a chain", () => {
     const form = new FormData();
     form.set("model", "chained");
     form.set("prompt", "add a hat");
-    form.set("image", new Blob([drawn("a")]), "a.png");
-    form.set("markup", new Blob([drawn("b")]), "b.png");
+    form.set("image", new Blob([grayImage("a")]), "a.png");
+    form.set("markup", new Blob([grayImage("b")]), "b.png");
     instead = { "images/edits": overloaded };
     const answer = await fetch(`${gateway.url}/v1/images/edits`, {
       method: "POST",
@@ -292,7 +292,7 @@ describe("the Responses API", () => {
   });
 
   test("edits, with images and a mask in the body", async () => {
-    const [image, mask] = [drawn("a"), await maskOf()];
+    const [image, mask] = [grayImage("a"), await maskOf()];
     await client.images.edit({
       model: "told",
       prompt: "add a hat",

@@ -1,6 +1,6 @@
 /** Fixture of the edit tests: a gateway, and upstreams that keep the images and masks they receive. */
 import sharp from "sharp";
-import { base64Of, drawn } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 export interface Arrived {
@@ -13,7 +13,7 @@ export interface Arrived {
 export function startEdits() {
   const arrived: Arrived[] = [];
   const shown = new Map<string, Uint8Array<ArrayBuffer>>();
-  const answer = base64Of(drawn("an otter"));
+  const answer = base64Of(grayImage("an otter"));
   const fake = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

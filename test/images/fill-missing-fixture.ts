@@ -1,6 +1,6 @@
 /** Fixture of the fill-missing tests: a gateway in front of upstreams that fail on command. */
 import { expect } from "bun:test";
-import { base64Of, drawn } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -33,7 +33,7 @@ class Upstream {
 
   draws({ n = 1 }: Asked): Response {
     const pictures = Array.from({ length: n }, (_, at) =>
-      base64Of(drawn(`${this.#name} ${this.made.length + at}`, this.#size)),
+      base64Of(grayImage(`${this.#name} ${this.made.length + at}`, this.#size)),
     );
     this.made.push(...pictures);
     const usage = { input_tokens: 10 * n, output_tokens: 100 * n, total_tokens: 110 * n };

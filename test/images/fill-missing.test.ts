@@ -2,7 +2,7 @@
  * Where one target fails some images of a request, the model's other targets generate those, and no more than those.
  */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { base64Of, drawn, until } from "../conformance/arrange.ts";
+import { base64Of, grayImage, until } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
 import {
   breaks,
@@ -103,7 +103,7 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("and the other target sends its images as a stream, requested or not", async () => {
-    const [one, other] = [base64Of(drawn("one", 512)), base64Of(drawn("other", 512))];
+    const [one, other] = [base64Of(grayImage("one", 512)), base64Of(grayImage("other", 512))];
     west.gives = () => sent(completedWith(one), completedWith(other));
     const events = await stream();
     sameAs(events.pictures, east.made, [one, other]);
@@ -147,7 +147,7 @@ describe("two of four images fail with a rate limit", () => {
 
 describe("one request for several images, in a stream that ends with a rate limit", () => {
   test("is not sent to another target once an image has arrived: the rest may have been generated", async () => {
-    const only = base64Of(drawn("only", 512));
+    const only = base64Of(grayImage("only", 512));
     west.gives = () => sent(completedWith(only), limitFrame);
     const { pictures, error } = await stream({ model: "several", n: 3 });
     expect(pictures).toEqual([only]);

@@ -1,6 +1,6 @@
 /** As many images as requested: not more, and not fewer because a server ignores `n`. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { base64Of, drawn } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 interface Asked {
@@ -19,7 +19,7 @@ const fake = Bun.serve({
     const given = gives(body, call);
     if (typeof given !== "number") return given;
     const data = Array.from({ length: given }, (_, at) => ({
-      b64_json: base64Of(drawn(`${call}/${at}`)),
+      b64_json: base64Of(grayImage(`${call}/${at}`)),
     }));
     return Response.json({ created: 1, data });
   },
@@ -104,7 +104,7 @@ test("a server that generates several, and not all, supports n: the rest is repo
 test("images beyond the requested number are not delivered; the ledger has the number delivered, and the cost of all", async () => {
   gives = ({ n = 1 }) => n + 2;
   const { pictures, missing } = await ask({ n: 2 });
-  expect(pictures).toEqual([base64Of(drawn("0/0")), base64Of(drawn("0/1"))]);
+  expect(pictures).toEqual([base64Of(grayImage("0/0")), base64Of(grayImage("0/1"))]);
   expect(missing).toBeNull();
   expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 2 });
 });

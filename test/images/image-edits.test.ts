@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp from "sharp";
 import { nearestSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
-import { base64Of, drawn, maskOf } from "../conformance/arrange.ts";
+import { base64Of, grayImage, maskOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { paint } from "../image-vendors/paint.ts";
 
@@ -18,7 +18,7 @@ const fake = Bun.serve({
     if (picture) return new Response(picture);
     orders.push((await request.json()) as Record<string, unknown>);
     const info = JSON.stringify({ sd_model_name: "house-checkpoint" });
-    return Response.json({ images: [base64Of(drawn("an otter"))], info });
+    return Response.json({ images: [base64Of(grayImage("an otter"))], info });
   },
 });
 const origin = `http://127.0.0.1:${fake.port}`;
@@ -76,7 +76,7 @@ describe("an edit without a size, at a server that has a size of its own", () =>
   });
 
   test("with a mask sends no size: the result is composed into the image", async () => {
-    await edit({ images: [inline(drawn("mine"))], mask: inline(await maskOf()) });
+    await edit({ images: [inline(grayImage("mine"))], mask: inline(await maskOf()) });
     expect(orders).toHaveLength(1);
     expect(orders[0]).not.toHaveProperty("width");
   });
@@ -99,7 +99,7 @@ test("the nearest size is one that the rule allows, and keeps the aspect ratio w
 describe("a mask that does not fit is rejected before the upstream is called", () => {
   test.each(["the mask", "the image", "both"])("where %s came by a link", async (which) => {
     const mask = await maskOf(24);
-    const picture = drawn("mine", 16);
+    const picture = grayImage("mine", 16);
     const linked = (part: string) => which === part || which === "both";
     const response = await edit({
       images: [linked("the image") ? link("/image.png", picture) : inline(picture)],
@@ -114,7 +114,7 @@ describe("a mask that does not fit is rejected before the upstream is called", (
 
   test("and one that fits is sent on", async () => {
     const response = await edit({
-      images: [link("/image.png", drawn("mine", 16))],
+      images: [link("/image.png", grayImage("mine", 16))],
       mask: link("/mask.png", await maskOf(16)),
     });
     expect(response.status).toBe(200);
@@ -126,7 +126,7 @@ describe("an error about the images of an edit names them as the client spelled 
   interface Refusal {
     readonly error: { readonly message: string; readonly param: string };
   }
-  const otter = drawn("an otter");
+  const otter = grayImage("an otter");
 
   test("`images` in JSON", async () => {
     const response = await edit({ images: [inline(otter), inline(otter)] });

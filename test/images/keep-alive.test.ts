@@ -1,7 +1,7 @@
 /** A keep-alive response reports in its body what its status and headers would have said. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import OpenAI from "openai";
-import { base64Of, drawn } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 let answer: () => Response = () => new Response("?", { status: 500 });
@@ -25,9 +25,9 @@ afterAll(async () => {
   await fake.stop(true);
 });
 
-const picture = base64Of(drawn("an otter"));
+const picture = base64Of(grayImage("an otter"));
 /** Too large to be held while it is read, so that it leaves in pieces. */
-const large = base64Of(Buffer.concat([drawn("an otter"), Buffer.alloc(300_000)]));
+const large = base64Of(Buffer.concat([grayImage("an otter"), Buffer.alloc(300_000)]));
 const ask = (body: object) =>
   gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 

@@ -4,7 +4,7 @@ import { createLinkStore } from "../../server/images/image-links.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { arrange, drawn, until } from "../conformance/arrange.ts";
+import { arrange, grayImage, until } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { linkDesk } from "./image-links-fixture.ts";
 
@@ -63,7 +63,11 @@ describe("a link of the gateway", () => {
 
   test("serves its image until it expires", async () => {
     await using desk = linkDesk({ ttlMs: 60_000 });
-    const link = await desk.links.store({ kind: "bytes", bytes: drawn("late") }, desk.url, true);
+    const link = await desk.links.store(
+      { kind: "bytes", bytes: grayImage("late") },
+      desk.url,
+      true,
+    );
     desk.now += 650_000;
     await desk.links.sweep();
     expect((await desk.get(link)).status).toBe(200);
@@ -92,25 +96,25 @@ describe("an upstream's link", () => {
   };
 
   test("becomes a link of the gateway in a response that can be replayed", async () => {
-    const { linksOf } = tools(() => drawn("theirs"));
+    const { linksOf } = tools(() => grayImage("theirs"));
     expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe("http://here/ours-true");
   });
 
   test("is passed on unchanged in any other, and nothing is downloaded", async () => {
-    const { linksOf, fetched } = tools(() => drawn("theirs"));
+    const { linksOf, fetched } = tools(() => grayImage("theirs"));
     expect(await linksOf().toLastingLink(theirs, "http://here")).toBe(theirs);
     expect(fetched).toEqual([]);
   });
 
   test("that is a data: URL stays", async () => {
-    const { linksOf, fetched } = tools(() => drawn("theirs"));
+    const { linksOf, fetched } = tools(() => grayImage("theirs"));
     const inline = "data:image/png;base64,AAAA";
     expect(await linksOf(again).toLastingLink(inline, "http://here")).toBe(inline);
     expect(fetched).toEqual([]);
   });
 
   test("stays where the image behind it is truncated", async () => {
-    const { linksOf } = tools(() => drawn("theirs").subarray(0, 60));
+    const { linksOf } = tools(() => grayImage("theirs").subarray(0, 60));
     expect(await linksOf(again).toLastingLink(theirs, "http://here")).toBe(theirs);
   });
 

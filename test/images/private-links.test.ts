@@ -6,7 +6,7 @@ import { type PostProcessTools, postProcess } from "../../server/images/post-pro
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { isPrivateHost } from "../../server/upstream/download/address-ranges.ts";
-import { drawn } from "../conformance/arrange.ts";
+import { grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 const seen: string[] = [];
@@ -20,7 +20,7 @@ const fake = Bun.serve({
     if (pathname !== "/x.png") return Response.json({ created: 1, data: [{ url: link }] });
     const proof = request.headers.get("authorization");
     return proof === `Basic ${btoa("user:pw")}`
-      ? new Response(drawn("an otter"))
+      ? new Response(grayImage("an otter"))
       : new Response("no", { status: 401 });
   },
 });
@@ -62,7 +62,7 @@ describe("an upstream's link", () => {
     expect(data[0]?.url).toStartWith(`${gateway.url}/files/images/`);
     expect(data[0]?.url).not.toContain("pw@");
     expect(Buffer.from(await (await fetch(data[0]!.url)).bytes())).toEqual(
-      Buffer.from(drawn("an otter")),
+      Buffer.from(grayImage("an otter")),
     );
   });
 
@@ -72,7 +72,7 @@ describe("an upstream's link", () => {
     expect(Object.keys(data[0]!)).toEqual(["url"]);
     expect(data[0]!.url).toStartWith(`${gateway.url}/files/images/`);
     const shown = await fetch(data[0]!.url);
-    expect(Buffer.from(await shown.bytes())).toEqual(Buffer.from(drawn("an otter")));
+    expect(Buffer.from(await shown.bytes())).toEqual(Buffer.from(grayImage("an otter")));
     // Also where it was fetched to be converted.
     const converted = await ask({ output_format: "webp" });
     const { data: other } = (await converted.json()) as { data: { url: string }[] };
@@ -81,7 +81,7 @@ describe("an upstream's link", () => {
 
   test("that is private becomes base64 where that was requested, and for the GPT image family", async () => {
     link = `http://user:pw@${host}/x.png`;
-    const otter = Buffer.from(drawn("an otter")).toString("base64");
+    const otter = Buffer.from(grayImage("an otter")).toString("base64");
     for (const body of [{ response_format: "b64_json" }, { model: "g1" }]) {
       const { data } = (await (await ask(body)).json()) as { data: object[] };
       expect(data).toEqual([{ b64_json: otter }]);

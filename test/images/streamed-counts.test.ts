@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageEvent } from "../../server/upstream/contract.ts";
-import { base64Of, drawn, until } from "../conformance/arrange.ts";
+import { base64Of, grayImage, until } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -23,7 +23,7 @@ const fake = Bun.serve({
   },
 });
 
-const picture = (words: string) => base64Of(drawn(words, 1024));
+const picture = (words: string) => base64Of(grayImage(words, 1024));
 const whole = (...pictures: readonly string[]) =>
   Response.json({ created: 1, data: pictures.map((b64_json) => ({ b64_json })) });
 const streamed = (...frames: readonly object[]) =>

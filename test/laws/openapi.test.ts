@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
 import { type Route, type RouteName, routes } from "../../server/http/routes.ts";
-import { arrange, drawn } from "../conformance/arrange.ts";
+import { arrange, grayImage } from "../conformance/arrange.ts";
 import { adminKey, asOperator, webhookYaml } from "../events/webhooks-fixture.ts";
 import { configFor, testKey } from "../harness.ts";
 
@@ -178,7 +178,7 @@ describe("the document is OpenAPI 3.1", () => {
 });
 
 describe("every example is valid", () => {
-  for (const [name, { request, answer }] of Object.entries(examples)) {
+  for (const [name, { request, response: answer }] of Object.entries(examples)) {
     const operation = operationOf(rowOf(name as RouteName));
     test(name, () => {
       const asked = operation.requestBody?.content["application/json"];
@@ -198,7 +198,7 @@ describe("every example is valid", () => {
 const authorization = `Bearer ${testKey}`;
 const get = (path: string): Promise<Response> =>
   fetch(`${gateway.url}${path}`, { headers: { authorization } });
-const picture = `data:image/png;base64,${Buffer.from(drawn("an otter")).toString("base64")}`;
+const picture = `data:image/png;base64,${Buffer.from(grayImage("an otter")).toString("base64")}`;
 
 const apiVersion = "?api-version=2025-04-01-preview";
 
@@ -207,7 +207,7 @@ async function imageLink(): Promise<string> {
   // The upstream ignores `response_format` and sends base64; the gateway makes a link of it.
   const body = {
     created: 1,
-    data: [{ b64_json: Buffer.from(drawn("an otter")).toString("base64") }],
+    data: [{ b64_json: Buffer.from(grayImage("an otter")).toString("base64") }],
   };
   fake.script({ reply: { status: 200, body: JSON.stringify(body) } });
   const response = await gateway.post("/v1/images/generations", {
@@ -256,7 +256,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     const form = new FormData();
     form.set("model", "gpt-image-2");
     form.set("prompt", "a hat for the otter");
-    form.set("image", new Blob([drawn("an otter")], { type: "image/png" }), "otter.png");
+    form.set("image", new Blob([grayImage("an otter")], { type: "image/png" }), "otter.png");
     const url = `${gateway.url}/v1/images/edits`;
     return [
       await gateway.post("/v1/images/edits", {

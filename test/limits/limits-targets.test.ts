@@ -1,6 +1,6 @@
 /** Limits of upstreams and of targets: one that has been asked enough is passed over, and nobody asks it more. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { base64Of, drawn } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import { mostAtOnce, statuses } from "./limits-fixture.ts";
@@ -128,7 +128,7 @@ describe("an upstream that counts what cannot be", () => {
   test("nor of pictures", async () => {
     start("tokensPerMinute: 1000");
     const usage = { input_tokens: 5, output_tokens: lie, total_tokens: lie + 5 };
-    const data = [{ b64_json: base64Of(drawn("an otter")) }];
+    const data = [{ b64_json: base64Of(grayImage("an otter")) }];
     first.script(reply({ created: 1, data, usage }), { times: Infinity });
     second.script({ fail: "forbidden" }, { times: Infinity });
     for (let at = 0; at < 3; at++) expect((await draw()).status).toBe(200);

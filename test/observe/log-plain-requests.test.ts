@@ -20,7 +20,7 @@ const lines = (): Record<string, unknown>[] =>
 
 test("every request has one log line, also with an invalid key, an unknown path or a wrong method", async () => {
   const get = (path: string, init: RequestInit = {}) => fetch(`${gateway.url}${path}`, init);
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     get("/v1/models", { headers: { authorization: `Bearer ${testKey}` } }),
     get("/v1/models", { headers: { authorization: "Bearer sk-guessed-guessed-guessed" } }),
     get("/nope"),
@@ -30,18 +30,18 @@ test("every request has one log line, also with an invalid key, an unknown path 
     get("/files/images/abcdefghijklmnopqrstuvwxyz012345.png"),
     gateway.post("/v1/embeddings", { model: "text-embedding-3-small", input: "x" }),
   ]);
-  for (const answer of answers) {
-    const id = answer.headers.get("x-request-id");
+  for (const response of responses) {
+    const id = response.headers.get("x-request-id");
     const mine = lines().filter((line) => line.event === "request" && line.requestId === id);
-    expect(mine.map(({ status }) => status)).toEqual([answer.status]);
+    expect(mine.map(({ status }) => status)).toEqual([response.status]);
     expect(mine[0]?.durationMs).toBeGreaterThanOrEqual(0);
   }
-  const told = (status: number, endpoint: string) =>
+  const reported = (status: number, endpoint: string) =>
     lines().find((line) => line.status === status && line.endpoint === endpoint);
-  expect(told(401, "models")).toMatchObject({ error: "invalid_api_key", method: "GET" });
-  expect(told(404, "unknown")).toMatchObject({ error: "unknown_url" });
-  expect(told(405, "embeddings")).toMatchObject({ method: "DELETE" });
-  expect(told(200, "health")).toMatchObject({ level: "debug" });
+  expect(reported(401, "models")).toMatchObject({ error: "invalid_api_key", method: "GET" });
+  expect(reported(404, "unknown")).toMatchObject({ error: "unknown_url" });
+  expect(reported(405, "embeddings")).toMatchObject({ method: "DELETE" });
+  expect(reported(200, "health")).toMatchObject({ level: "debug" });
 });
 
 test("no log line has an attempted key or the name of an image link, which is secret", () => {

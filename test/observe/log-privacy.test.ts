@@ -53,7 +53,7 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
     };
     const embed = (more: object) =>
       send("/v1/embeddings", { model: "vectors", input: marks.text, user: marks.user, ...more });
-    const draw = (more: object) =>
+    const generate = (more: object) =>
       send("/v1/images/generations", {
         model: "painter",
         prompt: marks.prompt,
@@ -82,16 +82,16 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
       (await embed({ dimensions: marks.text })).status,
       (await embed({ model: "nobody" })).status,
       (await embed({ model: marks.modelKey })).status,
-      (await draw({ model: marks.prompt })).status,
+      (await generate({ model: marks.prompt })).status,
       (await send(`/v1/engines/${marks.modelKey}/embeddings`, { input: marks.text })).status,
       (await embed({ model: "locked-out" })).status,
       (await embed({ model: "nowhere" })).status,
       (await send("/v1/embeddings", `{"input": "${marks.text}`)).status,
       (await send("/v1/embeddings", {}, `Bearer ${marks.wrongKey}`)).status,
-      (await draw({})).status,
-      (await draw({ prompt: `forbidden ${marks.prompt}` })).status,
-      (await draw({ stream: true, partial_images: 1 })).status,
-      (await draw({ size: marks.prompt })).status,
+      (await generate({})).status,
+      (await generate({ prompt: `forbidden ${marks.prompt}` })).status,
+      (await generate({ stream: true, partial_images: 1 })).status,
+      (await generate({ size: marks.prompt })).status,
       (await edit(new Blob([png]))).status,
       (await edit(new Blob([marks.text]))).status,
     ];
@@ -100,9 +100,9 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
     fake.script({ body: "html" });
     statuses.push((await embed({})).status);
     fake.script({ reset: "mid-body" });
-    statuses.push((await draw({})).status);
+    statuses.push((await generate({})).status);
     fake.script({ fail: "server-error" });
-    statuses.push((await draw({})).status);
+    statuses.push((await generate({})).status);
     expect(statuses).toEqual([
       200, 200, 400, 400, 400, 404, 404, 404, 404, 502, 502, 400, 401, 200, 400, 200, 400, 200, 400,
       502, 502, 502, 502,
@@ -153,11 +153,11 @@ describe("the request log line", () => {
       return response.status;
     };
     expect([await ask("vectors"), await ask("vectros")]).toEqual([404, 404]);
-    const told = gateway
+    const reported = gateway
       .log()
       .split("\n")
       .filter((line) => line.includes('"event":"request"'));
-    expect(told.map((line) => JSON.parse(line).model)).toEqual(["vectors", "(unknown)"]);
+    expect(reported.map((line) => JSON.parse(line).model)).toEqual(["vectors", "(unknown)"]);
     expect(gateway.rows().map(({ model }) => model)).toEqual(["vectors", null]);
     await gateway.close();
   });
