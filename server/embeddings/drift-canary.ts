@@ -17,7 +17,7 @@ export interface CanaryOptions {
   readonly snapshot: () => Snapshot;
   readonly embed: UpstreamClient["embeddings"];
   /** Called when a target drifts, is realigned, or cannot be compared. */
-  readonly report: (told: CanaryReport) => void;
+  readonly report: (report: CanaryReport) => void;
   readonly timeoutMs: number;
   /** How long a target is excluded before it has been checked. Absent, or 0: it is used at once. */
   readonly graceMs?: number;
@@ -52,7 +52,7 @@ export interface Canary {
 }
 
 /** Models that are checked at the same time. */
-const mostAtOnce = 8;
+const maxConcurrentModels = 8;
 
 const text = "The canary sang in the mine, and everybody knew that the air was good.";
 
@@ -60,13 +60,13 @@ const text = "The canary sang in the mine, and everybody knew that the air was g
  * Two runs of the same weights on different machines agree to about 0.9999, 8-bit copies to about 0.99; other weights, or
  * the same with another prompt before the text, are far below.
  */
-const alike = 0.985;
+const minSimilarity = 0.985;
 
 export function createCanary(options: CanaryOptions): Canary {
   const { snapshot, embed, report, timeoutMs, limits } = options;
   const { graceMs = 0, clock = () => 0, onUnchecked: onUnknown } = options;
   const out = new Set<string>();
-  const judged = new Set<string>();
+  const compared = new Set<string>();
   /** Models whose targets have all been checked. */
   const known = new WeakSet<Model>();
   /** Since when a model has had an unchecked target. */
@@ -75,22 +75,22 @@ export function createCanary(options: CanaryOptions): Canary {
   const silent = new Set<string>();
   const asking = new Set<AbortSource>();
   let closed = false;
-  const tellSilence = (model: Model, target: Target, why: string): void => {
-    const place = placeOf(model, target);
-    if (!silent.has(place) && !closed)
+  const reportSilent = (model: Model, target: Target, why: string): void => {
+    const key = checkKey(model, target);
+    if (!silent.has(key) && !closed)
       report({ status: "silent", model: model.id, target, reason: why });
-    silent.add(place);
+    silent.add(key);
   };
   const hear = (model: Model, target: Target): void => {
-    seen.add(placeOf(model, target));
-    silent.delete(placeOf(model, target));
+    seen.add(checkKey(model, target));
+    silent.delete(checkKey(model, target));
   };
 
   const ask = async (model: Model, target: Target): Promise<Float32Array | string> => {
     if (closed) return "the canary is closed";
     const cancel = new AbortSource();
     asking.add(cancel);
-    const timer = setTimeout(() => cancel.abort(tooSlow()), timeoutMs);
+    const timer = setTimeout(() => cancel.abort(timedOut()), timeoutMs);
     const query: EmbeddingsQuery = {
       model: model.id,
       input: { kind: "text", texts: [text] },
@@ -99,9 +99,11 @@ export function createCanary(options: CanaryOptions): Canary {
       rest: {},
     };
     try {
-      const asked = { target, text, key: "", route: model, signal: cancel };
+      const internalRequest = { target, text, key: "", route: model, signal: cancel };
       const once = () => embed(query, target, cancel);
-      const { vectors } = limits ? await sendInternalRequest(limits, asked, once) : await once();
+      const { vectors } = limits
+        ? await sendInternalRequest(limits, internalRequest, once)
+        : await once();
       return directionOf(vectors[0]) ?? "its response holds no vector";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
@@ -111,36 +113,41 @@ export function createCanary(options: CanaryOptions): Canary {
     }
   };
 
-  const judge = (model: Model, target: Target, vector: Float32Array, first: Float32Array): void => {
-    const likeness = cosineSimilarity(vector, first);
-    judged.add(placeOf(model, target));
+  const compare = (
+    model: Model,
+    target: Target,
+    vector: Float32Array,
+    first: Float32Array,
+  ): void => {
+    const similarity = cosineSimilarity(vector, first);
+    compared.add(checkKey(model, target));
     const reference = model.targets[0] as Target;
-    if (likeness >= alike) {
-      if (out.delete(placeOf(model, target))) {
+    if (similarity >= minSimilarity) {
+      if (out.delete(checkKey(model, target))) {
         report({
           status: "realigned",
           model: model.id,
           target,
-          reason: `cosine ${likeness.toFixed(4)}`,
+          reason: `cosine ${similarity.toFixed(4)}`,
         });
       }
       return;
     }
-    if (out.has(placeOf(model, target))) return;
-    out.add(placeOf(model, target));
+    if (out.has(checkKey(model, target))) return;
+    out.add(checkKey(model, target));
     const why =
       vector.length === first.length
-        ? `its vectors differ from those of ${reference.upstream.id}: the cosine similarity for one text is ${likeness.toFixed(4)}`
+        ? `its vectors differ from those of ${reference.upstream.id}: the cosine similarity for one text is ${similarity.toFixed(4)}`
         : `its vectors have ${vector.length} dimensions, those of ${reference.upstream.id} ${first.length}`;
     report({ status: "drifted", model: model.id, target, reason: why });
   };
 
   /** The first target is the reference, since the operator put it first. */
-  const lookAt = async (model: Model): Promise<void> => {
+  const checkModel = async (model: Model): Promise<void> => {
     const [reference, ...others] = model.targets as [Target, ...Target[]];
     const first = await ask(model, reference);
     if (typeof first === "string") {
-      tellSilence(model, reference, first);
+      reportSilent(model, reference, first);
       return;
     }
     hear(model, reference);
@@ -148,32 +155,32 @@ export function createCanary(options: CanaryOptions): Canary {
       others.map(async (target) => {
         const vector = await ask(model, target);
         if (typeof vector === "string") {
-          tellSilence(model, target, vector);
+          reportSilent(model, target, vector);
           return;
         }
         hear(model, target);
-        judge(model, target, vector, first);
+        compare(model, target, vector, first);
       }),
     );
   };
 
-  const strayed = (model: Model, target: Target): boolean => {
-    if (silent.size > 0 && target === model.targets[0]) heardAgain(model, target);
-    return out.size > 0 && out.has(placeOf(model, target));
+  const hasDrifted = (model: Model, target: Target): boolean => {
+    if (silent.size > 0 && target === model.targets[0]) onReferenceBack(model, target);
+    return out.size > 0 && out.has(checkKey(model, target));
   };
 
   /** The reference target responds again: the others are checked now instead of in the next round. */
-  const heardAgain = (model: Model, target: Target): void => {
-    if (silent.delete(placeOf(model, target))) onUnknown?.();
+  const onReferenceBack = (model: Model, target: Target): void => {
+    if (silent.delete(checkKey(model, target))) onUnknown?.();
   };
 
-  const isUnknown = (model: Model, target: Target): boolean => {
+  const isUnchecked = (model: Model, target: Target): boolean => {
     const [first, ...others] = model.targets;
-    if (others.every((other) => judged.has(placeOf(model, other)))) {
+    if (others.every((other) => compared.has(checkKey(model, other)))) {
       known.add(model);
       return false;
     }
-    if (target === first || judged.has(placeOf(model, target))) return false;
+    if (target === first || compared.has(checkKey(model, target))) return false;
     const now = clock();
     const since = unknownSince.get(model);
     if (since !== undefined) return now - since < graceMs;
@@ -189,18 +196,18 @@ export function createCanary(options: CanaryOptions): Canary {
         (model) =>
           model.kind === "embedding" &&
           model.targets.length > 1 &&
-          (all || model.targets.some((target) => !seen.has(placeOf(model, target)))),
+          (all || model.targets.some((target) => !seen.has(checkKey(model, target)))),
       );
       // Concurrently: a target that does not respond must not delay the check of the others.
-      await runConcurrently(models.reverse(), mostAtOnce, lookAt);
+      await runConcurrently(models.reverse(), maxConcurrentModels, checkModel);
     },
-    hasDrifted: strayed,
+    hasDrifted,
     isExcluded: (model, target) =>
-      (out.size > 0 && out.has(placeOf(model, target))) ||
-      (graceMs > 0 && !known.has(model) && isUnknown(model, target)),
+      (out.size > 0 && out.has(checkKey(model, target))) ||
+      (graceMs > 0 && !known.has(model) && isUnchecked(model, target)),
     close: () => {
       closed = true;
-      for (const cancel of asking) cancel.abort(tooSlow());
+      for (const cancel of asking) cancel.abort(timedOut());
     },
   };
 }
@@ -210,7 +217,7 @@ const keyOf = ({ upstream, model }: Target): string =>
   JSON.stringify([upstream.id, upstream.kind, upstream.baseUrl, model]);
 
 /** Includes the first target: when the reference changes, earlier results no longer apply. */
-const placeOf = ({ id, targets }: Model, target: Target): string =>
+const checkKey = ({ id, targets }: Model, target: Target): string =>
   JSON.stringify([id, keyOf(targets[0] as Target), keyOf(target)]);
 
 /** Undefined for a zero vector, which cannot be compared. */
@@ -233,5 +240,5 @@ export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
   return aa === 0 || bb === 0 ? -1 : dot / Math.sqrt(aa * bb);
 }
 
-const tooSlow = (): GatewayError =>
+const timedOut = (): GatewayError =>
   new GatewayError("upstream_timeout", "it did not respond in time");

@@ -4,30 +4,30 @@ import type { EmbeddingsQuery, EmbeddingsResponse, Vector } from "../upstream/co
 import { inspectVector } from "./vector-formats.ts";
 
 export function verifyEmbeddings(
-  reply: EmbeddingsResponse,
+  response: EmbeddingsResponse,
   query: EmbeddingsQuery,
   nativeDimensions: number | undefined,
 ): EmbeddingsResponse {
   const { input, dimensions } = query;
-  const asked = input.kind === "text" ? input.texts.length : input.tokens.length;
-  if (reply.vectors.length !== asked) {
-    throw invalidResponse(`${reply.vectors.length} vectors for ${asked} inputs`);
+  const expected = input.kind === "text" ? input.texts.length : input.tokens.length;
+  if (response.vectors.length !== expected) {
+    throw invalidResponse(`${response.vectors.length} vectors for ${expected} inputs`);
   }
   let length = dimensions ?? nativeDimensions;
-  const { vectors } = reply;
+  const { vectors } = response;
   for (let at = 0; at < vectors.length; at++) {
-    const seen = inspectVector(vectors[at] as Vector);
-    if (!seen) throw invalidResponse(`vector ${at} is not base64 of float32 numbers`);
-    length ??= seen.length;
-    if (seen.length !== length || length === 0) {
-      throw invalidResponse(`vector ${at} has ${seen.length} dimensions instead of ${length}`);
+    const inspected = inspectVector(vectors[at] as Vector);
+    if (!inspected) throw invalidResponse(`vector ${at} is not base64 of float32 numbers`);
+    length ??= inspected.length;
+    if (inspected.length !== length || length === 0) {
+      throw invalidResponse(`vector ${at} has ${inspected.length} dimensions instead of ${length}`);
     }
-    if (seen.validity === "sound") continue;
+    if (inspected.validity === "sound") continue;
     throw invalidResponse(
-      seen.validity === "zero"
+      inspected.validity === "zero"
         ? `vector ${at} is all zeros`
         : `vector ${at} holds something that is not a number`,
     );
   }
-  return reply;
+  return response;
 }

@@ -30,8 +30,8 @@ export interface CacheStageOptions {
   readonly taskTypesTranslated?: (route: Route) => boolean;
 }
 
-type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
-type Answers = Map<string, CachedEmbedding>;
+type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
+type Embeddings = Map<string, CachedEmbedding>;
 
 /** How often a request waits for others that are then abandoned, before it sends its own upstream request. */
 const maxWaits = 2;
@@ -46,43 +46,43 @@ export const cacheStage =
       taskTypesTranslated: byMeaning,
     } = options;
 
-    /** Whatever becomes of it, nothing is left in flight, and the record knows what was asked. */
+    /** Sends the inputs upstream. On every outcome the single-flight entries are removed and the record has the usage. */
     const ask = (
-      call: EmbeddingsCall,
+      request: EmbeddingsRequest,
       keys: readonly string[],
-      answers?: Answers,
+      embeddings?: Embeddings,
     ): Promise<EmbeddingsResponse> => {
-      const { record } = call;
+      const { record } = request;
       const before = record.embeddings.upstreamTokens;
       record.embeddings.upstreamTokens = undefined;
       record.embeddings.cachedInputs -= keys.length;
-      const flight = flights.start(call, keys);
-      const take = (reply: EmbeddingsResponse): EmbeddingsResponse => {
-        const tokens = countedTokens(reply);
+      const flight = flights.start(request, keys);
+      const take = (response: EmbeddingsResponse): EmbeddingsResponse => {
+        const tokens = countedTokens(response);
         if (before !== undefined && tokens !== undefined)
           record.embeddings.upstreamTokens = before + tokens;
         try {
-          learn(call, keys, reply, flight, answers);
+          learn(request, keys, response, flight, embeddings);
         } catch (error) {
           return fail(error);
         }
         flights.end(flight, keys);
-        return reply;
+        return response;
       };
       const fail = (error: unknown): never => {
         flight.fail(error);
         flights.end(flight, keys);
         throw error;
       };
-      return begun(next, call).then(take, fail);
+      return begun(next, request).then(take, fail);
     };
 
     const learn = (
-      { query }: EmbeddingsCall,
+      { query }: EmbeddingsRequest,
       keys: readonly string[],
       { vectors, usage }: EmbeddingsResponse,
       flight: InFlightQuery,
-      answers: Answers | undefined,
+      embeddings: Embeddings | undefined,
     ): void => {
       if (vectors.length !== keys.length) throw unusable("it has not one vector for each input");
       // The count of a request with one input is that input's count.
@@ -94,66 +94,66 @@ export const cacheStage =
         const known = { vector: vectors[at] as Vector, tokens: shares[at] };
         if (!memory.set(key, known)) throw unusable("a vector is not base64 of float32 numbers");
         flight.addResult(key, known);
-        answers?.set(key, known);
+        embeddings?.set(key, known);
       }
     };
 
     /** Takes one round, unless requests that are waited for are abandoned. */
     const gather = async (
-      call: EmbeddingsCall,
+      request: EmbeddingsRequest,
       keys: readonly string[],
     ): Promise<EmbeddingsResponse> => {
-      const places = firstPlaces(keys);
-      const answers: Answers = new Map();
-      let patience = maxWaits;
-      let missing = [...places.keys()];
+      const indexes = firstIndexes(keys);
+      const embeddings: Embeddings = new Map();
+      let waitsLeft = maxWaits;
+      let missing = [...indexes.keys()];
       while (missing.length > 0) {
-        const mine: string[] = [];
+        const own: string[] = [];
         const joined = new Map<string, InFlightQuery>();
         for (const key of missing) {
-          const known = memory.get(key, call.query.encoding);
-          const flight = known || patience === 0 ? undefined : flights.find(key);
-          if (known) answers.set(key, known);
+          const known = memory.get(key, request.query.encoding);
+          const flight = known || waitsLeft === 0 ? undefined : flights.find(key);
+          if (known) embeddings.set(key, known);
           else if (flight) joined.set(key, flight);
-          else mine.push(key);
+          else own.push(key);
         }
         // No input was removed, so the upstream's response is passed on byte for byte.
-        if (mine.length === keys.length) return ask(call, mine);
+        if (own.length === keys.length) return ask(request, own);
         const asking =
-          mine.length > 0
-            ? ask(only(call, places, mine), mine, answers).catch((error) => {
+          own.length > 0
+            ? ask(only(request, indexes, own), own, embeddings).catch((error) => {
                 // The error's input index counts the inputs sent on: it is mapped back to the client's inputs.
                 throw remapInputIndex(
                   error,
-                  mine.map((key) => places.get(key) as number),
+                  own.map((key) => indexes.get(key) as number),
                 );
               })
             : undefined;
         const others = new Set(joined.values());
-        const landing = others.size > 0 ? waitForInFlight(others, call) : undefined;
+        const waiting = others.size > 0 ? waitForInFlight(others, request) : undefined;
         // Awaited first, even if a joined request fails meanwhile: the usage of its own upstream request is charged to it.
         await asking;
-        await landing;
-        if (landing && call.signal.aborted) throw call.signal.reason;
-        for (const flight of others) if (flight.alsoFails(call)) throw flight.error;
+        await waiting;
+        if (waiting && request.signal.aborted) throw request.signal.reason;
+        for (const flight of others) if (flight.alsoFails(request)) throw flight.error;
         missing = [];
-        patience--;
+        waitsLeft--;
         for (const [key, flight] of joined) {
           const known = flight.result(key);
-          if (known) answers.set(key, known);
+          if (known) embeddings.set(key, known);
           else missing.push(key);
           // A refusal that may not apply to this request: every waiter sends its own request now, not one after the other.
-          if (!known && !flight.wasAbandoned) patience = 0;
+          if (!known && !flight.wasAbandoned) waitsLeft = 0;
         }
       }
-      const reply = inOrder(keys, answers);
-      if (haveSameLength(reply.vectors)) return reply;
+      const response = assembleResponse(keys, embeddings);
+      if (haveSameLength(response.vectors)) return response;
       // Cached and new vectors differ in length, so the model has changed: all inputs are sent to the upstream.
-      const all = [...places.keys()];
-      call.record.embeddings.cachedInputs = keys.length;
-      answers.clear();
-      await ask(only(call, places, all), all, answers);
-      const fresh = inOrder(keys, answers);
+      const all = [...indexes.keys()];
+      request.record.embeddings.cachedInputs = keys.length;
+      embeddings.clear();
+      await ask(only(request, indexes, all), all, embeddings);
+      const fresh = assembleResponse(keys, embeddings);
       if (!haveSameLength(fresh.vectors)) throw unusable("its vectors are of different lengths");
       return fresh;
     };
@@ -164,30 +164,30 @@ export const cacheStage =
       const before = written.get(found);
       if (before?.ready?.model === query.model) return before;
       const { tokens } = found;
-      const bare = replyOf([found.vector], tokens);
+      const bare = responseOf([found.vector], tokens);
       // An unknown token count is estimated from the input when the response is written.
       if (query.encoding !== "base64" || tokens === undefined) return bare;
       const { model } = query;
-      const reply = {
+      const response = {
         ...bare,
         ready: { body: joinChunks(writeBase64Response(bare, { model, tokens })), model },
       };
-      written.set(found, reply);
-      return reply;
+      written.set(found, response);
+      return response;
     };
 
-    const pass = async (call: EmbeddingsCall): Promise<EmbeddingsResponse> => {
-      const reply = await next(call);
-      call.record.embeddings.upstreamTokens = countedTokens(reply);
-      return reply;
+    const pass = async (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
+      const response = await next(request);
+      request.record.embeddings.upstreamTokens = countedTokens(response);
+      return response;
     };
 
-    return (call) => {
-      const { query, route, record } = call;
+    return (request) => {
+      const { query, route, record } = request;
       const { input } = query;
       const count = input.kind === "text" ? input.texts.length : input.tokens.length;
       record.embeddings.inputs = count;
-      if (!enabled(route) || unsplittableReason(query, route)) return pass(call);
+      if (!enabled(route) || unsplittableReason(query, route)) return pass(request);
       record.embeddings.cachedInputs = count;
       record.embeddings.upstreamTokens = 0;
       const prefix = cacheKeyPrefix(query, route, byMeaning?.(route) === true);
@@ -196,63 +196,64 @@ export const cacheStage =
       if (count === 1) {
         const found = memory.get(first, query.encoding);
         if (found) return Promise.resolve(known(found, query));
-        return flights.find(first) ? gather(call, [first]) : ask(call, [first]);
+        return flights.find(first) ? gather(request, [first]) : ask(request, [first]);
       }
       const keys = [first];
       for (let at = 1; at < count; at++) keys.push(cacheKey(prefix, input, at));
-      return gather(call, keys);
+      return gather(request, keys);
     };
   };
 
 /** A synchronous throw of the next stage becomes a rejection. */
 function begun(
   next: Send<EmbeddingsQuery, EmbeddingsResponse>,
-  call: EmbeddingsCall,
+  request: EmbeddingsRequest,
 ): Promise<EmbeddingsResponse> {
   try {
-    return next(call);
+    return next(request);
   } catch (error) {
     return Promise.reject(error);
   }
 }
 
 /** The index of each distinct input's first occurrence. */
-function firstPlaces(keys: readonly string[]): ReadonlyMap<string, number> {
-  const places = new Map<string, number>();
-  for (const [at, key] of keys.entries()) if (!places.has(key)) places.set(key, at);
-  return places;
+function firstIndexes(keys: readonly string[]): ReadonlyMap<string, number> {
+  const indexes = new Map<string, number>();
+  for (const [at, key] of keys.entries()) if (!indexes.has(key)) indexes.set(key, at);
+  return indexes;
 }
 
 /** The same request with these inputs only. */
 function only(
-  call: EmbeddingsCall,
-  places: ReadonlyMap<string, number>,
+  request: EmbeddingsRequest,
+  indexes: ReadonlyMap<string, number>,
   keys: readonly string[],
-): EmbeddingsCall {
-  const { input } = call.query;
+): EmbeddingsRequest {
+  const { input } = request.query;
   const pick = <T>(entries: readonly T[]): T[] =>
-    keys.map((key) => entries[places.get(key) as number] as T);
+    keys.map((key) => entries[indexes.get(key) as number] as T);
   const picked: EmbeddingInput =
     input.kind === "text"
       ? { kind: "text", texts: pick(input.texts) }
       : { kind: "tokens", tokens: pick(input.tokens) };
-  return { ...call, query: { ...call.query, input: picked } };
+  return { ...request, query: { ...request.query, input: picked } };
 }
 
 /** The response in the order of the inputs. A duplicate counts twice, as if each input had been requested alone. */
-function inOrder(keys: readonly string[], answers: Answers): EmbeddingsResponse {
+function assembleResponse(keys: readonly string[], embeddings: Embeddings): EmbeddingsResponse {
   const vectors: Vector[] = [];
   let sum: number | undefined = 0;
   for (const key of keys) {
-    const answer = answers.get(key);
-    if (!answer) throw new GatewayError("internal", "An input was neither cached nor requested.");
-    vectors.push(answer.vector);
-    sum = sum === undefined || answer.tokens === undefined ? undefined : sum + answer.tokens;
+    const embedding = embeddings.get(key);
+    if (!embedding)
+      throw new GatewayError("internal", "An input was neither cached nor requested.");
+    vectors.push(embedding.vector);
+    sum = sum === undefined || embedding.tokens === undefined ? undefined : sum + embedding.tokens;
   }
-  return replyOf(vectors, sum);
+  return responseOf(vectors, sum);
 }
 
-const replyOf = (
+const responseOf = (
   vectors: readonly Vector[],
   inputTokens: number | undefined,
 ): EmbeddingsResponse =>
