@@ -212,7 +212,6 @@ export function build({
     }),
     result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
     imageFile: imageLinks.handler,
-    formerImageFile: imageLinks.handler,
     ...events.handlers,
     health: () => json({ status: "ok" }),
     ready: () => {

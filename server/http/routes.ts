@@ -25,7 +25,7 @@ export type OwnRouteName =
 
 /**
  * Paths of Azure OpenAI clients: `deployment…` with an api-version, `undeployed…` the same without a deployment in the
- * path, `azure…` of the v1 API. `formerImageFile`: image links of earlier versions, which clients and stored responses hold.
+ * path, `azure…` of the v1 API.
  */
 export type AliasName =
   | "deploymentEmbeddings"
@@ -42,8 +42,7 @@ export type AliasName =
   | "deploymentEngine"
   | "undeployedEmbeddings"
   | "undeployedGenerations"
-  | "undeployedEdits"
-  | "formerImageFile";
+  | "undeployedEdits";
 
 export interface Route {
   readonly name: RouteName;
@@ -232,13 +231,6 @@ export const routes: readonly Route[] = [
     method: "GET",
     path: "/files/images/{name}",
     summary: "Get an image by a link from a response. Links expire.",
-  },
-  {
-    name: "formerImageFile",
-    method: "GET",
-    path: "/pictures/{name}",
-    sameAs: "imageFile",
-    summary: "The same as GET /files/images/{name}, for links made by earlier versions.",
   },
   {
     name: "adminTargets",

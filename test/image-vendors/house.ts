@@ -80,7 +80,7 @@ export function openHouse(name: HouseName, vendors: readonly PictureVendor[]): H
     });
   const gateway = startGateway({
     yaml: JSON.stringify(configOf(booths, roles)),
-    settings: { VEXEL_IMAGES_TIMEOUT: name === "hurried" ? "1" : "30" },
+    settings: { VEXEL_IMAGES_TIMEOUT: name === "hurried" ? "5" : "30" },
     logLevel: "error",
   });
   const ledger = watchLedger(gateway.folder);

@@ -41,7 +41,6 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
   const handlers = {
     ...Object.fromEntries(routes.map(({ name }) => [name, nothing])),
     imageFile: links.handler,
-    formerImageFile: links.handler,
   } as Handlers;
   const edge = listen({
     maxConnections: 1000,

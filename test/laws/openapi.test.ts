@@ -330,9 +330,6 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     }),
   ],
   imageFile: async () => [await fetch(await imageLink())],
-  formerImageFile: async () => [
-    await fetch((await imageLink()).replace("/files/images/", "/pictures/")),
-  ],
   adminTargets: async () => [await asOperator(gateway.url, "/admin/targets")],
   adminEvents: async () => {
     gateway.events.emit({ type: "config.reloaded", data: { what: "nothing changed" } });

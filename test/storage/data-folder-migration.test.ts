@@ -1,4 +1,7 @@
-/** A data folder of an earlier version is migrated at the start: its image links and its idempotent responses still work. */
+/**
+ * A data folder of an earlier version is migrated at the start: its images are served under the present path, and its
+ * idempotent responses are replayed. Links with the earlier path get 404.
+ */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +32,7 @@ const generate = (url: string, key: string): Promise<Response> =>
     { "idempotency-key": key },
   );
 
-/** How often the upstream generated. It is also asked for the image behind its own link. */
+/** How often the upstream generated. It also serves the image behind its own link. */
 const generations = (): number => fake.requests.filter(({ method }) => method === "POST").length;
 
 const linkIn = (body: string): string =>
@@ -39,20 +42,20 @@ const linkIn = (body: string): string =>
 function toEarlierLayout(folder: string): void {
   renameSync(join(folder, "images"), join(folder, "pictures"));
   renameSync(join(folder, "responses"), join(folder, "answers"));
-  const answers = join(folder, "answers");
-  for (const name of readdirSync(answers).filter((each) => each.endsWith(".json"))) {
-    const entry = JSON.parse(readFileSync(join(answers, name), "utf8")) as { body: string };
-    const body = readFileSync(join(answers, entry.body), "utf8").replace(
+  const responses = join(folder, "answers");
+  for (const name of readdirSync(responses).filter((each) => each.endsWith(".json"))) {
+    const entry = JSON.parse(readFileSync(join(responses, name), "utf8")) as { body: string };
+    const body = readFileSync(join(responses, entry.body), "utf8").replace(
       "/files/images/",
       "/pictures/",
     );
-    writeFileSync(join(answers, entry.body), body);
-    writeFileSync(join(answers, name), JSON.stringify({ ...entry, length: body.length }));
+    writeFileSync(join(responses, entry.body), body);
+    writeFileSync(join(responses, name), JSON.stringify({ ...entry, length: body.length }));
   }
 }
 
 describe("a data folder of the earlier layout", () => {
-  test("serves the links and replays the idempotent responses that were made before", async () => {
+  test("serves its images under the present path and replays its idempotent responses", async () => {
     const folder = newFolder();
     const key = crypto.randomUUID();
     const first = start(folder);
@@ -64,12 +67,13 @@ describe("a data folder of the earlier layout", () => {
 
     const second = start(folder);
     try {
-      const earlierLink = linkIn(made)
-        .replace(first.url, second.url)
-        .replace("/files/images/", "/pictures/");
-      const served = await fetch(earlierLink);
+      const link = linkIn(made).replace(first.url, second.url);
+      const served = await fetch(link);
       expect(served.status).toBe(200);
       expect(await served.bytes()).toEqual(image);
+      const earlierLink = await fetch(link.replace("/files/images/", "/pictures/"));
+      expect(earlierLink.status).toBe(404);
+      expect(await earlierLink.json()).toMatchObject({ error: { code: "unknown_url" } });
 
       const replayed = await generate(second.url, key);
       expect(replayed.headers.get("idempotent-replayed")).toBe("true");
