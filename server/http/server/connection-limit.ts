@@ -2,7 +2,6 @@
  * Bounds the number of open connections. A connection beyond the maximum (a surplus connection) is read up to the end of
  * its first request head. Then it is served in place of an evicted connection, or refused; probes are served in any case.
  */
-import type { Connection } from "./connection.ts";
 import { ConnectionHolders, type Holder } from "./connection-holders.ts";
 import { SpareDescriptors } from "./descriptors.ts";
 
@@ -28,18 +27,19 @@ export interface ConnectionReport extends ConnectionCounts {
   readonly outOfDescriptors: boolean;
 }
 
-type Member = Pick<
-  Connection,
-  | "isIdle"
-  | "isAwaitingBody"
-  | "isAwaitingClient"
-  | "lastActivityAt"
-  | "holder"
-  | "abandonBody"
-  | "drop"
->;
+/** What the limit needs of a connection. */
+export interface LimitedConnection {
+  readonly isIdle: boolean;
+  readonly isAwaitingBody: boolean;
+  readonly isAwaitingClient: boolean;
+  /** Milliseconds, on the server's clock. */
+  readonly lastActivityAt: number;
+  readonly holder: Holder;
+  abandonBody(): void;
+  drop(): void;
+}
 
-export class ConnectionLimit<C extends Member> {
+export class ConnectionLimit<C extends LimitedConnection> {
   readonly #max: number;
   readonly #report: (report: ConnectionReport) => void;
   readonly #open = new Set<C>();

@@ -1,5 +1,5 @@
 /** The states of a connection, and the timeout of each. */
-import type { ServerContext } from "./server-context.ts";
+import type { ServerTime } from "./timeouts.ts";
 
 export type ConnectionState =
   /** Between two requests, or before the first. */
@@ -25,9 +25,9 @@ export class ConnectionPhase {
   #began: number;
   /** In this state. */
   #discardedBytes = 0;
-  readonly #server: Pick<ServerContext, "now" | "timeouts">;
+  readonly #server: ServerTime;
 
-  constructor(server: Pick<ServerContext, "now" | "timeouts">) {
+  constructor(server: ServerTime) {
     this.#server = server;
     this.#began = this.lastActivityAt = server.now;
   }

@@ -1,15 +1,21 @@
 /** An HTTP request, from the arrival of its head to the last byte of its response. */
 import type { OutgoingResponse } from "../../request/http-types.ts";
-import type { Connection } from "./connection.ts";
 import { maxDiscardedBytes } from "./connection-phase.ts";
 import type { RequestHead } from "./parse-head.ts";
 import { type BodyListener, RequestBody } from "./request-body.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
 
+/** What a request needs of its connection. */
+interface RequestConnection {
+  /** Pauses or resumes reading from the socket (backpressure). */
+  updateFlow(): void;
+  writeContinue(): void;
+}
+
 export class HttpRequest implements BodyListener {
   readonly head: RequestHead;
   readonly body: RequestBody;
-  readonly #connection: Connection;
+  readonly #connection: RequestConnection;
   /** The connection is closed after its response. */
   isLast: boolean;
   /** The client sends the body only after a `100 Continue`, which has not been sent. */
@@ -17,7 +23,7 @@ export class HttpRequest implements BodyListener {
   #disconnect: AbortController | undefined;
   #isDisconnected = false;
 
-  constructor(head: RequestHead, connection: Connection) {
+  constructor(head: RequestHead, connection: RequestConnection) {
     this.head = head;
     this.#connection = connection;
     this.body = new RequestBody(head.framing, this);
