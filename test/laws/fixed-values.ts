@@ -322,7 +322,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Cosine similarity below which a target has drifted",
     "0.985",
     "server/embeddings/drift-canary.ts",
-    "alike = 0.985",
+    "minSimilarity = 0.985",
   ],
   [
     "docs/routing-and-failover.md",
