@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { constants, setPriority } from "node:os";
 import { errorCode } from "../lib/error-code.ts";
-import type { CheckResult } from "./integrity-check.ts";
+import type { CheckResult } from "./integrity-check-result.ts";
 
 /** SQLite's codes for a damaged file. Other errors, such as a lock, do not mean damage. */
 const damage = /^SQLITE_(CORRUPT|NOTADB)/;

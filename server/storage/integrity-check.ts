@@ -2,6 +2,7 @@
  * Periodic integrity check of SQLite files with `PRAGMA quick_check`. It reads the whole file, so it runs in a separate
  * process with the lowest priority, for at most a small part of the time.
  */
+import type { CheckResult } from "./integrity-check-result.ts";
 
 export interface IntegrityCheckOptions {
   readonly paths: readonly string[];
@@ -14,12 +15,6 @@ export interface IntegrityCheckOptions {
 
 export interface IntegrityCheck {
   close(): void;
-}
-
-/** What the child writes to standard output. */
-export interface CheckResult {
-  readonly damage?: string;
-  readonly failure?: string;
 }
 
 /** The first check runs after the startup. */
