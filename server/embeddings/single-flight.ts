@@ -1,4 +1,4 @@
-/** Single-query (request coalescing): concurrent requests for the same input share one upstream request. */
+/** Single-flight (request coalescing): concurrent requests for the same input share one upstream request. */
 
 import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
