@@ -61,7 +61,7 @@ const parseQuery = (search: string): Record<string, unknown> =>
 
 export function createAdminHandlers({ key, views, targets }: AdminApiOptions) {
   const expectedHash = Buffer.from(keyHash(key));
-  /** Compares hashes in constant time: they all have one length, so the time reveals nothing about the key. */
+  /** Timing-safe: it compares hashes of one length in constant time, so the time reveals nothing about the key. */
   const authenticateAdmin = ({ headers }: IncomingRequest): void => {
     if (key === "") {
       throw new GatewayError(

@@ -1,4 +1,4 @@
-/** GET /files/images/{name}: serves stored images by signed link. The link itself grants access, and it expires. */
+/** GET /files/images/{name}: serves stored images by signed URL. The URL itself grants access, and it expires. */
 import type { Handler } from "../http/listen.ts";
 import { type ByteRange, parseRange } from "../http/range.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -67,7 +67,8 @@ function findKey(headers: RequestHeaders, snapshot: Snapshot, now: number): Call
   }
   const hash = keyHash(presented);
   const key = snapshot.keys.get(hash);
-  // The timing of the lookup reveals nothing about a key, only about its hash. The comparison runs in constant time.
+  // The timing of the lookup reveals nothing about a key, only about its hash. The comparison is timing-safe (constant
+  // time).
   if (!key || !isEqualInConstantTime(key.hash, hash)) {
     throw new GatewayError(
       "invalid_api_key",

@@ -1,6 +1,6 @@
 /**
- * Reloads the configuration file atomically when it changes. Polls instead of subscribing to file events: editors that
- * rename and Kubernetes' symlinks then look the same.
+ * Hot reload: reloads the configuration file atomically when it changes. Polls instead of subscribing to file events:
+ * editors that rename and Kubernetes' symlinks then look the same.
  */
 
 import { stat } from "node:fs/promises";

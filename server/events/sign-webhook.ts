@@ -1,5 +1,5 @@
 /**
- * The signature of a webhook delivery, as in Standard Webhooks 1.0.0 (github.com/standard-webhooks/standard-webhooks,
+ * The webhook signature of a delivery, as in Standard Webhooks 1.0.0 (github.com/standard-webhooks/standard-webhooks,
  * spec/standard-webhooks.md, "Signature scheme"): HMAC-SHA256 over `id.timestamp.body`, in base64, behind `v1,`.
  */
 import { createHmac } from "node:crypto";

@@ -1,4 +1,4 @@
-/** Step 3: reads a multipart form as a stream, within bounds; files are spooled. */
+/** Step 3: reads a multipart form as a stream, within limits on files, fields and bytes; files are spooled. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";

@@ -1,4 +1,7 @@
-/** Parses the `Range` header: one range of bytes. Several ranges and invalid values are ignored, as RFC 9110 allows. */
+/**
+ * Range request: parses the `Range` header, one range of bytes. Several ranges and invalid values are ignored, as
+ * RFC 9110 allows.
+ */
 
 /** Both ends are inclusive. */
 export interface ByteRange {

@@ -1,6 +1,6 @@
 /**
- * Signed links (HMAC): a link works for every client that has it, until it expires. The name and the expiry are signed
- * together, so a name alone gives no access, and a client cannot extend a link.
+ * Signed link (signed URL, HMAC): it works for every client that has it, until it expires. The name and the expiry are
+ * signed together, so a name alone gives no access, and a client cannot extend a link.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 

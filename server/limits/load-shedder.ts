@@ -1,7 +1,7 @@
 /**
- * Load shedder: counts in-flight requests and, above the limit, sheds in this order: queued requests that have not started,
- * then new requests of keys above their fair share, except small ones that may be served from the cache (cache-only).
- * Requests that have started are completed.
+ * Load shedding: counts in-flight requests and, above the limit, sheds in this order: queued requests that have not
+ * started, then new requests of keys above their fair share, except small ones that may be served from the cache
+ * (cache-only). Requests that have started are completed.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

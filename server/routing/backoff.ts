@@ -1,4 +1,7 @@
-/** The delay before a retry (backoff). Resolves after `ms`, or rejects with the signal's reason when it aborts. */
+/**
+ * Waits before a retry (backoff). Resolves after `ms`, or rejects with the signal's reason when it aborts.
+ * `retry-policy.ts` computes `ms`: exponential backoff with jitter.
+ */
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { Timers } from "../lib/timers.ts";
 

@@ -5,7 +5,10 @@ import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 
 /** How often one request is retried on targets that it has already tried. */
 const maxRepeats = 2;
-/** The range of the first backoff; it doubles for the second. Random (jitter), so that requests that failed together do not return together. */
+/**
+ * Exponential backoff with jitter: the first wait is random in this range, and the second in twice the range. Requests
+ * that failed together do not return together.
+ */
 const [shortestMs, longestMs] = [50, 250];
 /** A target that asks for a longer wait is not retried here: the client can wait by itself. */
 const maxRetryAfterMs = 500;

@@ -1,6 +1,6 @@
 /**
- * Journal recovery: moves the rows that earlier processes journaled into the ledger, at startup or, if the disk was full
- * then, once it is not. Until then they count as spent.
+ * Recovery of the write-ahead journal after a crash or kill -9: moves the rows that earlier processes journaled into
+ * the ledger, at startup or, if the disk was full then, once it is not. Until then they count as spent.
  */
 
 import { type OrphanedJournal, orphanedJournals } from "./ledger-journal.ts";

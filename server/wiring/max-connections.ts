@@ -1,4 +1,4 @@
-/** The limit of client connections: the setting, or what the file descriptor limit of the process allows. */
+/** Max connections of clients: the setting, or what the file descriptor limit of the process allows. */
 import { readFileSync } from "node:fs";
 import type { Settings } from "../settings.ts";
 

@@ -1,4 +1,7 @@
-/** Config reload: loads file, environment and stored keys at startup, then replaces the config snapshot when the file or the keys change. */
+/**
+ * Hot reload of the configuration: loads file, environment and stored keys at startup, and replaces the config snapshot
+ * when the file or the keys change.
+ */
 
 import { unknownProjectWarnings, withStoredKeys } from "../config/build-snapshot.ts";
 import { type Loaded, loadSnapshot } from "../config/load-snapshot.ts";

@@ -1,4 +1,7 @@
-/** Embedding cache: an LRU cache in memory, bounded by bytes. The least recently used entry is evicted first. */
+/**
+ * Embedding cache in memory, bounded by bytes, with LRU eviction. The least recently used entry of the right size class
+ * is evicted first; if none of the old entries has that size, all entries in the slab of the oldest entry are evicted.
+ */
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
 import { type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";

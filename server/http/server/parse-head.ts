@@ -1,6 +1,6 @@
 /**
  * Parses the head of a request: request line and headers. Strict where a proxy and the gateway could otherwise disagree
- * on where a request ends (request smuggling).
+ * on where a request ends (request smuggling), such as both Content-Length and Transfer-Encoding.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { trimOptionalWhitespace } from "../../lib/header-value.ts";

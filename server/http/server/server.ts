@@ -57,7 +57,10 @@ const shutdownLingerMs = 300;
 const maxWriteMs = 60_000;
 /** After this time, an idle connection keeps nothing of its last request. */
 const headCacheMs = 5_000;
-/** Unread responses of all clients. Above this, clients that have read nothing for `slowReaderMs` are reset. */
+/**
+ * The limit of backpressure: unread bytes of the responses of all clients. Above it, clients that have read nothing for
+ * `slowReaderMs` are reset.
+ */
 const maxUnsentBytes = 256 * 1024 * 1024;
 const slowReaderMs = 2_000;
 

@@ -1,4 +1,4 @@
-/** Percentiles (p95, p99) of the latest latencies of one target. */
+/** The 95th and the 99th percentile (p95, p99) of the latest latencies of one target. */
 
 /** The number of latencies kept. */
 const capacity = 128;

@@ -1,5 +1,5 @@
 /**
- * Decompression-bomb guard: rejects small files that take very long to decode, because a running decoder can only be
+ * Decompression bomb guard: rejects small files that take very long to decode, because a running decoder can only be
  * stopped by ending its process. Parses the file structure in one pass and decodes no pixel. SVG, PDF and TIFF are
  * never opened.
  */

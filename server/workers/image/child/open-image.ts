@@ -1,4 +1,4 @@
-/** Checks an image before it is decoded, and opens it within limits. */
+/** Checks an image before it is decoded (decompression bomb), and opens it within the pixel limit. */
 import type { Metadata, Sharp } from "sharp";
 import { imageSize } from "../../../lib/image-size.ts";
 import { sniffImage } from "../../../lib/sniff-image.ts";
