@@ -6,10 +6,10 @@
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length } from "../lib/json-stream.ts";
 import { invalidResponse } from "../request/invalid-response.ts";
-import { firstBytes, type Held, imageTypeOf, readBytes } from "./image-head.ts";
+import { firstBytes, imageTypeOf, type LoadedImage, readBytes } from "./image-head.ts";
 
 /** Throws GatewayError where the bytes are not an image, or are truncated. */
-export async function checkTruncation(image: Held): Promise<void> {
+export async function checkTruncation(image: LoadedImage): Promise<void> {
   const type = imageTypeOf(image);
   if (type === undefined) throw invalidResponse("it contains data that is not an image");
   const kind = formatChecks[type];
@@ -20,7 +20,7 @@ export async function checkTruncation(image: Held): Promise<void> {
 
 interface FormatCheck {
   /** Checks the last bytes and the bytes in memory. False where these do not decide. */
-  hasValidEnd(end: Uint8Array, image: Held): boolean;
+  hasValidEnd(end: Uint8Array, image: LoadedImage): boolean;
   /** Checks all bytes. */
   isComplete(bytes: Uint8Array): boolean;
 }
@@ -81,7 +81,7 @@ const webpLength = (start: Uint8Array): number =>
 /** Some writers pad a file with zeros. Then these bytes are not the end, and the whole file is parsed. */
 const trailerBytes = 12;
 
-async function readLastBytes(image: Held): Promise<Uint8Array> {
+async function readLastBytes(image: LoadedImage): Promise<Uint8Array> {
   if (image.kind === "bytes") return image.bytes.subarray(-trailerBytes);
   if (image.kind === "base64") return decodeBase64End(image.base64, image.base64.length);
   const { spilled } = image;
@@ -101,7 +101,7 @@ function decodeBase64End(end: string, length: number): Uint8Array {
 }
 
 /** In bytes. Base64 with line breaks gives a little more. */
-function byteLengthOf(image: Held): number {
+function byteLengthOf(image: LoadedImage): number {
   if (image.kind === "bytes") return image.bytes.length;
   if (image.kind === "spilled" && image.spilled.encoding === "raw") return image.spilled.length;
   const characters = image.kind === "base64" ? image.base64.length : image.spilled.length;

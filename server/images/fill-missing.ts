@@ -18,49 +18,52 @@ import { advanceSeed } from "./seeds.ts";
 export const fillMissing =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) => {
-    const send: Send<Q, ImageResponse> = async (call) => {
-      const reply = await next(call);
+    const send: Send<Q, ImageResponse> = async (request) => {
+      const reply = await next(request);
       if (reply.kind === "stream")
-        return { kind: "stream", events: completeStream(reply, call, send) };
-      const rest = planFollowUp(call, call.record.images.missing);
-      if (!rest) return reply;
-      if (call.query.stream) {
+        return { kind: "stream", events: completeStream(reply, request, send) };
+      const followUp = planFollowUp(request, request.record.images.missing);
+      if (!followUp) return reply;
+      if (request.query.stream) {
         // The missing image may still arrive, so no header reports it as missing.
-        call.record.images.missing = undefined;
-        return { kind: "stream", events: completeStream(reply, call, send, rest) };
+        request.record.images.missing = undefined;
+        return { kind: "stream", events: completeStream(reply, request, send, followUp) };
       }
-      const partial = new PartialRecord(call.record, rest);
-      let more: ImageResponse;
+      const partial = new PartialRecord(request.record, followUp);
+      let followUpReply: ImageResponse;
       try {
-        more = await send(rest.call);
+        followUpReply = await send(followUp.request);
       } catch (error) {
-        partial.mergeFailure(error, call.signal);
-        call.record.images.missing = missingFrom([
-          ...rest.unrecoverable,
-          { count: rest.count, error },
+        partial.mergeFailure(error, request.signal);
+        request.record.images.missing = missingFrom([
+          ...followUp.unrecoverable,
+          { count: followUp.count, error },
         ]);
-        if (toGatewayError(error, call.signal).kind === "client_closed") throw error;
+        if (toGatewayError(error, request.signal).kind === "client_closed") throw error;
         return reply;
       }
-      if (more.kind === "stream") {
-        return { kind: "stream", events: appendFollowUp(reply, more, rest, partial, call) };
+      if (followUpReply.kind === "stream") {
+        return {
+          kind: "stream",
+          events: appendFollowUp(reply, followUpReply, followUp, partial, request),
+        };
       }
       partial.mergeSuccess();
-      call.record.images.missing = missingFrom([
-        ...rest.unrecoverable,
-        ...(call.record.images.missing?.lost ?? []),
+      request.record.images.missing = missingFrom([
+        ...followUp.unrecoverable,
+        ...(request.record.images.missing?.lost ?? []),
       ]);
-      return mergeResponses([reply, more]);
+      return mergeResponses([reply, followUpReply]);
     };
-    return (call) => {
-      call.record.images.requested = call.query.options.n ?? 1;
-      if (call.route.targets.length === 1) return next(call);
-      return send({ ...call, tried: { targets: new Set(), imageCount: 0 } });
+    return (request) => {
+      request.record.images.requested = request.query.options.n ?? 1;
+      if (request.route.targets.length === 1) return next(request);
+      return send({ ...request, tried: { targets: new Set(), imageCount: 0 } });
     };
   };
 
 interface FollowUp<Q> {
-  readonly call: StageRequest<Q>;
+  readonly request: StageRequest<Q>;
   readonly count: number;
   /** How many of them may have been billed. */
   readonly maybeBilled: number;
@@ -69,22 +72,22 @@ interface FollowUp<Q> {
 }
 
 function planFollowUp<Q extends GenerationQuery>(
-  call: StageRequest<Q>,
+  request: StageRequest<Q>,
   missing: MissingImages | undefined,
 ): FollowUp<Q> | undefined {
-  const { tried, route, query, signal } = call;
+  const { tried, route, query, signal } = request;
   if (!missing || !tried || signal.aborted) return undefined;
   const unrecoverable: LostImages[] = [];
   const retryable: LostImages[] = [];
   for (const lost of missing.lost) {
-    (mayFailOver(lost.error, call) ? retryable : unrecoverable).push(lost);
+    (mayFailOver(lost.error, request) ? retryable : unrecoverable).push(lost);
   }
   // A request that was sent before counts as a retry, and uses one of the model's attempts.
   const after = retryable.find(({ error }) => !isUnsent(error)) ?? retryable[0];
   if (!after || route.targets.every((target) => tried.targets.has(target))) return undefined;
   const count = countMissing(retryable);
   const { targets, imageCount } = tried;
-  const more = {
+  const followUpReply = {
     ...query,
     options: { ...query.options, n: count },
     rest: advanceSeed(query.rest, imageCount),
@@ -92,7 +95,7 @@ function planFollowUp<Q extends GenerationQuery>(
   };
   const failure = { error: after.error };
   return {
-    call: { ...call, query: more, tried: { targets, imageCount: 0, failure } },
+    request: { ...request, query: followUpReply, tried: { targets, imageCount: 0, failure } },
     count,
     maybeBilled: countMissing(retryable.filter(({ error }) => mayHaveBeenBilled(error))),
     unrecoverable,
@@ -102,11 +105,11 @@ function planFollowUp<Q extends GenerationQuery>(
 /** Passes the images on at once, then requests the missing ones from other targets, then ends the stream. */
 async function* completeStream<Q extends GenerationQuery>(
   reply: ImageResponse,
-  call: StageRequest<Q>,
+  request: StageRequest<Q>,
   send: Send<Q, ImageResponse>,
-  known?: FollowUp<Q>,
+  plannedFollowUp?: FollowUp<Q>,
 ): AsyncGenerator<ImageEvent> {
-  const { record, signal } = call;
+  const { record, signal } = request;
   let delivered = 0;
   let failure: unknown;
   try {
@@ -117,46 +120,49 @@ async function* completeStream<Q extends GenerationQuery>(
   } catch (error) {
     failure = error;
   }
-  const rest = known ?? planFollowUp(call, record.images.missing);
-  if (!rest) {
+  const followUp = plannedFollowUp ?? planFollowUp(request, record.images.missing);
+  if (!followUp) {
     if (failure !== undefined) throw failure;
     return;
   }
   // A stream without images has no known cost.
   if (delivered === 0) record.cost.actual ??= 0;
-  const partial = new PartialRecord(record, rest);
-  let more: ImageResponse;
+  const partial = new PartialRecord(record, followUp);
+  let followUpReply: ImageResponse;
   try {
-    more = await send(rest.call);
+    followUpReply = await send(followUp.request);
   } catch (error) {
     partial.mergeFailure(error, signal);
-    record.images.missing = missingFrom([...rest.unrecoverable, { count: rest.count, error }]);
+    record.images.missing = missingFrom([
+      ...followUp.unrecoverable,
+      { count: followUp.count, error },
+    ]);
     throw record.images.missing?.error;
   }
-  yield* streamFollowUp(more, rest, partial, call);
+  yield* streamFollowUp(followUpReply, followUp, partial, request);
 }
 
 /** A buffered response, followed by the stream of another target. */
 async function* appendFollowUp<Q extends GenerationQuery>(
   reply: ImageResponse,
-  more: ImageResponse,
-  rest: FollowUp<Q>,
+  followUpReply: ImageResponse,
+  followUp: FollowUp<Q>,
   partial: PartialRecord,
-  call: StageRequest<Q>,
+  request: StageRequest<Q>,
 ): AsyncGenerator<ImageEvent> {
   yield* eventsOf(reply);
-  yield* streamFollowUp(more, rest, partial, call);
+  yield* streamFollowUp(followUpReply, followUp, partial, request);
 }
 
 async function* streamFollowUp<Q extends GenerationQuery>(
-  more: ImageResponse,
+  followUpReply: ImageResponse,
   { unrecoverable }: FollowUp<Q>,
   partial: PartialRecord,
   { record }: StageRequest<Q>,
 ): AsyncGenerator<ImageEvent> {
   let failure: unknown;
   try {
-    yield* eventsOf(more);
+    yield* eventsOf(followUpReply);
   } catch (error) {
     failure = error;
   } finally {

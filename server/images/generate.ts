@@ -26,7 +26,7 @@ import type {
 } from "../workers/image/image-worker.ts";
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
-import type { Held } from "./image-head.ts";
+import type { LoadedImage } from "./image-head.ts";
 import type { Policy } from "./plan/image-plan.ts";
 import { planImage } from "./plan/plan.ts";
 import { type Conversion, limitImages, postProcess } from "./post-process.ts";
@@ -43,19 +43,27 @@ export interface ImageJob {
 
 /** The tools that image requests use. */
 export interface ImageTools {
-  readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
+  readonly capabilitiesOf: (
+    target: Target,
+    operation: "generations" | "edits",
+  ) => ImageCapabilities;
   /** Downloads an image URL of an upstream response. */
-  download(url: string, target: Target, signal: AbortSignalLike, temp: RequestTemp): Promise<Held>;
+  download(
+    url: string,
+    target: Target,
+    signal: AbortSignalLike,
+    temp: RequestTemp,
+  ): Promise<LoadedImage>;
   /** Downloads an image URL of the client, as an inspected file. */
   fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
   /** Inspects a checked image of the client: its dimensions and the like. */
   inspect(file: FilePart, job: ImageJob): Promise<Seen>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
-  convert(image: Held, to: Conversion, job: ImageJob): Promise<Held>;
+  convert(image: LoadedImage, to: Conversion, job: ImageJob): Promise<LoadedImage>;
   convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
   /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
-  checkEdit(query: EditQuery, call: StageRequest<GenerationQuery>): Promise<EditQuery>;
+  checkEdit(query: EditQuery, request: StageRequest<GenerationQuery>): Promise<EditQuery>;
   convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
 }
 
@@ -73,10 +81,10 @@ const operationOf = <Q>({ operation }: StageRequest<Q>): "generations" | "edits"
 
 /** The reason why this target cannot serve the request. Undefined where it can. */
 export const rejectionReason =
-  (traits: ImageTools["traits"]) =>
-  <Q extends ImageQuery>(call: StageRequest<Q>, target: Target): unknown => {
+  (capabilities: ImageTools["capabilitiesOf"]) =>
+  <Q extends ImageQuery>(request: StageRequest<Q>, target: Target): unknown => {
     try {
-      planImage(call.query, traits(target, operationOf(call)), policyOf(call));
+      planImage(request.query, capabilities(target, operationOf(request)), policyOf(request));
       return undefined;
     } catch (error) {
       return error;
@@ -91,15 +99,15 @@ const usageOf = ({ results, usage }: BufferedImageResponse): Usage => ({
 export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, ImageResponse> => {
   /** Targets that generated one image although several were requested. */
   const singleImageTargets = new WeakSet<Target>();
-  return (next) => async (call) => {
-    const { record, signal, temp, target, tried } = call;
+  return (next) => async (request) => {
+    const { record, signal, temp, target, tried } = request;
     if (!target) throw new Error("No stage chose a target.");
     tried?.targets.add(target);
-    const job: ImageJob = { signal, temp, key: keyOf(call) };
-    const policy = policyOf(call);
-    const known = tools.traits(target, operationOf(call));
-    const traits = singleImageTargets.has(target) ? { ...known, maxImages: 1 } : known;
-    const plan = planImage(call.query, policy === "strict" ? known : traits, policy);
+    const job: ImageJob = { signal, temp, key: keyOf(request) };
+    const policy = policyOf(request);
+    const declared = tools.capabilitiesOf(target, operationOf(request));
+    const capabilities = singleImageTargets.has(target) ? { ...declared, maxImages: 1 } : declared;
+    const plan = planImage(request.query, policy === "strict" ? declared : capabilities, policy);
     const adapted = new Set(plan.adapted);
     record.parameters.adapted = [...adapted];
     record.parameters.dropped = plan.dropped;
@@ -108,7 +116,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       adapted.add(name);
       record.parameters.adapted = [...adapted];
     };
-    const query = await prepareSources(plan.query, traits.edits, {
+    const query = await prepareSources(plan.query, capabilities.edits, {
       fetchSource: (url, param) => tools.fetchSource(url, param, job),
       inspect: (file) => tools.inspect(file, job),
       convertMask: (mask, to) => tools.convertMask(mask, to, job),
@@ -121,24 +129,24 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const {
       options: { n },
       rest,
-    } = call.query;
+    } = request.query;
     const count = n ?? 1;
     const recorder = new MissingRecorder({ record, target, signal, imageCount: count });
     const onSingleImage = (): void => {
       singleImageTargets.add(target);
       onAdapted("n", `${nameOf(target)}: one image per request`);
     };
-    const mayRequestMore = known.mayIgnoreN && (policy === "adapt" || policy === "drop");
+    const mayRequestMore = declared.mayIgnoreN && (policy === "adapt" || policy === "drop");
     const reply = await fanOut(
       { ...plan, query },
       {
         send: (part) => {
           if (tried) tried.imageCount += part.options.n ?? 1;
-          return next({ ...call, query: part });
+          return next({ ...request, query: part });
         },
-        isStreaming: call.query.stream,
+        isStreaming: request.query.stream,
         onMissing: (lost) => recorder.addFailure(lost),
-        isFinal: (error) => !mayFailOver(error, call),
+        isFinal: (error) => !mayFailOver(error, request),
         onSingleImage: mayRequestMore ? onSingleImage : undefined,
       },
     ).catch((error: unknown) => {
@@ -149,11 +157,11 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     record.addStep(`${nameOf(target)}: ${reply.kind === "stream" ? "streaming" : "generated"}`);
     const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
-    const request = { operation: operationOf(call), target, query, record };
+    const costContext = { operation: operationOf(request), target, query, record };
     // The images are billed, whatever happens to them from here on.
     if (reply.kind === "whole") {
       record.usage = usageOf(reply);
-      recordCost(reply, request);
+      recordCost(reply, costContext);
     }
     // Vendor-specific fields may have requested several images.
     const maxImages =
@@ -164,7 +172,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       reply,
       {
         postProcessing: plan.postProcessing,
-        stream: call.query.stream,
+        stream: request.query.stream,
         count,
         maxImages,
         requested: {
@@ -188,7 +196,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
         onUnusable: (event) => unusable.push(event),
       },
     );
-    const deliverable = limitImages(maxImages, recordCost(processed, request, unusable));
+    const deliverable = limitImages(maxImages, recordCost(processed, costContext, unusable));
     if (deliverable.kind === "stream")
       return { ...deliverable, events: recorder.watch(deliverable.events) };
     recorder.settle(deliverable.results.length, postProcessError);

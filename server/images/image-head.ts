@@ -2,12 +2,12 @@
 import { imageSize } from "../lib/image-size.ts";
 import { base64Length, encodeBase64Stream, StreamedString } from "../lib/json-stream.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";
-import type { LoadedImage as Held } from "../upstream/contract.ts";
+import type { LoadedImage } from "../upstream/contract.ts";
 
-export type { Held };
+export type { LoadedImage };
 
 /** The first `bytes` bytes; by default enough to detect the image type. */
-export function firstBytes(image: Held, bytes = sniffLength): Uint8Array {
+export function firstBytes(image: LoadedImage, bytes = sniffLength): Uint8Array {
   if (image.kind === "bytes") return image.bytes.subarray(0, bytes);
   if (image.kind === "base64") {
     return Buffer.from(image.base64.slice(0, base64Length(bytes)), "base64");
@@ -19,7 +19,7 @@ export function firstBytes(image: Held, bytes = sniffLength): Uint8Array {
 const svgStart = /^\s*(<\?xml|<svg)/;
 
 /** The media type. Undefined where the bytes are not an image. */
-export function imageTypeOf(image: Held): string | undefined {
+export function imageTypeOf(image: LoadedImage): string | undefined {
   const start = firstBytes(image);
   const type = sniffImage(start);
   if (type) return type;
@@ -27,19 +27,19 @@ export function imageTypeOf(image: Held): string | undefined {
 }
 
 /** The decoded first bytes, as many as are in memory. */
-function headInMemory(image: Held): Uint8Array {
+function headInMemory(image: LoadedImage): Uint8Array {
   if (image.kind !== "spilled") return firstBytes(image, inMemoryHeadBytes);
   const { encoding, start } = image.spilled;
   return encoding === "raw" ? start : decodeBase64(start, start.length);
 }
 
 /** The dimensions: in the first bytes of most formats, after a color profile in some. */
-export async function readDimensions(image: Held): Promise<ReturnType<typeof imageSize>> {
+export async function readDimensions(image: LoadedImage): Promise<ReturnType<typeof imageSize>> {
   return imageSize(headInMemory(image)) ?? imageSize(await readHead(image, headBytes));
 }
 
-/** Whether the image has an alpha channel. Undefined where its head does not tell. */
-export async function readAlpha(image: Held): Promise<boolean | undefined> {
+/** Whether the image has an alpha channel. Undefined where its head does not say. */
+export async function readAlpha(image: LoadedImage): Promise<boolean | undefined> {
   const { alpha } = imageSize(headInMemory(image)) ?? {};
   return alpha ?? imageSize(await readHead(image, headBytes))?.alpha;
 }
@@ -57,7 +57,7 @@ const decodeBase64 = (base64: Uint8Array, length: number): Uint8Array =>
   );
 
 /** The first bytes, as many as the first chunk contains. */
-async function readHead(image: Held, bytes: number): Promise<Uint8Array> {
+async function readHead(image: LoadedImage, bytes: number): Promise<Uint8Array> {
   if (image.kind === "bytes") return image.bytes.subarray(0, bytes);
   if (image.kind === "base64") {
     return Buffer.from(image.base64.slice(0, base64Length(bytes)), "base64");
@@ -70,7 +70,7 @@ async function readHead(image: Held, bytes: number): Promise<Uint8Array> {
   return new Uint8Array();
 }
 
-export async function readBytes(image: Held): Promise<Uint8Array> {
+export async function readBytes(image: LoadedImage): Promise<Uint8Array> {
   if (image.kind === "bytes") return image.bytes;
   if (image.kind === "base64") return Buffer.from(image.base64, "base64");
   const bytes = await image.spilled.bytes();
@@ -80,9 +80,9 @@ export async function readBytes(image: Held): Promise<Uint8Array> {
 
 /**
  * Base64 for a JSON response: a string when the image is in memory, streamed when it is spilled to disk. Always padded: some
- * upstreams leave the padding out, and many clients' decoders refuse base64 without it.
+ * upstreams omit the padding, and many clients' decoders refuse base64 without it.
  */
-export function toJsonBase64(image: Held): string | StreamedString {
+export function toJsonBase64(image: LoadedImage): string | StreamedString {
   if (image.kind === "base64") return withPadding(image.base64);
   if (image.kind === "bytes") return Buffer.from(image.bytes).toString("base64");
   const { spilled } = image;

@@ -8,19 +8,24 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
-import type { Held } from "./image-head.ts";
+import type { LoadedImage } from "./image-head.ts";
 
 export interface LinkStore {
   /** Stores an image and returns its link. */
-  store(image: Held, publicUrl: string): Promise<string>;
+  store(image: LoadedImage, publicUrl: string): Promise<string>;
   /** The upstream's link itself, or a link of the gateway in its place. */
   toLastingLink(url: string, publicUrl: string): Promise<string>;
 }
 
 export interface LinkTools {
   /** `isReplayable`: the link lasts as long as a stored response can be replayed, and otherwise as long as any link. */
-  store(image: Held, publicUrl: string, isReplayable: boolean): Promise<string>;
-  download(url: string, target: Target, signal: AbortSignalLike, temp: RequestTemp): Promise<Held>;
+  store(image: LoadedImage, publicUrl: string, isReplayable: boolean): Promise<string>;
+  download(
+    url: string,
+    target: Target,
+    signal: AbortSignalLike,
+    temp: RequestTemp,
+  ): Promise<LoadedImage>;
 }
 
 /** Context of a response that can be replayed: the target that sent it, and the request that downloads its links. */

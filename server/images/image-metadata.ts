@@ -1,16 +1,16 @@
 /** Metadata of a delivered image: read from its bytes, and otherwise as reported by the upstream or as requested. */
 import type { ImageMetadata } from "../upstream/contract.ts";
 import { parseSize, ratioDistance } from "../upstream/image-sizes.ts";
-import { type Held, imageTypeOf, readAlpha, readDimensions } from "./image-head.ts";
+import { imageTypeOf, type LoadedImage, readAlpha, readDimensions } from "./image-head.ts";
 
-/** What a target was asked for natively. */
+/** The parameters that the target got natively. */
 export interface RequestedMetadata extends ImageMetadata {
   /** Instead of a size, where the target takes aspect ratios only. */
   readonly aspect?: string;
 }
 
 export interface MetadataSources {
-  /** What the target was asked for natively. */
+  /** The parameters that the target got natively. */
   readonly requested: RequestedMetadata;
   /** Metadata that the upstream reports. */
   readonly reported: ImageMetadata;
@@ -20,7 +20,7 @@ export interface MetadataSources {
 
 /** Metadata read from the bytes, and reported metadata that the bytes do not contradict. */
 export async function readMetadata(
-  image: Held,
+  image: LoadedImage,
   { requested, reported, flattened }: MetadataSources,
 ): Promise<ImageMetadata> {
   const type = imageTypeOf(image);
@@ -38,7 +38,7 @@ export async function readMetadata(
  * pixels decide, which are not decoded here. So the upstream's report counts, and the request does not.
  */
 async function readBackground(
-  image: Held,
+  image: LoadedImage,
   requested: ImageMetadata,
   reported: ImageMetadata,
 ): Promise<string | undefined> {

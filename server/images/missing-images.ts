@@ -20,19 +20,19 @@ export const countMissing = (lost: readonly LostImages[]): number =>
   lost.reduce((sum, { count }) => sum + count, 0);
 
 /**
- * Assigns missing images to the failed upstream requests. Those that are left failed afterwards, with `error`, or for
- * an unknown reason.
+ * Assigns missing images to the failed upstream requests. The remaining images failed afterwards, with
+ * `error`, or for an unknown reason.
  */
 export function attributeMissing(
   missingCount: number,
-  calls: readonly LostImages[],
+  failedRequests: readonly LostImages[],
   error: unknown,
 ): LostImages[] {
   const lost: LostImages[] = [];
   let remaining = Math.max(0, missingCount);
-  for (const each of calls) {
-    const count = Math.min(remaining, each.count);
-    if (count > 0) lost.push({ ...each, count });
+  for (const failed of failedRequests) {
+    const count = Math.min(remaining, failed.count);
+    if (count > 0) lost.push({ ...failed, count });
     remaining -= count;
   }
   if (remaining > 0) lost.push({ count: remaining, error });

@@ -9,20 +9,20 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
 
 export interface ModerateOptions<Q> {
-  readonly ask: UpstreamClient["moderation"];
+  readonly sendModeration: UpstreamClient["moderation"];
   readonly limits: InternalRequestLimits;
   /** Throws where no target is available: then the moderation request is not sent. */
-  readonly requireAvailableTarget: (call: StageRequest<Q>) => void;
+  readonly requireAvailableTarget: (request: StageRequest<Q>) => void;
 }
 
 export const moderate =
   <Q extends GenerationQuery>(options: ModerateOptions<Q>): Stage<Q, ImageResponse> =>
   (next) =>
-  async (call) => {
-    const { route, record } = call;
-    if (!route.moderation) return next(call);
-    options.requireAvailableTarget(call);
-    const flagged = await checkPrompt(options, call);
+  async (request) => {
+    const { route, record } = request;
+    if (!route.moderation) return next(request);
+    options.requireAvailableTarget(request);
+    const flagged = await checkPrompt(options, request);
     if (flagged) {
       record.addStep("moderation: flagged");
       throw new GatewayError(
@@ -31,12 +31,12 @@ export const moderate =
         { extra: { moderation_details: { moderation_stage: "input", categories: flagged } } },
       );
     }
-    return next(call);
+    return next(request);
   };
 
 /** The flagged categories. Undefined where the prompt passes. */
 async function checkPrompt<Q extends GenerationQuery>(
-  { ask, limits }: ModerateOptions<Q>,
+  { sendModeration, limits }: ModerateOptions<Q>,
   { route, query, signal, record }: StageRequest<Q>,
 ): Promise<readonly string[] | undefined> {
   const { moderation } = route;
@@ -46,13 +46,13 @@ async function checkPrompt<Q extends GenerationQuery>(
     const { flagged, categories } = await sendInternalRequest(
       limits,
       { target, text: query.prompt, key: record.caller?.id ?? "", route, signal },
-      () => ask(query.prompt, query.model, target, signal),
+      () => sendModeration(query.prompt, query.model, target, signal),
     );
     if (!flagged) record.addStep("moderation: passed");
     return flagged ? categories : undefined;
   } catch (error) {
-    const fault = error instanceof GatewayError ? error.kind : "defect";
-    record.addStep(`moderation: ${fault}`);
+    const kind = error instanceof GatewayError ? error.kind : "internal";
+    record.addStep(`moderation: ${kind}`);
     if (signal.aborted || moderation.onFailure === "refuse") throw moderationFailed(error);
     return undefined;
   }

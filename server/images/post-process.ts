@@ -14,7 +14,7 @@ import type {
   StreamedImage,
 } from "../upstream/contract.ts";
 import { checkTruncation } from "./check-truncation.ts";
-import { type Held, imageTypeOf } from "./image-head.ts";
+import { imageTypeOf, type LoadedImage } from "./image-head.ts";
 import {
   commonMetadata,
   ignoredOptions,
@@ -26,8 +26,8 @@ import type { PostProcessing } from "./plan/image-plan.ts";
 
 /** The tools for post-processing one request. */
 export interface PostProcessTools {
-  download(url: string): Promise<Held>;
-  convert(image: Held, to: Conversion): Promise<Held>;
+  download(url: string): Promise<LoadedImage>;
+  convert(image: LoadedImage, to: Conversion): Promise<LoadedImage>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   /** Called with the number of missing images, and the error, where an image could not be processed. */
@@ -53,7 +53,7 @@ export interface PostProcessOptions {
   readonly count: number;
   /** The maximum number of images for the client. */
   readonly maxImages: number;
-  /** The metadata that the target was asked for, and so delivers. */
+  /** The metadata of the upstream request, which the images therefore have. */
   readonly requested: RequestedMetadata;
 }
 
@@ -214,7 +214,7 @@ async function processImage(
     const asIs = { image, flattened: false };
     if (!mustFetch && format === undefined && !opaque) return asIs;
     if (as === "b64_json") tools.onAdapted("response_format");
-    let downloaded: Held;
+    let downloaded: LoadedImage;
     try {
       downloaded = await tools.download(image.url);
     } catch (error) {
@@ -244,10 +244,10 @@ const skippedOptions = ({ format, compression, opaque }: PostProcessing): string
 ];
 
 async function convertImage(
-  image: Held,
+  image: LoadedImage,
   { postProcessing, requested }: Pick<PostProcessOptions, "postProcessing" | "requested">,
   tools: PostProcessTools,
-): Promise<ProcessedImage<Held>> {
+): Promise<ProcessedImage<LoadedImage>> {
   const { format, opaque } = postProcessing;
   const type = imageTypeOf(image);
   const same = format === undefined || type === `image/${format}`;

@@ -9,9 +9,9 @@ import type { EditQuery, GenerationQuery, ImageResponse, Target } from "../upstr
 export const limitImageCount =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
-  (call) => {
-    const { n } = call.query.options;
-    const { maxImages } = call.route;
+  (request) => {
+    const { n } = request.query.options;
+    const { maxImages } = request.route;
     if (n !== undefined && n > maxImages) {
       throw new GatewayError(
         "invalid_value",
@@ -19,29 +19,31 @@ export const limitImageCount =
         { param: "n" },
       );
     }
-    return next(call);
+    return next(request);
   };
 
 export interface PreflightOptions {
   /** The reason why this target cannot serve the request. Undefined where it can. */
-  readonly rejectionReason: (call: StageRequest<GenerationQuery>, target: Target) => unknown;
+  readonly rejectionReason: (request: StageRequest<GenerationQuery>, target: Target) => unknown;
   /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
-  readonly checkEdit: (query: EditQuery, call: StageRequest<GenerationQuery>) => Promise<EditQuery>;
+  readonly checkEdit: (
+    query: EditQuery,
+    request: StageRequest<GenerationQuery>,
+  ) => Promise<EditQuery>;
 }
 
 export const preflight =
   <Q extends GenerationQuery>({
-    rejectionReason: objects,
+    rejectionReason,
     checkEdit,
   }: PreflightOptions): Stage<Q, ImageResponse> =>
   (next) =>
-  async (call) => {
-    const reasons = call.route.targets.map((target) => objects(call, target));
+  async (request) => {
+    const reasons = request.route.targets.map((target) => rejectionReason(request, target));
     // The error of the first target is reported: it is the operator's preferred one.
-    if (reasons.length > 0 && reasons.every((objection) => objection !== undefined))
-      throw reasons[0];
-    const { query } = call;
-    if (!("images" in query)) return next(call);
-    const checked = await checkEdit(query as GenerationQuery as EditQuery, call);
-    return next({ ...call, query: { ...query, ...checked } });
+    if (reasons.length > 0 && reasons.every((reason) => reason !== undefined)) throw reasons[0];
+    const { query } = request;
+    if (!("images" in query)) return next(request);
+    const checked = await checkEdit(query as GenerationQuery as EditQuery, request);
+    return next({ ...request, query: { ...query, ...checked } });
   };

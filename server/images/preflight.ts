@@ -41,7 +41,7 @@ const defaultMaxBytes = 50 * 1024 * 1024;
 const maxParallel = 2;
 
 /**
- * URLs and file ids are left as they are: the code that downloads one calls `checkImage`, and `checkMask` for a mask.
+ * URLs and file ids stay as they are: the code that downloads one calls `checkImage`, and `checkMask` for a mask.
  */
 export async function checkEdit(
   query: EditQuery,
@@ -198,8 +198,8 @@ function fieldName(source: ImageSource, fallback: string): string {
 const inspectionOf = (source: ImageSource, seen: ReadonlyMap<FilePart, Seen>): Seen | undefined =>
   source.kind === "file" ? seen.get(source.file) : undefined;
 
-const invalidValue = (field: string, why: string): GatewayError =>
-  new GatewayError("invalid_value", `Invalid '${field}': ${why}.`, { param: field });
+const invalidValue = (field: string, reason: string): GatewayError =>
+  new GatewayError("invalid_value", `Invalid '${field}': ${reason}.`, { param: field });
 
 function tooManyImages(images: readonly ImageSource[]): GatewayError {
   const field = images.some(({ kind }) => kind === "file") ? "image" : "images";

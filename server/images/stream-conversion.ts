@@ -19,11 +19,12 @@ import { missingFor } from "./missing-images.ts";
 export const convertStream =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) =>
-  async (call) => {
+  async (request) => {
     // At once: keep-alive events can be sent while an upstream that does not stream is generating.
-    if (call.query.stream) return { kind: "stream", events: streamFrames(() => next(call), call) };
-    const reply = await next(call);
-    return reply.kind === "whole" ? reply : collectStream(reply.events, call);
+    if (request.query.stream)
+      return { kind: "stream", events: streamFrames(() => next(request), request) };
+    const reply = await next(request);
+    return reply.kind === "whole" ? reply : collectStream(reply.events, request);
   };
 
 /** As many completed images as requested, or an error at the end that says how many are missing. */

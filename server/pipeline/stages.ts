@@ -111,7 +111,7 @@ export const imageStages = (
   upstream: Pick<UpstreamClient, "generations" | "edits">,
   { tools, moderation, checkHealth, registry, limits, onImplausibleUsage }: ImageStagesOptions,
 ): Pick<StageLists, "generations" | "edits"> => {
-  const rejects = rejectionReason(tools.traits);
+  const rejects = rejectionReason(tools.capabilitiesOf);
   const capacity = targetCapacity(limits.admission, limits.clock, "image");
   const queue = targetQueue(limits.admission);
   const requireTarget = <Q extends GenerationQuery>(request: StageRequest<Q>): void =>
@@ -123,7 +123,7 @@ export const imageStages = (
   const stages = <Q extends GenerationQuery>() => [
     limitImageCount<Q>(),
     preflight<Q>({ rejectionReason: rejects, checkEdit: tools.checkEdit }),
-    moderate<Q>({ ask: moderation, limits, requireAvailableTarget: requireTarget }),
+    moderate<Q>({ sendModeration: moderation, limits, requireAvailableTarget: requireTarget }),
     convertStream<Q>(),
     fillMissing<Q>(),
     routeRequest<Q, ImageResponse>({

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { createImageFiles } from "../api/image-files.ts";
 import type { Handler } from "../http/listen.ts";
-import { type Held, imageTypeOf } from "../images/image-head.ts";
+import { imageTypeOf, type LoadedImage } from "../images/image-head.ts";
 import { signLink, verifyLink } from "../lib/signed-link.ts";
 import type { BlobSource } from "../storage/blob-store.ts";
 import { ImageFiles, type ImageFilesOptions } from "../storage/image-files.ts";
@@ -22,7 +22,7 @@ export interface ImageLinksOptions {
 
 export interface ImageLinks {
   /** Stores an image and returns its link. The link of a stored response still works for its full time after the last replay. */
-  store(image: Held, publicUrl: string, isReplayed?: boolean): Promise<string>;
+  store(image: LoadedImage, publicUrl: string, isReplayed?: boolean): Promise<string>;
   readonly handler: Handler;
   sweep(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export function createImageLinks(options: ImageLinksOptions): ImageLinks {
 /** Base64 characters that become bytes at a time. A multiple of four. */
 const chunkLength = 256 * 1024;
 
-function sourceOf(image: Held): BlobSource {
+function sourceOf(image: LoadedImage): BlobSource {
   if (image.kind === "bytes") return image.bytes;
   if (image.kind === "spilled") return image.spilled;
   const { base64 } = image;

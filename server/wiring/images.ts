@@ -96,7 +96,7 @@ function createTools(
   });
   const inspections = inspectOnce(imageWorker);
   return {
-    traits: upstreamClient.imageCapabilities,
+    capabilitiesOf: upstreamClient.imageCapabilities,
     download: (url, target, signal, temp) =>
       download(url, { signal, temp, origin: "upstream", trusted: ownHosts(target), svg: true }),
     fetchSource: async (url, param, { signal, temp, key }) => {

@@ -68,12 +68,12 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   let servedAtMs = 0;
 
   const accountOf = (key: string): KeyUsage => {
-    const known = accounts.get(key);
-    const account = known ?? newAccount(key);
+    const existing = accounts.get(key);
+    const account = existing ?? newAccount(key);
     if (account.running.size + account.waiting.length === 0) {
       account.usedMs = Math.max(account.usedMs, servedAtMs);
     }
-    if (!known) {
+    if (!existing) {
       evictIdle(accounts, clock() - rememberMs);
       accounts.set(key, account);
     }

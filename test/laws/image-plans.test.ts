@@ -129,7 +129,7 @@ function offersOf({ message, details }: GatewayError, asked: ImageOptions): Imag
   const { param = "" } = details;
   const { [param as "size"]: _, ...without } = asked;
   const [, list = ""] = /(?:Supported values are|only these shapes): (.*)\.$/.exec(message) ?? [];
-  const [, other = "", others = ""] = /Ask for (\w+) ('.*?' or '.*?')/.exec(message) ?? [];
+  const [, other = "", others = ""] = /Request (\w+) ('.*?' or '.*?')/.exec(message) ?? [];
   return [
     without,
     // Alone: beside another option the one or the other may not do.
@@ -139,7 +139,7 @@ function offersOf({ message, details }: GatewayError, asked: ImageOptions): Imag
 }
 
 const saysMore =
-  /Supported values|these shapes|leave|Ask for|divisible|must be|pixels|times|expected/i;
+  /Supported values|these shapes|omit|Request output_format|divisible|must be|pixels|times|expected/i;
 
 const laws: Readonly<Record<string, Law<Rows>>> = {
   "an option is sent as it is, or told as adapted, or told as dropped, or refused by its name":

@@ -30,7 +30,7 @@ afterAll(() => shared.close());
 test("no process is started before the first request, and it shares little memory", async () => {
   process.env.VEXEL_TEST_SECRET = "sk-not-for-the-model";
   const minilm = start();
-  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+  expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
   await embed(minilm, ["hello"]);
   expect(pidOf(minilm)).not.toBe(process.pid);
   if (process.platform === "linux") {
@@ -97,7 +97,7 @@ test("an idle model is stopped, and started again by the next request", async ()
   const before = await embed(minilm, ["hello"]);
   const first = pidOf(minilm);
   await until(() => !isAlive(first));
-  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+  expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
   const after = await embed(minilm, ["hello"]);
   expect(pidOf(minilm)).not.toBe(first);
   expect(after.vectors).toEqual(before.vectors);
@@ -117,7 +117,7 @@ test("when the process is killed, requests in flight get a declared error and th
   const faults = [big, small].map((call) => expectFault(call, "upstream_unreachable", /SIGKILL/));
   process.kill(first, "SIGKILL");
   await Promise.all(faults);
-  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+  expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
   expect((await embed(minilm, ["again"])).vectors[0]).toHaveLength(384);
   expect(pidOf(minilm)).not.toBe(first);
 });
@@ -195,5 +195,5 @@ test("an aborted request leaves the queue with its abort reason", async () => {
 test("a request aborted before it begins, or without a reason, is a client disconnect", async () => {
   const minilm = start();
   await expectFault(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
-  expect(minilm.state()).toEqual({ calls: 0, weight: 0 });
+  expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
 });

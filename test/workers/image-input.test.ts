@@ -31,8 +31,8 @@ function written(name: string, bytes: Uint8Array | string): string {
 
 const onLinux = process.platform === "linux";
 const raw = (path: string, from: number, length: number): SentImage => ({
-  kind: "place",
-  place: { path, from, length },
+  kind: "file",
+  range: { path, from, length },
   encoding: "raw",
 });
 

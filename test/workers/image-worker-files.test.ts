@@ -126,7 +126,7 @@ test("that they cannot is detected once, and fails no request", async () => {
     const made = await room.convert(away, { format: "png" }, never, temp);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
-  expect(seen.asks.map(({ image: picture }) => picture.kind)).toEqual(["place", "bytes", "bytes"]);
+  expect(seen.asks.map(({ image: picture }) => picture.kind)).toEqual(["file", "bytes", "bytes"]);
   await temp.clear();
   await room.close();
 });

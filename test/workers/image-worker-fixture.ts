@@ -165,8 +165,8 @@ export function watched(lose: (asked: number) => boolean = () => false) {
       ...child,
       send: (message) => {
         const told = message as Told;
-        if (told.type === "ask") {
-          asks.push(told.ask);
+        if (told.type === "request") {
+          asks.push(told.request);
           open += 1;
           mine += 1;
           most.jobs = Math.max(most.jobs, open);

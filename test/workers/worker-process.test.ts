@@ -53,7 +53,7 @@ function pretend(
   const ask = (text: string, signal = never) => {
     const parts: string[] = [];
     return link
-      .ask({ ask: text, weight: text.length, signal, onPart: (part) => parts.push(part) })
+      .send({ request: text, weight: text.length, signal, onPart: (part) => parts.push(part) })
       .then(() => parts.join(""));
   };
   return { link, ask, loaded, alive: () => living, wait: (ms: number) => (now += ms) };
@@ -62,13 +62,13 @@ function pretend(
 test("parts arrive in order and the last one ends the request", async () => {
   const { link, ask } = pretend((sent, say) => {
     if (sent.type === "load") say({ type: "ready", facts: { runtime: "native" } });
-    if (sent.type !== "ask") return;
-    for (const [i, part] of [...sent.ask].entries()) {
-      say({ type: "part", id: sent.id, part, last: i === sent.ask.length - 1 });
+    if (sent.type !== "request") return;
+    for (const [i, part] of [...sent.request].entries()) {
+      say({ type: "part", id: sent.id, part, last: i === sent.request.length - 1 });
     }
   });
   expect(await Promise.all([ask("abc"), ask("de")])).toEqual(["abc", "de"]);
-  expect(link.state()).toEqual({ pid: 1, facts: { runtime: "native" }, calls: 0, weight: 0 });
+  expect(link.state()).toEqual({ pid: 1, facts: { runtime: "native" }, requests: 0, weight: 0 });
   await link.close();
 });
 
@@ -90,7 +90,7 @@ test("it counts the processes in a row that died before they were ready", async 
   const { link, ask, loaded } = pretend((sent, say, die) => {
     if (sent.type === "load" && sent.spec < 2) return die();
     if (sent.type === "load") say({ type: "ready", facts: {} });
-    if (sent.type === "ask") say({ type: "part", id: sent.id, part: "done", last: true });
+    if (sent.type === "request") say({ type: "part", id: sent.id, part: "done", last: true });
   });
   await expectFault(ask("a"), "upstream_unreachable", /SIGILL/);
   await expectFault(ask("b"), "upstream_unreachable", /SIGILL/);
@@ -121,8 +121,8 @@ test("a hung process is killed when a client cancels its request", async () => {
 test("messages of a process after its end are ignored", async () => {
   const ends: (() => void)[] = [];
   const { link, ask } = pretend((sent, say, die) => {
-    if (sent.type !== "ask") return;
-    if (sent.ask === "lost") {
+    if (sent.type !== "request") return;
+    if (sent.request === "lost") {
       ends.push(() => say({ type: "part", id: sent.id + 1, part: "ghost", last: true }));
       return die();
     }

@@ -21,12 +21,12 @@ import { planUser } from "./plan-user.ts";
 /** Throws GatewayError where this target cannot serve the query. */
 export function planImage<Q extends GenerationQuery | EditQuery>(
   query: Q,
-  traits: ImageCapabilities,
+  capabilities: ImageCapabilities,
   policy: Policy,
 ): Plan<Q> {
   const { n = 1, response_format } = query.options;
   // Passthrough needs an OpenAI-compatible API. For other targets `pass` acts as `adapt`.
-  if (policy === "pass" && traits.verbatim) {
+  if (policy === "pass" && capabilities.verbatim) {
     return { query, requestCounts: [n], postProcessing: {}, adapted: [], dropped: [] };
   }
   const draft: Draft = {
@@ -37,17 +37,17 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
     options: { ...query.options },
     postProcessing: response_format ? { as: response_format as "url" | "b64_json" } : {},
   };
-  checkPrompt(query, traits);
-  if ("images" in query) checkSources(query, traits.edits, query.model);
-  planSize(draft, traits.sizes);
+  checkPrompt(query, capabilities);
+  if ("images" in query) checkSources(query, capabilities.edits, query.model);
+  planSize(draft, capabilities.sizes);
   for (const name of Object.keys(query.options) as (keyof ImageOptions)[]) {
     if (!plannedSeparately.has(name) && name in draft.options)
-      planOption(draft, name as OptionName, traits);
+      planOption(draft, name as OptionName, capabilities);
   }
   checkTransparency(draft);
-  planCompression(draft, traits);
-  planUser(draft, traits);
-  if (query.stream) planStream(draft, traits);
+  planCompression(draft, capabilities);
+  planUser(draft, capabilities);
+  if (query.stream) planStream(draft, capabilities);
   // An image in another format than requested is converted.
   const format = formatIn(draft.options.output_format);
   if (format) draft.postProcessing.format ??= format;
@@ -55,14 +55,14 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   if (output_compression !== undefined && format && format !== "png") {
     draft.postProcessing.fallbackCompression = output_compression;
   }
-  const rest = planExtraFields(draft, query.rest, traits.extras);
-  const requestCounts = splitRequests(draft, n, traits.maxImages);
+  const rest = planExtraFields(draft, query.rest, capabilities.extras);
+  const requestCounts = splitRequests(draft, n, capabilities.maxImages);
   return {
     query: {
       ...query,
       rest,
       // The gateway turns a buffered response into stream events.
-      stream: query.stream && traits.streams === true,
+      stream: query.stream && capabilities.streams === true,
       options: draft.options,
       ...draft.shape,
     },
@@ -87,7 +87,7 @@ function checkTransparency({ options, postProcessing, policy, dropped }: Draft):
   }
   throw new GatewayError(
     "invalid_value",
-    "Transparent background is not supported for jpeg output. Ask for output_format 'png' or 'webp'.",
+    "Transparent background is not supported for jpeg output. Request output_format 'png' or 'webp'.",
     { param: "background" },
   );
 }
@@ -119,15 +119,15 @@ function codePoints(text: string): number {
 function planExtraFields(
   draft: Draft,
   rest: ExtraFields,
-  known: readonly string[] | undefined,
+  accepted: readonly string[] | undefined,
 ): ExtraFields {
-  if (!known) return rest;
-  const unknown = Object.keys(rest).filter((name) => !known.includes(name));
+  if (!accepted) return rest;
+  const unknown = Object.keys(rest).filter((name) => !accepted.includes(name));
   const [first] = unknown;
   if (first === undefined) return rest;
   if (draft.policy === "strict") throw unsupportedOption(draft, first);
   draft.dropped.push(...unknown);
-  return Object.fromEntries(Object.entries(rest).filter(([name]) => known.includes(name)));
+  return Object.fromEntries(Object.entries(rest).filter(([name]) => accepted.includes(name)));
 }
 
 function splitRequests(draft: Draft, n: number, maxImages: number): number[] {
@@ -152,11 +152,15 @@ const plannedSeparately: ReadonlySet<keyof ImageOptions> = new Set([
   "output_compression",
 ]);
 
-function planOption(draft: Draft, name: OptionName, traits: ImageCapabilities): void {
-  const { takes, always, undocumentedOptions: contested } = traits;
+function planOption(draft: Draft, name: OptionName, capabilities: ImageCapabilities): void {
+  const { takes, always, undocumentedOptions } = capabilities;
   const value = draft.options[name];
   const allowed = takes[name];
-  if (allowed === "any" || includesValue(allowed, value) || includesValue(contested?.[name], value))
+  if (
+    allowed === "any" ||
+    includesValue(allowed, value) ||
+    includesValue(undocumentedOptions?.[name], value)
+  )
     return;
   delete draft.options[name];
   // The model's default needs no option.

@@ -40,7 +40,7 @@ export async function toReadableFile(
     if (converted.size <= maxBytes) return converted;
     smallestBytes = Math.min(smallestBytes, converted.size);
   }
-  const [why, alternative] = upright
+  const [reason, alternative] = upright
     ? ["turned upright, so that its mask fits", "one that is stored upright"]
     : [
         `as ${formatNames(edits)}, which this model accepts`,
@@ -49,7 +49,7 @@ export async function toReadableFile(
   const advice = `Send one with fewer pixels, or ${alternative}`;
   throw tooLargeAfterConversion(
     file.field,
-    `${why}, the image has ${smallestBytes} bytes`,
+    `${reason}, the image has ${smallestBytes} bytes`,
     maxBytes,
     advice,
   );

@@ -75,8 +75,8 @@ export function createEmbedder(
       const perInput: number[] = new Array(texts.length);
       // One character more than the tokenizer reads shows the child that the text was longer.
       const read = texts.map((text) => text.slice(0, maxCharacters + 1));
-      await worker.ask({
-        ask: {
+      await worker.send({
+        request: {
           texts: read,
           truncate: rest.truncate === true || rest.truncation === true,
           ...(dimensions !== undefined && { dimensions }),
@@ -84,10 +84,10 @@ export function createEmbedder(
         weight: weightOf(read),
         signal,
         onPart: (part) => {
-          const width = part.vectors.length / part.places.length;
-          part.places.forEach((place, i) => {
-            vectors[place] = part.vectors.subarray(i * width, (i + 1) * width);
-            perInput[place] = part.tokens[i] ?? 0;
+          const width = part.vectors.length / part.indexes.length;
+          part.indexes.forEach((index, i) => {
+            vectors[index] = part.vectors.subarray(i * width, (i + 1) * width);
+            perInput[index] = part.tokens[i] ?? 0;
           });
         },
       });

@@ -36,7 +36,7 @@ export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): L
     return embedder;
   };
   const evictUnused = () => {
-    const unused = [...embedders].find(([, embedder]) => embedder.state().calls === 0);
+    const unused = [...embedders].find(([, embedder]) => embedder.state().requests === 0);
     if (!unused) {
       const message = `All ${maxModels} local models that may be in use at once are in use. Please try again later.`;
       throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });

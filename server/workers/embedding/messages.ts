@@ -10,7 +10,7 @@ export interface EmbedRequest {
 
 export interface EmbedResponsePart {
   /** The indexes of the texts. */
-  readonly places: readonly number[];
+  readonly indexes: readonly number[];
   /** The vectors, concatenated. Small parts, because a large message would block the gateway's event loop. */
   readonly vectors: Float32Array;
   /** Tokens of each text: with [CLS] and [SEP], without padding, at most the model's limit. */

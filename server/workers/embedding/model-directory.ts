@@ -60,8 +60,8 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
     try {
       return schema.parse(JSON.parse(readFileSync(file, "utf8")));
     } catch (error) {
-      const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
-      problems.push(`${file} cannot be read: ${why}.`);
+      const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+      problems.push(`${file} cannot be read: ${reason}.`);
       return absent;
     }
   };
@@ -107,8 +107,8 @@ function read(path: string): { directory: ModelDirectory; problems: string[] } {
 }
 
 function findOnnx(path: string): string | undefined {
-  const known = onnxFiles.map((name) => join(path, name)).find((file) => existsSync(file));
-  if (known || !existsSync(path) || !statSync(path).isDirectory()) return known;
+  const usualFile = onnxFiles.map((name) => join(path, name)).find((file) => existsSync(file));
+  if (usualFile || !existsSync(path) || !statSync(path).isDirectory()) return usualFile;
   const others = readdirSync(path).filter((name) => name.endsWith(".onnx"));
   return others.length === 1 && others[0] ? join(path, others[0]) : undefined;
 }

@@ -5,16 +5,16 @@ import type { FailureReason } from "./messages.ts";
 /** The client's parameter that holds the image. Absent: an upstream sent it. */
 export type Field = string | undefined;
 
-export function toImageError(why: FailureReason, words: string, field: Field): GatewayError {
-  if (why === "unwritable" || why === "unreachable") return writeFailed(words);
+export function toImageError(reason: FailureReason, problem: string, field: Field): GatewayError {
+  if (reason === "unwritable" || reason === "unreachable") return writeFailed(problem);
   if (field === undefined) {
     return new GatewayError(
       "upstream_invalid",
-      `The upstream's response is not usable: its image ${words}.`,
+      `The upstream's response is not usable: its image ${problem}.`,
     );
   }
-  const fault = why === "unknown" ? "unsupported_file_mimetype" : "invalid_image_file";
-  return new GatewayError(fault, `Invalid file '${field}': the image ${words}.`, {
+  const kind = reason === "unknown" ? "unsupported_file_mimetype" : "invalid_image_file";
+  return new GatewayError(kind, `Invalid file '${field}': the image ${problem}.`, {
     param: field,
   });
 }

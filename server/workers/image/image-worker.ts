@@ -120,7 +120,7 @@ export function createImageWorker({
   });
   let canReadPaths = mayReadPaths;
 
-  const sendToChild = async (ask: SendToChild, { source, task, temp }: Job, byPath: boolean) => {
+  const sendToChild = async (send: SendToChild, { source, task, temp }: Job, byPath: boolean) => {
     const { sent: image, release } = await lendToWorker(source, { byPath, temp });
     let releaseFile: (() => void) | undefined;
     try {
@@ -129,7 +129,7 @@ export function createImageWorker({
       const into = file?.path;
       const timeoutFor = (pixels: number): number =>
         task.kind === "inspect" ? inspectMs(pixels, sizeOf(source)) : jobMs;
-      const parts = await ask({ image, task, ...(into !== undefined && { into }) }, timeoutFor);
+      const parts = await send({ image, task, ...(into !== undefined && { into }) }, timeoutFor);
       if (parts.at(-1)?.kind === "written") await file?.refreshSize();
       return { parts, file };
     } finally {
@@ -149,15 +149,15 @@ export function createImageWorker({
     if (sizeOf(source) > maxBytes) return Promise.reject(tooLarge(maxBytes, field));
     const timeoutError = (boundMs: number): GatewayError => tooSlow(boundMs, field);
     const isLarge = sizeOf(source) > largeBytes;
-    const work = async (ask: SendToChild): Promise<T> => {
-      let response = await sendToChild(ask, job, canReadPaths);
-      if (failureOf(response.parts)?.why === "unreachable") {
-        response = await sendToChild(ask, job, false);
+    const work = async (send: SendToChild): Promise<T> => {
+      let response = await sendToChild(send, job, canReadPaths);
+      if (failureOf(response.parts)?.reason === "unreachable") {
+        response = await sendToChild(send, job, false);
         // The file is readable in this process, so the child cannot open the path.
         canReadPaths = false;
       }
       const failure = failureOf(response.parts);
-      if (failure) throw toImageError(failure.why, failure.words, field);
+      if (failure) throw toImageError(failure.reason, failure.problem, field);
       return take(response.parts, response.file);
     };
     return pool.run({ signal, key, isLarge, timeoutError, work });

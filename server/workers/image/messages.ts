@@ -50,7 +50,7 @@ export type Task =
 
 /** An image as sent to the process: a file location, or the bytes. */
 export type SentImage =
-  | { readonly kind: "place"; readonly place: FileRange; readonly encoding: "raw" | "base64" }
+  | { readonly kind: "file"; readonly range: FileRange; readonly encoding: "raw" | "base64" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
 export interface ImageWorkerSpec {
@@ -85,4 +85,4 @@ export type ImageWorkerResponsePart =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
   /** The result is in the file. */
   | { readonly kind: "written" }
-  | { readonly kind: "failed"; readonly why: FailureReason; readonly words: string };
+  | { readonly kind: "failed"; readonly reason: FailureReason; readonly problem: string };

@@ -74,14 +74,14 @@ function locate(source: WorkerInput): SentImage | undefined {
   if (isFile(source)) {
     const { path, size } = source;
     if (path === undefined) return undefined;
-    return { kind: "place", place: { path, from: 0, length: size }, encoding: "raw" };
+    return { kind: "file", range: { path, from: 0, length: size }, encoding: "raw" };
   }
   if (source.kind !== "spilled") return undefined;
-  const { path, range: place, length, encoding } = source.spilled;
-  if (place) return { kind: "place", place, encoding };
+  const { path, range, length, encoding } = source.spilled;
+  if (range) return { kind: "file", range, encoding };
   return path === undefined
     ? undefined
-    : { kind: "place", place: { path, from: 0, length }, encoding };
+    : { kind: "file", range: { path, from: 0, length }, encoding };
 }
 
 async function readBytes(source: WorkerInput): Promise<Uint8Array> {
@@ -99,8 +99,8 @@ async function spill(bytes: Uint8Array, temp: RequestTemp): Promise<LentImage | 
     const { path } = file;
     if (path === undefined) return undefined;
     file.append(bytes);
-    const place = { path, from: 0, length: bytes.length };
-    return { sent: { kind: "place", place, encoding: "raw" }, release: file.keepOpen() };
+    const range = { path, from: 0, length: bytes.length };
+    return { sent: { kind: "file", range, encoding: "raw" }, release: file.keepOpen() };
   } catch (cause) {
     throw writeFailed(cause);
   }

@@ -26,7 +26,7 @@ export interface WorkerPoolOptions
 
 /** `timeoutFor`: the remaining timeout of the job, once the process has reported the number of pixels. */
 export type SendToChild = (
-  ask: ImageWorkerRequest,
+  request: ImageWorkerRequest,
   timeoutFor: (pixels: number) => number,
 ) => Promise<readonly ImageWorkerResponsePart[]>;
 
@@ -39,7 +39,7 @@ export interface PoolJob<T> {
   /** Creates the error for a job that exceeds its timeout. */
   readonly timeoutError: (boundMs: number) => GatewayError;
   /** Called when a worker is free. */
-  readonly work: (ask: SendToChild) => Promise<T>;
+  readonly work: (send: SendToChild) => Promise<T>;
 }
 
 /**
@@ -78,7 +78,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
 
   const run = async <T>({ signal, timeoutError, work }: PoolJob<T>): Promise<T> => {
     const worker = free.pop();
-    if (!worker) throw new Error("There are more jobs than lanes.");
+    if (!worker) throw new Error("More jobs run than the pool has processes.");
     const cancel = new AbortSource();
     const onAbort = () => cancel.abort(signal.reason);
     const endAfter = (ms: number) => setTimeout(() => cancel.abort(timeoutError(ms)), ms);
@@ -86,7 +86,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     try {
-      return await work(async (ask, timeoutFor) => {
+      return await work(async (request, timeoutFor) => {
         const parts: ImageWorkerResponsePart[] = [];
         const onPart = (part: ImageWorkerResponsePart): void => {
           if (part.kind !== "opened") {
@@ -96,7 +96,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
             timer = endAfter(Math.min(jobMs, timeoutFor(part.pixels)));
           }
         };
-        await worker.ask({ ask, weight: 1, signal: cancel, onPart }).catch(toOverloaded);
+        await worker.send({ request, weight: 1, signal: cancel, onPart }).catch(toOverloaded);
         return parts;
       });
     } finally {

@@ -63,19 +63,19 @@ export function createMigan(options: MiganOptions = {}): MiganEngine {
   return {
     close: () => worker.close(),
     edits: async (query, _target, signal) => {
-      const ask = await readEdit(query);
+      const request = await readEdit(query);
       const chunks: Uint8Array[] = [];
       let size = "";
-      await worker.ask({
-        ask,
-        weight: ask.image.length + ask.mask.length,
+      await worker.send({
+        request,
+        weight: request.image.length + request.mask.length,
         signal,
         onPart: (part) => {
           chunks.push(part.bytes);
           size = part.size;
         },
       });
-      return reply(query, Buffer.concat(chunks), { size, output_format: ask.format });
+      return reply(query, Buffer.concat(chunks), { size, output_format: request.format });
     },
   };
 }

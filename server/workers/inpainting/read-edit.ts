@@ -32,7 +32,7 @@ export async function readEdit({
     throw invalidValue("A whole number from 0 to 100 is expected.", "output_compression");
   }
   if (format === "png" && quality !== 100) {
-    throw invalidValue("PNG has no lossy compression: ask for jpeg or webp.", "output_compression");
+    throw invalidValue("PNG has no lossy compression: use jpeg or webp.", "output_compression");
   }
   const { size } = options;
   return {
@@ -57,7 +57,7 @@ async function readSource(source: ImageSource, param: "image" | "mask"): Promise
 const invalidValue = (message: string, param: string) =>
   new GatewayError("invalid_value", message, { param });
 
-const missingParameter = (param: string, why = "") =>
-  new GatewayError("missing_parameter", `Missing required parameter: '${param}'. ${why}`.trim(), {
+const missingParameter = (param: string, hint = "") =>
+  new GatewayError("missing_parameter", `Missing required parameter: '${param}'. ${hint}`.trim(), {
     param,
   });

@@ -8,10 +8,10 @@ export interface SerializedError {
   readonly param?: string;
 }
 
-export type ToChild<Spec, Ask> =
+export type ToChild<Spec, JobRequest> =
   /** The first message, once. */
   | { readonly type: "load"; readonly spec: Spec }
-  | { readonly type: "ask"; readonly id: number; readonly ask: Ask }
+  | { readonly type: "request"; readonly id: number; readonly request: JobRequest }
   | { readonly type: "cancel"; readonly id: number };
 
 export type ToParent<Part> =

@@ -3,9 +3,9 @@ import { setPriority } from "node:os";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 
-export interface LoadedWorker<Ask> {
+export interface LoadedWorker<JobRequest> {
   readonly facts: WorkerMetadata;
-  handle(id: number, ask: Ask): void;
+  handle(id: number, request: JobRequest): void;
   cancel(id: number): void;
 }
 
@@ -23,8 +23,8 @@ function lowerPriority(): void {
   }
 }
 
-export function serveParent<Spec, Ask, Part>(
-  load: (spec: Spec, responder: Responder<Part>) => Promise<LoadedWorker<Ask>>,
+export function serveParent<Spec, JobRequest, Part>(
+  load: (spec: Spec, responder: Responder<Part>) => Promise<LoadedWorker<JobRequest>>,
 ): void {
   const post = (message: ToParent<Part>) => {
     if (process.connected) process.send?.(message);
@@ -33,8 +33,8 @@ export function serveParent<Spec, Ask, Part>(
     send: (id, part, last) => post({ type: "part", id, part, last }),
     fail: (id, error) => post({ type: "refused", id, ...serializeError(error) }),
   };
-  const queuedBeforeLoad = new Map<number, Ask>();
-  let loaded: LoadedWorker<Ask> | undefined;
+  const queuedBeforeLoad = new Map<number, JobRequest>();
+  let loaded: LoadedWorker<JobRequest> | undefined;
 
   // The channel closes when the gateway ends for any reason; SIGKILL leaves no other signal.
   process.on("disconnect", () => process.exit(0));
@@ -42,13 +42,13 @@ export function serveParent<Spec, Ask, Part>(
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
   lowerPriority();
 
-  process.on("message", (message: ToChild<Spec, Ask>) => {
+  process.on("message", (message: ToChild<Spec, JobRequest>) => {
     if (message.type === "load") {
       load(message.spec, responder).then(
         (model) => {
           loaded = model;
           post({ type: "ready", facts: model.facts });
-          for (const [id, ask] of queuedBeforeLoad) model.handle(id, ask);
+          for (const [id, request] of queuedBeforeLoad) model.handle(id, request);
           queuedBeforeLoad.clear();
         },
         (error: unknown) => post({ type: "failed", ...serializeError(error) }),
@@ -57,9 +57,9 @@ export function serveParent<Spec, Ask, Part>(
       queuedBeforeLoad.delete(message.id);
       loaded?.cancel(message.id);
     } else if (loaded) {
-      loaded.handle(message.id, message.ask);
+      loaded.handle(message.id, message.request);
     } else {
-      queuedBeforeLoad.set(message.id, message.ask);
+      queuedBeforeLoad.set(message.id, message.request);
     }
   });
 }
@@ -69,6 +69,6 @@ function serializeError(error: unknown): SerializedError {
     const { param } = error.details;
     return { error: error.kind, message: error.message, ...(param !== undefined && { param }) };
   }
-  const words = error instanceof Error ? error.message : String(error);
-  return { error: "upstream_error", message: `The model failed: ${words}` };
+  const reason = error instanceof Error ? error.message : String(error);
+  return { error: "upstream_error", message: `The model failed: ${reason}` };
 }

@@ -1,4 +1,4 @@
-/** Starts a child process that runs an embedded model. The only place that does. */
+/** Starts child processes of workers. No other code does. */
 import { dirname } from "node:path";
 import { GatewayError } from "../../lib/gateway-error.ts";
 

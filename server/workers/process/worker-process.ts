@@ -29,8 +29,8 @@ export interface WorkerProcessOptions<Spec> {
   readonly onReady?: (name: string, facts: WorkerMetadata) => void;
 }
 
-export interface WorkerRequest<Ask, Part> {
-  readonly ask: Ask;
+export interface WorkerRequest<JobRequest, Part> {
+  readonly request: JobRequest;
   readonly weight: number;
   readonly signal: AbortSignalLike;
   readonly onPart: (part: Part) => void;
@@ -41,7 +41,7 @@ export interface WorkerProcessState {
   /** Of the loaded model; absent before. */
   readonly facts?: WorkerMetadata;
   /** Requests in flight. */
-  readonly calls: number;
+  readonly requests: number;
   /** Their total weight. */
   readonly weight: number;
 }
@@ -53,12 +53,12 @@ interface PendingRequest<Part> {
 
 interface RunningChild<Part> {
   readonly child: Child;
-  readonly calls: Map<number, PendingRequest<Part>>;
+  readonly requests: Map<number, PendingRequest<Part>>;
   facts?: WorkerMetadata;
   lastMessageAt: number;
 }
 
-export class WorkerProcess<Spec, Ask, Part> {
+export class WorkerProcess<Spec, JobRequest, Part> {
   readonly #options: Required<WorkerProcessOptions<Spec>>;
   #running: RunningChild<Part> | undefined;
   #failure: { readonly error: GatewayError; readonly until: number } | undefined;
@@ -82,22 +82,22 @@ export class WorkerProcess<Spec, Ask, Part> {
   }
 
   state(): WorkerProcessState {
-    const { child, facts, calls } = this.#running ?? {};
+    const { child, facts, requests } = this.#running ?? {};
     return {
       ...(child && { pid: child.pid }),
       ...(facts && { facts }),
-      calls: calls?.size ?? 0,
+      requests: requests?.size ?? 0,
       weight: this.#weight,
     };
   }
 
   /** Settles when the last part has arrived, or the request is rejected, aborted or lost. */
-  async ask({ ask, weight, signal, onPart }: WorkerRequest<Ask, Part>): Promise<void> {
+  async send({ request, weight, signal, onPart }: WorkerRequest<JobRequest, Part>): Promise<void> {
     const { name, maxWeight, now } = this.#options;
     if (this.#closed) throw new GatewayError("shutting_down", `${name} is closed.`);
     throwIfAborted(signal);
     if (this.#weight + weight > maxWeight) {
-      const message = `${name} has as much waiting as it can carry. Please try again later.`;
+      const message = `${name} has reached its limit of pending requests. Please try again later.`;
       throw new GatewayError("overloaded", message, { retryAfterMs: 1_000 });
     }
     if (this.#failure && now() < this.#failure.until) throw this.#failure.error;
@@ -107,24 +107,24 @@ export class WorkerProcess<Spec, Ask, Part> {
     const id = ++this.#lastId;
     const onAbort = () => {
       const error = abortError(signal);
-      running.child.send({ type: "cancel", id } satisfies ToChild<Spec, Ask>);
-      running.calls.get(id)?.settle(error);
+      running.child.send({ type: "cancel", id } satisfies ToChild<Spec, JobRequest>);
+      running.requests.get(id)?.settle(error);
       if (now() - running.lastMessageAt > this.#options.hangTimeoutMs)
         this.#end(running, this.#processEnded("stuck"));
     };
     const settle = (error?: GatewayError) => {
-      if (!running.calls.delete(id)) return;
+      if (!running.requests.delete(id)) return;
       this.#weight -= weight;
       signal.removeEventListener("abort", onAbort);
       this.#scheduleIdleStop();
       if (error) reject(error);
       else resolve();
     };
-    if (running.calls.size === 0) running.lastMessageAt = now();
-    running.calls.set(id, { onPart, settle });
+    if (running.requests.size === 0) running.lastMessageAt = now();
+    running.requests.set(id, { onPart, settle });
     this.#weight += weight;
     signal.addEventListener("abort", onAbort, { once: true });
-    running.child.send({ type: "ask", id, ask } satisfies ToChild<Spec, Ask>);
+    running.child.send({ type: "request", id, request } satisfies ToChild<Spec, JobRequest>);
     return promise;
   }
 
@@ -148,13 +148,13 @@ export class WorkerProcess<Spec, Ask, Part> {
     const child = this.#options.spawn(entry, onMessage, environment);
     const running: RunningChild<Part> = {
       child,
-      calls: new Map(),
+      requests: new Map(),
       lastMessageAt: this.#options.now(),
     };
     this.#running = running;
     child.send({ type: "load", spec: this.#options.spec(this.#failedStarts) } satisfies ToChild<
       Spec,
-      Ask
+      JobRequest
     >);
     void child.exited.then((reason) => {
       if (this.#running !== running) return;
@@ -175,11 +175,11 @@ export class WorkerProcess<Spec, Ask, Part> {
       this.#failure = { error, until: this.#options.now() + this.#options.startBackoffMs };
       this.#end(running, error);
     } else if (message.type === "refused") {
-      running.calls.get(message.id)?.settle(toGatewayError(message, this.#options.name));
+      running.requests.get(message.id)?.settle(toGatewayError(message, this.#options.name));
     } else {
-      const call = running.calls.get(message.id);
-      call?.onPart(message.part);
-      if (message.last) call?.settle();
+      const request = running.requests.get(message.id);
+      request?.onPart(message.part);
+      if (message.last) request?.settle();
     }
   }
 
@@ -187,15 +187,15 @@ export class WorkerProcess<Spec, Ask, Part> {
   #end(running: RunningChild<Part>, error: GatewayError): void {
     if (this.#running === running) this.#running = undefined;
     running.child.kill();
-    for (const call of [...running.calls.values()]) call.settle(error);
+    for (const request of [...running.requests.values()]) request.settle(error);
   }
 
   #scheduleIdleStop(): void {
     const running = this.#running;
-    if (!running || running.calls.size > 0) return;
+    if (!running || running.requests.size > 0) return;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => {
-      if (running.calls.size === 0) this.#end(running, this.#processEnded("idle"));
+      if (running.requests.size === 0) this.#end(running, this.#processEnded("idle"));
     }, this.#options.idleMs);
     this.#idle.unref();
   }
@@ -210,10 +210,10 @@ function toGatewayError(
   { error: kind, message, param }: Extract<ToParent<never>, { error: unknown }>,
   name: string,
 ): GatewayError {
-  // `unsent`: a local failure is never billed, so another target may be tried.
+  // `notSent`: a local failure is never billed, so another target may be tried.
   const details = { notSent: true, ...(param !== undefined && { param }) } as const;
   if (errorTable[kind].causedBy === "client") return new GatewayError(kind, message, details);
   // Paths and details are for the operator, not for clients.
-  const words = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
-  return new GatewayError(kind, words, { ...details, logDetail: message });
+  const clientMessage = `${name} cannot be used. Ask the operator of this gateway, whose log says why.`;
+  return new GatewayError(kind, clientMessage, { ...details, logDetail: message });
 }

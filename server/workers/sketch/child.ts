@@ -10,7 +10,7 @@ serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
     const running = new Map<number, AbortController>();
     const queue = createJobQueue({ maxRunning: 2, maxWaiting: 64, who: "The drawing program" });
 
-    const answer = async (
+    const respond = async (
       id: number,
       request: SketchWorkerRequest,
       signal: AbortSignal,
@@ -34,7 +34,7 @@ serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
       handle: (id, request) => {
         const controller = new AbortController();
         running.set(id, controller);
-        void answer(id, request, controller.signal)
+        void respond(id, request, controller.signal)
           .catch((error: unknown) =>
             responder.fail(id, sketchErrorToGatewayError(error, controller.signal)),
           )

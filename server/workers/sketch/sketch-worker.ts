@@ -33,28 +33,30 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
     ...(onReady && { onReady }),
   });
 
-  const whole = async (asking: OutgoingRequest): Promise<ImageResponse> => {
+  const whole = async (outgoing: OutgoingRequest): Promise<ImageResponse> => {
     const images: CompletedImage[] = [];
     const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
     };
-    await worker.ask({ ...asking, onPart });
+    await worker.send({ ...outgoing, onPart });
     return wholeReply(images);
   };
-  const streamed = (asking: OutgoingRequest): ImageResponse => {
+  const streamed = (outgoing: OutgoingRequest): ImageResponse => {
     const { push, end, items } = channel<ImageEvent>();
     const onPart = (part: SketchResponsePart): void => {
       if (part.kind === "event") push(frameOf(part.event));
     };
-    worker.ask({ ...asking, onPart }).then(() => end(), end);
+    worker.send({ ...outgoing, onPart }).then(() => end(), end);
     return { kind: "stream", events: items };
   };
   const send = async (
-    ask: SketchWorkerRequest,
+    request: SketchWorkerRequest,
     weight: number,
     signal: AbortSignalLike,
   ): Promise<ImageResponse> =>
-    ask.stream === true ? streamed({ ask, weight, signal }) : whole({ ask, weight, signal });
+    request.stream === true
+      ? streamed({ request, weight, signal })
+      : whole({ request, weight, signal });
 
   return {
     close: () => worker.close(),
@@ -66,7 +68,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
 }
 
 interface OutgoingRequest {
-  readonly ask: SketchWorkerRequest;
+  readonly request: SketchWorkerRequest;
   readonly weight: number;
   readonly signal: AbortSignalLike;
 }

@@ -19,7 +19,7 @@ interface Job {
 interface QueuedInput extends Tokenized {
   readonly job: Job;
   /** Its index in the response. */
-  readonly place: number;
+  readonly index: number;
   /** Inputs run in this order (fair queueing), so that a small request does not wait for all of a large one. */
   readonly turn: number;
 }
@@ -47,8 +47,8 @@ export class BatchScheduler {
     this.#limits = limits;
   }
 
-  add(id: number, ask: EmbedRequest): void {
-    const job: Job = { id, reading: readTexts(this.#model, ask), left: ask.texts.length };
+  add(id: number, request: EmbedRequest): void {
+    const job: Job = { id, reading: readTexts(this.#model, request), left: request.texts.length };
     this.#jobs.set(id, job);
     this.#untokenized.push(job);
     if (!this.#working) void this.#work();
@@ -89,7 +89,7 @@ export class BatchScheduler {
   /** Sorted by length, so that neighbors in the queue fit into one batch. */
   #enqueue(job: Job, inputs: readonly Tokenized[]): void {
     const added = inputs
-      .map((input, place) => ({ ...input, job, place }))
+      .map((input, index) => ({ ...input, job, index }))
       .sort((a, b) => a.ids.length - b.ids.length)
       .map((input, i) => ({ ...input, turn: this.#currentTurn + i }));
     this.#queued = [...this.#queued, ...added].sort((a, b) => a.turn - b.turn);
@@ -99,11 +99,11 @@ export class BatchScheduler {
     const first = this.#queued[0];
     if (!first) return;
     this.#currentTurn = first.turn;
-    const places = planBatch(
+    const indexes = planBatch(
       this.#queued.map(({ ids }) => ids.length),
       this.#limits,
     );
-    const batch = places.flatMap((place) => this.#queued[place] ?? []);
+    const batch = indexes.flatMap((index) => this.#queued[index] ?? []);
     const taken = new Set(batch);
     this.#queued = this.#queued.filter((input) => !taken.has(input));
     try {
@@ -127,8 +127,8 @@ export class BatchScheduler {
       const inputs = rows.map((row) => batch[row]!);
       job.left -= inputs.length;
       const tokens = inputs.map(({ ids }) => ids.length);
-      const places = inputs.map(({ place }) => place);
-      this.#responses.send(job.id, { places, vectors: packed, tokens }, job.left === 0);
+      const indexes = inputs.map(({ index }) => index);
+      this.#responses.send(job.id, { indexes, vectors: packed, tokens }, job.left === 0);
       if (job.left === 0) this.#jobs.delete(job.id);
     }
   }

@@ -38,8 +38,8 @@ export async function loadDirectory(
       ...(threads !== undefined && { threads }),
     });
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    throw failed(`The local model ${spec.path} cannot be used: ${words}`, error);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw failed(`The local model ${spec.path} cannot be used: ${reason}`, error);
   }
 }
 

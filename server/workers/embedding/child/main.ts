@@ -17,7 +17,7 @@ serveParent<EmbedSpec, EmbedRequest, EmbedResponsePart>(
     const { runtime, because, dimensions, maxTokens } = model;
     return {
       facts: { runtime, dimensions, maxTokens, ...(because !== undefined && { because }) },
-      handle: (id, ask) => schedule.add(id, ask),
+      handle: (id, request) => schedule.add(id, request),
       cancel: (id) => schedule.cancel(id),
     };
   },

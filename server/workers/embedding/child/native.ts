@@ -91,17 +91,17 @@ function createFeeds(
 ): Record<string, OnnxTensor> {
   const length = Math.max(...batch.map(({ ids }) => ids.length));
   const dims = [batch.length, length];
-  const tensor = (at: (ids: readonly number[], place: number) => number) => {
-    const values = batch.flatMap(({ ids }) => Array.from({ length }, (_, place) => at(ids, place)));
+  const tensor = (at: (ids: readonly number[], index: number) => number) => {
+    const values = batch.flatMap(({ ids }) => Array.from({ length }, (_, index) => at(ids, index)));
     return width === "int64"
       ? new Tensor(width, BigInt64Array.from(values, BigInt), dims)
       : new Tensor(width, Int32Array.from(values), dims);
   };
   const inputs: Record<(typeof knownInputs)[number], () => OnnxTensor> = {
-    input_ids: () => tensor((ids, place) => ids[place] ?? 0),
-    attention_mask: () => tensor((ids, place) => (place < ids.length ? 1 : 0)),
+    input_ids: () => tensor((ids, index) => ids[index] ?? 0),
+    attention_mask: () => tensor((ids, index) => (index < ids.length ? 1 : 0)),
     token_type_ids: () => tensor(() => 0),
-    position_ids: () => tensor((_, place) => place),
+    position_ids: () => tensor((_, index) => index),
   };
   return Object.fromEntries(
     knownInputs.filter((name) => names.includes(name)).map((name) => [name, inputs[name]()]),

@@ -21,16 +21,16 @@ export function planBatch(lengths: readonly number[], limits: BatchLimits): numb
   if (leader === undefined) return [];
   const near = lengths
     .slice(1, lookahead)
-    .map((length, i) => ({ place: i + 1, length, distance: Math.abs(length - leader) }))
+    .map((length, i) => ({ index: i + 1, length, distance: Math.abs(length - leader) }))
     .sort((a, b) => a.distance - b.distance);
   const chosen = [0];
   let [shortest, longest] = [leader, leader];
-  for (const { place, length } of near) {
+  for (const { index, length } of near) {
     if (chosen.length >= limits.inputs) break;
     const low = Math.min(shortest, length);
     const high = Math.max(longest, length);
     if (low * 2 < high || high * (chosen.length + 1) > limits.tokens) continue;
-    chosen.push(place);
+    chosen.push(index);
     [shortest, longest] = [low, high];
   }
   return chosen;

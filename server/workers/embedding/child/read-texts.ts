@@ -5,18 +5,18 @@ import type { Model, Tokenized } from "../model.ts";
 
 export function* readTexts(
   { dimensions, maxTokens, tokenizer }: Model,
-  ask: EmbedRequest,
+  request: EmbedRequest,
 ): Generator<void, readonly Tokenized[]> {
-  if (ask.dimensions !== undefined && ask.dimensions !== dimensions) {
+  if (request.dimensions !== undefined && request.dimensions !== dimensions) {
     const message = `This model does not support specifying dimensions: it always gives ${dimensions}.`;
     throw new GatewayError("dimensions_unsupported", message, { param: "dimensions" });
   }
   const inputs: Tokenized[] = [];
-  for (const [at, text] of ask.texts.entries()) {
+  for (const [at, text] of request.texts.entries()) {
     const cut = text.length > maxCharacters;
     const ids = tokenizer.encode(cut ? text.slice(0, maxCharacters) : text);
-    if (!ask.truncate && (cut || ids.length > maxTokens)) {
-      const which = ask.texts.length > 1 ? { param: `input[${at}]` } : {};
+    if (!request.truncate && (cut || ids.length > maxTokens)) {
+      const which = request.texts.length > 1 ? { param: `input[${at}]` } : {};
       throw new GatewayError("context_length_exceeded", tooLong(ids.length, maxTokens, cut), which);
     }
     inputs.push({ text, ids: tokenizer.cut(ids, maxTokens) });
@@ -29,8 +29,8 @@ export function* readTexts(
 function tooLong(tokens: number, maxTokens: number, cut: boolean): string {
   const allow = 'Please reduce your prompt; or send "truncate": true to have it cut.';
   const limit = `This model's maximum context length is ${maxTokens} tokens, however you requested`;
-  const asked = cut ? `more than ${tokens}` : tokens;
+  const tokenCount = cut ? `more than ${tokens}` : tokens;
   return tokens > maxTokens
-    ? `${limit} ${asked} tokens (${asked} in your prompt; 0 for the completion). ${allow}`
+    ? `${limit} ${tokenCount} tokens (${tokenCount} in your prompt; 0 for the completion). ${allow}`
     : `${limit} an input of more than ${maxCharacters} characters. ${allow}`;
 }

@@ -55,7 +55,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
   const first = number("first", 0n);
   const second = number("second", 1n);
   const length = graph.node("Gather", [graph.node("Shape", [ids]), second]);
-  const places = graph.node("Slice", [
+  const positions = graph.node("Slice", [
     vector("embeddings.position_embeddings.weight"),
     first,
     length,
@@ -65,7 +65,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
       lookUp("embeddings.word_embeddings.weight", ids),
       lookUp("embeddings.token_type_embeddings.weight", types),
     ]),
-    places,
+    positions,
   ]);
   const keep = graph.node("Cast", [mask], { attributes: { to: { int: int32 } } });
 

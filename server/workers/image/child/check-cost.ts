@@ -36,8 +36,8 @@ export function checkCost(file: ImageInput, type: string, bounds: CostBounds): v
   else if (type === "image/webp") checkFrames(webpFrames(file));
 }
 
-const tooCostly = (words: string): UnprocessableImageError =>
-  new UnprocessableImageError("too costly", words);
+const tooCostly = (problem: string): UnprocessableImageError =>
+  new UnprocessableImageError("too costly", problem);
 
 function checkScans(file: ImageInput, { pixels, maxPixels }: CostBounds): void {
   const largest = scansOfLargest * maxPixels;

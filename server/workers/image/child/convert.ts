@@ -19,9 +19,13 @@ export function convert(
 
 const maxCompression = { compressionLevel: 9, adaptiveFiltering: true } as const;
 
-function encode(image: Sharp, format: Conversion["format"], asked: number | undefined): Sharp {
+function encode(
+  image: Sharp,
+  format: Conversion["format"],
+  requestedQuality: number | undefined,
+): Sharp {
   // 0 is the lowest quality in the API and 1 in sharp.
-  const quality = Math.max(1, asked ?? 100);
+  const quality = Math.max(1, requestedQuality ?? 100);
   switch (format) {
     case "png":
       return image.png();
@@ -30,12 +34,12 @@ function encode(image: Sharp, format: Conversion["format"], asked: number | unde
       return image.jpeg({ quality, chromaSubsampling: quality > 85 ? "4:4:4" : "4:2:0" });
     case "webp":
       // Lossless unless a quality is requested. More effort takes several times as long for a few per cent.
-      return asked === undefined
+      return requestedQuality === undefined
         ? image.webp({ lossless: true, effort: 1 })
         : image.webp({ quality });
     case "avif":
       // Lossless AVIF would be larger than a PNG and take many seconds: 80 looks the same.
-      return image.avif({ quality: Math.max(1, asked ?? 80), effort: 2 });
+      return image.avif({ quality: Math.max(1, requestedQuality ?? 80), effort: 2 });
     case "gif":
       return image.gif();
   }

@@ -25,17 +25,17 @@ export async function withImageInput<T>(
     const { buffer, byteOffset, length } = sent.bytes;
     return work(inMemory(Buffer.from(buffer, byteOffset, length)));
   }
-  const { place, encoding } = sent;
-  const handle = await open(place.path, "r").catch((cause: unknown) => {
+  const { range, encoding } = sent;
+  const handle = await open(range.path, "r").catch((cause: unknown) => {
     throw new UnprocessableImageError("unreachable", "cannot be reached", cause);
   });
   try {
-    if (encoding === "base64") return await work(inMemory(await readBase64(handle, place)));
-    const path = await descriptorPath(handle, place);
+    if (encoding === "base64") return await work(inMemory(await readBase64(handle, range)));
+    const path = await descriptorPath(handle, range);
     return await work(
       path === undefined
-        ? inMemory(await readRaw(handle, place))
-        : inFile(path, handle.fd, place.length),
+        ? inMemory(await readRaw(handle, range))
+        : inFile(path, handle.fd, range.length),
     );
   } finally {
     await handle.close();

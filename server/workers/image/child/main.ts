@@ -22,7 +22,7 @@ const maxInlineBytes = 128 * 1024;
 
 const largeBytes = 4 * 1024 * 1024;
 const sizeOf = (image: SentImage): number =>
-  image.kind === "bytes" ? image.bytes.length : image.place.length;
+  image.kind === "bytes" ? image.bytes.length : image.range.length;
 
 /** When memory runs out, the OOM killer must end this process and not the gateway. */
 function preferOomKill(): void {
@@ -43,8 +43,8 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
       if (into !== undefined && result.length > maxInlineBytes) {
         await writeFile(into, result, { flag: "r+" }).catch((cause: unknown) => {
           const isAway = ["EACCES", "EPERM", "ENOENT"].includes(errorCode(cause) ?? "");
-          const why = isAway ? "unreachable" : "unwritable";
-          throw new UnprocessableImageError(why, "could not be written to disk", cause);
+          const reason = isAway ? "unreachable" : "unwritable";
+          throw new UnprocessableImageError(reason, "could not be written to disk", cause);
         });
         responder.send(id, { kind: "written" }, true);
         return;
@@ -74,15 +74,15 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
 
     return {
       facts: { library: `libvips ${sharp.versions.vips}` },
-      handle: (id, ask) => {
-        work(id, ask)
+      handle: (id, request) => {
+        work(id, request)
           .catch((error: unknown) => {
-            const { why, message } = toUnprocessable(error, spec.maxPixels);
-            responder.send(id, { kind: "failed", why, words: message }, true);
+            const { reason, message } = toUnprocessable(error, spec.maxPixels);
+            responder.send(id, { kind: "failed", reason, problem: message }, true);
           })
           .finally(() => {
             // By itself the garbage collector would keep the bytes of several images.
-            if (sizeOf(ask.image) > largeBytes) Bun.gc(true);
+            if (sizeOf(request.image) > largeBytes) Bun.gc(true);
           });
       },
       cancel: () => undefined,

@@ -99,8 +99,8 @@ const hasAlphaColorType = (kind: number | undefined): boolean => kind === 4 || k
 /** Maps errors that the library throws while it decodes. */
 export function toUnprocessable(cause: unknown, maxPixels: number): UnprocessableImageError {
   if (cause instanceof UnprocessableImageError) return cause;
-  const words = cause instanceof Error ? cause.message : String(cause);
-  return /pixel limit/i.test(words)
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return /pixel limit/i.test(message)
     ? tooLarge("more pixels", maxPixels)
     : new UnprocessableImageError(
         "undecodable",

@@ -3,11 +3,11 @@ import type { FailureReason } from "../messages.ts";
 
 export class UnprocessableImageError extends Error {
   override readonly name = "UnprocessableImageError";
-  readonly why: FailureReason;
+  readonly reason: FailureReason;
 
-  /** `words`: the problem, as the predicate of "the image". */
-  constructor(why: FailureReason, words: string, cause?: unknown) {
-    super(words, { cause });
-    this.why = why;
+  /** `problem`, as the predicate of "the image". */
+  constructor(reason: FailureReason, problem: string, cause?: unknown) {
+    super(problem, { cause });
+    this.reason = reason;
   }
 }

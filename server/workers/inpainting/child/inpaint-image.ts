@@ -15,15 +15,15 @@ export interface InpaintImage {
 
 const maxPixels = 4096 * 4096;
 
-export async function readInpaintImage(ask: InpaintRequest): Promise<InpaintImage> {
-  const image = await decode(ask.image, "image");
+export async function readInpaintImage(request: InpaintRequest): Promise<InpaintImage> {
+  const image = await decode(request.image, "image");
   const { width, height } = image;
   const size = `${width}x${height}`;
-  if (ask.size !== undefined && ask.size !== size) {
+  if (request.size !== undefined && request.size !== size) {
     const message = `This model keeps the size of the image, which is ${size}: omit 'size', or send this size.`;
     throw new GatewayError("invalid_size", message, { param: "size" });
   }
-  const mask = await decode(ask.mask, "mask");
+  const mask = await decode(request.mask, "mask");
   if (mask.width !== width || mask.height !== height) {
     const other = `${mask.width}x${mask.height}`;
     throw invalidValue(

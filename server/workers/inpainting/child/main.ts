@@ -20,9 +20,9 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, respo
   const waiting = new Map<number, InpaintRequest>();
   let working = false;
 
-  const answer = async (id: number, ask: InpaintRequest) => {
-    const image = await readInpaintImage(ask);
-    const bytes = await inpaint(image, ask, { onnxruntime, session });
+  const respond = async (id: number, request: InpaintRequest) => {
+    const image = await readInpaintImage(request);
+    const bytes = await inpaint(image, request, { onnxruntime, session });
     const size = `${image.width}x${image.height}`;
     for (let from = 0; from < bytes.length; from += chunkBytes) {
       const last = from + chunkBytes >= bytes.length;
@@ -35,9 +35,9 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, respo
   };
   const work = async () => {
     working = true;
-    for (const [id, ask] of waiting) {
+    for (const [id, request] of waiting) {
       waiting.delete(id);
-      await answer(id, ask).catch((error: unknown) => responder.fail(id, error));
+      await respond(id, request).catch((error: unknown) => responder.fail(id, error));
       // Lets cancellations in: a run blocks this process's event loop.
       await new Promise((resume) => setImmediate(resume));
     }
@@ -45,8 +45,8 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, respo
   };
   return {
     facts: { runtime: "native" },
-    handle: (id, ask) => {
-      waiting.set(id, ask);
+    handle: (id, request) => {
+      waiting.set(id, request);
       if (!working) void work();
     },
     cancel: (id) => waiting.delete(id),
