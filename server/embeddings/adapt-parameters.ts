@@ -29,16 +29,16 @@ export interface LearnedCapabilities {
   markDimensionsIgnored(target: Target): void;
 }
 
-export const learnCapabilities = (traits: CapabilitiesOf): LearnedCapabilities => {
-  const whole = new WeakSet<Target>();
+export const learnCapabilities = (capabilities: CapabilitiesOf): LearnedCapabilities => {
+  const ignoringDimensions = new WeakSet<Target>();
   return {
     capabilities: (target) => {
-      const said = traits(target);
-      if (!whole.has(target)) return said;
-      const { dimensions: _, ...others } = said;
+      const declared = capabilities(target);
+      if (!ignoringDimensions.has(target)) return declared;
+      const { dimensions: _, ...others } = declared;
       return others;
     },
-    markDimensionsIgnored: (target) => void whole.add(target),
+    markDimensionsIgnored: (target) => void ignoringDimensions.add(target),
   };
 };
 
@@ -47,57 +47,61 @@ export const learnCapabilities = (traits: CapabilitiesOf): LearnedCapabilities =
  * client gets the same headers for cached and new vectors.
  */
 export const checkParameters =
-  (traits: CapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
+  (capabilities: CapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
-  (call) => {
-    const { query, route, record } = call;
-    const unit = unsplittableReason(query, route);
-    if (isPlain(query) && isEmptyObject(query.rest) && !unit) return next(call);
-    const fittings = route.targets.map((target) => fittingAt(query, traits(target), route, unit));
-    const able = fittings.filter(({ refusal }) => !refusal);
-    if (able.length === 0 && fittings[0]?.refusal) return Promise.reject(fittings[0].refusal);
-    record.parameters.adapted = namesOf(able, "adapted");
-    record.parameters.dropped = namesOf(able, "dropped");
-    const [tokenizer, ...more] = new Set(able.map(({ decodeWith: decode }) => decode));
-    if (tokenizer === undefined || more.length > 0) return next(call);
+  (request) => {
+    const { query, route, record } = request;
+    const unsplittable = unsplittableReason(query, route);
+    if (isPlain(query) && isEmptyObject(query.rest) && !unsplittable) return next(request);
+    const changesByTarget = route.targets.map((target) =>
+      changesForTarget(query, capabilities(target), route, unsplittable),
+    );
+    const supported = changesByTarget.filter(({ refusal }) => !refusal);
+    if (supported.length === 0 && changesByTarget[0]?.refusal)
+      return Promise.reject(changesByTarget[0].refusal);
+    record.parameters.adapted = namesOf(supported, "adapted");
+    record.parameters.dropped = namesOf(supported, "dropped");
+    const [tokenizer, ...otherTokenizers] = new Set(supported.map(({ decodeWith }) => decodeWith));
+    if (tokenizer === undefined || otherTokenizers.length > 0) return next(request);
     // Every target gets the text: from here on it is a text, and shares the cached vector of the same text.
-    return decodeTokens(query, tokenizer).then((decoded) => next({ ...call, query: decoded }));
+    return decodeTokens(query, tokenizer).then((decoded) => next({ ...request, query: decoded }));
   };
 
 const namesOf = (
-  fittings: readonly ParameterChanges[],
-  of: "adapted" | "dropped",
-): readonly string[] => [...new Set(fittings.flatMap((fitting) => fitting[of]))];
+  changesByTarget: readonly ParameterChanges[],
+  kind: "adapted" | "dropped",
+): readonly string[] => [...new Set(changesByTarget.flatMap((changes) => changes[kind]))];
 
 /** Whether a target supports the request's parameters, possibly adapted. */
 export const supportsParameters =
-  (traits: CapabilitiesOf) =>
+  (capabilities: CapabilitiesOf) =>
   ({ query, route }: StageRequest<EmbeddingsQuery>, target: Target): boolean => {
-    const unit = unsplittableReason(query, route);
-    if (isPlain(query) && !unit) return true;
-    return fittingAt(query, traits(target), route, unit).refusal === undefined;
+    const unsplittable = unsplittableReason(query, route);
+    if (isPlain(query) && !unsplittable) return true;
+    return changesForTarget(query, capabilities(target), route, unsplittable).refusal === undefined;
   };
 
-function fittingAt(
+function changesForTarget(
   query: EmbeddingsQuery,
-  traits: EmbeddingCapabilities,
+  capabilities: EmbeddingCapabilities,
   route: Route,
-  unit: UnsplittableReason | undefined,
+  unsplittable: UnsplittableReason | undefined,
 ): ParameterChanges {
-  const fitting = parameterChanges(query, traits, route);
-  const refusal = fitting.refusal ?? (unit && rejectUnsplittable(query, traits, unit));
-  return refusal ? { ...fitting, refusal } : fitting;
+  const changes = parameterChanges(query, capabilities, route);
+  const refusal =
+    changes.refusal ?? (unsplittable && rejectUnsplittable(query, capabilities, unsplittable));
+  return refusal ? { ...changes, refusal } : changes;
 }
 
 /** The last stage before the upstream: adapts the request to the target, and the response to the client's request. */
 export const adaptParameters =
   (learned: LearnedCapabilities): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
-  (call) => {
-    const { query, target } = call;
-    const ask = (): Promise<EmbeddingsResponse> =>
-      isPlain(query) || !target ? next(call) : fitted(call, target, learned, next);
-    return isLong(query) ? otherRequestsFirst().then(ask) : ask();
+  (request) => {
+    const { query, target } = request;
+    const send = (): Promise<EmbeddingsResponse> =>
+      isPlain(query) || !target ? next(request) : sendAdapted(request, target, learned, next);
+    return isLong(query) ? yieldToEventLoop().then(send) : send();
   };
 
 /** From this many characters on, writing the upstream request takes milliseconds. */
@@ -114,42 +118,42 @@ function isLong({ input }: EmbeddingsQuery): boolean {
 }
 
 /** A turn of the event loop: looking up long texts in the cache took milliseconds, and so will writing the request. */
-const otherRequestsFirst = (): Promise<unknown> => new Promise(setImmediate);
+const yieldToEventLoop = (): Promise<unknown> => new Promise(setImmediate);
 
-async function fitted(
-  call: StageRequest<EmbeddingsQuery>,
+async function sendAdapted(
+  request: StageRequest<EmbeddingsQuery>,
   target: Target,
-  { capabilities: traits, markDimensionsIgnored: overlooks }: LearnedCapabilities,
-  next: (call: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
+  { capabilities, markDimensionsIgnored }: LearnedCapabilities,
+  next: (request: StageRequest<EmbeddingsQuery>) => Promise<EmbeddingsResponse>,
 ): Promise<EmbeddingsResponse> {
-  const { route } = call;
-  const fitting = parameterChanges(call.query, traits(target), route);
-  if (fitting.refusal) throw fitting.refusal;
-  const query = await reworded(call.query, fitting);
-  const reply = await next({ ...call, query });
-  const { dimensions } = call.query;
-  if (dimensions === undefined) return reply;
-  if (!isTooLong(reply, dimensions)) {
-    checkItsOwn(reply, dimensions, call);
-    return reply;
+  const { route } = request;
+  const changes = parameterChanges(request.query, capabilities(target), route);
+  if (changes.refusal) throw changes.refusal;
+  const query = await adaptQuery(request.query, changes);
+  const response = await next({ ...request, query });
+  const { dimensions } = request.query;
+  if (dimensions === undefined) return response;
+  if (!isTooLong(response, dimensions)) {
+    rejectExcessDimensions(response, dimensions, request);
+    return response;
   }
   // Longer than the model's own vectors: another model made them, and truncating is useless. The verify stage refuses them.
-  if (route.known && isTooLong(reply, route.known.dimensions)) return reply;
-  const cut = cutTo(dimensions, reply, call);
-  if (fitting.truncateTo === undefined) overlooks(target);
-  return cut;
+  if (route.known && isTooLong(response, route.known.dimensions)) return response;
+  const truncated = truncateResponse(dimensions, response, request);
+  if (changes.truncateTo === undefined) markDimensionsIgnored(target);
+  return truncated;
 }
 
-async function reworded(
-  given: EmbeddingsQuery,
-  fitting: ParameterChanges,
+async function adaptQuery(
+  original: EmbeddingsQuery,
+  changes: ParameterChanges,
 ): Promise<EmbeddingsQuery> {
-  const query = fitting.decodeWith ? await decodeTokens(given, fitting.decodeWith) : given;
-  const { dimensions, taskType: purpose, ...others } = query;
+  const query = changes.decodeWith ? await decodeTokens(original, changes.decodeWith) : original;
+  const { dimensions, taskType, ...others } = query;
   return {
     ...others,
-    ...(dimensions !== undefined && fitting.truncateTo === undefined && { dimensions }),
-    ...(purpose && !fitting.dropped.includes(purpose.field) && { taskType: purpose }),
+    ...(dimensions !== undefined && changes.truncateTo === undefined && { dimensions }),
+    ...(taskType && !changes.dropped.includes(taskType.field) && { taskType }),
   };
 }
 
@@ -157,7 +161,7 @@ const isTooLong = ({ vectors }: EmbeddingsResponse, dimensions: number): boolean
   vectors.some((vector) => dimensionsOf(vector) > dimensions);
 
 /** Refuses `dimensions` above the model's own: all vectors have one length, which is shorter than requested. */
-function checkItsOwn(
+function rejectExcessDimensions(
   { vectors: [first, ...others] }: EmbeddingsResponse,
   dimensions: number,
   { query: { model }, route }: StageRequest<EmbeddingsQuery>,
@@ -174,9 +178,9 @@ function checkItsOwn(
   );
 }
 
-function cutTo(
+function truncateResponse(
   dimensions: number,
-  reply: EmbeddingsResponse,
+  response: EmbeddingsResponse,
   { query, route, record }: StageRequest<EmbeddingsQuery>,
 ): EmbeddingsResponse {
   if (!route.known || !canBeCutTo(route.known, dimensions)) {
@@ -187,6 +191,9 @@ function cutTo(
     );
   }
   record.parameters.adapted = [...new Set([...(record.parameters.adapted ?? []), "dimensions"])];
-  const { verbatim: _, ...others } = reply;
-  return { ...others, vectors: reply.vectors.map((vector) => truncateVector(vector, dimensions)) };
+  const { verbatim: _, ...others } = response;
+  return {
+    ...others,
+    vectors: response.vectors.map((vector) => truncateVector(vector, dimensions)),
+  };
 }

@@ -34,29 +34,29 @@ export interface BatchOptions {
 
 export const batch =
   ({
-    capabilities: traits,
+    capabilities,
     enabled,
-    concurrency: lanes = 4,
+    concurrency = 4,
     maxWaitMs = 25,
-    maxInputs: maxTogether = 64,
-    maxInputsPerRequest: maxJoining = 16,
-    maxQueued: maxWaiting = 1024,
-    fastMs: quickMs = 5,
+    maxInputs = 64,
+    maxInputsPerRequest = 16,
+    maxQueued = 1024,
+    fastMs = 5,
     clock,
   }: BatchOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
     // Targets belong to a config snapshot: their batchers are collected with it.
     const batchers = new WeakMap<Target, Batcher>();
     const createBatcher = (target: Target): Batcher => {
-      const limits = limitsOf([traits(target)]);
-      const items = Math.min(limits.items, maxTogether);
+      const limits = limitsOf([capabilities(target)]);
+      const items = Math.min(limits.items, maxInputs);
       const batcher = new Batcher({
         next,
         limits: { ...limits, items },
-        concurrency: lanes,
+        concurrency,
         maxWaitMs,
-        maxQueued: maxWaiting,
-        fastMs: quickMs,
+        maxQueued,
+        fastMs,
         clock,
       });
       batchers.set(target, batcher);
@@ -69,7 +69,7 @@ export const batch =
       // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
       const isUnbatchable =
         !isEmptyObject(query.rest) || unsplittableReason(query, route) !== undefined;
-      if (batcher.isIdle || itemsOf(query.input) > maxJoining || isUnbatchable) {
+      if (batcher.isIdle || itemsOf(query.input) > maxInputsPerRequest || isUnbatchable) {
         return batcher.send(request);
       }
       return batcher.enqueue(request);

@@ -4,5 +4,5 @@ import { overloadedError } from "../limits/load-shedder.ts";
 import type { Stage } from "../request/stage.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 
-export const cacheOnly: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
-  call.record.cacheOnly ? Promise.reject(overloadedError()) : next(call);
+export const cacheOnly: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (request) =>
+  request.record.cacheOnly ? Promise.reject(overloadedError()) : next(request);

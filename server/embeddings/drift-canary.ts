@@ -64,32 +64,31 @@ const minSimilarity = 0.985;
 
 export function createCanary(options: CanaryOptions): Canary {
   const { snapshot, embed, report, timeoutMs, limits } = options;
-  const { graceMs = 0, clock = () => 0, onUnchecked: onUnknown } = options;
-  const out = new Set<string>();
+  const { graceMs = 0, clock = () => 0, onUnchecked } = options;
+  const drifted = new Set<string>();
   const compared = new Set<string>();
   /** Models whose targets have all been checked. */
-  const known = new WeakSet<Model>();
+  const fullyChecked = new WeakSet<Model>();
   /** Since when a model has had an unchecked target. */
-  const unknownSince = new WeakMap<Model, number>();
-  const seen = new Set<string>();
+  const uncheckedSince = new WeakMap<Model, number>();
+  const responded = new Set<string>();
   const silent = new Set<string>();
-  const asking = new Set<AbortSource>();
+  const inFlight = new Set<AbortSource>();
   let closed = false;
-  const reportSilent = (model: Model, target: Target, why: string): void => {
+  const reportSilent = (model: Model, target: Target, reason: string): void => {
     const key = checkKey(model, target);
-    if (!silent.has(key) && !closed)
-      report({ status: "silent", model: model.id, target, reason: why });
+    if (!silent.has(key) && !closed) report({ status: "silent", model: model.id, target, reason });
     silent.add(key);
   };
-  const hear = (model: Model, target: Target): void => {
-    seen.add(checkKey(model, target));
+  const markResponded = (model: Model, target: Target): void => {
+    responded.add(checkKey(model, target));
     silent.delete(checkKey(model, target));
   };
 
-  const ask = async (model: Model, target: Target): Promise<Float32Array | string> => {
+  const embedText = async (model: Model, target: Target): Promise<Float32Array | string> => {
     if (closed) return "the canary is closed";
     const cancel = new AbortSource();
-    asking.add(cancel);
+    inFlight.add(cancel);
     const timer = setTimeout(() => cancel.abort(timedOut()), timeoutMs);
     const query: EmbeddingsQuery = {
       model: model.id,
@@ -100,16 +99,16 @@ export function createCanary(options: CanaryOptions): Canary {
     };
     try {
       const internalRequest = { target, text, key: "", route: model, signal: cancel };
-      const once = () => embed(query, target, cancel);
+      const send = () => embed(query, target, cancel);
       const { vectors } = limits
-        ? await sendInternalRequest(limits, internalRequest, once)
-        : await once();
-      return directionOf(vectors[0]) ?? "its response holds no vector";
+        ? await sendInternalRequest(limits, internalRequest, send)
+        : await send();
+      return comparableVector(vectors[0]) ?? "its response holds no vector";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
     } finally {
       clearTimeout(timer);
-      asking.delete(cancel);
+      inFlight.delete(cancel);
     }
   };
 
@@ -123,7 +122,7 @@ export function createCanary(options: CanaryOptions): Canary {
     compared.add(checkKey(model, target));
     const reference = model.targets[0] as Target;
     if (similarity >= minSimilarity) {
-      if (out.delete(checkKey(model, target))) {
+      if (drifted.delete(checkKey(model, target))) {
         report({
           status: "realigned",
           model: model.id,
@@ -133,59 +132,59 @@ export function createCanary(options: CanaryOptions): Canary {
       }
       return;
     }
-    if (out.has(checkKey(model, target))) return;
-    out.add(checkKey(model, target));
-    const why =
+    if (drifted.has(checkKey(model, target))) return;
+    drifted.add(checkKey(model, target));
+    const reason =
       vector.length === first.length
         ? `its vectors differ from those of ${reference.upstream.id}: the cosine similarity for one text is ${similarity.toFixed(4)}`
         : `its vectors have ${vector.length} dimensions, those of ${reference.upstream.id} ${first.length}`;
-    report({ status: "drifted", model: model.id, target, reason: why });
+    report({ status: "drifted", model: model.id, target, reason });
   };
 
   /** The first target is the reference, since the operator put it first. */
   const checkModel = async (model: Model): Promise<void> => {
     const [reference, ...others] = model.targets as [Target, ...Target[]];
-    const first = await ask(model, reference);
+    const first = await embedText(model, reference);
     if (typeof first === "string") {
       reportSilent(model, reference, first);
       return;
     }
-    hear(model, reference);
+    markResponded(model, reference);
     await Promise.all(
       others.map(async (target) => {
-        const vector = await ask(model, target);
+        const vector = await embedText(model, target);
         if (typeof vector === "string") {
           reportSilent(model, target, vector);
           return;
         }
-        hear(model, target);
+        markResponded(model, target);
         compare(model, target, vector, first);
       }),
     );
   };
 
   const hasDrifted = (model: Model, target: Target): boolean => {
-    if (silent.size > 0 && target === model.targets[0]) onReferenceBack(model, target);
-    return out.size > 0 && out.has(checkKey(model, target));
+    if (silent.size > 0 && target === model.targets[0]) onReferenceResponding(model, target);
+    return drifted.size > 0 && drifted.has(checkKey(model, target));
   };
 
   /** The reference target responds again: the others are checked now instead of in the next round. */
-  const onReferenceBack = (model: Model, target: Target): void => {
-    if (silent.delete(checkKey(model, target))) onUnknown?.();
+  const onReferenceResponding = (model: Model, target: Target): void => {
+    if (silent.delete(checkKey(model, target))) onUnchecked?.();
   };
 
   const isUnchecked = (model: Model, target: Target): boolean => {
     const [first, ...others] = model.targets;
     if (others.every((other) => compared.has(checkKey(model, other)))) {
-      known.add(model);
+      fullyChecked.add(model);
       return false;
     }
     if (target === first || compared.has(checkKey(model, target))) return false;
     const now = clock();
-    const since = unknownSince.get(model);
+    const since = uncheckedSince.get(model);
     if (since !== undefined) return now - since < graceMs;
-    unknownSince.set(model, now);
-    onUnknown?.();
+    uncheckedSince.set(model, now);
+    onUnchecked?.();
     return true;
   };
 
@@ -196,18 +195,18 @@ export function createCanary(options: CanaryOptions): Canary {
         (model) =>
           model.kind === "embedding" &&
           model.targets.length > 1 &&
-          (all || model.targets.some((target) => !seen.has(checkKey(model, target)))),
+          (all || model.targets.some((target) => !responded.has(checkKey(model, target)))),
       );
       // Concurrently: a target that does not respond must not delay the check of the others.
       await runConcurrently(models.reverse(), maxConcurrentModels, checkModel);
     },
     hasDrifted,
     isExcluded: (model, target) =>
-      (out.size > 0 && out.has(checkKey(model, target))) ||
-      (graceMs > 0 && !known.has(model) && isUnchecked(model, target)),
+      (drifted.size > 0 && drifted.has(checkKey(model, target))) ||
+      (graceMs > 0 && !fullyChecked.has(model) && isUnchecked(model, target)),
     close: () => {
       closed = true;
-      for (const cancel of asking) cancel.abort(timedOut());
+      for (const cancel of inFlight) cancel.abort(timedOut());
     },
   };
 }
@@ -221,7 +220,7 @@ const checkKey = ({ id, targets }: Model, target: Target): string =>
   JSON.stringify([id, keyOf(targets[0] as Target), keyOf(target)]);
 
 /** Undefined for a zero vector, which cannot be compared. */
-function directionOf(vector: Vector | undefined): Float32Array | undefined {
+function comparableVector(vector: Vector | undefined): Float32Array | undefined {
   const numbers = vector === undefined ? undefined : floatsOf(vector);
   const floats = numbers && Float32Array.from(numbers);
   return floats && cosineSimilarity(floats, floats) > 0 ? floats : undefined;

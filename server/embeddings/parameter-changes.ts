@@ -24,29 +24,29 @@ export interface ParameterChanges {
 const unchanged: ParameterChanges = { adapted: [], dropped: [] };
 
 /** The request has no parameter that a target may not support. Fast path: most requests are plain. */
-export const isPlain = ({ input, dimensions, taskType: purpose, user }: EmbeddingsQuery): boolean =>
-  dimensions === undefined && purpose === undefined && user === undefined && input.kind === "text";
+export const isPlain = ({ input, dimensions, taskType, user }: EmbeddingsQuery): boolean =>
+  dimensions === undefined && taskType === undefined && user === undefined && input.kind === "text";
 
 export function parameterChanges(
   query: EmbeddingsQuery,
-  traits: EmbeddingCapabilities,
+  capabilities: EmbeddingCapabilities,
   { known, tokenArrays }: Pick<Model, "known" | "tokenArrays">,
 ): ParameterChanges {
-  const ignored = ignoredFields(query, traits);
+  const ignored = ignoredFields(query, capabilities);
   if (isPlain(query)) return ignored.length === 0 ? unchanged : { ...unchanged, dropped: ignored };
-  const length = fitDimensions(query, traits, known);
-  const tokens = fitTokens(query, traits, known, tokenArrays);
-  const purpose = fitPurpose(query, traits);
+  const forDimensions = adaptDimensions(query, capabilities, known);
+  const forTokens = adaptTokens(query, capabilities, known, tokenArrays);
+  const forTaskType = adaptTaskType(query, capabilities);
   return {
-    ...purpose,
-    ...tokens,
-    ...length,
-    adapted: [...length.adapted, ...tokens.adapted, ...purpose.adapted],
+    ...forTaskType,
+    ...forTokens,
+    ...forDimensions,
+    adapted: [...forDimensions.adapted, ...forTokens.adapted, ...forTaskType.adapted],
     // `user` changes no vector, so an upstream without such a field can ignore it.
     dropped: [
-      ...purpose.dropped,
+      ...forTaskType.dropped,
       ...(query.taskType?.also ?? []),
-      ...(query.user !== undefined && traits.user !== true ? ["user"] : []),
+      ...(query.user !== undefined && capabilities.user !== true ? ["user"] : []),
       ...ignored,
     ],
   };
@@ -62,50 +62,51 @@ const ignoredFields = (
 export function rejectUnsplittable(
   { input, model }: EmbeddingsQuery,
   { maxItems, maxBytes = Infinity }: EmbeddingCapabilities,
-  unit: UnsplittableReason,
+  unsplittable: UnsplittableReason,
 ): GatewayError | undefined {
   // Tokens are not compared: of texts they are an estimate, and the upstream counts them.
   const { items, bytes } = loadOf(input);
-  const most =
+  const exceeded =
     items > maxItems
       ? `${maxItems} inputs, and there are ${items}`
       : bytes > maxBytes
         ? `${maxBytes} bytes of text, and there are ${bytes}`
         : undefined;
-  if (most === undefined) return undefined;
-  const why =
-    unit === "large extra fields"
+  if (exceeded === undefined) return undefined;
+  const cause =
+    unsplittable === "large extra fields"
       ? "The extra fields of this request are large"
       : `The model \`${model}\` embeds the inputs of this request in each other's context`;
   return new GatewayError(
     "invalid_input",
-    `'$.input' is invalid. ${why}, so the request cannot be split over several upstream requests, and one takes at most ${most}. Send fewer inputs in one request.`,
+    `'$.input' is invalid. ${cause}, so the request cannot be split over several upstream requests, and one takes at most ${exceeded}. Send fewer inputs in one request.`,
     { param: "input" },
   );
 }
 
-function fitDimensions(
+function adaptDimensions(
   { dimensions, model }: EmbeddingsQuery,
-  traits: EmbeddingCapabilities,
+  capabilities: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
 ): ParameterChanges {
   if (dimensions === undefined) return unchanged;
-  if (traits.dimensions === "any" || traits.dimensions?.includes(dimensions)) return unchanged;
+  if (capabilities.dimensions === "any" || capabilities.dimensions?.includes(dimensions))
+    return unchanged;
   // The model's own length need not be sent.
   if (known?.dimensions === dimensions) return { ...unchanged, truncateTo: dimensions };
   if (known && canBeCutTo(known, dimensions)) {
     return { ...unchanged, adapted: ["dimensions"], truncateTo: dimensions };
   }
-  return { ...unchanged, refusal: notThatLong(model, dimensions, traits, known) };
+  return { ...unchanged, refusal: dimensionsUnsupported(model, dimensions, capabilities, known) };
 }
 
-function notThatLong(
+function dimensionsUnsupported(
   model: string,
   dimensions: number,
-  traits: EmbeddingCapabilities,
+  capabilities: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
 ): GatewayError {
-  const lengths = lengthsOf(traits, known);
+  const lengths = lengthsOf(capabilities, known);
   const choice = rangeOf(known) ?? (lengths.length > 1 ? lengths.join(", ") : undefined);
   const message = choice
     ? `The model \`${model}\` does not support ${dimensions} dimensions. Supported: ${choice}. Send one of these, or omit \`dimensions\`.`
@@ -123,58 +124,63 @@ function lengthsOf(
   known: KnownEmbedding | undefined,
 ): number[] {
   const cuts = known?.matryoshka && !("min" in known.matryoshka) ? known.matryoshka : [];
-  const made = dimensions === "any" ? [] : (dimensions ?? []);
-  const all = [...made, ...cuts, ...(known ? [known.dimensions] : [])];
+  const supported = dimensions === "any" ? [] : (dimensions ?? []);
+  const all = [...supported, ...cuts, ...(known ? [known.dimensions] : [])];
   return [...new Set(all)].sort((a, b) => a - b);
 }
 
 /** The default tokenizer of token arrays: all of OpenAI's embedding models and clients use it. */
-const usualTokenizer: TokenizerName = "cl100k_base";
+const defaultTokenizer: TokenizerName = "cl100k_base";
 
 /**
  * A target gets token arrays unchanged only where its tokenizer is known to be the client's. For another tokenizer the
  * same numbers are other words, and the vectors would be wrong without an error; so it gets the decoded text.
  */
-function fitTokens(
+function adaptTokens(
   { input, model }: EmbeddingsQuery,
-  traits: EmbeddingCapabilities,
+  capabilities: EmbeddingCapabilities,
   known: KnownEmbedding | undefined,
   tokenArrays: Model["tokenArrays"],
 ): ParameterChanges {
   if (input.kind === "text") return unchanged;
-  if (tokenArrays === "refuse" || (tokenArrays === "pass" && !traits.tokens)) {
-    return { ...unchanged, refusal: textsOnly(model) };
+  if (tokenArrays === "refuse" || (tokenArrays === "pass" && !capabilities.tokens)) {
+    return { ...unchanged, refusal: tokensUnsupported(model) };
   }
   // A catalog model without a tokenizer here has a vocabulary of its own, whatever server serves it.
-  const tokenizer = known ? known.tokenizer : traits.tokenizer;
-  if (traits.tokens && (tokenArrays === "pass" || tokenizer === usualTokenizer)) return unchanged;
-  return { ...unchanged, adapted: ["input"], decodeWith: tokenizer ?? usualTokenizer };
+  const tokenizer = known ? known.tokenizer : capabilities.tokenizer;
+  if (capabilities.tokens && (tokenArrays === "pass" || tokenizer === defaultTokenizer))
+    return unchanged;
+  return { ...unchanged, adapted: ["input"], decodeWith: tokenizer ?? defaultTokenizer };
 }
 
-const textsOnly = (model: string): GatewayError =>
+const tokensUnsupported = (model: string): GatewayError =>
   new GatewayError(
     "invalid_input",
     `'$.input' is invalid. The model \`${model}\` takes texts, not tokens: send strings (in LangChain for Python: check_embedding_ctx_length=False).`,
   );
 
-function fitPurpose(
-  { taskType: purpose, model }: EmbeddingsQuery,
-  { taskTypes: purposes }: EmbeddingCapabilities,
+function adaptTaskType(
+  { taskType, model }: EmbeddingsQuery,
+  { taskTypes }: EmbeddingCapabilities,
 ): ParameterChanges {
-  if (!purpose || purposes === "as-given") return unchanged;
-  if (purposes === "indifferent") return { ...unchanged, dropped: [purpose.field] };
-  const word = vendorTaskType(purpose, purposes);
-  if (word !== undefined) {
-    const same = word === purpose.given && purposes.field === purpose.field;
-    return same ? unchanged : { ...unchanged, adapted: [purpose.field] };
+  if (!taskType || taskTypes === "as-given") return unchanged;
+  if (taskTypes === "indifferent") return { ...unchanged, dropped: [taskType.field] };
+  const vendorValue = vendorTaskType(taskType, taskTypes);
+  if (vendorValue !== undefined) {
+    const unchangedValue = vendorValue === taskType.given && taskTypes.field === taskType.field;
+    return unchangedValue ? unchanged : { ...unchanged, adapted: [taskType.field] };
   }
-  const words = Object.values(purposes.values);
+  const supportedValues = Object.values(taskTypes.values);
+  const fix =
+    supportedValues.length > 0
+      ? `Supported values of '${taskType.field}' for the model \`${model}\` are: ${supportedValues.map((value) => `'${value}'`).join(", ")}.`
+      : `The model \`${model}\` has no task types: omit '${taskType.field}', and put the prompt that the model expects before the text into the input.`;
   return {
     ...unchanged,
     refusal: new GatewayError(
       "invalid_value",
-      `Invalid value: '${purpose.given.slice(0, 100)}'. ${words.length > 0 ? `Supported values of '${purpose.field}' for the model \`${model}\` are: ${words.map((one) => `'${one}'`).join(", ")}.` : `The model \`${model}\` has no task types: omit '${purpose.field}', and put the prompt that the model expects before the text into the input.`}`,
-      { param: purpose.field },
+      `Invalid value: '${taskType.given.slice(0, 100)}'. ${fix}`,
+      { param: taskType.field },
     ),
   };
 }

@@ -31,13 +31,13 @@ export interface SplitOptions {
 }
 
 export const split = ({
-  capabilities: traits,
+  capabilities,
   maxParallel = 8,
 }: SplitOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> => {
   const limits = new WeakMap<Route, RequestLoad>();
   const findLimits = (route: Route): RequestLoad => {
     // The target of a sub-request is selected later, so it must fit every target.
-    const found = limitsOf(route.targets.map(traits));
+    const found = limitsOf(route.targets.map(capabilities));
     limits.set(route, found);
     return found;
   };

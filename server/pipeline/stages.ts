@@ -45,7 +45,7 @@ export interface StageLists {
 }
 
 export interface EmbeddingStagesOptions extends VerifyOptions {
-  readonly traits: CapabilitiesOf;
+  readonly capabilities: CapabilitiesOf;
   readonly cache: CacheStageOptions;
   readonly batch: Omit<BatchOptions, "capabilities">;
   readonly registry: TargetRegistry;
@@ -59,7 +59,7 @@ export interface EmbeddingStagesOptions extends VerifyOptions {
 export const embeddingsStages = (
   upstream: UpstreamClient["embeddings"],
   {
-    traits,
+    capabilities,
     cache,
     batch: batching,
     registry,
@@ -69,10 +69,10 @@ export const embeddingsStages = (
     onImplausibleUsage,
   }: EmbeddingStagesOptions,
 ): Send<EmbeddingsQuery, EmbeddingsResponse> => {
-  const learned = learnCapabilities(traits);
-  const canDo = supportsParameters(learned.capabilities);
+  const learned = learnCapabilities(capabilities);
+  const canAdapt = supportsParameters(learned.capabilities);
   const canServe = (request: StageRequest<EmbeddingsQuery>, target: Target): boolean =>
-    !isExcluded(request.route, target) && canDo(request, target);
+    !isExcluded(request.route, target) && canAdapt(request, target);
   const capacity = targetCapacity(limits.admission, limits.clock, "embedding");
   const queue = targetQueue(limits.admission);
   return composeStages(
@@ -80,7 +80,7 @@ export const embeddingsStages = (
       checkParameters(learned.capabilities),
       cacheStage(cache),
       cacheOnly,
-      split({ capabilities: traits }),
+      split({ capabilities }),
       routeRequest({
         registry,
         canServe,
@@ -89,7 +89,7 @@ export const embeddingsStages = (
         capacity,
         queue,
       }),
-      batch({ ...batching, capabilities: traits }),
+      batch({ ...batching, capabilities }),
       verifyEmbeddingsStage({ onImplausibleUsage, hasDrifted }),
       adaptParameters(learned),
       enforceTargetLimits(limits),
@@ -111,24 +111,24 @@ export const imageStages = (
   upstream: Pick<UpstreamClient, "generations" | "edits">,
   { tools, moderation, checkHealth, registry, limits, onImplausibleUsage }: ImageStagesOptions,
 ): Pick<StageLists, "generations" | "edits"> => {
-  const rejects = rejectionReason(tools.capabilitiesOf);
+  const reasonToReject = rejectionReason(tools.capabilitiesOf);
   const capacity = targetCapacity(limits.admission, limits.clock, "image");
   const queue = targetQueue(limits.admission);
   const requireTarget = <Q extends GenerationQuery>(request: StageRequest<Q>): void =>
     registry.assertAvailable(
       request.route,
       capacity,
-      (target) => rejects(request, target) === undefined,
+      (target) => reasonToReject(request, target) === undefined,
     );
   const stages = <Q extends GenerationQuery>() => [
     limitImageCount<Q>(),
-    preflight<Q>({ rejectionReason: rejects, checkEdit: tools.checkEdit }),
+    preflight<Q>({ rejectionReason: reasonToReject, checkEdit: tools.checkEdit }),
     moderate<Q>({ sendModeration: moderation, limits, requireAvailableTarget: requireTarget }),
     convertStream<Q>(),
     fillMissing<Q>(),
     routeRequest<Q, ImageResponse>({
       registry,
-      canServe: (request, target) => canServe(rejects, request, target),
+      canServe: (request, target) => canServe(reasonToReject, request, target),
       priceOf: imagePrice,
       capacity,
       queue,
@@ -151,11 +151,11 @@ export const imageStages = (
 
 /** A target that cannot serve the request is named in the steps of its record. */
 function canServe<Q extends GenerationQuery>(
-  rejects: ReturnType<typeof rejectionReason>,
+  reasonToReject: ReturnType<typeof rejectionReason>,
   request: StageRequest<Q>,
   target: Target,
 ): boolean {
-  const reason = rejects(request, target);
+  const reason = reasonToReject(request, target);
   if (reason instanceof GatewayError) addStep(request.record, target, `cannot, ${reason.kind}`);
   return reason === undefined;
 }

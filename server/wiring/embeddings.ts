@@ -58,7 +58,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     registry,
     limits,
   } = options;
-  const { memory, file } = createCache(settings, log, now);
+  const { cache, file } = createCache(settings, log, now);
 
   const canary = createCanary({
     snapshot,
@@ -71,7 +71,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     report: (result) => {
       reportDrift(log, emit, result);
       // Vectors of the drifted target may be in the cache, and it is unknown which.
-      if (result.status === "drifted") memory.clear();
+      if (result.status === "drifted") cache.clear();
     },
   });
   const driftChecks = scheduleDriftChecks(settings.VEXEL_CANARY_HOURS, (all) => canary.check(all));
@@ -82,9 +82,9 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
   const isEmbedded = (route: Route): boolean =>
     route.targets.some(({ upstream }) => embeddedModels.has(upstream.kind));
   const send = embeddingsStages(upstreamClient.embeddings, {
-    traits: upstreamClient.embeddingCapabilities,
+    capabilities: upstreamClient.embeddingCapabilities,
     cache: {
-      cache: memory,
+      cache,
       singleFlight: new SingleFlight(),
       enabled: (route) => isCacheOn && !route.uncached,
       taskTypesTranslated: (route) =>
@@ -105,7 +105,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
   });
   return {
     send,
-    clearCache: () => memory.clear(),
+    clearCache: () => cache.clear(),
     close: () => {
       driftChecks.close();
       canary.close();
@@ -122,7 +122,7 @@ function createCache(settings: Settings, log: Log, now: () => number) {
     return ttlMs > 0 ? new ExpiringCache({ ...options, ttlMs, now }) : new EmbeddingCache(options);
   };
   if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
-    return { memory: newCache(), file: undefined };
+    return { cache: newCache(), file: undefined };
   }
   const file = new EmbeddingCacheFile({
     folder: settings.VEXEL_DATA,
@@ -132,41 +132,41 @@ function createCache(settings: Settings, log: Log, now: () => number) {
     now,
     report: (reason) => log.error("cache-not-persisted", { reason }),
   });
-  const memory = newCache(file);
-  void file.load((...row) => memory.restore(...row));
-  return { memory, file };
+  const cache = newCache(file);
+  void file.load((...row) => cache.restore(...row));
+  return { cache, file };
 }
 
 /** Schedules drift checks: often for targets that were not compared yet, rarely for all. */
 function scheduleDriftChecks(
   hours: number,
-  look: (all: boolean) => Promise<void>,
+  check: (all: boolean) => Promise<void>,
 ): { now(): void; close(): void } {
   if (hours === 0) return { now: () => {}, close: () => {} };
-  let busy = false;
+  let isRunning = false;
   /** A check was requested while another was running. */
-  let again = false;
-  const once = async (all: boolean): Promise<void> => {
-    if (busy) {
-      again = true;
+  let isRequested = false;
+  const runCheck = async (all: boolean): Promise<void> => {
+    if (isRunning) {
+      isRequested = true;
       return;
     }
-    busy = true;
-    await look(all).finally(() => {
-      busy = false;
+    isRunning = true;
+    await check(all).finally(() => {
+      isRunning = false;
     });
-    if (!again) return;
-    again = false;
-    await once(false);
+    if (!isRequested) return;
+    isRequested = false;
+    await runCheck(false);
   };
   const timers = [
-    setInterval(() => void once(false), recheckMs),
-    setInterval(() => void once(true), hours * 3_600_000),
+    setInterval(() => void runCheck(false), recheckMs),
+    setInterval(() => void runCheck(true), hours * 3_600_000),
   ];
   for (const timer of timers) timer.unref();
-  void once(false);
+  void runCheck(false);
   return {
-    now: () => void once(false),
+    now: () => void runCheck(false),
     close: () => {
       for (const timer of timers) clearInterval(timer);
     },

@@ -12,14 +12,18 @@ const maxPrefix = 256;
 
 /**
  * The part of the key that all inputs of a request share. It excludes `user` and the encoding, which change no vector.
- * `byMeaning`: the task type is translated for each upstream, so its meaning counts and not the client's spelling.
+ * `taskTypeTranslated`: the task type is translated for each upstream, so the task counts and not the client's spelling.
  */
-export function cacheKeyPrefix(query: EmbeddingsQuery, route: Route, byMeaning: boolean): string {
-  const { dimensions, taskType: purpose, rest } = query;
-  const purposeText = purpose === undefined ? "" : purposeOf(purpose, byMeaning);
-  const restText = isEmptyObject(rest) ? "" : canonical(rest);
+export function cacheKeyPrefix(
+  query: EmbeddingsQuery,
+  route: Route,
+  taskTypeTranslated: boolean,
+): string {
+  const { dimensions, taskType, rest } = query;
+  const taskTypeText = taskType === undefined ? "" : taskTypeKey(taskType, taskTypeTranslated);
+  const extraFieldsText = isEmptyObject(rest) ? "" : canonical(rest);
   const origin = origins.get(route) ?? originOf(route);
-  const text = `[${origin},${dimensions ?? ""},${purposeText},${restText}]`;
+  const text = `[${origin},${dimensions ?? ""},${taskTypeText},${extraFieldsText}]`;
   const short = text.length <= maxPrefix ? text : hash(text);
   return `${cacheKeyFormat}:${short.length}:${short}`;
 }
@@ -43,8 +47,8 @@ function originOf(route: Route): string {
   return origin;
 }
 
-const purposeOf = ({ field, given, meaning }: TaskType, byMeaning: boolean): string =>
-  JSON.stringify(byMeaning && meaning !== undefined ? meaning : [field, given]);
+const taskTypeKey = ({ field, given, meaning }: TaskType, taskTypeTranslated: boolean): string =>
+  JSON.stringify(taskTypeTranslated && meaning !== undefined ? meaning : [field, given]);
 
 export function cacheKey(prefix: string, input: EmbeddingInput, at: number): string {
   if (input.kind === "tokens") return hash(`${prefix}i${(input.tokens[at] ?? []).join(",")}`);
@@ -77,9 +81,10 @@ const hashOf = (prefix: string, text: string): string =>
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 
 /** Canonical JSON: the upstream gets the same JSON, with the fields in the client's order. */
-const canonical = (rest: ExtraFields): string => JSON.stringify(rest, (_, value) => sorted(value));
+const canonical = (rest: ExtraFields): string =>
+  JSON.stringify(rest, (_, value) => sortFields(value));
 
-function sorted(value: unknown): unknown {
+function sortFields(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

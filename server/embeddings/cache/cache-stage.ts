@@ -39,67 +39,64 @@ const maxWaits = 2;
 export const cacheStage =
   (options: CacheStageOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) => {
-    const {
-      cache: memory,
-      singleFlight: flights,
-      enabled,
-      taskTypesTranslated: byMeaning,
-    } = options;
+    const { cache, singleFlight, enabled, taskTypesTranslated } = options;
 
     /** Sends the inputs upstream. On every outcome the single-flight entries are removed and the record has the usage. */
-    const ask = (
+    const sendUpstream = (
       request: EmbeddingsRequest,
       keys: readonly string[],
       embeddings?: Embeddings,
     ): Promise<EmbeddingsResponse> => {
       const { record } = request;
-      const before = record.embeddings.upstreamTokens;
+      const tokensBefore = record.embeddings.upstreamTokens;
       record.embeddings.upstreamTokens = undefined;
       record.embeddings.cachedInputs -= keys.length;
-      const flight = flights.start(request, keys);
-      const take = (response: EmbeddingsResponse): EmbeddingsResponse => {
+      const flight = singleFlight.start(request, keys);
+      const onResponse = (response: EmbeddingsResponse): EmbeddingsResponse => {
         const tokens = countedTokens(response);
-        if (before !== undefined && tokens !== undefined)
-          record.embeddings.upstreamTokens = before + tokens;
+        if (tokensBefore !== undefined && tokens !== undefined)
+          record.embeddings.upstreamTokens = tokensBefore + tokens;
         try {
-          learn(request, keys, response, flight, embeddings);
+          storeResults(request, keys, response, flight, embeddings);
         } catch (error) {
-          return fail(error);
+          return onError(error);
         }
-        flights.end(flight, keys);
+        singleFlight.end(flight, keys);
         return response;
       };
-      const fail = (error: unknown): never => {
+      const onError = (error: unknown): never => {
         flight.fail(error);
-        flights.end(flight, keys);
+        singleFlight.end(flight, keys);
         throw error;
       };
-      return begun(next, request).then(take, fail);
+      return callNext(next, request).then(onResponse, onError);
     };
 
-    const learn = (
+    const storeResults = (
       { query }: EmbeddingsRequest,
       keys: readonly string[],
       { vectors, usage }: EmbeddingsResponse,
       flight: InFlightQuery,
       embeddings: Embeddings | undefined,
     ): void => {
-      if (vectors.length !== keys.length) throw unusable("it has not one vector for each input");
+      if (vectors.length !== keys.length)
+        throw unusableResponse("it has not one vector for each input");
       // The count of a request with one input is that input's count.
       const shares =
         keys.length === 1 || !usage ? [usage?.inputTokens] : tokensPerInput(usage, query.input);
       for (let at = 0; at < keys.length; at++) {
         const key = keys[at] as string;
         // Waiters share the vector as received: no code modifies a response.
-        const known = { vector: vectors[at] as Vector, tokens: shares[at] };
-        if (!memory.set(key, known)) throw unusable("a vector is not base64 of float32 numbers");
-        flight.addResult(key, known);
-        embeddings?.set(key, known);
+        const embedding = { vector: vectors[at] as Vector, tokens: shares[at] };
+        if (!cache.set(key, embedding))
+          throw unusableResponse("a vector is not base64 of float32 numbers");
+        flight.addResult(key, embedding);
+        embeddings?.set(key, embedding);
       }
     };
 
     /** Takes one round, unless requests that are waited for are abandoned. */
-    const gather = async (
+    const resolveInputs = async (
       request: EmbeddingsRequest,
       keys: readonly string[],
     ): Promise<EmbeddingsResponse> => {
@@ -108,42 +105,44 @@ export const cacheStage =
       let waitsLeft = maxWaits;
       let missing = [...indexes.keys()];
       while (missing.length > 0) {
-        const own: string[] = [];
+        const ownKeys: string[] = [];
         const joined = new Map<string, InFlightQuery>();
         for (const key of missing) {
-          const known = memory.get(key, request.query.encoding);
-          const flight = known || waitsLeft === 0 ? undefined : flights.find(key);
-          if (known) embeddings.set(key, known);
+          const embedding = cache.get(key, request.query.encoding);
+          const flight = embedding || waitsLeft === 0 ? undefined : singleFlight.find(key);
+          if (embedding) embeddings.set(key, embedding);
           else if (flight) joined.set(key, flight);
-          else own.push(key);
+          else ownKeys.push(key);
         }
         // No input was removed, so the upstream's response is passed on byte for byte.
-        if (own.length === keys.length) return ask(request, own);
-        const asking =
-          own.length > 0
-            ? ask(only(request, indexes, own), own, embeddings).catch((error) => {
-                // The error's input index counts the inputs sent on: it is mapped back to the client's inputs.
-                throw remapInputIndex(
-                  error,
-                  own.map((key) => indexes.get(key) as number),
-                );
-              })
+        if (ownKeys.length === keys.length) return sendUpstream(request, ownKeys);
+        const ownRequest =
+          ownKeys.length > 0
+            ? sendUpstream(selectInputs(request, indexes, ownKeys), ownKeys, embeddings).catch(
+                (error) => {
+                  // The error's input index counts the inputs sent on: it is mapped back to the client's inputs.
+                  throw remapInputIndex(
+                    error,
+                    ownKeys.map((key) => indexes.get(key) as number),
+                  );
+                },
+              )
             : undefined;
         const others = new Set(joined.values());
-        const waiting = others.size > 0 ? waitForInFlight(others, request) : undefined;
+        const joinedRequests = others.size > 0 ? waitForInFlight(others, request) : undefined;
         // Awaited first, even if a joined request fails meanwhile: the usage of its own upstream request is charged to it.
-        await asking;
-        await waiting;
-        if (waiting && request.signal.aborted) throw request.signal.reason;
+        await ownRequest;
+        await joinedRequests;
+        if (joinedRequests && request.signal.aborted) throw request.signal.reason;
         for (const flight of others) if (flight.alsoFails(request)) throw flight.error;
         missing = [];
         waitsLeft--;
         for (const [key, flight] of joined) {
-          const known = flight.result(key);
-          if (known) embeddings.set(key, known);
+          const embedding = flight.result(key);
+          if (embedding) embeddings.set(key, embedding);
           else missing.push(key);
           // A refusal that may not apply to this request: every waiter sends its own request now, not one after the other.
-          if (!known && !flight.wasAbandoned) waitsLeft = 0;
+          if (!embedding && !flight.wasAbandoned) waitsLeft = 0;
         }
       }
       const response = assembleResponse(keys, embeddings);
@@ -152,31 +151,32 @@ export const cacheStage =
       const all = [...indexes.keys()];
       request.record.embeddings.cachedInputs = keys.length;
       embeddings.clear();
-      await ask(only(request, indexes, all), all, embeddings);
+      await sendUpstream(selectInputs(request, indexes, all), all, embeddings);
       const fresh = assembleResponse(keys, embeddings);
-      if (!haveSameLength(fresh.vectors)) throw unusable("its vectors are of different lengths");
+      if (!haveSameLength(fresh.vectors))
+        throw unusableResponse("its vectors are of different lengths");
       return fresh;
     };
 
     /** The written response of each hot entry, made once and sent as it is. */
     const written = new WeakMap<CachedEmbedding, EmbeddingsResponse>();
-    const known = (found: CachedEmbedding, query: EmbeddingsQuery): EmbeddingsResponse => {
-      const before = written.get(found);
-      if (before?.ready?.model === query.model) return before;
+    const cachedResponse = (found: CachedEmbedding, query: EmbeddingsQuery): EmbeddingsResponse => {
+      const cached = written.get(found);
+      if (cached?.ready?.model === query.model) return cached;
       const { tokens } = found;
-      const bare = responseOf([found.vector], tokens);
+      const unwritten = responseOf([found.vector], tokens);
       // An unknown token count is estimated from the input when the response is written.
-      if (query.encoding !== "base64" || tokens === undefined) return bare;
+      if (query.encoding !== "base64" || tokens === undefined) return unwritten;
       const { model } = query;
       const response = {
-        ...bare,
-        ready: { body: joinChunks(writeBase64Response(bare, { model, tokens })), model },
+        ...unwritten,
+        ready: { body: joinChunks(writeBase64Response(unwritten, { model, tokens })), model },
       };
       written.set(found, response);
       return response;
     };
 
-    const pass = async (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
+    const bypassCache = async (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
       const response = await next(request);
       request.record.embeddings.upstreamTokens = countedTokens(response);
       return response;
@@ -187,25 +187,27 @@ export const cacheStage =
       const { input } = query;
       const count = input.kind === "text" ? input.texts.length : input.tokens.length;
       record.embeddings.inputs = count;
-      if (!enabled(route) || unsplittableReason(query, route)) return pass(request);
+      if (!enabled(route) || unsplittableReason(query, route)) return bypassCache(request);
       record.embeddings.cachedInputs = count;
       record.embeddings.upstreamTokens = 0;
-      const prefix = cacheKeyPrefix(query, route, byMeaning?.(route) === true);
+      const prefix = cacheKeyPrefix(query, route, taskTypesTranslated?.(route) === true);
       const first = cacheKey(prefix, input, 0);
       // Fast path: most requests have one input, and handling several would be most of their cost.
       if (count === 1) {
-        const found = memory.get(first, query.encoding);
-        if (found) return Promise.resolve(known(found, query));
-        return flights.find(first) ? gather(request, [first]) : ask(request, [first]);
+        const found = cache.get(first, query.encoding);
+        if (found) return Promise.resolve(cachedResponse(found, query));
+        return singleFlight.find(first)
+          ? resolveInputs(request, [first])
+          : sendUpstream(request, [first]);
       }
       const keys = [first];
       for (let at = 1; at < count; at++) keys.push(cacheKey(prefix, input, at));
-      return gather(request, keys);
+      return resolveInputs(request, keys);
     };
   };
 
 /** A synchronous throw of the next stage becomes a rejection. */
-function begun(
+function callNext(
   next: Send<EmbeddingsQuery, EmbeddingsResponse>,
   request: EmbeddingsRequest,
 ): Promise<EmbeddingsResponse> {
@@ -224,7 +226,7 @@ function firstIndexes(keys: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /** The same request with these inputs only. */
-function only(
+function selectInputs(
   request: EmbeddingsRequest,
   indexes: ReadonlyMap<string, number>,
   keys: readonly string[],
@@ -259,5 +261,5 @@ const responseOf = (
 ): EmbeddingsResponse =>
   inputTokens === undefined ? { vectors } : { vectors, usage: { inputTokens } };
 
-const unusable = (why: string): GatewayError =>
-  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${why}.`);
+const unusableResponse = (reason: string): GatewayError =>
+  new GatewayError("upstream_invalid", `The upstream's response is not usable: ${reason}.`);

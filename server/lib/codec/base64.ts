@@ -35,7 +35,7 @@ export function decodeInWasm(length: number): number | undefined {
   if (!wasm) return decodeText(buffer.toString("latin1", 0, length), buffer);
   const bytes = decodedLength(buffer, length);
   if (bytes === undefined) return undefined;
-  return wasm.decode(0, padToStep(buffer, length, bytes), 0) === 0 ? bytes : undefined;
+  return wasm.decodeBase64(0, padToStep(buffer, length, bytes), 0) === 0 ? bytes : undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export function decodeBlocks(parts: readonly Uint8Array[], into: Uint8Array): nu
     buffer.set(part, at);
     at += part.length;
   }
-  if (wasm.decode(0, end, 0) !== 0) return 0;
+  if (wasm.decodeBase64(0, end, 0) !== 0) return 0;
   into.set(buffer.subarray(0, (end / 4) * 3));
   return end;
 }
@@ -71,10 +71,10 @@ export function checkInWasm(length: number): CheckedVector | undefined {
   const numbers = bytes / 4;
   if (!wasm) return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
   const end = padToStep(buffer, length, bytes);
-  const seen = wasm.check(0, end);
-  if (seen < 0) return undefined;
-  if (seen < 2) return { dimensions: numbers, validity: seen === 1 ? "sound" : "zero" };
-  wasm.decode(0, end, 0);
+  const result = wasm.classifyBase64(0, end);
+  if (result < 0) return undefined;
+  if (result < 2) return { dimensions: numbers, validity: result === 1 ? "sound" : "zero" };
+  wasm.decodeBase64(0, end, 0);
   return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
 }
 

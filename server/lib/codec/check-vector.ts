@@ -13,8 +13,8 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
   const end = Math.ceil(bytes / step) * step;
   // Bytes of an earlier vector may follow.
   if (end > bytes) buffer.fill(0, bytes, end);
-  const seen = wasm.look(0, end);
-  return seen === 1 ? "sound" : seen === 0 ? "zero" : "not-finite";
+  const result = wasm.classify(0, end);
+  return result === 1 ? "sound" : result === 0 ? "zero" : "not-finite";
 }
 
 /**

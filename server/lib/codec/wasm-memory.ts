@@ -6,9 +6,9 @@ import { compile, instantiate } from "./load-wasm.ts";
 
 interface WasmExports {
   readonly memory: WebAssembly.Memory;
-  look(from: number, end: number): number;
-  decode(from: number, end: number, to: number): number;
-  check(from: number, end: number): number;
+  classify(from: number, end: number): number;
+  decodeBase64(from: number, end: number, to: number): number;
+  classifyBase64(from: number, end: number): number;
 }
 
 const module = compile("numbers.wasm");
