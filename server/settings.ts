@@ -53,14 +53,16 @@ export const settingsTable = {
     .describe(
       "Key for the admin API (`/admin`), at least 16 characters. Empty: the admin API is off.",
     ),
-  VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Largest JSON request body."),
+  VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Maximum size of a JSON request body."),
   VEXEL_JSON_MEMORY_BYTES: bytes(256 * MiB).describe(
-    "Memory for the JSON bodies of all requests in flight. API keys share it.",
+    "Maximum memory for the JSON bodies of all requests in flight, shared among API keys.",
   ),
-  VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Largest uploaded file."),
-  VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe("Largest multipart form, all parts together."),
+  VEXEL_MAX_FILE_BYTES: bytes(50 * MiB).describe("Maximum size of an uploaded file."),
+  VEXEL_MAX_UPLOAD_BYTES: bytes(512 * MiB).describe(
+    "Maximum size of a multipart form, all parts together.",
+  ),
   VEXEL_SPOOL_MAX_BYTES: bytes(4096 * MiB).describe(
-    "Disk space for the temp files of all requests: uploads, and large responses of upstreams. API keys share it.",
+    "Maximum disk space for the temp files of all requests (uploads and large upstream responses), shared among API keys.",
   ),
   VEXEL_DISK_RESERVE_BYTES: z.coerce
     .number()
@@ -70,22 +72,20 @@ export const settingsTable = {
     .describe(
       "Free disk space that is kept for the ledger: uploads are refused below it, stored images and temp files of responses below half of it. At most a twentieth of the disk. 0: none.",
     ),
-  VEXEL_MAX_RESPONSE_BYTES: bytes(256 * MiB).describe(
-    "Largest response accepted from an upstream.",
-  ),
+  VEXEL_MAX_RESPONSE_BYTES: bytes(256 * MiB).describe("Maximum size of an upstream response."),
   VEXEL_MAX_INPUTS: z.coerce
     .number()
     .int()
     .min(1)
     .max(100_000)
     .default(2048)
-    .describe("Most inputs in one embeddings request. OpenAI allows 2048."),
+    .describe("Maximum number of inputs in one embeddings request. OpenAI allows 2048."),
   VEXEL_MAX_CONCURRENT: z.coerce
     .number()
     .int()
     .min(1)
     .default(4096)
-    .describe("Most requests in flight at once, queued requests included."),
+    .describe("Maximum number of requests in flight, including queued requests."),
   VEXEL_MAX_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -93,14 +93,16 @@ export const settingsTable = {
     .max(1_000_000)
     .default(0)
     .describe(
-      "Most client connections at once, idle ones included. 0: as many as the limit of open files allows, up to 10000.",
+      "Maximum number of client connections, including idle ones. 0: as many as the limit of open files allows, up to 10000.",
     ),
   VEXEL_MAX_IMAGE_REQUESTS: z.coerce
     .number()
     .int()
     .min(1)
     .default(256)
-    .describe("Most image requests processed at once, so that capacity for embeddings is left."),
+    .describe(
+      "Maximum number of image requests in progress, so that capacity for embeddings is left.",
+    ),
   VEXEL_MAX_QUEUE: z.coerce
     .number()
     .int()
@@ -108,13 +110,13 @@ export const settingsTable = {
     .max(100_000)
     .default(1000)
     .describe(
-      "Most requests queued for a concurrency slot at once. 0: no queue, the next request gets 429.",
+      "Maximum number of requests queued for a concurrency slot. 0: no queue; a request without a free slot gets 429.",
     ),
   VEXEL_QUEUE_TIMEOUT: seconds(5, 0).describe(
-    "Seconds an embeddings request is queued for a concurrency slot, at most.",
+    "Maximum seconds that an embeddings request waits in the queue for a concurrency slot.",
   ),
   VEXEL_IMAGES_QUEUE_TIMEOUT: seconds(30, 0).describe(
-    "Seconds an image request is queued for a concurrency slot, at most.",
+    "Maximum seconds that an image request waits in the queue for a concurrency slot.",
   ),
   VEXEL_BODY_TIMEOUT: seconds(120).describe(
     "Seconds without a byte after which a request body times out.",
@@ -127,10 +129,8 @@ export const settingsTable = {
     .describe(
       "Bytes per second that a request body must deliver on average, once the gateway has waited `VEXEL_BODY_TIMEOUT` seconds for it. 0: no minimum.",
     ),
-  VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe(
-    "Seconds an embeddings request may take in total.",
-  ),
-  VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Seconds an image request may take in total."),
+  VEXEL_EMBEDDINGS_TIMEOUT: seconds(120).describe("Timeout of an embeddings request in seconds."),
+  VEXEL_IMAGES_TIMEOUT: seconds(600).describe("Timeout of an image request in seconds."),
   VEXEL_ON_DISCONNECT: z
     .enum(["finish", "cancel"])
     .default("finish")
@@ -138,14 +138,14 @@ export const settingsTable = {
       "When the client of an image request disconnects: `finish` the request, since it is paid for, and store the response for a retry; or `cancel` it. A model's `onDisconnect` takes precedence.",
     ),
   VEXEL_RESPONSE_TTL: seconds(3600).describe(
-    "Seconds a response is stored for a retry with the same Idempotency-Key, or for a client that disconnected.",
+    "Seconds for which a response is stored for a retry with the same Idempotency-Key, or for a client that disconnected.",
   ),
-  VEXEL_RESPONSES_MAX_BYTES: bytes(1024 * MiB).describe("Disk space for stored responses."),
+  VEXEL_RESPONSES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored responses."),
   VEXEL_KEEP_ALIVE: seconds(0, 0).describe(
     "Seconds of silence after which a non-streaming image response starts with whitespace, for proxies with an idle timeout. From then on the status is 200, also for errors. 0: never.",
   ),
   VEXEL_DRAIN_TIMEOUT: seconds(30, 0).describe(
-    "Seconds to wait for requests in flight at shutdown.",
+    "Maximum seconds to wait for requests in flight at shutdown.",
   ),
   VEXEL_ON_CRASH: z
     .enum(["restart", "exit"])
@@ -163,7 +163,7 @@ export const settingsTable = {
     .enum(["memory", "disk"])
     .default("memory")
     .describe(
-      "Where cached embeddings are stored: in `memory`, until the gateway stops; or also on `disk`, across restarts.",
+      "Where cached embeddings are stored: `memory`, until the gateway stops; `disk`, in memory and on disk, across restarts.",
     ),
   VEXEL_CACHE_TTL: z.coerce
     .number()
@@ -178,7 +178,7 @@ export const settingsTable = {
     .max(1000)
     .default(25)
     .describe(
-      "Longest wait in milliseconds of a small embeddings request for a micro-batch, while its target is busy. 0: micro-batching is off.",
+      "Maximum milliseconds that a small embeddings request waits for a micro-batch while its target is busy. 0: micro-batching is off.",
     ),
   VEXEL_CANARY_HOURS: z.coerce
     .number()
@@ -200,22 +200,24 @@ export const settingsTable = {
     .int()
     .min(0)
     .default(365)
-    .describe("Days a ledger row is kept. 0: forever."),
+    .describe("Days for which a ledger row is kept. 0: forever."),
   VEXEL_LEDGER_MAX_BYTES: z.coerce
     .number()
     .int()
     .min(0)
     .default(0)
     .describe(
-      "Largest size of `ledger.db`. Beyond it, the ledger cannot be written, as with a full disk. 0: no limit.",
+      "Maximum size of `ledger.db`. Above it, the ledger cannot be written, as with a full disk. 0: no limit.",
     ),
   VEXEL_LEDGER_CHECK: seconds(3600, 0).describe(
     "Seconds between two integrity checks of `ledger.db` and `vexel.db`, in a separate process. 0: never.",
   ),
-  VEXEL_IMAGE_TTL: seconds(3600).describe("Seconds the link to a stored image works."),
-  VEXEL_IMAGES_MAX_BYTES: bytes(1024 * MiB).describe("Disk space for stored images."),
-  VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe("Largest image downloaded from a link."),
-  VEXEL_DOWNLOAD_TIMEOUT: seconds(60).describe("Seconds the download of an image may take."),
+  VEXEL_IMAGE_TTL: seconds(3600).describe("Seconds for which the link to a stored image works."),
+  VEXEL_IMAGES_MAX_BYTES: bytes(1024 * MiB).describe("Maximum disk space for stored images."),
+  VEXEL_DOWNLOAD_MAX_BYTES: bytes(64 * MiB).describe(
+    "Maximum size of an image downloaded from a URL.",
+  ),
+  VEXEL_DOWNLOAD_TIMEOUT: seconds(60).describe("Timeout of an image download in seconds."),
   VEXEL_DOWNLOAD_PRIVATE: z
     .string()
     .default("")
