@@ -128,7 +128,8 @@ const quoted = (list: string): string[] =>
 function offersOf({ message, details }: GatewayError, asked: ImageOptions): ImageOptions[] {
   const { param = "" } = details;
   const { [param as "size"]: _, ...without } = asked;
-  const [, list = ""] = /(?:Supported values are|only these shapes): (.*)\.$/.exec(message) ?? [];
+  const [, list = ""] =
+    /(?:Supported values are|only these aspect ratios): (.*)\.$/.exec(message) ?? [];
   const [, other = "", others = ""] = /Request (\w+) ('.*?' or '.*?')/.exec(message) ?? [];
   return [
     without,
@@ -139,7 +140,7 @@ function offersOf({ message, details }: GatewayError, asked: ImageOptions): Imag
 }
 
 const saysMore =
-  /Supported values|these shapes|omit|Request output_format|divisible|must be|pixels|times|expected/i;
+  /Supported values|these aspect ratios|omit|Request output_format|divisible|must be|pixels|times|expected/i;
 
 const laws: Readonly<Record<string, Law<Rows>>> = {
   "an option is sent as it is, or told as adapted, or told as dropped, or refused by its name":

@@ -47,22 +47,22 @@ describe("of two upstreams", () => {
     15_000,
   );
 
-  test("one that hangs keeps few callers waiting, and those not for long", async () => {
+  test("one that hangs is ejected after a few requests, and those fail over to the other", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
     for (let call = 0; call < 80; call++) await expectVectors(await embed());
-    fakes[0]!.script({ hang: "headers" }, { times: Number.POSITIVE_INFINITY });
-    const times = await Promise.all(
+    const [hanging] = fakes as [Fake];
+    const before = hanging.requests.length;
+    hanging.script({ hang: "headers" }, { times: Number.POSITIVE_INFINITY });
+    await Promise.all(
       Array.from({ length: 60 }, async (_, at) => {
         await Bun.sleep(at * 20);
-        const began = performance.now();
         await expectVectors(await embed());
-        return performance.now() - began;
       }),
     );
-    expect(Math.max(...times)).toBeLessThan(3000);
-    expect(times.filter((ms) => ms > 500).length).toBeLessThan(12);
     await meanwhile(embed, () => gateway.log().includes("target-ejected"));
-  }, 20_000);
+    // Half of the requests would have waited for it otherwise.
+    expect(hanging.requests.length - before).toBeLessThan(20);
+  }, 60_000);
 
   test("one at its rate limit is left alone as long as it says", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });

@@ -187,7 +187,7 @@ describe("large images", () => {
     for (let i = 0; i < 3; i++) expect((await seenOnDisk(few, room)).width).toBe(16);
     expect(served).toBeFalse();
     stuck.abort();
-    await expectFault(first, "client_closed", /hung up/);
+    await expectFault(first, "client_closed", /closed the connection/);
     expect((await second).width).toBe(2000);
     await room.close();
   });
@@ -201,10 +201,10 @@ describe("large images", () => {
     const waiting = room.inspect(inBytes(bytes), second.signal);
     await expectFault(room.inspect(inBytes(bytes), never), "overloaded", /full queue/);
     second.abort();
-    await expectFault(waiting, "client_closed", /hung up/);
+    await expectFault(waiting, "client_closed", /closed the connection/);
     const next = seenOnDisk(bytes, room);
     first.abort();
-    await expectFault(stuck, "client_closed", /hung up/);
+    await expectFault(stuck, "client_closed", /closed the connection/);
     expect((await next).width).toBe(2000);
     await room.close();
   });

@@ -189,7 +189,7 @@ test("a client that disconnects frees its worker at once", async () => {
   await expectFault(stuck[1] as Promise<unknown>, "client_closed", /gone/);
   await third;
   hangUps[0].abort();
-  await expectFault(stuck[0] as Promise<unknown>, "client_closed", /hung up/);
+  await expectFault(stuck[0] as Promise<unknown>, "client_closed", /closed the connection/);
   await room.close();
 });
 
@@ -202,9 +202,9 @@ test("a client that disconnects while queued is never processed", async () => {
   const waiting = room.inspect(picture, second.signal);
   await until(() => seen.asks.length === 1);
   second.abort();
-  await expectFault(waiting, "client_closed", /hung up/);
+  await expectFault(waiting, "client_closed", /closed the connection/);
   first.abort();
-  await expectFault(stuck, "client_closed", /hung up/);
+  await expectFault(stuck, "client_closed", /closed the connection/);
   expect((await room.inspect(picture, never)).width).toBe(16);
   expect(seen.asks).toHaveLength(2);
   await room.close();
@@ -234,7 +234,7 @@ test("jobs beyond the queue limit are shed at once, with a Retry-After", async (
   const error = await expectFault(room.inspect(picture, never), "overloaded", /full queue/);
   expect(error.details.retryAfterMs).toBeGreaterThan(0);
   abort();
-  for (const job of jobs) await expectFault(job, "client_closed", /hung up/);
+  for (const job of jobs) await expectFault(job, "client_closed", /closed the connection/);
   await room.close();
 });
 
