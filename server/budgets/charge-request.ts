@@ -17,7 +17,7 @@ import { ObservedCosts } from "./observed-costs.ts";
 export interface RequestChargingOptions {
   readonly budgets: Budgets;
   /** The image capabilities of a target. */
-  readonly capabilities: ImageEstimateInput["traits"];
+  readonly capabilities: ImageEstimateInput["capabilities"];
   /** Requests in flight, recovered by the next process if this one is killed. */
   readonly reservationLog: {
     /** `mayWait`: the line may be written at the end of this turn of the event loop. */
@@ -64,7 +64,13 @@ export function createRequestCharging({
     // A request above `maxImages` is rejected by a later stage and costs nothing.
     if ((query.options.n ?? 1) > maxImages) return { estimate: free, learn: () => undefined };
     const policy = record.caller?.parameters ?? route.parameters ?? "adapt";
-    const listed = estimateImages({ operation, query, targets, policy, traits: capabilities });
+    const listed = estimateImages({
+      operation,
+      query,
+      targets,
+      policy,
+      capabilities: capabilities,
+    });
     const { n = 1, size, quality } = query.options;
     const what = JSON.stringify([id, operation, size, quality]).slice(0, 500);
     const isLearning = listed.guessed || !listed.isCertain;

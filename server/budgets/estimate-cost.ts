@@ -91,11 +91,11 @@ export interface ImageEstimateInput {
   readonly query: GenerationQuery | EditQuery;
   readonly targets: readonly Target[];
   readonly policy: Policy;
-  readonly traits: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
+  readonly capabilities: (target: Target, operation: "generations" | "edits") => ImageCapabilities;
 }
 
 export function estimateImages(input: ImageEstimateInput): ImageEstimate {
-  const { operation, query, targets, policy, traits } = input;
+  const { operation, query, targets, policy, capabilities: traits } = input;
   return mostExpensive(
     targets.flatMap((target) => {
       const planned = tryPlan(query, traits(target, operation), policy);

@@ -33,14 +33,14 @@ const perToken = 16;
 export function clampEmbeddingsUsage<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
   reply: EmbeddingsResponse,
   call: C,
-  onDisbelieved: (call: C, told: ImplausibleUsage) => void,
+  onImplausibleUsage: (call: C, usage: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
   const reported = reply.usage?.inputTokens;
   // Nearly all requests stop here.
   if (reported === undefined || (reported >= 0 && reported <= aroundText)) return reply;
   const max = maxTokens(call.query.input, reported);
   if (reported >= 0 && reported <= max) return reply;
-  onDisbelieved(call, { what: "input tokens", reported, max });
+  onImplausibleUsage(call, { what: "input tokens", reported, max });
   // The verbatim body contains the same implausible usage, so it is not passed on either.
   const { usage: _, verbatim: __, ...rest } = reply;
   return rest;
@@ -71,22 +71,22 @@ const dollarsPerImage = 10;
 export function clampImageUsage(
   reply: ImageResponse,
   query: GenerationQuery | EditQuery,
-  onDisbelieved: OnImplausibleUsage,
+  onImplausibleUsage: OnImplausibleUsage,
 ): ImageResponse {
   return reply.kind === "stream"
-    ? { kind: "stream", events: clampEventUsage(reply.events, query, onDisbelieved) }
-    : clampWholeUsage(reply, query, onDisbelieved);
+    ? { kind: "stream", events: clampEventUsage(reply.events, query, onImplausibleUsage) }
+    : clampWholeUsage(reply, query, onImplausibleUsage);
 }
 
 async function* clampEventUsage(
   events: AsyncIterable<ImageEvent>,
   query: GenerationQuery | EditQuery,
-  onDisbelieved: OnImplausibleUsage,
+  onImplausibleUsage: OnImplausibleUsage,
 ): AsyncGenerator<ImageEvent> {
   for await (const event of events) {
     if (event.type === "whole") {
-      yield { type: "whole", reply: clampWholeUsage(event.reply, query, onDisbelieved) };
-    } else if (isPlausible(event.usage, query, 1, onDisbelieved)) yield event;
+      yield { type: "whole", reply: clampWholeUsage(event.reply, query, onImplausibleUsage) };
+    } else if (isPlausible(event.usage, query, 1, onImplausibleUsage)) yield event;
     else {
       const { usage: _, ...frame } = event;
       yield frame;
@@ -97,15 +97,15 @@ async function* clampEventUsage(
 export function clampWholeUsage(
   reply: BufferedImageResponse,
   query: GenerationQuery | EditQuery,
-  onDisbelieved: OnImplausibleUsage,
+  onImplausibleUsage: OnImplausibleUsage,
 ): BufferedImageResponse {
   const { usage, cost, ...rest } = reply;
   const imageCount = Math.max(1, reply.results.length, query.options.n ?? 1);
   const max = imageCount * dollarsPerImage;
   const isCost = cost === undefined || cost <= max;
-  const isUsage = isPlausible(usage, query, imageCount, onDisbelieved);
+  const isUsage = isPlausible(usage, query, imageCount, onImplausibleUsage);
   if (isCost && isUsage) return reply;
-  if (!isCost) onDisbelieved({ what: "cost", reported: cost, max });
+  if (!isCost) onImplausibleUsage({ what: "cost", reported: cost, max });
   return {
     ...rest,
     ...(isUsage && usage && { usage }),
@@ -117,7 +117,7 @@ function isPlausible(
   usage: ImageUsage | undefined,
   query: GenerationQuery | EditQuery,
   imageCount: number,
-  onDisbelieved: OnImplausibleUsage,
+  onImplausibleUsage: OnImplausibleUsage,
 ): boolean {
   if (!usage) return true;
   const inputImages = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
@@ -126,6 +126,6 @@ function isPlausible(
   const max = imageCount * (inputTokens + perOutputImage);
   const reported = Math.max(usage.total_tokens, usage.input_tokens + usage.output_tokens);
   if (reported <= max) return true;
-  onDisbelieved({ what: "tokens", reported, max });
+  onImplausibleUsage({ what: "tokens", reported, max });
   return false;
 }

@@ -33,8 +33,8 @@ export interface AdmissionOptions {
   readonly queueTimeoutMs: { readonly embedding: number; readonly image: number };
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
-  /** Calls `look` at an interval until the returned function is called. */
-  readonly repeat: (look: () => void) => () => void;
+  /** Calls `tick` at an interval until the returned function is called. */
+  readonly repeat: (tick: () => void) => () => void;
 }
 
 export interface AdmissionRequest {
@@ -73,7 +73,7 @@ export class Admission {
   #limits: Snapshot["limits"];
   #stop: (() => void) | undefined;
   /** Cache of resolved scopes: a config snapshot uses the same name arrays for all requests of a key to a model. */
-  #known = new WeakMap<Names, WeakMap<Names, readonly LimitScope[]>>();
+  #scopesByNames = new WeakMap<Names, WeakMap<Names, readonly LimitScope[]>>();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -91,32 +91,32 @@ export class Admission {
     if (!caller.scopes && !route.scopes && route.kind !== "image") return undefined;
     const { clock } = this.#options;
     const scopes = this.scopesOf(caller.scopes, route.scopes);
-    const gates = scopes.map(({ slots: gate }) => gate);
-    if (route.kind === "image") gates.push(this.#imageSlots);
+    const neededSlots = scopes.map(({ slots }) => slots);
+    if (route.kind === "image") neededSlots.push(this.#imageSlots);
     const demand = demandOf(query);
-    const came = clock();
-    const short = take(scopes, demand, came);
-    if (short) throw rateLimitError(short, route.id, limitOwner(short.scope, caller));
-    let inside = came;
+    const arrivedAt = clock();
+    const exceeded = take(scopes, demand, arrivedAt);
+    if (exceeded) throw rateLimitError(exceeded, route.id, limitOwner(exceeded.scope, caller));
+    let admittedAt = arrivedAt;
     const release = (outcome: RequestOutcome): void => {
       const now = clock();
       settleDemand(scopes, demand, actualDemand(demand, outcome), now);
-      this.release(gates, now - inside);
+      this.release(neededSlots, now - admittedAt);
     };
-    if (this.#queue.tryEnter(gates)) return { waitedMs: 0, release };
+    if (this.#queue.tryEnter(neededSlots)) return { waitedMs: 0, release };
     const hasStarted = (): boolean => false;
     const waiting = this.waitForSlots({
       key: caller.id,
       route,
-      neededSlots: gates,
+      neededSlots,
       demand,
       hasStarted,
       signal,
     });
     return Promise.resolve(waiting).then(
       () => {
-        inside = clock();
-        return { waitedMs: inside - came, release };
+        admittedAt = clock();
+        return { waitedMs: admittedAt - arrivedAt, release };
       },
       (error: unknown) => {
         settleDemand(scopes, demand, noDemand, clock());
@@ -137,26 +137,26 @@ export class Admission {
   /** The limit scopes among these names, with their current usage. */
   scopesOf(names: Names = noNames, others: Names = noNames): readonly LimitScope[] {
     this.#applyLimits();
-    let known = this.#known.get(names);
-    if (!known) {
-      known = new WeakMap();
-      this.#known.set(names, known);
+    let byOtherNames = this.#scopesByNames.get(names);
+    if (!byOtherNames) {
+      byOtherNames = new WeakMap();
+      this.#scopesByNames.set(names, byOtherNames);
     }
-    let scopes = known.get(others);
+    let scopes = byOtherNames.get(others);
     if (!scopes) {
       scopes = this.#limiter.find(names, others);
-      known.set(others, scopes);
+      byOtherNames.set(others, scopes);
     }
     return scopes;
   }
 
   /** Takes a slot in every scope, after a wait if necessary. Undefined: they were free. */
-  waitForSlots({ key, route, neededSlots: gates, demand, hasStarted, signal }: SlotRequest) {
-    const { clock, repeat, queueTimeoutMs: times } = this.#options;
-    const waitMs = times[route.kind];
+  waitForSlots({ key, route, neededSlots, demand, hasStarted, signal }: SlotRequest) {
+    const { clock, repeat, queueTimeoutMs } = this.#options;
+    const waitMs = queueTimeoutMs[route.kind];
     const cost = queueTurnsOf(demand);
-    const wanted = { key, neededSlots: gates, cost, hasStarted, waitMs, signal, clock };
-    const waiting = waitForSlot(this.#queue, wanted);
+    const slotWait = { key, neededSlots, cost, hasStarted, waitMs, signal, clock };
+    const waiting = waitForSlot(this.#queue, slotWait);
     if (!waiting) return undefined;
     this.#stop ??= repeat(this.#expire);
     return waiting.catch((reason: unknown) => {
@@ -167,8 +167,8 @@ export class Admission {
   }
 
   /** Releases one slot in each. */
-  release(gates: readonly ConcurrencySlots[], stayedMs: number): void {
-    for (const gate of gates) gate.release(stayedMs);
+  release(heldSlots: readonly ConcurrencySlots[], stayedMs: number): void {
+    for (const slots of heldSlots) slots.release(stayedMs);
     this.admitWaiting();
   }
 
@@ -177,9 +177,9 @@ export class Admission {
     if (this.#queue.size > 0) this.#queue.admitWaiting(this.#options.clock());
   }
 
-  /** Sheds one queued request. False: every queued request has started, or `mayLose` protects its key. */
-  shed(mayLose: (key: string) => boolean): boolean {
-    return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayLose);
+  /** Sheds one queued request. False: every queued request has started, or `mayShed` protects its key. */
+  shed(mayShed: (key: string) => boolean): boolean {
+    return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayShed);
   }
 
   close(): void {
@@ -200,7 +200,7 @@ export class Admission {
     if (limits === this.#limits) return;
     const now = this.#options.clock();
     this.#limits = limits;
-    this.#known = new WeakMap();
+    this.#scopesByNames = new WeakMap();
     this.#limiter.apply(limits ?? new Map(), now);
     this.#queue.admitWaiting(now);
   }
@@ -212,15 +212,15 @@ function limitOwner({ id }: LimitScope, { name, project }: Caller): string {
   return id.startsWith("project:") ? ` in the project "${project}"` : "";
 }
 
-function noSlotError({ reason: why, retryAfterMs }: NoSlot, model: string): GatewayError {
-  if (why === "shed") return overloadedError();
-  const reason =
-    why === "full"
+function noSlotError({ reason, retryAfterMs }: NoSlot, model: string): GatewayError {
+  if (reason === "shed") return overloadedError();
+  const message =
+    reason === "full"
       ? "the queue is full"
       : "timed out while queued, and no upstream request was sent";
   return new GatewayError(
     "queue_full",
-    `Too many concurrent requests for ${model}: ${reason}. Please try again in ${Math.ceil(retryAfterMs / 1000)}s.`,
+    `Too many concurrent requests for ${model}: ${message}. Please try again in ${Math.ceil(retryAfterMs / 1000)}s.`,
     { retryAfterMs, notSent: true },
   );
 }

@@ -6,20 +6,20 @@
 /** The reserve above the limit, for keys below their fair share. */
 const reserveShare = 1 / 8;
 /** With fewer slots than this they are always counted per key. */
-const few = 64;
+const alwaysCountedBelow = 64;
 
 export class ConcurrencyLimiter {
-  readonly #most: number;
+  readonly #limit: number;
   readonly #withReserve: number;
   readonly #contendedAbove: number;
   /** Slots per key, counted only for requests that arrive while at least half of the slots are in use. */
   readonly #byKey = new Map<string, number>();
   #inUse = 0;
 
-  constructor(most: number) {
-    this.#most = most;
-    this.#withReserve = most + Math.ceil(most * reserveShare);
-    this.#contendedAbove = most < few ? 0 : Math.floor(most / 2);
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#withReserve = limit + Math.ceil(limit * reserveShare);
+    this.#contendedAbove = limit < alwaysCountedBelow ? 0 : Math.floor(limit / 2);
   }
 
   get inUse(): number {
@@ -44,25 +44,25 @@ export class ConcurrencyLimiter {
   }
 
   releaseFor(key: string): void {
-    const held = this.#inUseBy(key);
-    if (held > 1) this.#byKey.set(key, held - 1);
+    const inUse = this.#inUseBy(key);
+    if (inUse > 1) this.#byKey.set(key, inUse - 1);
     else this.#byKey.delete(key);
   }
 
-  /** Whether a request that holds a slot, and is not yet counted for its key, can keep it. `besides`: slots to leave out of the count. */
-  hasRoom(besides = 0): boolean {
-    return this.#inUse - besides <= this.#most;
+  /** Whether a request that holds a slot, and is not yet counted for its key, can keep it. `excluded`: slots that are not counted. */
+  hasRoom(excluded = 0): boolean {
+    return this.#inUse - excluded <= this.#limit;
   }
 
   /** The same, including the reserve for keys below their fair share. */
-  hasReserveFor(key: string, besides = 0): boolean {
-    return this.#inUse - besides <= this.#withReserve && this.isBelowFairShare(key, key);
+  hasReserveFor(key: string, excluded = 0): boolean {
+    return this.#inUse - excluded <= this.#withReserve && this.isBelowFairShare(key, key);
   }
 
-  /** Whether one more slot keeps `key` within an equal share among all active keys, including `comer`. */
-  isBelowFairShare(key: string, comer: string): boolean {
-    const keys = this.#byKey.size + (this.#byKey.has(comer) ? 0 : 1);
-    return this.#inUseBy(key) < Math.max(1, Math.floor(this.#most / keys));
+  /** Whether one more slot keeps `key` within an equal share among all active keys, including `newKey`. */
+  isBelowFairShare(key: string, newKey: string): boolean {
+    const keys = this.#byKey.size + (this.#byKey.has(newKey) ? 0 : 1);
+    return this.#inUseBy(key) < Math.max(1, Math.floor(this.#limit / keys));
   }
 
   #inUseBy(key: string): number {

@@ -10,7 +10,7 @@ export class ConcurrencySlots {
   /** Queued requests that need a slot here, and possibly in other scopes as well. */
   waiting = 0;
   /** The average milliseconds that a slot is held. */
-  #stayMs: number | undefined;
+  #meanHeldMs: number | undefined;
 
   constructor(limit: number) {
     this.limit = limit;
@@ -30,12 +30,13 @@ export class ConcurrencySlots {
   release(stayedMs: number): void {
     this.inFlight--;
     const ms = Math.max(0, stayedMs);
-    this.#stayMs = this.#stayMs === undefined ? ms : this.#stayMs + (ms - this.#stayMs) * weight;
+    this.#meanHeldMs =
+      this.#meanHeldMs === undefined ? ms : this.#meanHeldMs + (ms - this.#meanHeldMs) * weight;
   }
 
   /** The expected wait of a new request, from the average duration. Undefined before the first release. */
   get expectedWaitMs(): number | undefined {
-    if (this.#stayMs === undefined) return undefined;
-    return (this.#stayMs * (this.waiting + 1)) / this.limit;
+    if (this.#meanHeldMs === undefined) return undefined;
+    return (this.#meanHeldMs * (this.waiting + 1)) / this.limit;
   }
 }

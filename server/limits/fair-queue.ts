@@ -17,12 +17,12 @@ export interface Waiter {
   hasStarted(): boolean;
   /** It holds its slots. */
   admit(now: number): void;
-  reject(why: "timeout" | "shed" | "full"): void;
+  reject(reason: "timeout" | "shed" | "full"): void;
 }
 
 interface Entry {
   readonly waiter: Waiter;
-  readonly turn: KeyTurns;
+  readonly turns: KeyTurns;
   /** The lane of its key: one per set of slots. */
   readonly lane: string;
   readonly number: number;
@@ -49,8 +49,8 @@ export class FairQueue {
   readonly #max: number;
   readonly #entries = new Map<Waiter, Entry>();
   readonly #turns = new Map<string, KeyTurns>();
-  readonly #gateNumbers = new WeakMap<ConcurrencySlots, number>();
-  #gates = 0;
+  readonly #slotsNumbers = new WeakMap<ConcurrencySlots, number>();
+  #slotsCount = 0;
   #count = 0;
   #virtualTime = 0;
 
@@ -64,9 +64,9 @@ export class FairQueue {
   }
 
   /** Takes the slots at once if all are free and no request is queued for any of them. */
-  tryEnter(gates: readonly ConcurrencySlots[]): boolean {
-    for (const gate of gates) if (!gate.hasFreeSlot || gate.waiting > 0) return false;
-    for (const gate of gates) gate.acquire();
+  tryEnter(neededSlots: readonly ConcurrencySlots[]): boolean {
+    for (const slots of neededSlots) if (!slots.hasFreeSlot || slots.waiting > 0) return false;
+    for (const slots of neededSlots) slots.acquire();
     return true;
   }
 
@@ -76,10 +76,10 @@ export class FairQueue {
     this.admitWaiting(now);
     if (this.size <= this.#max || !this.#entries.has(waiter)) return true;
     // One key must not fill the queue for all: the key with the most queued requests loses its newest.
-    const latest = this.#newestOfLargestKey() ?? waiter;
-    this.#remove(latest);
-    if (latest === waiter) return false;
-    latest.reject("full");
+    const newest = this.#newestOfLargestKey() ?? waiter;
+    this.#remove(newest);
+    if (newest === waiter) return false;
+    newest.reject("full");
     return true;
   }
 
@@ -91,13 +91,13 @@ export class FairQueue {
   /** Admits every request that can enter. Must be called whenever a slot becomes free. */
   admitWaiting(now: number): void {
     for (let entry = this.#next(); entry; entry = this.#next()) {
-      const { waiter, turn } = entry;
+      const { waiter, turns } = entry;
       this.#countLosses(entry);
       this.#remove(waiter);
-      const at = Math.max(turn.virtualTime, this.#virtualTime - maxCredit);
-      turn.virtualTime = at + waiter.cost;
+      const at = Math.max(turns.virtualTime, this.#virtualTime - maxCredit);
+      turns.virtualTime = at + waiter.cost;
       this.#virtualTime = Math.max(this.#virtualTime, at);
-      for (const gate of waiter.neededSlots) gate.acquire();
+      for (const slots of waiter.neededSlots) slots.acquire();
       waiter.admit(now);
     }
     if (this.size === 0) {
@@ -109,7 +109,7 @@ export class FairQueue {
   /** Rejects requests whose wait has timed out. */
   expire(now: number): void {
     for (const waiter of [...this.#entries.keys()]) {
-      for (const gate of waiter.neededSlots) gate.refresh(now);
+      for (const slots of waiter.neededSlots) slots.refresh(now);
       if (waiter.deadline > now || waiter.hasStarted()) continue;
       this.#remove(waiter);
       waiter.reject("timeout");
@@ -118,66 +118,66 @@ export class FairQueue {
   }
 
   /** Sheds the newest request of the key with the most queued requests. False: every queued request has started, or the key is protected. */
-  shed(now: number, mayLose: (key: string) => boolean = () => true): boolean {
-    const latest = this.#newestOfLargestKey();
-    if (!latest || !mayLose(latest.key)) return false;
-    this.#remove(latest);
-    latest.reject("shed");
+  shed(now: number, mayShed: (key: string) => boolean = () => true): boolean {
+    const newest = this.#newestOfLargestKey();
+    if (!newest || !mayShed(newest.key)) return false;
+    this.#remove(newest);
+    newest.reject("shed");
     this.admitWaiting(now);
     return true;
   }
 
   #newestOfLargestKey(): Waiter | undefined {
-    const fresh = new Map<string, Entry[]>();
+    const notStarted = new Map<string, Entry[]>();
     for (const entry of this.#entries.values()) {
       if (entry.waiter.hasStarted()) continue;
-      const others = fresh.get(entry.waiter.key);
+      const others = notStarted.get(entry.waiter.key);
       if (others) others.push(entry);
-      else fresh.set(entry.waiter.key, [entry]);
+      else notStarted.set(entry.waiter.key, [entry]);
     }
     let most: Entry[] = [];
-    for (const entries of fresh.values()) if (entries.length > most.length) most = entries;
+    for (const entries of notStarted.values()) if (entries.length > most.length) most = entries;
     return most.at(-1)?.waiter;
   }
 
   #add(waiter: Waiter): void {
-    const { key, neededSlots: gates } = waiter;
-    const turn = this.#turnsOf(key);
-    const lane = gates.map((gate) => this.#numberOf(gate)).join(" ");
+    const { key, neededSlots } = waiter;
+    const turns = this.#turnsOf(key);
+    const lane = neededSlots.map((slots) => this.#numberOf(slots)).join(" ");
     const number = this.#count++;
-    const entry: Entry = { waiter, turn, lane, number, lost: new Set(), losses: 0 };
-    const others = turn.lanes.get(lane);
+    const entry: Entry = { waiter, turns, lane, number, lost: new Set(), losses: 0 };
+    const others = turns.lanes.get(lane);
     if (others) others.add(entry);
-    else turn.lanes.set(lane, new Set([entry]));
+    else turns.lanes.set(lane, new Set([entry]));
     this.#entries.set(waiter, entry);
-    for (const gate of gates) gate.waiting++;
+    for (const slots of neededSlots) slots.waiting++;
   }
 
   #turnsOf(key: string): KeyTurns {
-    const known = this.#turns.get(key);
-    if (known) {
-      if (known.lanes.size === 0)
-        known.virtualTime = Math.max(known.virtualTime, this.#virtualTime);
-      return known;
+    const existing = this.#turns.get(key);
+    if (existing) {
+      if (existing.lanes.size === 0)
+        existing.virtualTime = Math.max(existing.virtualTime, this.#virtualTime);
+      return existing;
     }
     // Idle keys keep their virtual time while they are few.
     if (this.#turns.size > 2 * this.#max + 16) {
       for (const [idle, { lanes }] of this.#turns) if (lanes.size === 0) this.#turns.delete(idle);
     }
-    const turn: KeyTurns = { key, lanes: new Map(), virtualTime: this.#virtualTime };
-    this.#turns.set(key, turn);
-    return turn;
+    const turns: KeyTurns = { key, lanes: new Map(), virtualTime: this.#virtualTime };
+    this.#turns.set(key, turns);
+    return turns;
   }
 
   #remove(waiter: Waiter): boolean {
     const entry = this.#entries.get(waiter);
     if (!entry) return false;
-    const { turn, lane } = entry;
-    const others = turn.lanes.get(lane);
+    const { turns, lane } = entry;
+    const others = turns.lanes.get(lane);
     this.#entries.delete(waiter);
     others?.delete(entry);
-    if (others?.size === 0) turn.lanes.delete(lane);
-    for (const gate of waiter.neededSlots) gate.waiting--;
+    if (others?.size === 0) turns.lanes.delete(lane);
+    for (const slots of waiter.neededSlots) slots.waiting--;
     return true;
   }
 
@@ -196,46 +196,48 @@ export class FairQueue {
   #next(): Entry | undefined {
     if (this.size === 0) return undefined;
     const heads = this.#heads();
-    let unlucky: Entry | undefined;
+    let starved: Entry | undefined;
     for (const entry of heads) {
-      if (isStarved(entry) && (!unlucky || entry.number < unlucky.number)) unlucky = entry;
+      if (isStarved(entry) && (!starved || entry.number < starved.number)) starved = entry;
     }
-    if (unlucky && canEnter(unlucky, [])) return unlucky;
-    const kept = unlucky?.waiter.neededSlots ?? [];
+    if (starved && canEnter(starved, [])) return starved;
+    const reservedSlots = starved?.waiter.neededSlots ?? [];
     let best: Entry | undefined;
     for (const entry of heads) {
-      if ((!best || isBefore(entry, best)) && canEnter(entry, kept)) best = entry;
+      if ((!best || isBefore(entry, best)) && canEnter(entry, reservedSlots)) best = entry;
     }
     return best;
   }
 
-  #countLosses({ waiter: { neededSlots: gates } }: Entry): void {
+  #countLosses({ waiter: { neededSlots } }: Entry): void {
     for (const entry of this.#heads()) {
       const own = entry.waiter.neededSlots;
       if (own.every(({ hasFreeSlot }) => hasFreeSlot)) continue;
-      for (const gate of own) {
-        if (!gate.hasFreeSlot || !gates.includes(gate)) continue;
-        entry.lost.add(gate);
+      for (const slots of own) {
+        if (!slots.hasFreeSlot || !neededSlots.includes(slots)) continue;
+        entry.lost.add(slots);
         entry.losses++;
       }
     }
   }
 
-  #numberOf(gate: ConcurrencySlots): number {
-    const known = this.#gateNumbers.get(gate) ?? this.#gates++;
-    this.#gateNumbers.set(gate, known);
-    return known;
+  #numberOf(slots: ConcurrencySlots): number {
+    const existing = this.#slotsNumbers.get(slots) ?? this.#slotsCount++;
+    this.#slotsNumbers.set(slots, existing);
+    return existing;
   }
 }
 
 /** Only if other requests took the slots that it lacks: a request blocked by its own key's limit has no claim on shared slots. */
 const isStarved = ({ waiter, lost, losses }: Entry): boolean =>
-  losses >= maxLosses && waiter.neededSlots.every((gate) => gate.hasFreeSlot || lost.has(gate));
+  losses >= maxLosses && waiter.neededSlots.every((slots) => slots.hasFreeSlot || lost.has(slots));
 
-/** One slot is kept free in each of `kept`. */
-const canEnter = ({ waiter }: Entry, kept: readonly ConcurrencySlots[]): boolean =>
-  waiter.neededSlots.every((gate) => gate.inFlight + (kept.includes(gate) ? 1 : 0) < gate.limit);
+/** One slot stays free in each of `reservedSlots`. */
+const canEnter = ({ waiter }: Entry, reservedSlots: readonly ConcurrencySlots[]): boolean =>
+  waiter.neededSlots.every(
+    (slots) => slots.inFlight + (reservedSlots.includes(slots) ? 1 : 0) < slots.limit,
+  );
 
 const isBefore = (a: Entry, b: Entry): boolean =>
-  a.turn.virtualTime < b.turn.virtualTime ||
-  (a.turn.virtualTime === b.turn.virtualTime && a.number < b.number);
+  a.turns.virtualTime < b.turns.virtualTime ||
+  (a.turns.virtualTime === b.turns.virtualTime && a.number < b.number);

@@ -30,20 +30,20 @@ export interface InternalRequestLimits {
 export async function sendInternalRequest<A>(
   { admission, clock }: InternalRequestLimits,
   { target, text, key, route, signal }: InternalRequest,
-  ask: () => Promise<A>,
+  send: () => Promise<A>,
 ): Promise<A> {
-  if (!target.scopes) return ask();
+  if (!target.scopes) return send();
   const scopes = admission.scopesOf(target.scopes);
   const { tokens } = loadOf({ kind: "text", texts: [text] });
   const demand: Demand = { requests: 1, tokens, images: 0, pixels: 0 };
-  const short = take(scopes, demand, clock());
-  if (short) throw atLimit(route.id, short.waitMs);
-  const gates = scopes.map(({ slots: gate }) => gate);
+  const exceeded = take(scopes, demand, clock());
+  if (exceeded) throw atLimit(route.id, exceeded.waitMs);
+  const neededSlots = scopes.map(({ slots }) => slots);
   try {
     await admission.waitForSlots({
       key,
       route,
-      neededSlots: gates,
+      neededSlots,
       demand,
       hasStarted: () => false,
       signal: () => signal,
@@ -52,11 +52,11 @@ export async function sendInternalRequest<A>(
     settleDemand(scopes, demand, noDemand, clock());
     throw error;
   }
-  const began = clock();
+  const startedAt = clock();
   try {
-    return await ask();
+    return await send();
   } finally {
-    admission.release(gates, clock() - began);
+    admission.release(neededSlots, clock() - startedAt);
   }
 }
 

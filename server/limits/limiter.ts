@@ -72,8 +72,8 @@ export function take(
   demand: Demand,
   now: number,
 ): Shortage | undefined {
-  const short = shortage(scopes, demand, now);
-  if (short) return short;
+  const exceeded = shortage(scopes, demand, now);
+  if (exceeded) return exceeded;
   for (const scope of scopes) {
     for (const { rate, bucket } of scope.buckets) bucket.take(demand[rate], now);
   }

@@ -12,8 +12,8 @@ export interface LoadShedderOptions {
   /** The limits of all requests and of image requests. */
   readonly all: number;
   readonly image: number;
-  /** Sheds one queued request, if there is one and `mayLose` allows it for its key. */
-  readonly shed: (mayLose: (key: string) => boolean) => boolean;
+  /** Sheds one queued request, if there is one and `mayShed` allows it for its key. */
+  readonly shed: (mayShed: (key: string) => boolean) => boolean;
 }
 
 type Kind = "embedding" | "image";

@@ -6,7 +6,7 @@ import type { TokenBucket } from "./token-bucket.ts";
 
 // As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM): Limit 1000000,
 // Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and `requests` for all else.
-const words: Readonly<Record<Rate, string>> = {
+const rateNames: Readonly<Record<Rate, string>> = {
   requests: "requests per min (RPM)",
   tokens: "tokens per min (TPM)",
   images: "images per min (IPM)",
@@ -14,24 +14,24 @@ const words: Readonly<Record<Rate, string>> = {
 };
 
 const million = 1_000_000;
-const shown = (rate: Rate, count: number): string =>
+const formatCount = (rate: Rate, count: number): string =>
   String(rate === "pixels" ? Math.round(count / 1000) / 1000 : count);
 
-/** `place`: the owner of the limit, for the message. */
-export function rateLimitError(short: Shortage, model: string, place: string): GatewayError {
-  const { rate, limit, used, requested, waitMs } = short;
+/** `owner`: the owner of the limit, for the message. */
+export function rateLimitError(exceeded: Shortage, model: string, owner: string): GatewayError {
+  const { rate, limit, used, requested, waitMs } = exceeded;
   const type = rate === "tokens" ? "tokens" : "requests";
-  const on = `${model}${place} on ${words[rate]}: Limit ${shown(rate, limit)}`;
+  const on = `${model}${owner} on ${rateNames[rate]}: Limit ${formatCount(rate, limit)}`;
   if (waitMs === Infinity) {
     return new GatewayError(
       "larger_than_limit",
-      `Request too large for ${on}, Requested ${shown(rate, requested)}. The request must be made smaller in order to run successfully.`,
+      `Request too large for ${on}, Requested ${formatCount(rate, requested)}. The request must be made smaller in order to run successfully.`,
       { overrides: { type } },
     );
   }
   return new GatewayError(
     "rate_limited",
-    `Rate limit reached for ${on}, Used ${shown(rate, used)}, Requested ${shown(rate, requested)}. Please try again in ${duration(waitMs)}.`,
+    `Rate limit reached for ${on}, Used ${formatCount(rate, used)}, Requested ${formatCount(rate, requested)}. Please try again in ${duration(waitMs)}.`,
     { overrides: { type }, retryAfterMs: waitMs },
   );
 }

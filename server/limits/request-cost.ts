@@ -55,17 +55,14 @@ export const reachedUpstream = (
  * Unreported usage stays as estimated, unless nothing can have been generated. The request itself counts, unless it was
  * not sent for a reason that is not the client's.
  */
-export function actualDemand(
-  guess: Demand,
-  { usage, wasSent: asked, error }: RequestOutcome,
-): Demand {
-  if (error && !asked && isGatewayError(error)) return noDemand;
-  const made = !error || (asked && mayHaveBeenGenerated(error));
-  const images = usage?.images ?? (made ? guess.images : 0);
-  const each = guess.images > 0 ? guess.pixels / guess.images : 0;
+export function actualDemand(estimate: Demand, { usage, wasSent, error }: RequestOutcome): Demand {
+  if (error && !wasSent && isGatewayError(error)) return noDemand;
+  const wasGenerated = !error || (wasSent && mayHaveBeenGenerated(error));
+  const images = usage?.images ?? (wasGenerated ? estimate.images : 0);
+  const each = estimate.images > 0 ? estimate.pixels / estimate.images : 0;
   return {
-    requests: guess.requests,
-    tokens: tokensOf(usage) ?? (made ? guess.tokens : 0),
+    requests: estimate.requests,
+    tokens: tokensOf(usage) ?? (wasGenerated ? estimate.tokens : 0),
     images,
     pixels: Math.round(images * each),
   };
@@ -77,8 +74,8 @@ function tokensOf(usage: Usage | undefined): number | undefined {
 }
 
 /** The gateway is overloaded, or no upstream is available. */
-const isGatewayError = ({ definition: row }: GatewayError): boolean =>
-  row.causedBy !== "client" || row.retry === "later";
+const isGatewayError = ({ definition }: GatewayError): boolean =>
+  definition.causedBy !== "client" || definition.retry === "later";
 
 /** A client disconnect refunds nothing: the upstream may have completed the request. */
 const mayHaveBeenGenerated = (error: GatewayError): boolean =>

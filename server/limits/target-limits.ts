@@ -23,57 +23,61 @@ export interface TargetLimitOptions {
   readonly waitMs: { readonly embedding: number; readonly image: number };
 }
 
-type Reply = EmbeddingsResponse | ImageResponse;
+type TargetResponse = EmbeddingsResponse | ImageResponse;
 
 export const enforceTargetLimits =
-  <Q extends LimitedQuery, A extends Reply>(options: TargetLimitOptions): Stage<Q, A> =>
+  <Q extends LimitedQuery, A extends TargetResponse>(options: TargetLimitOptions): Stage<Q, A> =>
   (next) => {
     const { admission, clock } = options;
-    const visit = async (call: StageRequest<Q>, names: readonly string[]): Promise<A> => {
+    const sendWithinLimits = async (
+      request: StageRequest<Q>,
+      names: readonly string[],
+    ): Promise<A> => {
       const scopes = admission.scopesOf(names);
-      const demand = demandOf(call.query);
-      const came = clock();
-      if (call.queueWait) call.queueWait.isWaiting = true;
-      await takeWhenAvailable(scopes, demand, call, options);
-      const gates = scopes.map(({ slots: gate }) => gate);
+      const demand = demandOf(request.query);
+      const arrivedAt = clock();
+      if (request.queueWait) request.queueWait.isWaiting = true;
+      await takeWhenAvailable(scopes, demand, request, options);
+      const neededSlots = scopes.map(({ slots }) => slots);
       const settle = (actual: Demand): void => settleDemand(scopes, demand, actual, clock());
       try {
         await admission.waitForSlots({
-          key: call.record.caller?.id ?? "",
-          route: call.route,
-          neededSlots: gates,
+          key: request.record.caller?.id ?? "",
+          route: request.route,
+          neededSlots,
           demand,
-          hasStarted: () => call.record.routing.hasStarted,
-          signal: () => call.signal,
+          hasStarted: () => request.record.routing.hasStarted,
+          signal: () => request.signal,
         });
       } catch (error) {
         settle(noDemand);
         throw error;
       }
-      const began = clock();
+      const startedAt = clock();
       // The chunks of one request wait concurrently.
-      if (call.queueWait) {
-        call.queueWait.isWaiting = false;
-        call.queueWait.ms = Math.max(call.queueWait.ms, began - came);
+      if (request.queueWait) {
+        request.queueWait.isWaiting = false;
+        request.queueWait.ms = Math.max(request.queueWait.ms, startedAt - arrivedAt);
       }
-      call.record.routing.hasStarted = true;
-      const leave = (usage: Usage | undefined, error?: unknown): void => {
+      request.record.routing.hasStarted = true;
+      const release = (usage: Usage | undefined, error?: unknown): void => {
         settle(settledDemand(demand, usage, error));
-        admission.release(gates, clock() - began);
+        admission.release(neededSlots, clock() - startedAt);
       };
-      let reply: A;
+      let response: A;
       try {
-        reply = await next(call);
+        response = await next(request);
       } catch (error) {
-        leave(undefined, error);
+        release(undefined, error);
         throw error;
       }
-      if ("kind" in reply && reply.kind === "stream")
-        return { ...reply, events: releaseAtStreamEnd(reply.events, call, leave) };
-      leave(usageOf(reply, call.query));
-      return reply;
+      if ("kind" in response && response.kind === "stream")
+        return { ...response, events: releaseAtStreamEnd(response.events, request, release) };
+      release(usageOf(response, request.query));
+      return response;
     };
-    return (call) => (call.target?.scopes ? visit(call, call.target.scopes) : next(call));
+    return (request) =>
+      request.target?.scopes ? sendWithinLimits(request, request.target.scopes) : next(request);
   };
 
 async function takeWhenAvailable<Q>(
@@ -84,11 +88,11 @@ async function takeWhenAvailable<Q>(
 ): Promise<void> {
   const until = clock() + waitMs[route.kind];
   for (;;) {
-    const short = take(scopes, demand, clock());
-    if (!short) return;
-    if (!record.routing.hasStarted || clock() + short.waitMs > until)
-      throw atLimit(route.id, short.waitMs);
-    await sleep(short.waitMs, signal);
+    const exceeded = take(scopes, demand, clock());
+    if (!exceeded) return;
+    if (!record.routing.hasStarted || clock() + exceeded.waitMs > until)
+      throw atLimit(route.id, exceeded.waitMs);
+    await sleep(exceeded.waitMs, signal);
   }
 }
 
@@ -115,13 +119,13 @@ function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown
 }
 
 /** Implausible usage is not counted; the verify stage reports it. */
-function usageOf(reply: Reply, query: LimitedQuery): Usage | undefined {
-  if ("vectors" in reply)
+function usageOf(response: TargetResponse, query: LimitedQuery): Usage | undefined {
+  if ("vectors" in response)
     return "input" in query
-      ? clampEmbeddingsUsage(reply, { query }, ignoreRejected).usage
+      ? clampEmbeddingsUsage(response, { query }, ignoreRejected).usage
       : undefined;
-  if (reply.kind === "stream" || "input" in query) return undefined;
-  const { usage, results } = clampWholeUsage(reply, query, ignoreRejected);
+  if (response.kind === "stream" || "input" in query) return undefined;
+  const { usage, results } = clampWholeUsage(response, query, ignoreRejected);
   return {
     images: results.length,
     ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),
@@ -134,16 +138,16 @@ const ignoreRejected = (): void => undefined;
 function releaseAtStreamEnd<Q>(
   events: AsyncIterable<ImageEvent>,
   { record }: StageRequest<Q>,
-  leave: (usage: Usage | undefined, error?: unknown) => void,
+  release: (usage: Usage | undefined, error?: unknown) => void,
 ): AsyncIterable<ImageEvent> {
-  let over = false;
+  let released = false;
   const end = (error?: unknown): void => {
-    if (over) return;
-    over = true;
-    leave(undefined, error);
+    if (released) return;
+    released = true;
+    release(undefined, error);
   };
   record.onEnd(end);
-  async function* passOn(): AsyncGenerator<ImageEvent> {
+  async function* watchedEvents(): AsyncGenerator<ImageEvent> {
     try {
       yield* events;
     } catch (error) {
@@ -153,5 +157,5 @@ function releaseAtStreamEnd<Q>(
       end();
     }
   }
-  return passOn();
+  return watchedEvents();
 }

@@ -12,56 +12,56 @@ export interface SlotWait extends Pick<Waiter, "key" | "neededSlots" | "cost" | 
 
 /** The request got no slot. */
 export class NoSlot extends Error {
-  override readonly name = "NoPlace";
+  override readonly name = "NoSlot";
   readonly reason: "timeout" | "shed" | "full";
   /** The expected wait for a slot, for `retry-after`. */
   readonly retryAfterMs: number;
 
-  constructor(why: NoSlot["reason"], gates: readonly ConcurrencySlots[]) {
-    super(why);
-    this.reason = why;
-    this.retryAfterMs = expectedWaitMs(gates);
+  constructor(reason: NoSlot["reason"], neededSlots: readonly ConcurrencySlots[]) {
+    super(reason);
+    this.reason = reason;
+    this.retryAfterMs = expectedWaitMs(neededSlots);
   }
 }
 
-const [soonestMs, latestMs] = [1000, 60_000];
+const [minRetryAfterMs, maxRetryAfterMs] = [1000, 60_000];
 
-function expectedWaitMs(gates: readonly ConcurrencySlots[]): number {
-  const full = gates.filter(({ hasFreeSlot }) => !hasFreeSlot);
+function expectedWaitMs(neededSlots: readonly ConcurrencySlots[]): number {
+  const full = neededSlots.filter(({ hasFreeSlot }) => !hasFreeSlot);
   const longest = Math.max(0, ...full.map(({ expectedWaitMs: ms }) => ms ?? 0));
-  return Math.min(latestMs, Math.max(soonestMs, Math.ceil(longest)));
+  return Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(longest)));
 }
 
 /** Undefined: the slots are taken. A promise: they are once it resolves. Throws NoSlot, or the signal's reason. */
-export function waitForSlot(queue: FairQueue, wanted: SlotWait): Promise<void> | undefined {
-  return queue.tryEnter(wanted.neededSlots) ? undefined : wait(queue, wanted);
+export function waitForSlot(queue: FairQueue, slotWait: SlotWait): Promise<void> | undefined {
+  return queue.tryEnter(slotWait.neededSlots) ? undefined : wait(queue, slotWait);
 }
 
-async function wait(queue: FairQueue, wanted: SlotWait): Promise<void> {
-  const { key, neededSlots: gates, cost, hasStarted, waitMs, clock } = wanted;
-  const signal = wanted.signal();
+async function wait(queue: FairQueue, slotWait: SlotWait): Promise<void> {
+  const { key, neededSlots, cost, hasStarted, waitMs, clock } = slotWait;
+  const signal = slotWait.signal();
   if (signal.aborted) throw signal.reason;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const now = clock();
   const waiter: Waiter = {
     key,
-    neededSlots: gates,
+    neededSlots,
     cost,
     deadline: now + waitMs,
     hasStarted,
     admit: () => resolve(),
-    reject: (why) => reject(new NoSlot(why, gates)),
+    reject: (reason) => reject(new NoSlot(reason, neededSlots)),
   };
-  const leave = (): void => {
+  const onAbort = (): void => {
     // If the slots were taken meanwhile, the owner releases them.
     queue.cancel(waiter, clock());
     reject(signal.reason);
   };
-  if (!queue.wait(waiter, now)) throw new NoSlot("full", gates);
-  signal.addEventListener("abort", leave);
+  if (!queue.wait(waiter, now)) throw new NoSlot("full", neededSlots);
+  signal.addEventListener("abort", onAbort);
   try {
     await promise;
   } finally {
-    signal.removeEventListener("abort", leave);
+    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -12,14 +12,14 @@ export interface AttemptOptions<Q, A> {
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
   /** Wraps a streamed response so that `end` is called after its last event. Absent: responses are not streamed. */
-  readonly watchEnd?: ((answer: A, end: (failure?: unknown) => void) => A) | undefined;
+  readonly watchEnd?: ((response: A, end: (failure?: unknown) => void) => A) | undefined;
   /** The size class of a request. Absent: latency says nothing about the target, as with images. */
   readonly sizeClassOf?: ((query: Q) => number) | undefined;
   /** A target has a free slot, and requests are waiting for one. */
   readonly onSlotFreed: () => void;
   /** Handles a request that its only target failed. */
   readonly failOver: (
-    call: StageRequest<Q>,
+    request: StageRequest<Q>,
     modelTargets: ModelTargets,
     error: unknown,
   ) => Promise<A>;
@@ -28,7 +28,7 @@ export interface AttemptOptions<Q, A> {
 export interface Attempt<Q, A> {
   /** A measured attempt. `repeated`: the target has just failed this same request. */
   send(
-    call: StageRequest<Q>,
+    request: StageRequest<Q>,
     candidate: Candidate,
     modelTargets: ModelTargets,
     size: number,
@@ -37,7 +37,7 @@ export interface Attempt<Q, A> {
   ): Promise<A>;
   /** Fast path for a model's only target while it is healthy: no clock is read and latency is not recorded. */
   sendUnmeasured(
-    call: StageRequest<Q>,
+    request: StageRequest<Q>,
     candidate: Candidate,
     modelTargets: ModelTargets,
   ): Promise<A>;
@@ -45,40 +45,40 @@ export interface Attempt<Q, A> {
 
 export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
   const { next, clock, watchEnd, sizeClassOf, failOver, onSlotFreed } = options;
-  let last: unknown;
+  let lastError: unknown;
   /** The requests of one batch share one error object; it counts as one failure. */
   const isNewError = (error: unknown): boolean => {
-    if (error === last) return false;
-    last = error;
+    if (error === lastError) return false;
+    lastError = error;
     return true;
   };
 
   const send: Attempt<Q, A>["send"] = (
-    call,
+    request,
     { health, target },
     { peers },
     size,
     signal,
     repeated,
   ) => {
-    const began = clock();
-    const probe = health.start(began);
+    const startedAt = clock();
+    const probe = health.start(startedAt);
     // A target without limits has no queue.
     const queueWait = target.scopes && { ms: 0, isWaiting: false };
     const succeed = (): void => {
       const now = clock();
-      call.record.routing.reachedUpstream = true;
-      const tookMs = Math.max(0, now - began - (queueWait?.ms ?? 0));
+      request.record.routing.reachedUpstream = true;
+      const tookMs = Math.max(0, now - startedAt - (queueWait?.ms ?? 0));
       health.recordSuccess(now, tookMs, size, probe, peers);
       if (health.concurrency.slots.waiting > 0) onSlotFreed();
     };
     const fail = (error: unknown): void => {
       const now = clock();
-      if (!isUnsent(error)) call.record.routing.reachedUpstream = true;
-      const ended = {
+      if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
+      const end = {
         aborted: signal.aborted,
         cutOff: wasCutOff(signal),
-        durationMs: now - began - (queueWait?.ms ?? 0),
+        durationMs: now - startedAt - (queueWait?.ms ?? 0),
         // A single target has no latency baseline, so the full request timeout applies.
         timeoutMs: peers.length === 1 ? 0 : health.latency.timeoutMs(size, peers),
         abandonedMs: sizeClassOf
@@ -87,23 +87,25 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       };
       // A request that timed out in the queue never reached the target, so its outcome is neutral.
       const outcome =
-        queueWait?.isWaiting || !isNewError(error) ? neutral : classifyOutcome(error, ended);
+        queueWait?.isWaiting || !isNewError(error) ? neutral : classifyOutcome(error, end);
       // A repeated failure may come from one bad input, which must not eject the target for all clients.
       const isOld = repeated && outcome.kind === "failure";
       health.recordEnd(now, isOld ? neutral : outcome, probe, peers);
       if (health.concurrency.slots.waiting > 0) onSlotFreed();
     };
-    call.record.routing.startAttempt(target);
+    request.record.routing.startAttempt(target);
     return sendSafely(
       next,
-      queueWait ? { ...call, target, signal, queueWait } : { ...call, target, signal },
+      queueWait ? { ...request, target, signal, queueWait } : { ...request, target, signal },
     ).then(
-      (answer) => {
+      (response) => {
         if (watchEnd) {
-          return watchEnd(answer, (failure) => (failure === undefined ? succeed() : fail(failure)));
+          return watchEnd(response, (failure) =>
+            failure === undefined ? succeed() : fail(failure),
+          );
         }
         succeed();
-        return answer;
+        return response;
       },
       (error) => {
         fail(error);
@@ -113,30 +115,33 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
   };
 
   const sendUnmeasured: Attempt<Q, A>["sendUnmeasured"] = (
-    call,
+    request,
     { health, target },
     modelTargets,
   ) => {
-    call.record.routing.startAttempt(target);
+    request.record.routing.startAttempt(target);
     health.inFlight++;
     modelTargets.budgets.retries.uncounted++;
     const queueWait = target.scopes && { ms: 0, isWaiting: false };
-    return sendSafely(next, queueWait ? { ...call, target, queueWait } : { ...call, target }).then(
-      (answer) => {
-        call.record.routing.reachedUpstream = true;
+    return sendSafely(
+      next,
+      queueWait ? { ...request, target, queueWait } : { ...request, target },
+    ).then(
+      (response) => {
+        request.record.routing.reachedUpstream = true;
         health.recordUnmeasuredSuccess();
         if (health.concurrency.slots.waiting > 0) onSlotFreed();
-        return answer;
+        return response;
       },
       (error) => {
-        if (!isUnsent(error)) call.record.routing.reachedUpstream = true;
+        if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
         const outcome =
           queueWait?.isWaiting || !isNewError(error)
             ? neutral
             : classifyOutcome(error, unmeasuredEnd);
         health.recordUnmeasuredEnd(clock(), outcome, [health]);
         if (health.concurrency.slots.waiting > 0) onSlotFreed();
-        return failOver(call, modelTargets, error);
+        return failOver(request, modelTargets, error);
       },
     );
   };
@@ -154,9 +159,9 @@ const unmeasuredEnd = {
 };
 
 /** Turns a synchronous throw of the next stage into a rejection. */
-function sendSafely<Q, A>(next: Send<Q, A>, call: StageRequest<Q>): Promise<A> {
+function sendSafely<Q, A>(next: Send<Q, A>, request: StageRequest<Q>): Promise<A> {
   try {
-    return next(call);
+    return next(request);
   } catch (error) {
     return Promise.reject(error);
   }

@@ -8,15 +8,15 @@ import type { Timers } from "../lib/timers.ts";
 export function backoff(ms: number, signal: AbortSignalLike, timers: Timers): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const leave = (): void => {
+  const onAbort = (): void => {
     timers.stop(timer);
-    signal.removeEventListener("abort", leave);
+    signal.removeEventListener("abort", onAbort);
     reject(signal.reason);
   };
   const timer = timers.start(ms, () => {
-    signal.removeEventListener("abort", leave);
+    signal.removeEventListener("abort", onAbort);
     resolve();
   });
-  signal.addEventListener("abort", leave);
+  signal.addEventListener("abort", onAbort);
   return promise;
 }

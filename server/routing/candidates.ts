@@ -8,23 +8,23 @@ import type { Selection } from "./select-target.ts";
 /** For a request that fills in missing images: the candidates that have not been tried for it. */
 export const untriedCandidates = (
   candidates: readonly Candidate[],
-  { failure, targets: asked }: TriedTargets,
+  { failure, targets }: TriedTargets,
 ): readonly Candidate[] =>
-  failure ? candidates.filter(({ target }) => !asked.has(target)) : candidates;
+  failure ? candidates.filter(({ target }) => !targets.has(target)) : candidates;
 
 /** The candidates that support the request; the same array if all do. A single target is always kept: its own error is the most precise one. */
 export function capableCandidates(
   candidates: readonly Candidate[],
-  able: (target: Target) => boolean,
+  isCapable: (target: Target) => boolean,
 ): readonly Candidate[] {
   if (candidates.length === 1) return candidates;
-  let some: Candidate[] | undefined;
+  let capable: Candidate[] | undefined;
   for (let at = 0; at < candidates.length; at++) {
     const candidate = candidates[at] as Candidate;
-    if (able(candidate.target)) some?.push(candidate);
-    else some ??= candidates.slice(0, at);
+    if (isCapable(candidate.target)) capable?.push(candidate);
+    else capable ??= candidates.slice(0, at);
   }
-  return some ?? candidates;
+  return capable ?? candidates;
 }
 
 /** Whether a healthy candidate is left that this request has not tried. */

@@ -37,7 +37,7 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   /** An error that every other target would repeat. */
   isFinal(error: unknown): boolean;
   /** Called before the promise settles, with the attempt whose outcome it is. */
-  onSettled(runner: R): void;
+  onSettled(attempt: R): void;
   /** An attempt was wasted: another one won, or this one failed while another was running. */
   onWasted(error?: unknown): void;
   readonly signal: AbortSignalLike;
@@ -46,8 +46,8 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
 
 /** The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown. */
 export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
-  race: HedgedRequestOptions<T, R>,
-): Promise<T> => new HedgedRequest(race).start();
+  options: HedgedRequestOptions<T, R>,
+): Promise<T> => new HedgedRequest(options).start();
 
 interface RunningAttempt<R> {
   readonly attempt: R;
@@ -64,68 +64,68 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   readonly #running: RunningAttempt<R>[] = [];
   #pollTimer: unknown;
   #settled = false;
-  #failure: { readonly error: unknown; readonly runner: R } | undefined;
+  #failure: { readonly error: unknown; readonly attempt: R } | undefined;
 
-  constructor(race: HedgedRequestOptions<T, R>) {
-    this.#options = race;
+  constructor(options: HedgedRequestOptions<T, R>) {
+    this.#options = options;
   }
 
   start(): Promise<T> {
     const { first, signal, timers } = this.#options;
     signal.addEventListener("abort", this.#cancelAll);
-    const each = this.#launch(first);
-    if (first.hedgeAfterMs === undefined) this.#armTimeout(each, 0);
+    const running = this.#launch(first);
+    if (first.hedgeAfterMs === undefined) this.#armTimeout(running, 0);
     else {
-      const usual = Math.max(minHedgeDelayMs, first.hedgeAfterMs);
-      each.timer = timers.start(usual, () => this.#onSlow(each, usual));
+      const hedgeDelayMs = Math.max(minHedgeDelayMs, first.hedgeAfterMs);
+      running.timer = timers.start(hedgeDelayMs, () => this.#onSlow(running, hedgeDelayMs));
     }
     if (signal.aborted) this.#cancelAll();
     return this.#outcome.promise;
   }
 
-  #launch(runner: R): RunningAttempt<R> {
-    const each: RunningAttempt<R> = {
-      attempt: runner,
+  #launch(attempt: R): RunningAttempt<R> {
+    const running: RunningAttempt<R> = {
+      attempt,
       cancel: new AbortSource(),
       timer: undefined,
       timedOut: false,
     };
-    this.#running.push(each);
-    runner.run(each.cancel).then(
-      (reply) => this.#onSuccess(each, reply),
-      (error) => this.#onFailure(each, error),
+    this.#running.push(running);
+    attempt.run(running.cancel).then(
+      (response) => this.#onSuccess(running, response),
+      (error) => this.#onFailure(running, error),
     );
-    return each;
+    return running;
   }
 
-  /** `ran`: the milliseconds that the attempt has already run. */
-  #armTimeout(each: RunningAttempt<R>, ran: number): void {
-    const left = each.attempt.timeoutMs() - ran;
-    const ms = Math.min(left, timeoutRecheckMs);
-    each.timer = this.#options.timers.start(Math.max(0, ms), () => {
-      if (left <= timeoutRecheckMs) this.#onTimeout(each);
-      else this.#armTimeout(each, ran + ms);
+  /** `elapsedMs`: the milliseconds that the attempt has already run. */
+  #armTimeout(running: RunningAttempt<R>, elapsedMs: number): void {
+    const leftMs = running.attempt.timeoutMs() - elapsedMs;
+    const ms = Math.min(leftMs, timeoutRecheckMs);
+    running.timer = this.#options.timers.start(Math.max(0, ms), () => {
+      if (leftMs <= timeoutRecheckMs) this.#onTimeout(running);
+      else this.#armTimeout(running, elapsedMs + ms);
     });
   }
 
-  #onSlow(each: RunningAttempt<R>, waited: number): void {
-    this.#armTimeout(each, waited);
+  #onSlow(running: RunningAttempt<R>, elapsedMs: number): void {
+    this.#armTimeout(running, elapsedMs);
     const other = this.#options.hedge();
     if (other) this.#armTimeout(this.#launch(other), 0);
   }
 
-  #onTimeout(each: RunningAttempt<R>): void {
-    each.timedOut = true;
+  #onTimeout(running: RunningAttempt<R>): void {
+    running.timedOut = true;
     if (this.#pollTimer !== undefined) return;
-    if (this.#running.some(({ timedOut }) => !timedOut)) each.cancel.abort(attemptTimeout());
-    else if (this.#options.takeFailover()) each.cancel.abort(attemptTimeout(true));
+    if (this.#running.some(({ timedOut }) => !timedOut)) running.cancel.abort(attemptTimeout());
+    else if (this.#options.takeFailover()) running.cancel.abort(attemptTimeout(true));
     else this.#poll();
   }
 
   readonly #poll = (): void => {
     const { timers } = this.#options;
     this.#pollTimer = timers.start(pollMs, this.#poll);
-    if (this.#running.some(({ timedOut: late }) => !late)) return;
+    if (this.#running.some(({ timedOut }) => !timedOut)) return;
     const more = this.#options.extra(this.#running.map(({ attempt }) => attempt));
     if (!more) return;
     // The oldest attempt is never canceled: the request itself may be slow, and not the target.
@@ -133,56 +133,56 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     this.#armTimeout(this.#launch(more), 0);
   };
 
-  #onSuccess(each: RunningAttempt<R>, reply: T): void {
-    this.#remove(each);
+  #onSuccess(running: RunningAttempt<R>, response: T): void {
+    this.#remove(running);
     if (this.#settled) return;
-    this.#end(each.attempt);
-    this.#outcome.resolve(reply);
+    this.#end(running.attempt);
+    this.#outcome.resolve(response);
   }
 
-  #onFailure(each: RunningAttempt<R>, error: unknown): void {
-    this.#remove(each);
+  #onFailure(running: RunningAttempt<R>, error: unknown): void {
+    this.#remove(running);
     if (this.#settled) return;
     const { first, isFinal } = this.#options;
-    const { attempt: runner } = each;
+    const { attempt } = running;
     // An upstream's error is preferred to our own timeout, and the first attempt's error to later ones.
-    const isFirst = runner === first || this.#failure?.error instanceof AttemptTimeout;
+    const isFirst = attempt === first || this.#failure?.error instanceof AttemptTimeout;
     if (!this.#failure || (isFirst && !(error instanceof AttemptTimeout))) {
-      this.#failure = { error, runner };
+      this.#failure = { error, attempt };
     }
     if (this.#running.length > 0) this.#options.onWasted(error);
     // If all other attempts have timed out and this error would be the same everywhere, waiting longer is useless.
-    const told = this.#running.every(({ timedOut: late }) => late) && isFinal(error);
-    if (this.#running.length > 0 && !told) return;
-    const failure = told ? { error, runner } : this.#failure;
-    this.#end(failure.runner);
+    const isDecided = this.#running.every(({ timedOut }) => timedOut) && isFinal(error);
+    if (this.#running.length > 0 && !isDecided) return;
+    const failure = isDecided ? { error, attempt } : this.#failure;
+    this.#end(failure.attempt);
     this.#outcome.reject(failure.error);
   }
 
-  #remove(each: RunningAttempt<R>): void {
-    this.#options.timers.stop(each.timer);
-    this.#running.splice(this.#running.indexOf(each), 1);
+  #remove(running: RunningAttempt<R>): void {
+    this.#options.timers.stop(running.timer);
+    this.#running.splice(this.#running.indexOf(running), 1);
   }
 
-  #end(runner: R): void {
+  #end(attempt: R): void {
     const { signal, timers, onSettled } = this.#options;
     this.#settled = true;
     if (this.#pollTimer !== undefined) timers.stop(this.#pollTimer);
     signal.removeEventListener("abort", this.#cancelAll);
-    onSettled(runner);
-    for (const each of this.#running) {
+    onSettled(attempt);
+    for (const running of this.#running) {
       this.#options.onWasted();
-      this.#cancelLoser(each);
+      this.#cancelLoser(running);
     }
   }
 
-  #cancelLoser(each: RunningAttempt<R>): void {
-    const { attempt: runner, cancel, timedOut: late } = each;
+  #cancelLoser(running: RunningAttempt<R>): void {
+    const { attempt, cancel, timedOut } = running;
     const { timers } = this.#options;
-    timers.stop(each.timer);
-    if (late) cancel.abort(attemptTimeout());
-    else if (runner.lingerMs === 0) cancel.abort(lostRace);
-    else each.timer = timers.start(runner.lingerMs, () => cancel.abort(attemptTimeout()));
+    timers.stop(running.timer);
+    if (timedOut) cancel.abort(attemptTimeout());
+    else if (attempt.lingerMs === 0) cancel.abort(lostRace);
+    else running.timer = timers.start(attempt.lingerMs, () => cancel.abort(attemptTimeout()));
   }
 
   readonly #cancelAll = (): void => {

@@ -27,11 +27,11 @@ export class RetryBudget {
   /** Counts a request. */
   earn(now: number): void {
     this.#advance(now);
-    const calls = 1 + this.uncounted;
+    const requests = 1 + this.uncounted;
     this.uncounted = 0;
     const at = this.#second % seconds;
-    this.#earned[at] = (this.#earned[at] as number) + calls;
-    this.#earnedSum += calls;
+    this.#earned[at] = (this.#earned[at] as number) + requests;
+    this.#earnedSum += requests;
   }
 
   /** The delay in milliseconds before the retry, 0 unless there is a burst. Undefined: no retry is allowed. */

@@ -9,7 +9,7 @@ const maxRepeats = 2;
  * Exponential backoff with jitter: the first wait is random in this range, and the second in twice the range. Requests
  * that failed together do not return together.
  */
-const [shortestMs, longestMs] = [50, 250];
+const [minBackoffMs, maxBackoffMs] = [50, 250];
 /** A target that asks for a longer wait is not retried here: the client can wait by itself. */
 const maxRetryAfterMs = 500;
 
@@ -50,16 +50,18 @@ export function retryDelayMs<Q>(
   if (!(error instanceof GatewayError) || repeats >= maxRepeats) return undefined;
   // The target may have generated the image already, whatever its error says.
   if (operation !== "embeddings" && !route.retryPaid && mayBeBilled(error)) return undefined;
-  const { definition: row, details } = error;
-  if (!row.transient || details.notExecuted) return undefined;
-  const chance = random();
-  const told = details.retryAfterMs;
-  if (told === undefined) {
+  const { definition, details } = error;
+  if (!definition.transient || details.notExecuted) return undefined;
+  const jitter = random();
+  const retryAfterMs = details.retryAfterMs;
+  if (retryAfterMs === undefined) {
     // A rate limit without `retry-after` has no known end.
-    if (row.status === 429) return undefined;
-    return (shortestMs + (longestMs - shortestMs) * chance) * 2 ** repeats;
+    if (definition.status === 429) return undefined;
+    return (minBackoffMs + (maxBackoffMs - minBackoffMs) * jitter) * 2 ** repeats;
   }
-  return told > maxRetryAfterMs ? undefined : told + shortestMs + (longestMs - shortestMs) * chance;
+  return retryAfterMs > maxRetryAfterMs
+    ? undefined
+    : retryAfterMs + minBackoffMs + (maxBackoffMs - minBackoffMs) * jitter;
 }
 
 export const isUnsent = (error: unknown): boolean =>

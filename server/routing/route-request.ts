@@ -39,7 +39,7 @@ import type { ModelTargets, TargetRegistry } from "./target-registry.ts";
 /** The queue for targets at their hard concurrency limit. */
 export interface TargetQueue<Q> {
   /** Waits for a slot and takes it. Undefined: it was free. Throws GatewayError if none becomes free in time. */
-  wait(call: StageRequest<Q>, gate: ConcurrencySlots): Promise<void> | undefined;
+  wait(request: StageRequest<Q>, slots: ConcurrencySlots): Promise<void> | undefined;
   /** A slot was released: admits waiting requests. */
   admitWaiting(): void;
 }
@@ -47,17 +47,17 @@ export interface TargetQueue<Q> {
 export interface RouteRequestOptions<Q, A> {
   readonly registry: TargetRegistry;
   /** Whether the target supports the request. Absent: every target does. */
-  readonly canServe?: (call: StageRequest<Q>, target: Target) => boolean;
+  readonly canServe?: (request: StageRequest<Q>, target: Target) => boolean;
   /** The size class of a request. Absent: requests are neither hedged nor canceled for being slow. */
   readonly sizeClassOf?: (query: Q) => number;
   /** The price of a request at a target, if known. */
-  readonly priceOf?: (call: StageRequest<Q>, target: Target) => number | undefined;
+  readonly priceOf?: (request: StageRequest<Q>, target: Target) => number | undefined;
   /** The gateway's own limits of targets. Absent: there are none. */
   readonly capacity?: TargetCapacity;
   /** Absent: requests do not queue, and go to targets beyond their hard limit. */
   readonly queue?: TargetQueue<Q>;
   /** Wraps a streamed response so that `end` is called after its last event. */
-  readonly watchEnd?: (answer: A, end: (failure?: unknown) => void) => A;
+  readonly watchEnd?: (response: A, end: (failure?: unknown) => void) => A;
   /**
    * A free health check, for requests that are billed one by one. If set, no request is sent to an ejected target as a
    * probe while another target serves, unless this check has passed. True: the target is up.
@@ -71,7 +71,7 @@ type RoutingState = { -readonly [name in keyof Selection]: Selection[name] } & {
   /** How often the request was retried on targets that it had already tried. */
   repeats: number;
   /** For a request whose attempts have all timed out: when it last tried each candidate. */
-  askedAt?: Map<Candidate, number>;
+  attemptedAt?: Map<Candidate, number>;
 };
 
 /** An attempt on one candidate, and when it started. */
@@ -88,28 +88,32 @@ export const routeRequest =
     const { registry, canServe, sizeClassOf, priceOf, capacity, queue, watchEnd, checkHealth } =
       options;
     const { clock, random, timers } = registry;
-    const tries = checkHealth ? "checked" : "any";
+    const probeMode = checkHealth ? "checked" : "any";
     const { send, sendUnmeasured } = createAttempt<Q, A>({
       ...{ next, clock, watchEnd, sizeClassOf },
       onSlotFreed: () => queue?.admitWaiting(),
-      failOver: (call, modelTargets, error) => attemptUntilSettled(call, modelTargets, { error }),
+      failOver: (request, modelTargets, error) =>
+        attemptUntilSettled(request, modelTargets, { error }),
     });
 
-    const routingStateFor = (call: StageRequest<Q>, modelTargets: ModelTargets): RoutingState => {
+    const routingStateFor = (
+      request: StageRequest<Q>,
+      modelTargets: ModelTargets,
+    ): RoutingState => {
       const { policy } = modelTargets;
       const context = {
         now: clock(),
         random,
-        sizeClass: sizeClassOf ? sizeClassOf(call.query) : 0,
+        sizeClass: sizeClassOf ? sizeClassOf(request.query) : 0,
         affinityHash:
-          call.route.policy === "sticky" ? Bun.hash.crc32(call.record.caller?.id ?? "") : 0,
-        price: ({ target }: Candidate) => priceOf?.(call, target),
+          request.route.policy === "sticky" ? Bun.hash.crc32(request.record.caller?.id ?? "") : 0,
+        price: ({ target }: Candidate) => priceOf?.(request, target),
       };
-      const open = call.tried
-        ? untriedCandidates(modelTargets.candidates, call.tried)
+      const open = request.tried
+        ? untriedCandidates(modelTargets.candidates, request.tried)
         : modelTargets.candidates;
       const candidates = canServe
-        ? capableCandidates(open, (target) => canServe(call, target))
+        ? capableCandidates(open, (target) => canServe(request, target))
         : open;
       const empty = { tried: undefined, skippedAny: false, repeats: 0 };
       return { candidates, policy, capacity, context, modelTargets, ...empty };
@@ -118,20 +122,20 @@ export const routeRequest =
     /** Records skipped candidates in the routing steps, and starts a free health check for those that are due for a probe. */
     const recordSkipped = (
       { record }: StageRequest<Q>,
-      chosen: RoutingState,
-      asked: Candidate | undefined,
+      state: RoutingState,
+      selected: Candidate | undefined,
     ): void => {
-      const { now } = chosen.context;
-      addSkippedSteps(record, chosen, asked, now);
+      const { now } = state.context;
+      addSkippedSteps(record, state, selected, now);
       if (!checkHealth) return;
-      for (const { health, tier } of chosen.candidates) {
-        if (asked && (health === asked.health || tier > asked.tier)) continue;
+      for (const { health, tier } of state.candidates) {
+        if (selected && (health === selected.health || tier > selected.tier)) continue;
         if (health.state(now, false) === "probe") health.skipProbe(now, checkHealth, clock);
       }
     };
 
     const attemptOn = (
-      call: StageRequest<Q>,
+      request: StageRequest<Q>,
       { modelTargets, context }: RoutingState,
       candidate: Candidate,
       repeated = false,
@@ -147,78 +151,80 @@ export const routeRequest =
         hedgeAfterMs:
           modelTargets.candidates.length > 1 ? health.latency.p95Ms(sizeClass) : undefined,
         timeoutMs: () => health.latency.timeoutMs(sizeClass, modelTargets.peers),
-        run: (signal) => send(call, candidate, modelTargets, sizeClass, signal, repeated),
+        run: (signal) => send(request, candidate, modelTargets, sizeClass, signal, repeated),
       };
     };
 
     /** Called once per request. */
     const recordSilence = (
-      chosen: RoutingState,
+      state: RoutingState,
       running: readonly TargetAttempt<A>[],
     ): Map<Candidate, number> => {
       for (const { candidate, signsOfLife } of running)
-        candidate.health.recordSilence(chosen.context.now, signsOfLife);
-      chosen.askedAt = new Map(running.map(({ candidate, startedAt }) => [candidate, startedAt]));
-      return chosen.askedAt;
+        candidate.health.recordSilence(state.context.now, signsOfLife);
+      state.attemptedAt = new Map(
+        running.map(({ candidate, startedAt }) => [candidate, startedAt]),
+      );
+      return state.attemptedAt;
     };
 
     /** One more attempt on any candidate that is available now, including those already tried. */
     const extraAttempt = (
-      call: StageRequest<Q>,
-      chosen: RoutingState,
+      request: StageRequest<Q>,
+      state: RoutingState,
       running: readonly TargetAttempt<A>[],
     ): TargetAttempt<A> | undefined => {
-      const { context, modelTargets } = chosen;
+      const { context, modelTargets } = state;
       context.now = clock();
-      const attemptedAt = chosen.askedAt ?? recordSilence(chosen, running);
+      const attemptedAt = state.attemptedAt ?? recordSilence(state, running);
       const { peers, budgets } = modelTargets;
-      const candidate = selectRetryTarget({ selection: chosen, context, peers, attemptedAt });
+      const candidate = selectRetryTarget({ selection: state, context, peers, attemptedAt });
       if (!candidate || candidate.health.isAtHardLimit(context.now)) return undefined;
       if (!budgets.retries.spend(context.now)) return undefined;
       attemptedAt.set(candidate, context.now);
-      if (!chosen.tried?.includes(candidate)) chosen.tried = [...(chosen.tried ?? []), candidate];
+      if (!state.tried?.includes(candidate)) state.tried = [...(state.tried ?? []), candidate];
       const isSame = running.some((each) => each.candidate === candidate);
       addStep(
-        call.record,
+        request.record,
         candidate.target,
         isSame ? "retried, because it did not respond" : hedgedStep,
       );
-      return attemptOn(call, chosen, candidate);
+      return attemptOn(request, state, candidate);
     };
 
     /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `tried`. */
     const attemptWithHedge = (
-      call: StageRequest<Q>,
-      chosen: RoutingState,
+      request: StageRequest<Q>,
+      state: RoutingState,
       candidate: Candidate,
     ): Promise<A> => {
-      const { modelTargets, context } = chosen;
-      const { signal, record } = call;
-      const repeated = chosen.tried?.includes(candidate) === true;
-      chosen.tried = chosen.tried ? [...chosen.tried, candidate] : [candidate];
+      const { modelTargets, context } = state;
+      const { signal, record } = request;
+      const repeated = state.tried?.includes(candidate) === true;
+      state.tried = state.tried ? [...state.tried, candidate] : [candidate];
       // Time in the target's queue is not latency, so a busy target is not hedged.
       if (!sizeClassOf || isBusy(capacity, candidate.target)) {
-        return send(call, candidate, modelTargets, context.sizeClass, signal, repeated);
+        return send(request, candidate, modelTargets, context.sizeClass, signal, repeated);
       }
       return hedgedRequest<A, TargetAttempt<A>>({
-        first: attemptOn(call, chosen, candidate, repeated),
+        first: attemptOn(request, state, candidate, repeated),
         hedge: () => {
           context.now = clock();
-          const other = selectHealthy(chosen, context, "none");
+          const other = selectHealthy(state, context, "none");
           const { hedges, retries } = modelTargets.budgets;
           if (!other || other.health.isAtHardLimit(context.now)) return undefined;
           if (!hedges.spend() || !retries.spend(context.now)) return undefined;
-          chosen.tried = [...(chosen.tried ?? []), other];
+          state.tried = [...(state.tried ?? []), other];
           addStep(record, other.target, hedgedStep);
-          return attemptOn(call, chosen, other);
+          return attemptOn(request, state, other);
         },
         takeFailover: () =>
-          hasUntriedHealthy(chosen, clock()) && modelTargets.budgets.retries.spend(clock()),
-        extra: (running) => extraAttempt(call, chosen, running),
-        isFinal: (error) => !mayFailOver(error, call),
+          hasUntriedHealthy(state, clock()) && modelTargets.budgets.retries.spend(clock()),
+        extra: (running) => extraAttempt(request, state, running),
+        isFinal: (error) => !mayFailOver(error, request),
         // The target whose response or error is returned is the one in the ledger row.
-        onSettled: (asked) => {
-          record.routing.target = asked.candidate.target;
+        onSettled: (attempt) => {
+          record.routing.target = attempt.candidate.target;
         },
         // Upstreams may bill canceled requests.
         onWasted: (error) => {
@@ -231,12 +237,12 @@ export const routeRequest =
     };
 
     /** Selects the first candidate, and earns the retry and hedge budgets. */
-    const selectFirst = (call: StageRequest<Q>, chosen: RoutingState): Candidate => {
-      const { context, candidates, modelTargets } = chosen;
-      if (candidates.length === 0) throw noCapableTarget(call.route.id);
-      const candidate = selectTarget(chosen, context, tries);
-      if (chosen.skippedAny) recordSkipped(call, chosen, candidate);
-      if (!candidate) throw noHealthyTarget(call.route.id, candidates, context.now);
+    const selectFirst = (request: StageRequest<Q>, state: RoutingState): Candidate => {
+      const { context, candidates, modelTargets } = state;
+      if (candidates.length === 0) throw noCapableTarget(request.route.id);
+      const candidate = selectTarget(state, context, probeMode);
+      if (state.skippedAny) recordSkipped(request, state, candidate);
+      if (!candidate) throw noHealthyTarget(request.route.id, candidates, context.now);
       // Only requests that are sent earn budget: otherwise the requests refused in an outage would earn retries for the time after it.
       modelTargets.budgets.retries.earn(context.now);
       modelTargets.budgets.hedges.earn();
@@ -246,38 +252,38 @@ export const routeRequest =
     /** After a wait for a slot: the candidate that was waited for, if it is still available, or another. */
     const selectAfterWait = (
       { route }: StageRequest<Q>,
-      chosen: RoutingState,
+      state: RoutingState,
       waitedFor: Candidate,
     ): Candidate => {
-      const { context, candidates } = chosen;
+      const { context, candidates } = state;
       context.now = clock();
       if (waitedFor.health.state(context.now, candidates.length === 1) === "available")
         return waitedFor;
-      const candidate = selectTarget(chosen, context, tries);
+      const candidate = selectTarget(state, context, probeMode);
       if (!candidate) throw noHealthyTarget(route.id, candidates, context.now);
       return candidate;
     };
 
     /** Selects the candidate after a failure: one that was not tried yet, or any of them again after a backoff. Throws the error if there is none. */
     const selectNext = async (
-      call: StageRequest<Q>,
-      chosen: RoutingState,
+      request: StageRequest<Q>,
+      state: RoutingState,
       failed: Candidate,
       error: unknown,
     ): Promise<Candidate> => {
-      const { record, signal } = call;
-      const { context, candidates, modelTargets } = chosen;
+      const { record, signal } = request;
+      const { context, candidates, modelTargets } = state;
       const { retries } = modelTargets.budgets;
-      if (signal.aborted || !mayFailOver(error, call)) throw error;
+      if (signal.aborted || !mayFailOver(error, request)) throw error;
       if (mayHaveBeenBilled(error)) record.cost.earlierAttemptMayBeBilled = true;
       context.now = clock();
-      const other = selectTarget(chosen, context, tries);
+      const other = selectTarget(state, context, probeMode);
       let waitMs: number | undefined;
       // A request that was never sent is not a retry, and a replaced attempt has already taken its retry from the budget.
       const isFree = isUnsent(error) || isReplaced(error);
       if (other) waitMs = isFree ? 0 : retries.take(context.now, random);
       else if (candidates.some(({ health }) => !health.breaker.open)) {
-        waitMs = retryDelayMs(error, call, chosen.repeats++, random);
+        waitMs = retryDelayMs(error, request, state.repeats++, random);
         if (waitMs !== undefined && !retries.spend(context.now)) waitMs = undefined;
       }
       if (waitMs === undefined) throw error;
@@ -286,55 +292,55 @@ export const routeRequest =
       if (waitMs > 0) await backoff(waitMs, signal, timers);
       if (other) return other;
       context.now = clock();
-      const again = selectHealthy({ ...chosen, tried: undefined }, context, "none");
+      const again = selectHealthy({ ...state, tried: undefined }, context, "none");
       if (!again) throw error;
       return again;
     };
 
     /** `failure`: the error of an attempt that the caller already made. */
     const attemptUntilSettled = async (
-      call: StageRequest<Q>,
+      request: StageRequest<Q>,
       modelTargets: ModelTargets,
       failure?: { readonly error: unknown },
     ): Promise<A> => {
-      const chosen = routingStateFor(call, modelTargets);
+      const state = routingStateFor(request, modelTargets);
       let candidate: Candidate;
       if (failure) {
         // A request for missing images is new to the candidates that are left.
-        if (!call.tried) chosen.tried = modelTargets.candidates;
+        if (!request.tried) state.tried = modelTargets.candidates;
         candidate = await selectNext(
-          call,
-          chosen,
+          request,
+          state,
           modelTargets.candidates[0] as Candidate,
           failure.error,
         );
-      } else candidate = selectFirst(call, chosen);
+      } else candidate = selectFirst(request, state);
       for (;;) {
-        if (queue && candidate.health.isAtHardLimit(chosen.context.now)) {
-          const { slots: gate } = candidate.health.concurrency;
-          await queue.wait(call, gate);
+        if (queue && candidate.health.isAtHardLimit(state.context.now)) {
+          const { slots } = candidate.health.concurrency;
+          await queue.wait(request, slots);
           // The slot was only waited for: the attempt counts itself.
-          gate.inFlight--;
-          candidate = selectAfterWait(call, chosen, candidate);
+          slots.inFlight--;
+          candidate = selectAfterWait(request, state, candidate);
         }
         try {
-          return await attemptWithHedge(call, chosen, candidate);
+          return await attemptWithHedge(request, state, candidate);
         } catch (error) {
-          candidate = await selectNext(call, chosen, candidate, error);
+          candidate = await selectNext(request, state, candidate, error);
         }
       }
     };
 
-    return (call) => {
-      const modelTargets = registry.targetsFor(call.route);
+    return (request) => {
+      const modelTargets = registry.targetsFor(request.route);
       const [only] = modelTargets.candidates;
-      if (!call.tried?.failure) call.record.routing.upstreamRequests++;
+      if (!request.tried?.failure) request.record.routing.upstreamRequests++;
       // Fast path: most models have one target, so there is nothing to select.
       if (only && modelTargets.candidates.length === 1 && !watchEnd) {
-        if (only.health.canSkipMeasuring) return sendUnmeasured(call, only, modelTargets);
+        if (only.health.canSkipMeasuring) return sendUnmeasured(request, only, modelTargets);
         only.health.sampling.countMeasured(timers);
       }
-      return attemptUntilSettled(call, modelTargets, call.tried?.failure);
+      return attemptUntilSettled(request, modelTargets, request.tried?.failure);
     };
   };
 

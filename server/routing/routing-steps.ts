@@ -22,13 +22,13 @@ export function addStep(record: RequestRecord, target: Target, words: string): v
 export function addSkippedSteps(
   record: RequestRecord,
   selection: Selection,
-  asked: Candidate | undefined,
+  selected: Candidate | undefined,
   now: number,
 ): void {
   const { candidates } = selection;
   for (const candidate of candidates) {
-    if (candidate === asked || (asked && candidate.tier > asked.tier)) continue;
-    const reason = skipReason(candidate, selection, asked, now);
+    if (candidate === selected || (selected && candidate.tier > selected.tier)) continue;
+    const reason = skipReason(candidate, selection, selected, now);
     if (reason !== undefined) addStep(record, candidate.target, reason);
   }
 }
@@ -36,7 +36,7 @@ export function addSkippedSteps(
 function skipReason(
   { health, target, tier }: Candidate,
   { candidates, capacity }: Selection,
-  asked: Candidate | undefined,
+  selected: Candidate | undefined,
   now: number,
 ): string | undefined {
   if (health.state(now, candidates.length === 1) !== "available")
@@ -44,5 +44,5 @@ function skipReason(
   if (!hasCapacity(capacity, target)) return "skipped, at its limits";
   if (!health.concurrency.hasRoom() || isBusy(capacity, target)) return "busy";
   // Within one tier the policy may simply have drawn another candidate.
-  return asked && tier < asked.tier ? "spared, it has just recovered" : undefined;
+  return selected && tier < selected.tier ? "spared, it has just recovered" : undefined;
 }

@@ -35,9 +35,9 @@ export type ProbeMode = "any" | "checked" | "none";
 export function selectTarget(
   selection: Selection,
   context: SelectionContext,
-  tries: ProbeMode = "any",
+  probeMode: ProbeMode = "any",
 ): Candidate | undefined {
-  return selectHealthy(selection, context, tries) ?? selectDegraded(selection, context.now);
+  return selectHealthy(selection, context, probeMode) ?? selectDegraded(selection, context.now);
 }
 
 /** Scratch arrays of `selectHealthy`, which is synchronous and does not nest: no allocation per request. */
@@ -49,7 +49,7 @@ const atHardLimit: Candidate[] = [];
 export function selectHealthy(
   selection: Selection,
   context: SelectionContext,
-  tries: ProbeMode,
+  probeMode: ProbeMode,
 ): Candidate | undefined {
   const { candidates, policy, tried, capacity } = selection;
   const { now } = context;
@@ -63,7 +63,7 @@ export function selectHealthy(
     const { health, target } = candidate;
     if (!tried?.includes(candidate)) {
       const state = hasCapacity(capacity, target) ? health.state(now, alone) : "unavailable";
-      if (state === "probe" && mayProbe(candidate, now, tries)) return candidate;
+      if (state === "probe" && mayProbe(candidate, now, probeMode)) return candidate;
       if (state !== "available") selection.skippedAny = true;
       else if (isHeldBackBySlowStart(candidate, context)) inSlowStart.push(candidate);
       else if (health.concurrency.isHardLimited && health.isAtHardLimit(now))
@@ -84,8 +84,8 @@ export function selectHealthy(
   return inSlowStart.length > 0 ? policy(lowestTier(inSlowStart), context) : undefined;
 }
 
-function mayProbe({ health }: Candidate, now: number, tries: ProbeMode): boolean {
-  return tries === "any" || (tries === "checked" && health.mayProbe(now));
+function mayProbe({ health }: Candidate, now: number, probeMode: ProbeMode): boolean {
+  return probeMode === "any" || (probeMode === "checked" && health.mayProbe(now));
 }
 
 const lowestTier = (candidates: readonly Candidate[]): Candidate[] =>

@@ -11,14 +11,14 @@ export const showTargets = (
   registry: TargetRegistry,
   now: () => number,
 ): readonly ShownTarget[] => {
-  const [moment, at] = [registry.clock(), now()];
-  return registry.configuredTargets().map((each) => showTarget(each, moment, at));
+  const [clockMs, at] = [registry.clock(), now()];
+  return registry.configuredTargets().map((each) => showTarget(each, clockMs, at));
 };
 
-/** `moment`: milliseconds, monotonic. `at`: the same moment in Unix milliseconds. */
-function showTarget({ health, models }: ConfiguredTarget, moment: number, at: number) {
+/** `clockMs`: milliseconds, monotonic. `at`: the same time in Unix milliseconds. */
+function showTarget({ health, models }: ConfiguredTarget, clockMs: number, at: number) {
   const { target, breaker, inFlight, concurrency, counts } = health;
-  const { state, reason, leftMs } = displayStateOf(health, moment);
+  const { state, reason, leftMs } = displayStateOf(health, clockMs);
   return {
     object: "target",
     upstream: target.upstream.id,
@@ -28,10 +28,11 @@ function showTarget({ health, models }: ConfiguredTarget, moment: number, at: nu
     state,
     reason,
     until: leftMs === undefined ? null : new Date(at + leftMs).toISOString(),
-    share: breaker.open ? 0 : rounded(breaker.rampShare(moment), 100),
+    share: breaker.open ? 0 : rounded(breaker.rampShare(clockMs), 100),
     in_flight: inFlight,
     limit: concurrency.limit,
-    error_share: health.sampleCount(moment) > 0 ? rounded(health.failureRate(moment), 1000) : null,
+    error_share:
+      health.sampleCount(clockMs) > 0 ? rounded(health.failureRate(clockMs), 1000) : null,
     latency: latencyOf(health),
     counts: { ...counts },
   };
@@ -43,18 +44,18 @@ interface DisplayState {
   readonly leftMs?: number;
 }
 
-function displayStateOf(health: TargetHealth, moment: number): DisplayState {
+function displayStateOf(health: TargetHealth, clockMs: number): DisplayState {
   const { breaker, coolDown } = health;
-  const cooling = coolDown.leftMs(moment);
+  const cooling = coolDown.leftMs(clockMs);
   if (breaker.open) {
-    const leftMs = Math.max(cooling, breaker.waitMs(moment, false));
+    const leftMs = Math.max(cooling, breaker.waitMs(clockMs, false));
     return { state: "ejected", reason: breaker.reason, leftMs };
   }
   if (cooling > 0) return { state: "cooling", reason: coolDown.reason, leftMs: cooling };
   // Several requests are waiting for its first response.
-  if (health.state(moment, false) !== "available")
+  if (health.state(clockMs, false) !== "available")
     return { state: "cooling", reason: health.reason };
-  const leftMs = breaker.rampLeftMs(moment);
+  const leftMs = breaker.rampLeftMs(clockMs);
   return leftMs > 0
     ? { state: "slow_start", reason: "it has just recovered", leftMs }
     : { state: "healthy", reason: null };

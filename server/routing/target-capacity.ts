@@ -25,16 +25,16 @@ export const targetCapacity = (
       ? (shortage(admission.scopesOf(scopes), minimumDemand[kind], clock())?.waitMs ?? true)
       : true,
   isBusy: ({ scopes }: Target) =>
-    scopes !== undefined && admission.scopesOf(scopes).some(({ slots: gate }) => !gate.hasFreeSlot),
+    scopes !== undefined && admission.scopesOf(scopes).some(({ slots }) => !slots.hasFreeSlot),
 });
 
 /** The queue before targets that have reported overload (hard adaptive concurrency limit). */
 export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => ({
-  wait: ({ record, route, query, signal }, gate) =>
+  wait: ({ record, route, query, signal }, slots) =>
     admission.waitForSlots({
       key: record.caller?.id ?? "",
       route,
-      neededSlots: [gate],
+      neededSlots: [slots],
       demand: demandOf(query),
       // Counted as not started even if work was done for it: requests in flight may never end, and every wait is bounded.
       hasStarted: () => false,

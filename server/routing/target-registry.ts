@@ -19,7 +19,7 @@ export interface TargetRegistryOptions {
   readonly clock: () => number;
   readonly random: () => number;
   readonly timers: Timers;
-  readonly onTargetChange: (news: TargetChange) => void;
+  readonly onTargetChange: (change: TargetChange) => void;
   /** Hedges per request: 0.05 is one in twenty. */
   readonly hedgeShare?: number;
 }
@@ -67,20 +67,24 @@ export class TargetRegistry {
   }
 
   /** Throws `no_healthy_target` or `upstream_rate_limit` if no capable target is available now. */
-  assertAvailable(route: Route, capacity: TargetCapacity, able: (target: Target) => boolean): void {
+  assertAvailable(
+    route: Route,
+    capacity: TargetCapacity,
+    isCapable: (target: Target) => boolean,
+  ): void {
     const { candidates, policy } = this.targetsFor(route);
-    const some =
-      candidates.length === 1 ? candidates : candidates.filter(({ target }) => able(target));
+    const capable =
+      candidates.length === 1 ? candidates : candidates.filter(({ target }) => isCapable(target));
     const now = this.clock();
     if (
-      some.length > 0 &&
-      !hasSelectable({ candidates: some, policy, tried: undefined, capacity }, now)
+      capable.length > 0 &&
+      !hasSelectable({ candidates: capable, policy, tried: undefined, capacity }, now)
     ) {
-      throw noHealthyTarget(route.id, some, now);
+      throw noHealthyTarget(route.id, capable, now);
     }
   }
 
-  knownTargets(): readonly TargetHealth[] {
+  usedTargets(): readonly TargetHealth[] {
     return [...this.#healths.values()];
   }
 
@@ -130,11 +134,11 @@ export class TargetRegistry {
 
   #healthOf(target: Target): TargetHealth {
     const name = nameOf(target);
-    const known = this.#healths.get(name);
+    const existing = this.#healths.get(name);
     // With another address or key, the recorded health does not apply.
-    if (known && isSameUpstream(known.target, target)) {
-      known.target = target;
-      return known;
+    if (existing && isSameUpstream(existing.target, target)) {
+      existing.target = target;
+      return existing;
     }
     const { random, onTargetChange } = this.#options;
     const fresh = new TargetHealth(target, { random, onChange: onTargetChange });
@@ -143,8 +147,8 @@ export class TargetRegistry {
   }
 
   #budgetsOf({ id }: Model): RetryBudgets {
-    const known = this.#budgets.get(id);
-    if (known) return known;
+    const existing = this.#budgets.get(id);
+    if (existing) return existing;
     const { hedgeShare = 0.05 } = this.#options;
     const fresh = { retries: new RetryBudget(), hedges: new HedgeBudget(hedgeShare) };
     this.#budgets.set(id, fresh);

@@ -4,12 +4,13 @@ import { clientClosedError } from "../request/deadline.ts";
 import type { ImageEvent, ImageResponse } from "../upstream/contract.ts";
 
 export function watchStreamEnd(
-  reply: ImageResponse,
+  response: ImageResponse,
   end: (failure?: unknown) => void,
 ): ImageResponse {
-  if (reply.kind === "stream") return { kind: "stream", events: watchEvents(reply.events, end) };
+  if (response.kind === "stream")
+    return { kind: "stream", events: watchEvents(response.events, end) };
   end();
-  return reply;
+  return response;
 }
 
 async function* watchEvents(

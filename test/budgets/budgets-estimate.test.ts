@@ -67,7 +67,7 @@ const estimate = (
 ) =>
   estimateImages({
     operation: "images" in query ? "edits" : "generations",
-    ...{ query, targets, policy, traits },
+    ...{ query, targets, policy, capabilities: traits },
   });
 
 /** Twenty characters of prompt are five tokens. */

@@ -94,7 +94,7 @@ describe("with one target that serves, whatever the others do", () => {
       for (const { fault } of bad) expect(fault, `seed ${seed}`).not.toBe("defect");
       const extra = world.sent - world.calls;
       expect(extra, `seed ${seed}`).toBeLessThanOrEqual(mostExtra(world.calls, lasts));
-      for (const { inFlight } of world.roster.knownTargets())
+      for (const { inFlight } of world.roster.usedTargets())
         expect(inFlight, `seed ${seed}`).toBe(0);
       for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
     }

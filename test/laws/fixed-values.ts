@@ -196,7 +196,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Recent requests in the error share of a target",
     "64",
     "server/routing/health/outcome-window.ts",
-    "kept = 64;",
+    "capacity = 64;",
   ],
   [
     "docs/routing-and-failover.md",
@@ -252,7 +252,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "First retry of the same target after",
     "50 to 250 ms",
     "server/routing/retry-policy.ts",
-    "[shortestMs, longestMs] = [50, 250]",
+    "[minBackoffMs, maxBackoffMs] = [50, 250]",
   ],
   [
     "docs/routing-and-failover.md",

@@ -29,7 +29,7 @@ function worldOf(
   const world: World = new World({
     ...{ seed: 1, route: routeTo(...targets), ...more },
     moodOf: (target, now) => {
-      const { inFlight } = world.roster.knownTargets().find((each) => each.target === target)!;
+      const { inFlight } = world.roster.usedTargets().find((each) => each.target === target)!;
       return meanwhile(now) ?? (inFlight > places ? says : well(ms));
     },
   });
@@ -41,7 +41,7 @@ const faultsOf = ({ outcomes }: World) =>
 
 function expectNothingLeft(world: World): void {
   expect(world.outcomes).toHaveLength(world.calls);
-  for (const { inFlight, concurrency } of world.roster.knownTargets()) {
+  for (const { inFlight, concurrency } of world.roster.usedTargets()) {
     expect([inFlight, concurrency.slots.waiting]).toEqual([0, 0]);
   }
   for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
@@ -122,7 +122,7 @@ test("nobody waits before a target that says it is too much while one of a later
     moodOf: ({ upstream }) => {
       if (upstream.id === b.upstream.id) return well(10);
       const first = world.roster
-        .knownTargets()
+        .usedTargets()
         .find(({ target }) => target.upstream.id === a.upstream.id)!;
       return first.inFlight > 4 ? overloaded : well(60_000);
     },
@@ -164,7 +164,7 @@ describe("nobody waits", () => {
     for (let call = 0; call < 100; call++) world.time.start(call * 10, () => world.call());
     await world.time.run();
     for (const { at } of world.visits) expect(at).toBeWithin(0, 1000);
-    expect(world.roster.knownTargets()[0]!.concurrency.isHardLimited).toBe(false);
+    expect(world.roster.usedTargets()[0]!.concurrency.isHardLimited).toBe(false);
   });
 
   test("three seconds after it last said so", async () => {

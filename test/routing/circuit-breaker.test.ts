@@ -196,7 +196,7 @@ describe("the only target of a model", () => {
 
   test("is used although its responses are invalid: the next input may succeed", () => {
     const { health } = seatNamed("a");
-    const outcome = { kind: "failure", why: "upstream_invalid", busy: false } as const;
+    const outcome = { kind: "failure", errorKind: "upstream_invalid", busy: false } as const;
     for (let call = 0; call < 20; call++)
       health.recordEnd(call, outcome, health.start(call), [health]);
     expect(health.state(20, true)).toBe("available");
@@ -251,7 +251,7 @@ describe("a target that does not take the gateway's key", () => {
     const news: TargetChange[] = [];
     const { health } = seatNamed("a", { news });
     for (let call = 0; call < 3; call++) {
-      const outcome = { kind: "refused", why: "upstream_credentials" } as const;
+      const outcome = { kind: "refused", errorKind: "upstream_credentials" } as const;
       health.recordEnd(call, outcome, health.start(call), [health]);
     }
     expect(health.state(10, false)).toBe("degraded");

@@ -43,7 +43,7 @@ export function answers({ health }: Candidate, now: number, ms = 10, peers = [he
 /** One call that fails. */
 export function fails({ health }: Candidate, now: number, peers = [health]): void {
   const probe = health.start(now);
-  const outcome = { kind: "failure", why: "upstream_error", busy: false } as const;
+  const outcome = { kind: "failure", errorKind: "upstream_error", busy: false } as const;
   health.recordEnd(now, outcome, probe, peers);
 }
 

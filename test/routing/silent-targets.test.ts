@@ -26,7 +26,7 @@ function servedAfter({ outcomes }: World, moment: number): number[] {
 
 function expectNothingLeft(world: World): void {
   expect(world.outcomes).toHaveLength(world.calls);
-  for (const { inFlight } of world.roster.knownTargets()) expect(inFlight).toBe(0);
+  for (const { inFlight } of world.roster.usedTargets()) expect(inFlight).toBe(0);
   for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
 }
 
@@ -160,7 +160,7 @@ describe("a target that callers leave because it says nothing", () => {
       const world = worldOf({ seed, ...plan(3000, hangsFrom, ...targets) });
       world.loop(10, 0, hangsFrom + 20_000);
       await world.time.run();
-      for (const { breaker, counts } of world.roster.knownTargets()) {
+      for (const { breaker, counts } of world.roster.usedTargets()) {
         expect(breaker.open).toBe(true);
         expect(counts.failed).toBeGreaterThanOrEqual(5);
       }
@@ -179,7 +179,7 @@ describe("a target that callers leave because it says nothing", () => {
     const world = worldOf({ seed: 1, ...plan(300, 3000, a) });
     world.loop(10, 0, 10_000);
     await world.time.run();
-    const { counts, breaker } = world.roster.knownTargets()[0]!;
+    const { counts, breaker } = world.roster.usedTargets()[0]!;
     expect(counts.failed).toBe(0);
     expect(breaker.open).toBe(false);
   });

@@ -77,7 +77,7 @@ describe("after a reload", () => {
     for (let round = 0; round < 50; round++) {
       arranged.reload(file({ models: [`m${round}`] }));
       expect(arranged.tableOf(`m${round}`).candidates).toHaveLength(2);
-      expect(arranged.roster.knownTargets()).toHaveLength(2);
+      expect(arranged.roster.usedTargets()).toHaveLength(2);
     }
   });
 

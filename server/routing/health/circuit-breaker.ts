@@ -91,7 +91,7 @@ export class CircuitBreaker {
   }
 
   /** True: the breaker has just opened. */
-  recordFailure(now: number, probe: boolean, why: string): boolean {
+  recordFailure(now: number, probe: boolean, reason: string): boolean {
     this.#failureRate += (1 - this.#failureRate) * weight;
     if (this.open) {
       // A partial failure that grows past this rate is an outage.
@@ -107,14 +107,14 @@ export class CircuitBreaker {
       this.#failureRateAtSuccess < hopelessFailureRate;
     const most = this.rampShare(now) < 1 && !partial ? failureThresholdInRamp : failureThreshold;
     if (this.#failures < most) return false;
-    this.#open(now, `${this.#failures} failures in a row, the last: ${why}`);
+    this.#open(now, `${this.#failures} failures in a row, the last: ${reason}`);
     this.partial = partial;
     return true;
   }
 
   /** Opens for another reason than consecutive failures. `partial`: some of its requests succeed. */
-  eject(now: number, why: string, partial: boolean): void {
-    this.#open(now, why);
+  eject(now: number, reason: string, partial: boolean): void {
+    this.#open(now, reason);
     this.partial = partial;
   }
 
@@ -149,10 +149,10 @@ export class CircuitBreaker {
     return minRampShare + (1 - minRampShare) * (back / rampMs);
   }
 
-  #open(now: number, why: string): void {
+  #open(now: number, reason: string): void {
     this.open = true;
     this.partial = false;
-    this.reason = why;
+    this.reason = reason;
     this.#failures = 0;
     this.#scheduleProbe(now);
   }

@@ -9,7 +9,7 @@ export type AttemptOutcome =
   | { readonly kind: "reachable" }
   | {
       readonly kind: "failure";
-      readonly why: ErrorKind;
+      readonly errorKind: ErrorKind;
       /** It is overloaded: less concurrency may help. */
       readonly busy: boolean;
       readonly waitMs?: number;
@@ -17,7 +17,7 @@ export type AttemptOutcome =
   /** Its rate limit: not a failure, but the target cools down. */
   | { readonly kind: "rate-limited"; readonly waitMs?: number }
   /** It rejects the gateway's API key or has no credit: the next request would be rejected as well. */
-  | { readonly kind: "refused"; readonly why: ErrorKind };
+  | { readonly kind: "refused"; readonly errorKind: ErrorKind };
 
 export interface AttemptEnd {
   /** The attempt was canceled, for any reason. */
@@ -56,19 +56,19 @@ const reachable: AttemptOutcome = { kind: "reachable" };
 
 export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutcome {
   if (!(error instanceof GatewayError)) return neutral;
-  const { kind: fault, details } = error;
+  const { kind: errorKind, details } = error;
   if (ended.aborted && !ended.cutOff) {
     // A cancellation says nothing about the target, unless the attempt had its full timeout before the deadline or the disconnect.
     const late =
-      (fault === "upstream_timeout" && ended.durationMs >= ended.timeoutMs) ||
-      (fault === "client_closed" && ended.durationMs >= ended.abandonedMs);
-    return late ? { kind: "failure", why: "upstream_timeout", busy: true } : neutral;
+      (errorKind === "upstream_timeout" && ended.durationMs >= ended.timeoutMs) ||
+      (errorKind === "client_closed" && ended.durationMs >= ended.abandonedMs);
+    return late ? { kind: "failure", errorKind: "upstream_timeout", busy: true } : neutral;
   }
   const wait = details.retryAfterMs !== undefined && { waitMs: details.retryAfterMs };
-  if (rateLimitCodes.has(fault)) return { kind: "rate-limited", ...wait };
-  if (credentialCodes.has(fault)) return { kind: "refused", why: fault };
-  if (requestErrors.has(fault)) return reachable;
-  if (!failureCodes.has(fault)) return neutral;
-  const busy = fault === "upstream_overloaded" || fault === "upstream_timeout";
-  return { kind: "failure", why: fault, busy, ...wait };
+  if (rateLimitCodes.has(errorKind)) return { kind: "rate-limited", ...wait };
+  if (credentialCodes.has(errorKind)) return { kind: "refused", errorKind };
+  if (requestErrors.has(errorKind)) return reachable;
+  if (!failureCodes.has(errorKind)) return neutral;
+  const busy = errorKind === "upstream_overloaded" || errorKind === "upstream_timeout";
+  return { kind: "failure", errorKind, busy, ...wait };
 }

@@ -53,12 +53,12 @@ export class CoolDown {
 
   /** The target returned a rate limit error. */
   onRateLimit(now: number, waitMs: number | undefined): void {
-    const guess = Math.min(
+    const defaultMs = Math.min(
       maxDefaultRateLimitMs,
       defaultRateLimitMs * 2 ** Math.min(this.#limitedInARow, 10),
     );
     this.#limitedInARow++;
-    this.start(now, waitMs ?? guess, waitMs !== undefined, rateLimit);
+    this.start(now, waitMs ?? defaultMs, waitMs !== undefined, rateLimit);
   }
 
   /**
@@ -71,21 +71,21 @@ export class CoolDown {
     this.#exhausted = this.#until > 0;
   }
 
-  onRefused(now: number, why: string): void {
+  onRefused(now: number, reason: string): void {
     const wait = Math.min(maxRefusedMs, refusedMs * 2 ** Math.min(this.#refusedInARow, 10));
     this.#refusedInARow++;
-    this.start(now, wait, false, why);
+    this.start(now, wait, false, reason);
   }
 
-  start(now: number, waitMs: number, told: boolean, why: string): void {
+  start(now: number, waitMs: number, isExplicit: boolean, reason: string): void {
     const length = Math.min(waitMs, maxCoolDownMs);
     // The longer cool-down wins, and the target's own duration wins over a guess.
-    if (this.leftMs(now) > length && (this.isExplicit || !told)) return;
+    if (this.leftMs(now) > length && (this.isExplicit || !isExplicit)) return;
     this.#lengthMs = length;
     this.#until = length > 0 ? now + length : 0;
-    this.isExplicit = told;
+    this.isExplicit = isExplicit;
     this.#exhausted = false;
-    this.reason = why;
+    this.reason = reason;
   }
 
   /** The target served a request. A duration that it gave itself still holds: this response may be older. */

@@ -28,9 +28,9 @@ export class HalfOpenProbe {
     return true;
   }
 
-  onChecked(isThere: boolean): void {
+  onChecked(isUp: boolean): void {
     this.#checking = false;
-    this.#checkPassed = isThere;
+    this.#checkPassed = isUp;
   }
 
   /** Whether one request may be sent as the probe. */

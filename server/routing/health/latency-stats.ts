@@ -12,14 +12,14 @@ const minTimeoutMs = 1000;
 const initialTimeoutMs = 20_000;
 
 export class LatencyStats {
-  readonly #recents = new Array<LatencyWindow | undefined>(sizeClasses);
+  readonly #windows = new Array<LatencyWindow | undefined>(sizeClasses);
   readonly #means = new Array<DecayingMean | undefined>(sizeClasses);
 
   add(now: number, ms: number, size: number): void {
     this.#means[size] ??= new DecayingMean();
     this.#means[size].add(now, ms);
-    this.#recents[size] ??= new LatencyWindow();
-    this.#recents[size].add(ms);
+    this.#windows[size] ??= new LatencyWindow();
+    this.#windows[size].add(ms);
   }
 
   meanMs(now: number, size: number): number | undefined {
@@ -32,11 +32,11 @@ export class LatencyStats {
   }
 
   p95Ms(size: number): number | undefined {
-    return this.#recents[size]?.p95();
+    return this.#windows[size]?.p95();
   }
 
   p99Ms(size: number): number | undefined {
-    return this.#recents[size]?.p99();
+    return this.#windows[size]?.p99();
   }
 
   /** The attempt timeout while another target could be tried. */
@@ -44,11 +44,11 @@ export class LatencyStats {
     const own = this.p99Ms(size);
     if (own !== undefined) return Math.max(minTimeoutMs, 4 * own);
     // Without measurements of its own, those of its peers are the best guess.
-    let guess = 0;
+    let estimateMs = 0;
     for (const { latency } of peers) {
-      guess = Math.max(guess, latency.p99Ms(size) ?? latency.lastMeanMs(size) ?? 0);
+      estimateMs = Math.max(estimateMs, latency.p99Ms(size) ?? latency.lastMeanMs(size) ?? 0);
     }
-    return guess === 0 ? initialTimeoutMs : Math.max(2 * minTimeoutMs, 10 * guess);
+    return estimateMs === 0 ? initialTimeoutMs : Math.max(2 * minTimeoutMs, 10 * estimateMs);
   }
 
   /**

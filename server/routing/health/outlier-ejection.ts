@@ -14,14 +14,14 @@ const minFailureRate = 0.2;
 
 export function isOutlier(health: PeerHealth, peers: readonly PeerHealth[], now: number): boolean {
   if (peers.length < 2 || health.sampleCount(now) < minSamples) return false;
-  const failing = health.failureRate(now);
-  if (failing < minFailureRate) return false;
-  let [better, out] = [false, 1];
+  const failureRate = health.failureRate(now);
+  if (failureRate < minFailureRate) return false;
+  let [hasBetterPeer, ejectedCount] = [false, 1];
   for (const peer of peers) {
     if (peer === health) continue;
-    if (peer.breaker.open) out++;
-    else if (peer.state(now, false) === "available" && peer.failureRate(now) < failing / 2)
-      better = true;
+    if (peer.breaker.open) ejectedCount++;
+    else if (peer.state(now, false) === "available" && peer.failureRate(now) < failureRate / 2)
+      hasBetterPeer = true;
   }
-  return better && out <= peers.length / 2;
+  return hasBetterPeer && ejectedCount <= peers.length / 2;
 }

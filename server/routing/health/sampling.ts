@@ -6,9 +6,9 @@
 import type { Timers } from "../../lib/timers.ts";
 
 /** The first requests are all measured. */
-const first = 32;
+const alwaysMeasured = 32;
 /** Then at most this many per window. */
-const most = 10;
+const maxPerWindow = 10;
 const windowMs = 100;
 
 export class MeasurementSampling {
@@ -20,12 +20,12 @@ export class MeasurementSampling {
 
   /** A request is measured. */
   countMeasured(timers: Timers): void {
-    if (this.#taken < first) {
+    if (this.#taken < alwaysMeasured) {
       this.#taken++;
       return;
     }
     if (this.#inWindow++ === 0) timers.start(windowMs, this.#begin);
-    if (this.#inWindow >= most && !this.#all) this.due = false;
+    if (this.#inWindow >= maxPerWindow && !this.#all) this.due = false;
   }
 
   readonly #begin = (): void => {

@@ -20,7 +20,7 @@ export interface TargetChange {
 
 export interface HealthOptions {
   readonly random: () => number;
-  readonly onChange: (news: TargetChange) => void;
+  readonly onChange: (change: TargetChange) => void;
 }
 
 /**
@@ -85,13 +85,13 @@ export class TargetHealth {
 
   /**
    * A request exceeded its attempt timeout and is still waiting. After several of these the target is ejected, so that the
-   * next request need not wait as well, unless others were answered since (`signs`: the count when the request started):
+   * next request need not wait as well, unless others were answered since (`signsAtStart`: the count when the request started):
    * then the target is busy and working.
    */
-  recordSilence(now: number, signs: number): void {
+  recordSilence(now: number, signsAtStart: number): void {
     this.sampling.measureAll();
     if (
-      this.signsOfLife > signs ||
+      this.signsOfLife > signsAtStart ||
       ++this.#silentRequests < silentRequestsLimit ||
       this.breaker.open
     )
@@ -110,10 +110,10 @@ export class TargetHealth {
   /** `alone`: the model has no other target. Then it is probed every second, however long it has been ejected. */
   state(now: number, alone: boolean): TargetState {
     if (this.isHealthy) return !alone && this.#isSilent(now) ? "degraded" : "available";
-    const left = this.coolDown.leftMs(now) > 0;
-    if (left && this.coolDown.isExplicit) return "unavailable";
+    const isCooling = this.coolDown.leftMs(now) > 0;
+    if (isCooling && this.coolDown.isExplicit) return "unavailable";
     // A guessed rate limit cool-down does not delay the probe of an ejected target.
-    if (!this.breaker.open) return left ? "degraded" : "available";
+    if (!this.breaker.open) return isCooling ? "degraded" : "available";
     if (this.breaker.waitMs(now, alone) === 0) return "probe";
     return this.breaker.partial ? "degraded" : "unavailable";
   }
@@ -123,16 +123,20 @@ export class TargetHealth {
     return this.#probe?.mayProbe(now) === true;
   }
 
-  /** A request goes to another target although this one is due for a probe. `look`: the free health check. */
-  skipProbe(now: number, look: (target: Target) => Promise<boolean>, clock: () => number): void {
+  /** A request goes to another target although this one is due for a probe. `checkHealth`: the free health check. */
+  skipProbe(
+    now: number,
+    checkHealth: (target: Target) => Promise<boolean>,
+    clock: () => number,
+  ): void {
     this.#probe ??= new HalfOpenProbe(now);
-    const trial = this.#probe;
-    if (!trial.skip()) return;
-    const answered = (isThere: boolean): void => {
-      trial.onChecked(isThere);
-      if (!isThere && trial === this.#probe) this.breaker.checkFailed(clock());
+    const probe = this.#probe;
+    if (!probe.skip()) return;
+    const onChecked = (isUp: boolean): void => {
+      probe.onChecked(isUp);
+      if (!isUp && probe === this.#probe) this.breaker.checkFailed(clock());
     };
-    look(this.target).then(answered, () => answered(false));
+    checkHealth(this.target).then(onChecked, () => onChecked(false));
   }
 
   /** Milliseconds until it may get a request if no other target can serve. */
@@ -155,9 +159,9 @@ export class TargetHealth {
     return this.concurrency.isFull(now);
   }
 
-  /** It answered any measured request after `moment`. */
-  hasRespondedSince(moment: number): boolean {
-    return this.#lastResponseAt > moment;
+  /** It answered any measured request after `time`. */
+  hasRespondedSince(time: number): boolean {
+    return this.#lastResponseAt > time;
   }
 
   /** The number of outcomes behind `failureRate`. */
@@ -252,27 +256,27 @@ export class TargetHealth {
         return;
       case "refused":
         this.counts.refused++;
-        if (!this.coolDown.isRefused) this.#report("ejected", outcome.why);
-        this.coolDown.onRefused(now, outcome.why);
+        if (!this.coolDown.isRefused) this.#report("ejected", outcome.errorKind);
+        this.coolDown.onRefused(now, outcome.errorKind);
         return;
       case "failure":
         this.counts.failed++;
-        if (outcome.why === "upstream_overloaded") this.concurrency.onOverload(now);
+        if (outcome.errorKind === "upstream_overloaded") this.concurrency.onOverload(now);
         else if (outcome.busy) this.concurrency.onTimeout(now);
         if (outcome.waitMs !== undefined)
-          this.coolDown.start(now, outcome.waitMs, true, outcome.why);
+          this.coolDown.start(now, outcome.waitMs, true, outcome.errorKind);
         // With other requests in flight, overload is not a sign that the target is broken.
         if (
-          outcome.why === "upstream_overloaded" &&
+          outcome.errorKind === "upstream_overloaded" &&
           this.inFlight >= minimumLimit &&
           !this.breaker.open
         )
           return;
         if (probe) this.#probe?.failed(now);
         // A target without peers that returns an invalid response may succeed with the next input.
-        if (outcome.why === "upstream_invalid" && peers.length === 1) {
+        if (outcome.errorKind === "upstream_invalid" && peers.length === 1) {
           this.breaker.releaseProbe(now, probe);
-        } else if (this.breaker.recordFailure(now, probe, outcome.why)) {
+        } else if (this.breaker.recordFailure(now, probe, outcome.errorKind)) {
           this.#report("ejected", this.breaker.reason);
         } else if (!this.breaker.open) this.#ejectIfOutlier(now, peers);
     }
@@ -292,15 +296,15 @@ export class TargetHealth {
     // If no other target is available, the first success is enough.
     const lone =
       probe && !peers.some((peer) => peer !== this && peer.state(now, false) === "available");
-    const back = this.breaker.recordSuccess(now, probe, lone);
+    const recovered = this.breaker.recordSuccess(now, probe, lone);
     this.coolDown.onResponse();
-    if (back) {
+    if (recovered) {
       this.#ejectedForSilence = false;
       this.#probe = undefined;
       this.#window.clear();
       this.concurrency.resetAfterRecovery(now);
     }
-    if ((back || wasRefused) && !this.breaker.open) this.#report("recovered", "it responded");
+    if ((recovered || wasRefused) && !this.breaker.open) this.#report("recovered", "it responded");
   }
 
   #ejectIfOutlier(now: number, peers: readonly TargetHealth[]): void {
@@ -320,4 +324,5 @@ export class TargetHealth {
 
 /** The target responded, even if with an error. */
 const isSignOfLife = (outcome: AttemptOutcome): boolean =>
-  outcome.kind !== "neutral" && (outcome.kind !== "failure" || outcome.why !== "upstream_timeout");
+  outcome.kind !== "neutral" &&
+  (outcome.kind !== "failure" || outcome.errorKind !== "upstream_timeout");

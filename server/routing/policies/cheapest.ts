@@ -4,13 +4,13 @@ import { powerOfTwoChoices } from "./two-choices.ts";
 
 export const cheapest: Policy = (candidates, context) => {
   let least = Number.POSITIVE_INFINITY;
-  let alike: Candidate[] = [];
+  let cheapestCandidates: Candidate[] = [];
   for (const candidate of candidates) {
     const price = context.price(candidate) ?? Number.POSITIVE_INFINITY;
     if (price > least) continue;
-    if (price < least) alike = [];
+    if (price < least) cheapestCandidates = [];
     least = price;
-    alike.push(candidate);
+    cheapestCandidates.push(candidate);
   }
-  return powerOfTwoChoices(alike, context);
+  return powerOfTwoChoices(cheapestCandidates, context);
 };
