@@ -1,8 +1,8 @@
 /** Bytes split into chunks, as they may arrive over a socket. */
 import { ChunkedBytes } from "../server/lib/chunked-bytes.ts";
 
-export function inPieces(bytes: Buffer, cuts: readonly number[]): ChunkedBytes {
-  const places = [...new Set(cuts.filter((cut) => cut > 0 && cut < bytes.length))];
-  const borders = [0, ...places.sort((a, b) => a - b), bytes.length];
-  return new ChunkedBytes(borders.slice(1).map((to, at) => bytes.subarray(borders[at], to)));
+export function splitIntoChunks(bytes: Buffer, cuts: readonly number[]): ChunkedBytes {
+  const offsets = [...new Set(cuts.filter((cut) => cut > 0 && cut < bytes.length))];
+  const boundaries = [0, ...offsets.sort((a, b) => a - b), bytes.length];
+  return new ChunkedBytes(boundaries.slice(1).map((to, at) => bytes.subarray(boundaries[at], to)));
 }

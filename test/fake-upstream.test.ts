@@ -1,4 +1,4 @@
-/** The fake is only worth as much as it resembles OpenAI: this is the official client's view of it. */
+/** The fake upstream behaves like OpenAI, as seen by the official client. */
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import OpenAI from "openai";
@@ -19,7 +19,7 @@ const post = (body: unknown, authorization = "Bearer sk-fake") =>
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-test("the default call of the client brings the foretold vectors", async () => {
+test("the default request of the client returns the expected vectors", async () => {
   const input = ["one", "two", "drei"];
   const { data, usage, model } = await openai.embeddings.create({ model: small, input });
   expect(data.map((row) => row.index)).toEqual([0, 1, 2]);
@@ -98,7 +98,7 @@ test("2048 inputs are served", async () => {
   expect(Float32Array.from(data[2047]!.embedding)).toEqual(fakeVector("t2047", 4));
 });
 
-test("keys are asked for, and the answer has OpenAI's headers", async () => {
+test("a key is required, and the response has OpenAI's headers", async () => {
   const none = await post({}, "");
   expect(none.status).toBe(401);
   expect(await none.text()).toContain("You didn't provide an API key");

@@ -1,30 +1,30 @@
-/** A scriptable OpenAI on a loopback port. Tests start one or several, talk to it, and look at what came. */
+/** Fake upstream: a scriptable OpenAI server on a loopback port, with fault injection and a record of every request. */
 
-import { type Answer, json, standardHeaders } from "./fake-upstream/answer.ts";
-import { deliver, replaced } from "./fake-upstream/deliver.ts";
+import { deliver, replacementFor } from "./fake-upstream/deliver.ts";
 import { embeddings } from "./fake-upstream/embeddings.ts";
-import { openFront } from "./fake-upstream/front.ts";
-import { type ImageDesk, imageDesk } from "./fake-upstream/images.ts";
-import { type Aim, type Mischief, Scripts } from "./fake-upstream/mischief.ts";
+import { type FakeResponse, json, standardHeaders } from "./fake-upstream/fake-response.ts";
+import { type ImageRoutes, imageRoutes } from "./fake-upstream/images.ts";
+import { type FaultScope, type InjectedFault, Scripts } from "./fake-upstream/injected-fault.ts";
 import { listModels, showModel } from "./fake-upstream/models.ts";
 import { missingKey, noUrl, Refusal, wrongKey, wrongMethod } from "./fake-upstream/refusal.ts";
 import { newRecord, type RecordedRequest, readBody } from "./fake-upstream/request.ts";
+import { openTcpProxy } from "./fake-upstream/tcp-proxy.ts";
 
-export type { Mischief } from "./fake-upstream/mischief.ts";
-export { fakePicture } from "./fake-upstream/pictures.ts";
+export { fakeImage } from "./fake-upstream/fake-image.ts";
+export type { InjectedFault } from "./fake-upstream/injected-fault.ts";
 export type { Part, RecordedRequest } from "./fake-upstream/request.ts";
 export { fakeTokens, fakeVector, quarterTokensOf } from "./fake-upstream/vectors.ts";
 
 export interface Fake {
   /** Ends in `/v1`. */
   readonly url: string;
-  /** In order of arrival; each fills in as it goes on. */
+  /** In order of arrival. The fields of each are set while it is handled. */
   readonly requests: readonly RecordedRequest[];
-  /** Misbehave on the next request, on the next `times`, or on those that match `when`. */
-  script(mischief: Mischief, aim?: Aim): void;
-  /** Forget all scripts and all records. */
+  /** Injects a fault into the next request, into the next `times` requests, or into requests that match `when`. */
+  script(fault: InjectedFault, aim?: FaultScope): void;
+  /** Removes all scripts and all recorded requests. */
   clear(): void;
-  /** Resolves when so many requests have arrived since the start or the last `clear`. */
+  /** Resolves when `count` requests have arrived since the start or the last `clear`. */
   arrived(count: number): Promise<void>;
   close(): void;
 }
@@ -39,17 +39,24 @@ function authorize(request: RecordedRequest, key: string): void {
   if (given !== key) throw wrongKey(given);
 }
 
-function route(request: RecordedRequest, desk: ImageDesk, key: string, mischief: Mischief): Answer {
+function route(
+  request: RecordedRequest,
+  imageRouter: ImageRoutes,
+  key: string,
+  fault: InjectedFault,
+): FakeResponse {
   const { method } = request;
   const path = request.path.split("?")[0]!;
-  const file = path.startsWith("/files/") ? desk.file(path.slice("/files/".length)) : undefined;
+  const file = path.startsWith("/files/")
+    ? imageRouter.file(path.slice("/files/".length))
+    : undefined;
   if (file) return file;
   authorize(request, key);
   const model = /^\/v1\/models\/(.+)$/.exec(path)?.[1];
-  const routes: Record<string, [string, () => Answer]> = {
-    "/v1/embeddings": ["POST", () => embeddings(request, mischief)],
-    "/v1/images/generations": ["POST", () => desk.generations(request, mischief)],
-    "/v1/images/edits": ["POST", () => desk.edits(request, mischief)],
+  const routes: Record<string, [string, () => FakeResponse]> = {
+    "/v1/embeddings": ["POST", () => embeddings(request, fault)],
+    "/v1/images/generations": ["POST", () => imageRouter.generations(request, fault)],
+    "/v1/images/edits": ["POST", () => imageRouter.edits(request, fault)],
     "/v1/models": ["GET", listModels],
   };
   const found = model
@@ -62,22 +69,22 @@ function route(request: RecordedRequest, desk: ImageDesk, key: string, mischief:
 
 export function startFake({ key = "sk-fake" }: FakeOptions = {}): Fake {
   const requests: RecordedRequest[] = [];
-  const waiting = new Set<() => void>();
+  const waiters = new Set<() => void>();
   const scripts = new Scripts();
-  const desk = imageDesk(() => origin);
+  const imageRouter = imageRoutes(() => origin);
 
-  /** The right answer, unless mischief has another one. Throws a Refusal as OpenAI would. */
-  async function answer(raw: Request, request: RecordedRequest): Promise<Answer> {
-    request.mischief = scripts.take(request, true);
-    const early = request.mischief && (replaced(request.mischief) ?? json({}));
-    if (early) return early;
+  /** The valid response, unless the injected fault replaces it. Throws a Refusal where OpenAI would refuse the request. */
+  async function respond(raw: Request, request: RecordedRequest): Promise<FakeResponse> {
+    request.fault = scripts.take(request, true);
+    const earlyResponse = request.fault && (replacementFor(request.fault) ?? json({}));
+    if (earlyResponse) return earlyResponse;
     await readBody(raw, request);
-    request.mischief = scripts.take(request, false);
-    const mischief = request.mischief ?? {};
-    return replaced(mischief) ?? route(request, desk, key, mischief);
+    request.fault = scripts.take(request, false);
+    const fault = request.fault ?? {};
+    return replacementFor(fault) ?? route(request, imageRouter, key, fault);
   }
 
-  const refused = (error: unknown): Answer => {
+  const errorResponse = (error: unknown): FakeResponse => {
     if (error instanceof Refusal) return json(error.body, error.status);
     throw error;
   };
@@ -91,45 +98,45 @@ export function startFake({ key = "sk-fake" }: FakeOptions = {}): Fake {
       const port = self.requestIP(raw)?.port ?? 0;
       const request = newRecord(raw, port);
       requests.push(request);
-      for (const look of waiting) look();
-      let ours = false;
+      for (const check of waiters) check();
+      let closedByFake = false;
       raw.signal.addEventListener("abort", () => {
-        request.aborted = !ours;
+        request.aborted = !closedByFake;
         request.endedAt = performance.now();
       });
-      const right = await answer(raw, request).catch(refused);
-      request.status = right.status;
-      const headers = { ...standardHeaders(request.id, request.startedAt), ...right.headers };
-      const mischief = request.mischief ?? {};
-      ours = Boolean(mischief.reset ?? mischief.close ?? mischief.stream === "cut");
-      return deliver({ ...right, headers }, mischief, front.connection(port), () => {
+      const response = await respond(raw, request).catch(errorResponse);
+      request.status = response.status;
+      const headers = { ...standardHeaders(request.id, request.startedAt), ...response.headers };
+      const fault = request.fault ?? {};
+      closedByFake = Boolean(fault.reset ?? fault.close ?? fault.stream === "cut");
+      return deliver({ ...response, headers }, fault, proxy.connection(port), () => {
         request.endedAt = performance.now();
       });
     },
   });
-  const front = openFront(server.port!);
-  const origin = `http://127.0.0.1:${front.port}`;
+  const proxy = openTcpProxy(server.port!);
+  const origin = `http://127.0.0.1:${proxy.port}`;
 
   return {
     url: `${origin}/v1`,
     requests,
-    script: (mischief, aim) => scripts.add(mischief, aim),
+    script: (fault, aim) => scripts.add(fault, aim),
     clear: () => {
       scripts.clear();
       requests.length = 0;
     },
     arrived: (count) =>
       new Promise((resolve) => {
-        const look = () => {
+        const check = () => {
           if (requests.length < count) return;
-          waiting.delete(look);
+          waiters.delete(check);
           resolve();
         };
-        waiting.add(look);
-        look();
+        waiters.add(check);
+        check();
       }),
     close: () => {
-      front.close();
+      proxy.close();
       server.stop(true);
     },
   };

@@ -1,4 +1,4 @@
-/** Real gateways for tests: one inside the test's own process, or one as a process of its own. */
+/** Test gateways: in the test's own process, or as a separate process. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,18 +16,18 @@ import { buildEmbeddedModels } from "../server/wiring/embedded-models.ts";
 export const testKey = "sk-test-0123456789abcdef";
 export const root = join(import.meta.dir, "..");
 
-/** A folder that is gone when the test is. */
+/** A folder that is deleted when the test ends. */
 export function temporaryFolder(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), "vexel-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 /** A disk that is never full. */
-export const roomyDisk = { hasRoom: () => true, recordWrite: () => undefined };
+export const unlimitedDisk = { hasRoom: () => true, recordWrite: () => undefined };
 
 /** Request temp storage without bounds. */
-export const roomyStorage = (): TempStorage =>
-  new TempStorage({ maxBytes: Number.MAX_SAFE_INTEGER, disk: roomyDisk });
+export const unlimitedStorage = (): TempStorage =>
+  new TempStorage({ maxBytes: Number.MAX_SAFE_INTEGER, disk: unlimitedDisk });
 
 /** The usual configuration of a test: everything OpenAI has, behind one fake upstream. */
 export const configFor = (fakeUrl: string): string => `
@@ -50,16 +50,16 @@ export interface TestGateway {
   readonly url: string;
   readonly baseURL: string;
   readonly folder: string;
-  /** Where the gateway itself tells of changes. */
+  /** The gateway's own events. */
   readonly events: Gateway["events"];
   /** Every log line so far, as text. */
   log(): string;
   rows(): LedgerRow[];
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
-  /** As if none of them had ever failed. */
-  forgetTargets(): void;
-  /** Calls that are worked on, those that wait for another among them. */
-  inHand(): number;
+  /** Clears the health and latency of all targets. */
+  resetTargets(): void;
+  /** Requests in flight, including requests that wait for another request. */
+  inFlight(): number;
   close(): Promise<void>;
 }
 
@@ -67,16 +67,16 @@ export interface GatewayOptions {
   readonly yaml: string;
   readonly settings?: Readonly<Record<string, string>>;
   readonly logLevel?: Level;
-  /** Nobody wants to wait an hour for the last one. */
+  /** Short delays: the last retry would otherwise follow after an hour. */
   readonly webhookDelaysMs?: readonly number[];
 }
 
-/** In this process: fast to start, and what it throws is seen. */
+/** In this process: it starts fast, and its exceptions fail the test. */
 export function startGateway({
   yaml,
   settings = {},
   logLevel = "debug",
-  ...hurry
+  ...overrides
 }: GatewayOptions): TestGateway {
   const folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
@@ -92,13 +92,16 @@ export function startGateway({
       lines += text;
     },
   });
-  const { models: engines } = buildEmbeddedModels({ idleMs: 60_000, onReady: () => undefined });
+  const { models: embeddedModels } = buildEmbeddedModels({
+    idleMs: 60_000,
+    onReady: () => undefined,
+  });
   const gateway: Gateway = build({
-    settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...plainly, ...settings }),
+    settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...baseSettings, ...settings }),
     snapshot: () => loaded.snapshot,
-    embeddedModels: engines,
+    embeddedModels,
     log,
-    ...hurry,
+    ...overrides,
   });
   return {
     url: gateway.url,
@@ -111,8 +114,8 @@ export function startGateway({
     },
     rows: () => readLedger(folder.path),
     post: (path, body, headers = {}) => post(`${gateway.url}${path}`, body, headers),
-    forgetTargets: () => gateway.targetRegistry.clear(),
-    inHand: () => gateway.inFlight(),
+    resetTargets: () => gateway.targetRegistry.clear(),
+    inFlight: () => gateway.inFlight(),
     close: async () => {
       await gateway.close();
       log.flush();
@@ -121,8 +124,8 @@ export function startGateway({
   };
 }
 
-/** Every call goes to the upstream, and nothing else does: most tests script what happens to it there. */
-const plainly = { VEXEL_CACHE_BYTES: "0", VEXEL_CANARY_HOURS: "0" };
+/** Without cache and canary, the upstream gets every request and no other: most tests script its responses in order. */
+const baseSettings = { VEXEL_CACHE_BYTES: "0", VEXEL_CANARY_HOURS: "0" };
 
 export const post = (
   url: string,
@@ -135,9 +138,9 @@ export const post = (
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-/** The ledger as it is on disk, with what is under way into it, oldest first. */
+/** The rows of the ledger file and of its journal, oldest first. */
 export function readLedger(folder: string): LedgerRow[] {
-  // First, as rows go from here into the file.
+  // The journal is read first: rows move from it into the file.
   const journaled = journaledRows(folder);
   const file = new LedgerFile({ folder, maxBytes: 0 });
   try {
@@ -154,7 +157,7 @@ export interface GatewayProcess {
   readonly url: string;
   readonly pid: number;
   readonly folder: string;
-  /** What it wrote to standard output and error so far. */
+  /** Its standard output and standard error so far. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
   readonly exited: Promise<number>;
@@ -162,18 +165,18 @@ export interface GatewayProcess {
 }
 
 export interface ProcessOptions {
-  /** Kept by the caller: it holds the data and, where given, vexel.yaml. */
+  /** Deleted by the test. Contains the data folder and, where `yaml` is given, vexel.yaml. */
   readonly folder: string;
   readonly yaml?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** A script that runs in the process before the gateway does, to provoke faults. */
+  /** A script that runs in the process before the gateway starts, for fault injection. */
   readonly preload?: string;
   /** The limit of open files of the process. */
   readonly openFiles?: number;
 }
 
-/** As a process of its own, started as a user would, through the command line. Resolves when it is ready. */
+/** As a separate process, started through the command line as a user would. Resolves when it is ready. */
 export async function startProcess(options: ProcessOptions): Promise<GatewayProcess> {
   const { folder, yaml, env = {}, args = ["serve"], preload, openFiles } = options;
   if (yaml !== undefined) writeFileSync(join(folder, "vexel.yaml"), yaml);
@@ -192,7 +195,7 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
         PATH: process.env.PATH ?? "",
         PORT: "0",
         VEXEL_DATA: join(folder, "data"),
-        ...plainly,
+        ...baseSettings,
         ...env,
       },
       stdout: "pipe",
@@ -200,19 +203,19 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
     },
   );
   let text = "";
-  const gather = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
+  const collect = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
     const decoder = new TextDecoder();
     for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
   };
-  const gathering = Promise.all([gather(child.stdout), gather(child.stderr)]);
-  const until = Date.now() + 15_000;
+  const collecting = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  const deadline = Date.now() + 15_000;
   let url: string | undefined;
   while (url === undefined) {
     url = /Base URL {2}(\S+)\/v1/.exec(text)?.[1];
     if (url !== undefined) break;
-    if (child.exitCode !== null || Date.now() > until) {
+    if (child.exitCode !== null || Date.now() > deadline) {
       child.kill("SIGKILL");
-      await gathering;
+      await collecting;
       throw new Error(`The gateway did not start (exit code ${child.exitCode}):\n${text}`);
     }
     await Bun.sleep(10);
@@ -224,7 +227,7 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
     output: () => text,
     kill: (signal) => child.kill(signal),
     exited: child.exited.then(async (code) => {
-      await gathering;
+      await collecting;
       return code;
     }),
     post: (path, body, headers = {}) => post(`${url}${path}`, body, headers),

@@ -28,7 +28,7 @@ keys:
 beforeEach(() => {
   breaks?.clear();
   draws?.clear();
-  gateway.forgetTargets();
+  gateway.resetTargets();
 });
 afterAll(async () => {
   await gateway.close();

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, embed, embedMany, generateImage } from "ai";
-import { fakePicture, fakeTokens, fakeVector } from "../fake-upstream.ts";
+import { fakeImage, fakeTokens, fakeVector } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import { arrange, base64Of, bitsOf, grayImage, maskOf, refusalOf, sha256Of } from "./arrange.ts";
 
@@ -45,7 +45,7 @@ describe("the AI SDK", () => {
 
   test("generates an image", async () => {
     const { image } = await generateImage({ model: painter, prompt: "an otter" });
-    expect(image.base64).toBe(base64Of(fakePicture("an otter", 0, big)));
+    expect(image.base64).toBe(base64Of(fakeImage("an otter", 0, big)));
     expect(image.mediaType).toBe("image/png");
   });
 
@@ -59,7 +59,7 @@ describe("the AI SDK", () => {
     });
     expect(images).toHaveLength(3);
     const shape = { format: "png", width: 1536, height: 1024 } as const;
-    expect(images[0]!.base64).toBe(base64Of(fakePicture("an otter", 0, shape)));
+    expect(images[0]!.base64).toBe(base64Of(fakeImage("an otter", 0, shape)));
     expect(fake.requests.every(({ json }) => (json as { quality: string }).quality === "low")).toBe(
       true,
     );
@@ -71,7 +71,7 @@ describe("the AI SDK", () => {
       model: painter,
       prompt: { text: "add a hat", images: [first, second], mask },
     });
-    expect(image.base64).toBe(base64Of(fakePicture("add a hat", 0, big)));
+    expect(image.base64).toBe(base64Of(fakeImage("add a hat", 0, big)));
     const files = fake.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
     expect(files.map(({ field, sha256 }) => [field, sha256])).toEqual([
       ["image[]", sha256Of(first)],

@@ -2,7 +2,7 @@
 
 import OpenAI, { type ClientOptions } from "openai";
 import sharp from "sharp";
-import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
+import { type Fake, fakeImage, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 
 export interface Arranged {
@@ -41,7 +41,7 @@ export const grayImage = (
   size = 16,
   format: "png" | "jpeg" | "webp" = "png",
 ): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(fakePicture(words, 0, { format, width: size, height: size }));
+  new Uint8Array(fakeImage(words, 0, { format, width: size, height: size }));
 
 /** A mask in OpenAI's sense: opaque, with a transparent square in its middle. */
 export async function maskOf(size = 16): Promise<Uint8Array<ArrayBuffer>> {

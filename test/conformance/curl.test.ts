@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fakePicture, fakeVector } from "../fake-upstream.ts";
+import { fakeImage, fakeVector } from "../fake-upstream.ts";
 import { temporaryFolder, testKey } from "../harness.ts";
 import { arrange, base64Of, bitsOf, grayImage, maskOf, sha256Of } from "./arrange.ts";
 
@@ -69,7 +69,7 @@ describe("curl", () => {
   test("generates an image with a line of JSON", async () => {
     const question = { model: "gpt-image-2", prompt: "an otter" };
     const { body } = await curl("/images/generations", json(question));
-    const picture = fakePicture("an otter", 0, { format: "png", width: 1024, height: 1024 });
+    const picture = fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 });
     expect(JSON.parse(body)).toMatchObject({ data: [{ b64_json: base64Of(picture) }] });
   });
 

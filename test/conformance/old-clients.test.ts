@@ -1,7 +1,7 @@
 /** Requests of old clients, byte for byte as they were captured: they send no model, and chunks of their own sizes. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { fakePicture, startFake } from "../fake-upstream.ts";
+import { fakeImage, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
 
 const fake = startFake();
@@ -13,7 +13,7 @@ afterAll(async () => {
   fake.close();
 });
 
-const png = Buffer.from(fakePicture("a boat", 0, { format: "png", width: 64, height: 64 }));
+const png = Buffer.from(fakeImage("a boat", 0, { format: "png", width: 64, height: 64 }));
 const { host } = new URL(gateway.url);
 
 /** The status of the first response to these bytes. */

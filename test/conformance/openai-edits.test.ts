@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BadRequestError, toFile } from "openai";
-import { fakePicture, type RecordedRequest } from "../fake-upstream.ts";
+import { fakeImage, type RecordedRequest } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import { arrange, base64Of, grayImage, maskOf, refusalOf, sha256Of } from "./arrange.ts";
 
@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const model = "gpt-image-2";
 const prompt = "add a hat";
-const edited = base64Of(fakePicture(prompt, 0, { format: "png", width: 1024, height: 1024 }));
+const edited = base64Of(fakeImage(prompt, 0, { format: "png", width: 1024, height: 1024 }));
 const parts = () => fake.requests[0]?.form ?? [];
 const files = () =>
   parts().flatMap(({ field, filename, type, sha256 }) =>
@@ -120,7 +120,7 @@ describe("the official client's images.edit", () => {
     expect(texts()).toEqual({ model, prompt, ...sent, n: "2", output_compression: "80" });
     const shape = { format: "jpeg", width: 1536, height: 1024 } as const;
     expect(answer.data?.map(({ b64_json }) => b64_json)).toEqual(
-      [0, 1].map((at) => base64Of(fakePicture(prompt, at, shape))),
+      [0, 1].map((at) => base64Of(fakeImage(prompt, at, shape))),
     );
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 2 });
   });

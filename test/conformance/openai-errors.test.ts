@@ -22,7 +22,7 @@ const { fake, gateway, client, close } = arrange({
 });
 beforeEach(() => {
   fake.clear();
-  gateway.forgetTargets();
+  gateway.resetTargets();
 });
 afterAll(close);
 

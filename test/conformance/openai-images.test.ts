@@ -1,7 +1,7 @@
 /** Image generation with the official SDK. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { BadRequestError } from "openai";
-import { fakePicture } from "../fake-upstream.ts";
+import { fakeImage } from "../fake-upstream.ts";
 import { arrange, base64Of, refusalOf } from "./arrange.ts";
 
 const { fake, gateway, client, close } = arrange();
@@ -13,7 +13,7 @@ const big = { width: 1024, height: 1024 } as const;
 describe("the official client's images.generate", () => {
   test("returns the upstream's image, byte for byte", async () => {
     const response = await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
-    const picture = base64Of(fakePicture("an otter", 0, { format: "png", ...big }));
+    const picture = base64Of(fakeImage("an otter", 0, { format: "png", ...big }));
     expect(response.data).toEqual([{ b64_json: picture }]);
     expect(response.created).toBeInteger();
     expect(response).toMatchObject({
@@ -31,7 +31,7 @@ describe("the official client's images.generate", () => {
       n: 2,
     });
     expect(response.data?.map(({ b64_json }) => b64_json)).toEqual(
-      [0, 1].map((at) => base64Of(fakePicture("two otters", at, { format: "png", ...big }))),
+      [0, 1].map((at) => base64Of(fakeImage("two otters", at, { format: "png", ...big }))),
     );
     expect(response.usage).toEqual({
       total_tokens: 2115,
@@ -71,7 +71,7 @@ describe("the official client's images.generate", () => {
       safety_identifier: "hash-1234",
     });
     const shape = { format: "webp", width: 1536, height: 1024 } as const;
-    expect(response.data?.[1]?.b64_json).toBe(base64Of(fakePicture("an otter", 1, shape)));
+    expect(response.data?.[1]?.b64_json).toBe(base64Of(fakeImage("an otter", 1, shape)));
   });
 
   test("is refused unsupported options without an upstream request", async () => {
@@ -121,7 +121,7 @@ describe("the official client's images.generate", () => {
     expect(picture!.revised_prompt).toBe("Revised: an otter");
     const file = await fetch(picture!.url!);
     expect(base64Of(await file.bytes())).toBe(
-      base64Of(fakePicture("an otter", 0, { format: "png", ...big })),
+      base64Of(fakeImage("an otter", 0, { format: "png", ...big })),
     );
     expect(response.usage).toBeUndefined();
     expect(gateway.rows().at(-1)).toMatchObject({
@@ -138,7 +138,7 @@ describe("the official client's images.generate", () => {
       response_format: "b64_json",
     });
     expect(response.data?.[0]?.b64_json).toBe(
-      base64Of(fakePicture("an otter", 0, { format: "png", ...big })),
+      base64Of(fakeImage("an otter", 0, { format: "png", ...big })),
     );
   });
 });

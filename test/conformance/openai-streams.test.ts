@@ -1,7 +1,7 @@
 /** Image streams with the official SDK, read to their end. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { APIError, toFile } from "openai";
-import { fakePicture } from "../fake-upstream.ts";
+import { fakeImage } from "../fake-upstream.ts";
 import { arrange, base64Of, grayImage, until } from "./arrange.ts";
 
 const { fake, gateway, client, close } = arrange({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
@@ -10,7 +10,7 @@ afterAll(close);
 
 const big = { format: "png", width: 1024, height: 1024 } as const;
 const picture = (prompt: string, stage?: string, at = 0): string =>
-  base64Of(fakePicture(prompt, at, big, stage));
+  base64Of(fakeImage(prompt, at, big, stage));
 
 async function gather<T>(events: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -1,7 +1,7 @@
 /** Requests are batched only where that is faster. */
 import { describe, expect, test } from "bun:test";
 import { batch } from "../../server/embeddings/batch.ts";
-import { answerTo, call, settled, traitsOf } from "./stage-fixture.ts";
+import { capabilitiesOf, requestOf, responseTo, settled } from "./stage-fixture.ts";
 
 describe("a fast target", () => {
   /** Answers after so long, by a clock of its own. */
@@ -9,20 +9,20 @@ describe("a fast target", () => {
     let now = 0;
     const held: (() => void)[] = [];
     const send = batch({
-      capabilities: traitsOf({}),
+      capabilities: capabilitiesOf({}),
       enabled: () => true,
       concurrency: 1,
       fastMs: 5,
       clock: () => now,
-    })((given) => new Promise((resolve) => held.push(() => resolve(answerTo(given)))));
+    })((given) => new Promise((resolve) => held.push(() => resolve(responseTo(given)))));
     // One answer tells how quick it is.
-    const first = send(call("first"));
+    const first = send(requestOf("first"));
     now += tookMs;
     held.shift()?.();
     await first;
     const calls = [];
     for (const text of ["a", "b", "c"]) {
-      calls.push(send(call(text)));
+      calls.push(send(requestOf(text)));
       // Each in a turn of its own: those of one turn go together in any case.
       await new Promise(setImmediate);
     }
@@ -48,7 +48,7 @@ describe("a fast target", () => {
     let now = 0;
     const requests: (readonly string[])[] = [];
     const send = batch({
-      capabilities: traitsOf({}),
+      capabilities: capabilitiesOf({}),
       enabled: () => true,
       // A request that waited for this timer would not be sent within the test.
       maxWaitMs: 1_000_000,
@@ -58,10 +58,10 @@ describe("a fast target", () => {
       const { input } = given.query;
       requests.push(input.kind === "text" ? input.texts : []);
       await new Promise(setImmediate);
-      return answerTo(given);
+      return responseTo(given);
     });
-    await send(call("first"));
-    await Promise.all(["a", "b", "c", "d"].map((text) => send(call(text))));
+    await send(requestOf("first"));
+    await Promise.all(["a", "b", "c", "d"].map((text) => send(requestOf(text))));
     expect(requests).toEqual([["first"], ["a"], ["b", "c", "d"]]);
   });
 });

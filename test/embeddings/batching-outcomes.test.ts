@@ -3,21 +3,21 @@ import { describe, expect, test } from "bun:test";
 import { batch } from "../../server/embeddings/batch.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import {
-  answerTo,
-  arrange,
-  broken,
-  call,
-  callFor,
+  capabilitiesOf,
   type EmbeddingsSend,
   HeldUpstream,
   outcomeOf,
+  overloaded,
   rejected,
+  requestFor,
+  requestOf,
+  responseTo,
   routeTo,
   settled,
+  setUpBatching,
   targetNamed,
   textsOf,
   tooManyTokens,
-  traitsOf,
   vectorFor,
 } from "./stage-fixture.ts";
 
@@ -25,85 +25,85 @@ describe("a client that disconnects", () => {
   const reason = new Error("gone");
 
   test("while its request is queued ends at once, and the request is not sent", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => call(text));
+    const calls = ["a", "b", "c"].map((text) => requestOf(text));
     const outcomes = calls.map((given) => outcomeOf(send(given)));
     calls[1]?.signal.abort(reason);
     expect(await outcomes[1]).toEqual({ error: reason });
     await free();
-    expect(upstream.asked[1]).toEqual(["a", "c"]);
-    upstream.visits[1]?.answer();
+    expect(upstream.requestedTexts[1]).toEqual(["a", "c"]);
+    upstream.requests[1]?.respond();
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
   test("as the last of a pending batch leaves nothing behind", async () => {
-    const { upstream, send, busy, free } = arrange({}, { maxQueued: 1 });
+    const { upstream, send, occupy: busy, release: free } = setUpBatching({}, { maxQueued: 1 });
     busy();
-    const given = call("a");
+    const given = requestOf("a");
     const outcome = outcomeOf(send(given));
     given.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     // There is room again, for any model.
-    void send(callFor(["b"], routeTo(...given.route.targets)));
-    expect(upstream.visits).toHaveLength(1);
+    void send(requestFor(["b"], routeTo(...given.route.targets)));
+    expect(upstream.requests).toHaveLength(1);
     await free();
-    expect(upstream.asked).toEqual([["first"], ["b"]]);
+    expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
   });
 
   test("while the batch is in flight ends at once, without an effect on the others", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => call(text));
+    const calls = ["a", "b", "c"].map((text) => requestOf(text));
     const outcomes = calls.map((given) => outcomeOf(send(given)));
     await free();
     calls[0]?.signal.abort(reason);
     expect(await outcomes[0]).toEqual({ error: reason });
-    expect(upstream.visits[1]?.call.signal.aborted).toBe(false);
-    upstream.visits[1]?.answer();
+    expect(upstream.requests[1]?.request.signal.aborted).toBe(false);
+    upstream.requests[1]?.respond();
     expect(await outcomes[1]).toHaveProperty("value.vectors", [vectorFor("b")]);
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
   test("as the last of a batch cancels the upstream request", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b"].map((text) => call(text));
+    const calls = ["a", "b"].map((text) => requestOf(text));
     const outcomes = calls.map((given) => outcomeOf(send(given)));
     await free();
     for (const given of calls) given.signal.abort(reason);
     expect(await Promise.all(outcomes)).toEqual([{ error: reason }, { error: reason }]);
     await settled();
-    expect(upstream.visits[1]?.call.signal.aborted).toBe(true);
-    expect(upstream.underWay).toBe(0);
-    expect(upstream.visits).toHaveLength(2);
+    expect(upstream.requests[1]?.request.signal.aborted).toBe(true);
+    expect(upstream.inFlight).toBe(0);
+    expect(upstream.requests).toHaveLength(2);
   });
 
   test("makes room for another request", async () => {
-    const { upstream, send, busy } = arrange({ maxItems: 3 });
+    const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 3 });
     busy();
-    const calls = ["a", "b", "c", "d"].map((text) => call(text));
+    const calls = ["a", "b", "c", "d"].map((text) => requestOf(text));
     const outcomes = calls.slice(0, 2).map((given) => outcomeOf(send(given)));
     calls[0]?.signal.abort(reason);
     void send(calls[2]!);
-    expect(upstream.visits).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(1);
     void send(calls[3]!);
-    expect(upstream.asked).toEqual([["first"], ["b", "c", "d"]]);
+    expect(upstream.requestedTexts).toEqual([["first"], ["b", "c", "d"]]);
     expect(await outcomes[0]).toEqual({ error: reason });
   });
 
   test("after its request was sent alone has no effect on later requests", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const lonely = call("a");
+    const lonely = requestOf("a");
     const outcome = outcomeOf(send(lonely));
     await free();
-    const later = ["b", "c"].map((text) => send(call(text)));
+    const later = ["b", "c"].map((text) => send(requestOf(text)));
     lonely.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     await settled();
-    expect(upstream.asked).toEqual([["first"], ["a"], ["b", "c"]]);
-    upstream.visits[2]?.answer();
+    expect(upstream.requestedTexts).toEqual([["first"], ["a"], ["b", "c"]]);
+    upstream.requests[2]?.respond();
     expect((await Promise.all(later)).map(({ vectors }) => vectors)).toEqual([
       [vectorFor("b")],
       [vectorFor("c")],
@@ -111,41 +111,41 @@ describe("a client that disconnects", () => {
   });
 
   test("before the batch is bisected is not sent again", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => call(text));
+    const calls = ["a", "b", "c"].map((text) => requestOf(text));
     const outcomes = calls.map((given) => outcomeOf(send(given)));
     await free();
     calls[1]?.signal.abort(reason);
-    upstream.visits[1]?.fail(rejected("no"));
+    upstream.requests[1]?.fail(rejected("no"));
     await settled();
-    await upstream.answerAll();
-    expect(upstream.asked.slice(2)).toEqual([["a"], ["c"]]);
+    await upstream.respondToAll();
+    expect(upstream.requestedTexts.slice(2)).toEqual([["a"], ["c"]]);
     expect(await outcomes[1]).toEqual({ error: reason });
     expect(await outcomes[2]).toHaveProperty("value.vectors", [vectorFor("c")]);
   });
 
   test("before its request is sent is never batched", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const given = call("a");
+    const given = requestOf("a");
     given.signal.abort(reason);
     expect(await outcomeOf(send(given))).toEqual({ error: reason });
     await free();
-    expect(upstream.visits).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(1);
   });
 
   test("has no abort listener after its request settled", async () => {
     for (const bad of [false, true]) {
-      const { upstream, send, busy, free } = arrange();
+      const { upstream, send, occupy: busy, release: free } = setUpBatching();
       busy();
-      const calls = ["a", "b"].map((text) => call(text));
+      const calls = ["a", "b"].map((text) => requestOf(text));
       const outcomes = calls.map((given) => outcomeOf(send(given)));
       await free();
-      if (bad) upstream.visits[1]?.fail(broken());
-      else upstream.visits[1]?.answer();
+      if (bad) upstream.requests[1]?.fail(overloaded());
+      else upstream.requests[1]?.respond();
       await Promise.all(outcomes);
-      expect(calls.map(({ signal }) => signal.heard.size)).toEqual([0, 0]);
+      expect(calls.map(({ signal }) => signal.listeners.size)).toEqual([0, 0]);
     }
   });
 });
@@ -156,7 +156,7 @@ describe("a batch that fails", () => {
     const asked: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
     const send = batch({
-      capabilities: traitsOf({}),
+      capabilities: capabilitiesOf({}),
       enabled: () => true,
       concurrency: 1,
       fastMs: 0,
@@ -164,13 +164,13 @@ describe("a batch that fails", () => {
     })(async (given) => {
       if (textsOf(given)[0] === "first") {
         await first.promise;
-        return answerTo(given);
+        return responseTo(given);
       }
       asked.push(textsOf(given));
       return serve(given);
     });
-    void send(call("first"));
-    const outcomes = texts.map((text) => outcomeOf(send(call(text))));
+    void send(requestOf("first"));
+    const outcomes = texts.map((text) => outcomeOf(send(requestOf(text))));
     first.resolve();
     return { outcomes: await Promise.all(outcomes), asked };
   }
@@ -181,7 +181,7 @@ describe("a batch that fails", () => {
     test(`for one input fails only its own caller (${fault.kind})`, async () => {
       const { outcomes, asked } = await together(texts, async (given) => {
         if (textsOf(given).includes("text 11")) throw fault;
-        return answerTo(given);
+        return responseTo(given);
       });
       for (const [at, outcome] of outcomes.entries()) {
         if (at === 11) expect(outcome).toEqual({ error: fault });
@@ -203,7 +203,7 @@ describe("a batch that fails", () => {
   });
 
   test("because of an upstream failure fails for all, and is not bisected", async () => {
-    const fault = broken();
+    const fault = overloaded();
     const { outcomes, asked } = await together(texts, () => Promise.reject(fault));
     expect(asked).toHaveLength(1);
     for (const outcome of outcomes) expect(outcome).toEqual({ error: fault });
@@ -214,7 +214,7 @@ describe("a batch that fails", () => {
     async (fault) => {
       const { outcomes } = await together(["a", "poison", "c", "d"], async (given) => {
         if (textsOf(given).includes("poison")) throw new GatewayError(fault, "It choked.");
-        return answerTo(given);
+        return responseTo(given);
       });
       for (const [at, text] of ["a", "poison", "c", "d"].entries()) {
         if (text === "poison") expect(outcomes[at]).toHaveProperty("error.kind", fault);
@@ -269,7 +269,7 @@ describe("a batch that fails", () => {
     const upstreams = new Map([bad, good].map((target) => [target, new HeldUpstream()]));
     const both = routeTo(bad, good);
     const joined = batch({
-      capabilities: traitsOf({}),
+      capabilities: capabilitiesOf({}),
       enabled: () => true,
       concurrency: 1,
       fastMs: 0,
@@ -277,16 +277,16 @@ describe("a batch that fails", () => {
     })((given) => upstreams.get(given.target!)!.next(given));
     const send: EmbeddingsSend = (given) =>
       joined({ ...given, target: bad }).catch(() => joined({ ...given, target: good }));
-    const outcomes = ["a", "b", "c", "d"].map((text) => outcomeOf(send(callFor([text], both))));
+    const outcomes = ["a", "b", "c", "d"].map((text) => outcomeOf(send(requestFor([text], both))));
     await settled();
-    for (const visit of upstreams.get(bad)!.visits) visit.fail(broken());
+    for (const visit of upstreams.get(bad)!.requests) visit.fail(overloaded());
     await settled();
-    for (const visit of upstreams.get(bad)!.visits) visit.fail(broken());
+    for (const visit of upstreams.get(bad)!.requests) visit.fail(overloaded());
     await settled();
-    await upstreams.get(good)!.answerAll();
+    await upstreams.get(good)!.respondToAll();
     for (const [at, outcome] of (await Promise.all(outcomes)).entries()) {
       expect(outcome).toHaveProperty("value.vectors", [vectorFor("abcd"[at] ?? "")]);
     }
-    expect(upstreams.get(good)!.asked).toEqual([["a"], ["b", "c", "d"]]);
+    expect(upstreams.get(good)!.requestedTexts).toEqual([["a"], ["b", "c", "d"]]);
   });
 });

@@ -5,75 +5,75 @@ import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
-  answerTo,
-  arrange,
-  broken,
-  type CountedCall,
-  call,
-  callFor,
+  type CountedRequest,
+  capabilitiesOf,
   type EmbeddingsSend,
   entriesOf,
   outcomeOf,
+  overloaded,
+  requestFor,
+  requestOf,
+  responseTo,
   route,
   routeTo,
   settled,
+  setUpBatching,
   targetNamed,
-  traitsOf,
   vectorFor,
 } from "./stage-fixture.ts";
 
 describe("a request to an idle target", () => {
   test("is sent in the same tick, unchanged, and so is its response", async () => {
-    const { upstream, send } = arrange();
-    const given = call("a");
+    const { upstream, send } = setUpBatching();
+    const given = requestOf("a");
     const reply = send(given);
-    expect(upstream.visits[0]?.call).toBe(given);
+    expect(upstream.requests[0]?.request).toBe(given);
     const answer: EmbeddingsResponse = { vectors: [[1]] };
-    upstream.visits[0]?.answer(answer);
+    upstream.requests[0]?.respond(answer);
     expect(await reply).toBe(answer);
     expect(given.record.routing.batchSize).toBeUndefined();
-    expect(given.signal.heard.size).toBe(1); // The upstream's own.
+    expect(given.signal.listeners.size).toBe(1); // The upstream's own.
   });
 
   test("that arrives with others is batched with them, in the same turn of the event loop", async () => {
-    const { upstream, send } = arrange({}, { concurrency: 3 });
-    for (const text of ["a", "b", "c", "d"]) void send(call(text));
-    expect(upstream.asked).toEqual([["a"]]);
+    const { upstream, send } = setUpBatching({}, { concurrency: 3 });
+    for (const text of ["a", "b", "c", "d"]) void send(requestOf(text));
+    expect(upstream.requestedTexts).toEqual([["a"]]);
     await new Promise(setImmediate);
-    expect(upstream.asked).toEqual([["a"], ["b", "c", "d"]]);
+    expect(upstream.requestedTexts).toEqual([["a"], ["b", "c", "d"]]);
   });
 
   test("does not wait while the target is below its concurrency", async () => {
-    const { upstream, send } = arrange({}, { concurrency: 3 });
+    const { upstream, send } = setUpBatching({}, { concurrency: 3 });
     for (const text of ["a", "b", "c", "d"]) {
-      void send(call(text));
+      void send(requestOf(text));
       await new Promise(setImmediate);
     }
-    expect(upstream.asked).toEqual([["a"], ["b"], ["c"]]);
+    expect(upstream.requestedTexts).toEqual([["a"], ["b"], ["c"]]);
   });
 
   test("that fails frees its slot as well", async () => {
-    const { upstream, send } = arrange();
-    const outcome = outcomeOf(send(call("a")));
-    upstream.visits[0]?.fail(broken());
+    const { upstream, send } = setUpBatching();
+    const outcome = outcomeOf(send(requestOf("a")));
+    upstream.requests[0]?.fail(overloaded());
     expect(await outcome).toHaveProperty("error.kind", "upstream_overloaded");
-    void send(call("b"));
-    expect(upstream.asked).toEqual([["a"], ["b"]]);
+    void send(requestOf("b"));
+    expect(upstream.requestedTexts).toEqual([["a"], ["b"]]);
   });
 });
 
 describe("requests to a busy target", () => {
   test("wait, and are sent as one batch when a slot is free", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const calls = ["a", "b", "c"].map((text) => call(text));
+    const calls = ["a", "b", "c"].map((text) => requestOf(text));
     const replies = calls.map(send);
     await settled();
-    expect(upstream.visits).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(1);
     await free();
-    expect(upstream.asked).toEqual([["first"], ["a", "b", "c"]]);
-    expect(upstream.visits[1]?.call.query.single).toBe(false);
-    upstream.visits[1]?.answer();
+    expect(upstream.requestedTexts).toEqual([["first"], ["a", "b", "c"]]);
+    expect(upstream.requests[1]?.request.query.single).toBe(false);
+    upstream.requests[1]?.respond();
     for (const [at, reply] of (await Promise.all(replies)).entries()) {
       expect(reply.vectors).toEqual([vectorFor("abc"[at] ?? "")]);
     }
@@ -81,14 +81,14 @@ describe("requests to a busy target", () => {
   });
 
   test("with several inputs get all of their vectors, in order, without the upstream's verbatim body", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
-    const replies = inputs.map((texts) => send(callFor(texts, route)));
+    const replies = inputs.map((texts) => send(requestFor(texts, route)));
     await free();
-    const { call: joined, answer } = upstream.visits[1]!;
+    const { request: joined, respond: answer } = upstream.requests[1]!;
     answer({
-      ...answerTo(joined),
+      ...responseTo(joined),
       verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "m", encoding: "float" },
     });
     for (const [at, reply] of (await Promise.all(replies)).entries()) {
@@ -98,36 +98,36 @@ describe("requests to a busy target", () => {
   });
 
   test("that found no other request are sent unchanged", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const lonely = call("a");
+    const lonely = requestOf("a");
     const reply = send(lonely);
     await free();
-    expect(upstream.visits[1]?.call).toBe(lonely);
+    expect(upstream.requests[1]?.request).toBe(lonely);
     const answer: EmbeddingsResponse = { vectors: [[1]] };
-    upstream.visits[1]?.answer(answer);
+    upstream.requests[1]?.respond(answer);
     expect(await reply).toBe(answer);
   });
 
   test("are sent after the longest wait, although no slot is free", async () => {
-    const { upstream, send, busy } = arrange({}, { maxWaitMs: 5 });
+    const { upstream, send, occupy: busy } = setUpBatching({}, { maxWaitMs: 5 });
     busy();
-    void send(call("a"));
-    void send(call("b"));
+    void send(requestOf("a"));
+    void send(requestOf("b"));
     await Bun.sleep(30);
-    expect(upstream.asked).toEqual([["first"], ["a", "b"]]);
-    expect(upstream.underWay).toBe(2);
+    expect(upstream.requestedTexts).toEqual([["first"], ["a", "b"]]);
+    expect(upstream.inFlight).toBe(2);
   });
 
   test("are sent in the order of arrival, one batch for each free slot", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    for (const user of ["u", "v", "u"]) void send(call(`of ${user}`, { user }));
+    for (const user of ["u", "v", "u"]) void send(requestOf(`of ${user}`, { user }));
     await free();
-    expect(upstream.asked.slice(1)).toEqual([["of u", "of u"]]);
-    upstream.visits[1]?.answer();
+    expect(upstream.requestedTexts.slice(1)).toEqual([["of u", "of u"]]);
+    upstream.requests[1]?.respond();
     await settled();
-    expect(upstream.asked.slice(2)).toEqual([["of v"]]);
+    expect(upstream.requestedTexts.slice(2)).toEqual([["of v"]]);
   });
 
   test("need at most an eighth of the upstream requests", async () => {
@@ -142,10 +142,10 @@ describe("requests to a busy target", () => {
       const waiting = queue.shift();
       if (waiting) waiting();
       else free++;
-      return answerTo(given);
+      return responseTo(given);
     };
     const send = batch({
-      capabilities: traitsOf({}),
+      capabilities: capabilitiesOf({}),
       enabled: () => true,
       fastMs: 0,
       clock: () => 0,
@@ -153,7 +153,7 @@ describe("requests to a busy target", () => {
     const caller = async (name: number): Promise<void> => {
       for (let round = 0; round < 4; round++) {
         const text = `${name} ${round}`;
-        expect((await send(call(text))).vectors).toEqual([vectorFor(text)]);
+        expect((await send(requestOf(text))).vectors).toEqual([vectorFor(text)]);
       }
     };
     await Promise.all(Array.from({ length: 256 }, (_, name) => caller(name)));
@@ -164,31 +164,31 @@ describe("requests to a busy target", () => {
 
 describe("a batch", () => {
   test("is sent at once when it is full", () => {
-    const { upstream, send, busy } = arrange({ maxItems: 3 });
+    const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 3 });
     busy();
-    for (const text of ["a", "b", "c"]) void send(call(text));
-    expect(upstream.asked).toEqual([["first"], ["a", "b", "c"]]);
+    for (const text of ["a", "b", "c"]) void send(requestOf(text));
+    expect(upstream.requestedTexts).toEqual([["first"], ["a", "b", "c"]]);
   });
 
   test("never exceeds the gateway's maximum, although the target could take more", () => {
-    const { upstream, send, busy } = arrange({}, { maxInputs: 2 });
+    const { upstream, send, occupy: busy } = setUpBatching({}, { maxInputs: 2 });
     busy();
-    for (const text of ["a", "b", "c", "d", "e"]) void send(call(text));
-    expect(upstream.asked).toEqual([["first"], ["a", "b"], ["c", "d"]]);
+    for (const text of ["a", "b", "c", "d", "e"]) void send(requestOf(text));
+    expect(upstream.requestedTexts).toEqual([["first"], ["a", "b"], ["c", "d"]]);
   });
 
   test("stays within the target's inputs, bytes and tokens", async () => {
     const inputs = [["aaaa", "bbbb"], ["cccc"], ["dddd", "eeee"]];
     const limits = [{ maxItems: 4 }, { maxBytes: 19 }, { maxTokens: 4 }];
     for (const limit of limits) {
-      const { upstream, send, busy, free } = arrange(limit);
+      const { upstream, send, occupy: busy, release: free } = setUpBatching(limit);
       busy();
-      for (const texts of inputs) void send(callFor(texts, route));
-      expect(upstream.asked.slice(1)).toEqual([["aaaa", "bbbb", "cccc"]]);
+      for (const texts of inputs) void send(requestFor(texts, route));
+      expect(upstream.requestedTexts.slice(1)).toEqual([["aaaa", "bbbb", "cccc"]]);
       await free();
-      upstream.visits[1]?.answer();
+      upstream.requests[1]?.respond();
       await settled();
-      expect(upstream.asked.slice(2)).toEqual([["dddd", "eeee"]]);
+      expect(upstream.requestedTexts.slice(2)).toEqual([["dddd", "eeee"]]);
     }
   });
 
@@ -211,115 +211,115 @@ describe("a batch", () => {
       [{ user: "u" }, { user: "u", input: { kind: "tokens", tokens: [[1]] } }],
     ];
     for (const [one, other] of pairs) {
-      const { upstream, send, busy, free } = arrange();
+      const { upstream, send, occupy: busy, release: free } = setUpBatching();
       busy();
       const calls = [
-        call("a", one),
-        call("b", other),
-        call("c", { ...one, encoding: "base64" }),
-        call("d", other),
+        requestOf("a", one),
+        requestOf("b", other),
+        requestOf("c", { ...one, encoding: "base64" }),
+        requestOf("d", other),
       ];
       const replies = calls.map(send);
       await free();
-      await upstream.answerAll();
-      expect(upstream.visits.map(({ call: { query } }) => entriesOf(query.input).length)).toEqual([
-        1, 2, 2,
-      ]);
+      await upstream.respondToAll();
+      expect(
+        upstream.requests.map(({ request: { query } }) => entriesOf(query.input).length),
+      ).toEqual([1, 2, 2]);
       for (const [at, reply] of (await Promise.all(replies)).entries()) {
-        expect(reply.vectors).toEqual(answerTo(calls[at]!).vectors);
+        expect(reply.vectors).toEqual(responseTo(calls[at]!).vectors);
       }
     }
   });
 
   test("does not mistake a user's name for another option", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    void send(call("a", { user: "null" }));
-    void send(call("b", { dimensions: 1 }));
-    void send(call("c", { user: "1" }));
-    void send(call("d", { user: 'x","y' }));
+    void send(requestOf("a", { user: "null" }));
+    void send(requestOf("b", { dimensions: 1 }));
+    void send(requestOf("c", { user: "1" }));
+    void send(requestOf("d", { user: 'x","y' }));
     await free();
-    await upstream.answerAll();
-    expect(upstream.asked.slice(1)).toEqual([["a"], ["b"], ["c"], ["d"]]);
+    await upstream.respondToAll();
+    expect(upstream.requestedTexts.slice(1)).toEqual([["a"], ["b"], ["c"], ["d"]]);
   });
 });
 
 describe("is not batched:", () => {
-  const expectAlone = (options: Partial<BatchOptions>, given: CountedCall): void => {
-    const { upstream, send, busy } = arrange({}, options);
+  const expectAlone = (options: Partial<BatchOptions>, given: CountedRequest): void => {
+    const { upstream, send, occupy: busy } = setUpBatching({}, options);
     busy();
     void send(given);
-    expect(upstream.visits[1]?.call).toBe(given);
+    expect(upstream.requests[1]?.request).toBe(given);
   };
 
   test("a request with many inputs", () => {
-    expectAlone({ maxInputsPerRequest: 2 }, callFor(["a", "b", "c"], route));
+    expectAlone({ maxInputsPerRequest: 2 }, requestFor(["a", "b", "c"], route));
   });
 
   test("a request with extra fields", () => {
-    expectAlone({}, call("a", { rest: { truncate: true } }));
+    expectAlone({}, requestOf("a", { rest: { truncate: true } }));
   });
 
   test("a request for a model with batching switched off", () => {
-    expectAlone({ enabled: () => false }, call("a"));
+    expectAlone({ enabled: () => false }, requestOf("a"));
   });
 
   test("a request that fills a batch alone", () => {
-    const { upstream, send, busy } = arrange({ maxItems: 1 });
+    const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 1 });
     busy();
-    const given = call("a");
+    const given = requestOf("a");
     void send(given);
-    expect(upstream.visits[1]?.call).toBe(given);
+    expect(upstream.requests[1]?.request).toBe(given);
     expect(given.record.routing.batchSize).toBeUndefined();
   });
 
   test("a request that finds the queue full", async () => {
-    const { upstream, send, busy, free } = arrange({}, { maxQueued: 2 });
+    const { upstream, send, occupy: busy, release: free } = setUpBatching({}, { maxQueued: 2 });
     busy();
-    for (const text of ["a", "b", "c"]) void send(call(text));
-    expect(upstream.asked).toEqual([["first"], ["c"]]);
-    upstream.visits[1]?.answer();
+    for (const text of ["a", "b", "c"]) void send(requestOf(text));
+    expect(upstream.requestedTexts).toEqual([["first"], ["c"]]);
+    upstream.requests[1]?.respond();
     await free();
-    expect(upstream.asked.slice(2)).toEqual([["a", "b"]]);
+    expect(upstream.requestedTexts.slice(2)).toEqual([["a", "b"]]);
     // They have left, so others may wait.
-    for (const text of ["d", "e", "f"]) void send(call(text));
-    expect(upstream.asked.slice(3)).toEqual([["f"]]);
+    for (const text of ["d", "e", "f"]) void send(requestOf(text));
+    expect(upstream.requestedTexts.slice(3)).toEqual([["f"]]);
   });
 
   test("a request to another target, which is not busy", () => {
-    const { upstream, send, busy } = arrange();
+    const { upstream, send, occupy: busy } = setUpBatching();
     busy();
-    void send(callFor(["a"], routeTo(targetNamed("b"))));
-    expect(upstream.asked).toEqual([["first"], ["a"]]);
+    void send(requestFor(["a"], routeTo(targetNamed("b"))));
+    expect(upstream.requestedTexts).toEqual([["first"], ["a"]]);
   });
 
   test("a request for another model with the same target", () => {
-    const { upstream, send, busy } = arrange();
+    const { upstream, send, occupy: busy } = setUpBatching();
     busy();
-    void send(call("a"));
-    void send(callFor(["b"], routeTo(...route.targets)));
-    expect(upstream.asked).toEqual([["first"], ["b"]]);
+    void send(requestOf("a"));
+    void send(requestFor(["b"], routeTo(...route.targets)));
+    expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
   });
 });
 
 describe("the usage of a batch", () => {
   test("is shared out by estimated tokens, to the last token", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const replies = ["a", "bb", "日", "dddddd"].map((text) => send(call(text)));
+    const replies = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
     await free();
-    const { call: joined, answer } = upstream.visits[1]!;
-    answer({ ...answerTo(joined), usage: { inputTokens: 13 } });
+    const { request: joined, respond: answer } = upstream.requests[1]!;
+    answer({ ...responseTo(joined), usage: { inputTokens: 13 } });
     const tokens = (await Promise.all(replies)).map(({ usage }) => usage?.inputTokens);
     expect(tokens).toEqual([1, 2, 4, 6]);
   });
 
   test("stays unknown where the upstream reports none", async () => {
-    const { upstream, send, busy, free } = arrange();
+    const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const replies = ["a", "b"].map((text) => send(call(text)));
+    const replies = ["a", "b"].map((text) => send(requestOf(text)));
     await free();
-    upstream.visits[1]?.answer({ vectors: [[1], [2]] });
+    upstream.requests[1]?.respond({ vectors: [[1], [2]] });
     for (const reply of await Promise.all(replies)) expect(reply).not.toHaveProperty("usage");
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { adaptParameters } from "../../server/embeddings/adapt-parameters.ts";
 import { decodeTokens } from "../../server/embeddings/decode-tokens.ts";
-import { callFor, route, traitsOf } from "./stage-fixture.ts";
+import { capabilitiesOf, requestFor, route } from "./stage-fixture.ts";
 
 /** Whether the event loop has made a turn since. */
 function turn(): { readonly isOver: boolean } {
@@ -17,7 +17,7 @@ function turn(): { readonly isOver: boolean } {
 const long = "x".repeat(2 * 1024 * 1024);
 
 const tokensOf = (count: number) =>
-  callFor({ kind: "tokens", tokens: Array(3).fill(Array(count).fill(1000)) }, route);
+  requestFor({ kind: "tokens", tokens: Array(3).fill(Array(count).fill(1000)) }, route);
 
 test("between long arrays of tokens that are decoded, and not between short ones", async () => {
   // The vocabulary is read once.
@@ -41,13 +41,13 @@ test("before a long upstream request is written, and not before a short one", as
     const next = turn();
     let seen: boolean | undefined;
     const send = adaptParameters({
-      capabilities: traitsOf({}),
+      capabilities: capabilitiesOf({}),
       markDimensionsIgnored: () => undefined,
     })(async () => {
       seen = next.isOver;
       return { vectors: [[1, 2]] };
     });
-    await send(callFor([text], route));
+    await send(requestFor([text], route));
     expect(seen).toBe(isOver);
   }
 });

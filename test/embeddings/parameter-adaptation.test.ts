@@ -1,6 +1,6 @@
 /** A parameter that an upstream does not support is emulated where the result is the same, and refused otherwise. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
+import { fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 const [fake, second] = [startFake(), startFake()];
@@ -99,7 +99,7 @@ function expectClose(got: Float32Array, wanted: Float32Array): void {
 }
 
 /** An answer with a vector of that length, whatever was asked. */
-const whole = (text: string, length = 1536): Mischief => ({
+const whole = (text: string, length = 1536): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },

@@ -5,14 +5,15 @@ import { split } from "../../server/embeddings/split.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import type { EmbeddingCapabilities, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
-  answerTo,
-  broken,
-  callFor,
+  capabilitiesOf,
   type EmbeddingsSend,
   entriesOf,
   HeldUpstream,
   outcomeOf,
+  overloaded,
   rejected,
+  requestFor,
+  responseTo,
   route,
   routeTo,
   settled,
@@ -20,7 +21,6 @@ import {
   textsOf,
   tooLarge,
   tooManyTokens,
-  traitsOf,
   vectorFor,
 } from "./stage-fixture.ts";
 
@@ -30,12 +30,12 @@ const numbered = (count: number): string[] =>
 /** Sends through `split` to an upstream that answers at once, and tells what it saw. */
 function through(
   limits: Partial<EmbeddingCapabilities>,
-  upstream: EmbeddingsSend = async (call) => answerTo(call),
+  upstream: EmbeddingsSend = async (call) => responseTo(call),
   maxParallel?: number,
 ) {
   const seen: Parameters<EmbeddingsSend>[0][] = [];
   const send = split({
-    capabilities: traitsOf(limits),
+    capabilities: capabilitiesOf(limits),
     ...(maxParallel !== undefined && { maxParallel }),
   })((call) => {
     seen.push(call);
@@ -52,7 +52,7 @@ describe("a request within the limits", () => {
 
   test("is passed on unchanged, and so is its response", async () => {
     const { send, seen } = through({ maxItems: 2, maxBytes: 10 }, async () => reply);
-    const call = callFor(["four", "words"], route);
+    const call = requestFor(["four", "words"], route);
     expect(await send(call)).toBe(reply);
     expect(seen).toEqual([call]);
     expect(seen[0]).toBe(call);
@@ -62,7 +62,7 @@ describe("a request within the limits", () => {
     const traits = () => {
       throw new Error("nobody should ask");
     };
-    const call = callFor(["x".repeat(1_000_000)], route);
+    const call = requestFor(["x".repeat(1_000_000)], route);
     let seen: unknown;
     await split({ capabilities: traits })(async (given) => {
       seen = given;
@@ -76,14 +76,14 @@ describe("a larger request", () => {
   test("is split by the number of inputs, into equal sub-requests", async () => {
     const { send, sizes } = through({ maxItems: 4 });
     const texts = numbered(9);
-    const { vectors } = await send(callFor(texts, route));
+    const { vectors } = await send(requestFor(texts, route));
     expect(sizes()).toEqual([3, 3, 3]);
     expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 
   test("is split by bytes, which are not characters", async () => {
     const { send, seen } = through({ maxBytes: 12 });
-    await send(callFor(["four", "five", "six!", "日本", "語語"], route));
+    await send(requestFor(["four", "five", "six!", "日本", "語語"], route));
     expect(seen.map(textsOf)).toEqual([
       ["four", "five", "six!"],
       ["日本", "語語"],
@@ -93,17 +93,17 @@ describe("a larger request", () => {
   test("is split by tokens, exactly where they are given", async () => {
     const { send, sizes } = through({ maxTokens: 5 });
     const tokens = [[1, 2, 3], [4, 5], [6], [7, 8, 9, 10], [11]];
-    const { vectors } = await send(callFor({ kind: "tokens", tokens }, route));
+    const { vectors } = await send(requestFor({ kind: "tokens", tokens }, route));
     expect(sizes()).toEqual([2, 2, 1]);
     expect(vectors).toEqual(tokens.map((entry) => vectorFor(entry)));
   });
 
   test("is split by estimated tokens where texts are given, with a higher estimate for other scripts", async () => {
     const ascii = through({ maxTokens: 10 });
-    await ascii.send(callFor(["a".repeat(20), "b".repeat(20), "c".repeat(20)], route));
+    await ascii.send(requestFor(["a".repeat(20), "b".repeat(20), "c".repeat(20)], route));
     expect(ascii.sizes()).toEqual([2, 1]);
     const chinese = through({ maxTokens: 10 });
-    await chinese.send(callFor(["本".repeat(8), "語".repeat(8), "日".repeat(8)], route));
+    await chinese.send(requestFor(["本".repeat(8), "語".repeat(8), "日".repeat(8)], route));
     expect(chinese.sizes()).toEqual([1, 1, 1]);
   });
 
@@ -112,19 +112,19 @@ describe("a larger request", () => {
     const sizes: number[] = [];
     const send = split({
       capabilities: (target) =>
-        traitsOf(target === narrow ? { maxItems: 2 } : { maxBytes: 3 })(target),
+        capabilitiesOf(target === narrow ? { maxItems: 2 } : { maxBytes: 3 })(target),
     })(async (call) => {
       sizes.push(textsOf(call).length);
-      return answerTo(call);
+      return responseTo(call);
     });
-    await send(callFor(["a", "b", "c"], routeTo(wide, narrow)));
-    await send(callFor(["aa", "bb", "c"], routeTo(wide, narrow)));
+    await send(requestFor(["a", "b", "c"], routeTo(wide, narrow)));
+    await send(requestFor(["aa", "bb", "c"], routeTo(wide, narrow)));
     expect(sizes).toEqual([2, 1, 1, 2]);
   });
 
   test("keeps all other fields in every sub-request", async () => {
     const { send, seen } = through({ maxItems: 1 });
-    const call = callFor(["a", "b"], route, {
+    const call = requestFor(["a", "b"], route, {
       dimensions: 8,
       user: "u",
       encoding: "base64",
@@ -143,22 +143,24 @@ describe("a larger request", () => {
 
   test("has its vectors in order, whatever the order of its sub-responses", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ capabilities: traitsOf({ maxItems: 2 }) })(upstream.next);
+    const send = split({ capabilities: capabilitiesOf({ maxItems: 2 }) })(upstream.next);
     const texts = numbered(7);
-    const reply = send(callFor(texts, route));
+    const reply = send(requestFor(texts, route));
     await settled();
-    for (const at of [2, 0, 3, 1]) upstream.visits[at]?.answer();
+    for (const at of [2, 0, 3, 1]) upstream.requests[at]?.respond();
     expect((await reply).vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 
   test("has exactly the allowed number of sub-requests in flight", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
-    const reply = send(callFor(numbered(8), route));
+    const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(
+      upstream.next,
+    );
+    const reply = send(requestFor(numbered(8), route));
     for (let done = 0; done < 8; done++) {
       await settled();
-      expect(upstream.underWay).toBe(Math.min(3, 8 - done));
-      upstream.visits[done]?.answer();
+      expect(upstream.inFlight).toBe(Math.min(3, 8 - done));
+      upstream.requests[done]?.respond();
     }
     expect((await reply).vectors).toHaveLength(8);
   });
@@ -166,7 +168,7 @@ describe("a larger request", () => {
   test("of ten thousand inputs is served, even one by one", async () => {
     const texts = numbered(10_000);
     const { send, seen } = through({ maxItems: 1 });
-    const { vectors } = await send(callFor(texts, route));
+    const { vectors } = await send(requestFor(texts, route));
     expect(seen).toHaveLength(10_000);
     expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
@@ -179,17 +181,17 @@ describe("the usage of a split request", () => {
       model: "our-model",
       encoding: "float",
     } as const;
-    const { send } = through({ maxItems: 2 }, async (call) => ({ ...answerTo(call), verbatim }));
-    const reply = await send(callFor(["a", "bb", "ccc"], route));
+    const { send } = through({ maxItems: 2 }, async (call) => ({ ...responseTo(call), verbatim }));
+    const reply = await send(requestFor(["a", "bb", "ccc"], route));
     expect(reply.usage).toEqual({ inputTokens: 6 });
     expect(reply).not.toHaveProperty("verbatim");
   });
 
   test("is unknown where that of one sub-request is", async () => {
     const { send } = through({ maxItems: 1 }, async (call) =>
-      textsOf(call)[0] === "b" ? { vectors: answerTo(call).vectors } : answerTo(call),
+      textsOf(call)[0] === "b" ? { vectors: responseTo(call).vectors } : responseTo(call),
     );
-    expect(await send(callFor(["a", "b", "c"], route))).not.toHaveProperty("usage");
+    expect(await send(requestFor(["a", "b", "c"], route))).not.toHaveProperty("usage");
   });
 });
 
@@ -197,9 +199,9 @@ test("an input index in a sub-request's error is mapped to the client's inputs",
   const { send } = through({ maxItems: 4 }, async (call) => {
     const place = textsOf(call).indexOf("text 6");
     if (place >= 0) throw rejected(`Input id ${place} has 9000 tokens, exceeding max 8192 tokens.`);
-    return answerTo(call);
+    return responseTo(call);
   });
-  const outcome = await outcomeOf(send(callFor(numbered(8), route)));
+  const outcome = await outcomeOf(send(requestFor(numbered(8), route)));
   expect(outcome).toHaveProperty(
     "error.message",
     "Input id 6 has 9000 tokens, exceeding max 8192 tokens.",
@@ -211,10 +213,10 @@ describe("a sub-request that is refused as too large", () => {
     test(`is halved until it passes (${refuse().kind})`, async () => {
       const { send, sizes } = through({ maxItems: 8 }, async (call) => {
         if (textsOf(call).length > 3) throw refuse();
-        return answerTo(call);
+        return responseTo(call);
       });
       const texts = numbered(16);
-      const reply = await send(callFor(texts, route));
+      const reply = await send(requestFor(texts, route));
       expect(reply.vectors).toEqual(texts.map((text) => vectorFor(text)));
       expect(reply.usage?.inputTokens).toBe(texts.join("").length);
       expect(Math.max(...sizes())).toBe(8);
@@ -224,10 +226,10 @@ describe("a sub-request that is refused as too large", () => {
     test(`is halved although the whole request seemed to fit (${refuse().kind})`, async () => {
       const { send, sizes } = through({}, async (call) => {
         if (textsOf(call).length > 2) throw refuse();
-        return answerTo(call);
+        return responseTo(call);
       });
       const texts = numbered(5);
-      expect((await send(callFor(texts, route))).vectors).toEqual(
+      expect((await send(requestFor(texts, route))).vectors).toEqual(
         texts.map((text) => vectorFor(text)),
       );
       expect(sizes()).toEqual([5, 3, 2, 2, 1]);
@@ -237,22 +239,22 @@ describe("a sub-request that is refused as too large", () => {
       const fault = refuse();
       const { send } = through({}, async (call) => {
         if (textsOf(call).includes("text 2")) throw fault;
-        return answerTo(call);
+        return responseTo(call);
       });
       const { message, kind: name, details } = fault;
       // By its place among all of them, where it is the one that is too long.
       const which = /tokens/.test(message) && { param: "input[2]" };
-      expect(await outcomeOf(send(callFor(numbered(4), route)))).toMatchObject({
+      expect(await outcomeOf(send(requestFor(numbered(4), route)))).toMatchObject({
         error: { message, kind: name, details: { ...details, ...which } },
       });
-      expect(await outcomeOf(send(callFor(["text 2"], route)))).toEqual({ error: fault });
+      expect(await outcomeOf(send(requestFor(["text 2"], route)))).toEqual({ error: fault });
     });
   }
 
   test("is not halved for any other error", async () => {
     const fault = rejected("no");
     const { send, sizes } = through({}, () => Promise.reject(fault));
-    expect(await outcomeOf(send(callFor(numbered(4), route)))).toEqual({ error: fault });
+    expect(await outcomeOf(send(requestFor(numbered(4), route)))).toEqual({ error: fault });
     expect(sizes()).toEqual([4]);
   });
 });
@@ -260,48 +262,52 @@ describe("a sub-request that is refused as too large", () => {
 describe("a sub-request that fails", () => {
   test("fails the request with its error, cancels the others and leaves none running", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 3 })(upstream.next);
-    const call = callFor(numbered(9), route);
+    const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(
+      upstream.next,
+    );
+    const call = requestFor(numbered(9), route);
     const outcome = outcomeOf(send(call));
     await settled();
-    const fault = broken();
-    upstream.visits[1]?.fail(fault);
+    const fault = overloaded();
+    upstream.requests[1]?.fail(fault);
     expect(await outcome).toEqual({ error: fault });
-    expect(upstream.visits).toHaveLength(3);
-    expect(upstream.underWay).toBe(0);
-    expect(upstream.visits[0]?.call.signal.aborted).toBe(true);
+    expect(upstream.requests).toHaveLength(3);
+    expect(upstream.inFlight).toBe(0);
+    expect(upstream.requests[0]?.request.signal.aborted).toBe(true);
     expect(call.signal.aborted).toBe(false);
-    expect(call.signal.heard.size).toBe(0);
+    expect(call.signal.listeners.size).toBe(0);
   });
 });
 
 test("a sub-request with too few vectors fails the request", async () => {
   const { send } = through({ maxItems: 2 }, async () => ({ vectors: [[1]] }));
-  const outcome = await outcomeOf(send(callFor(numbered(4), route)));
+  const outcome = await outcomeOf(send(requestFor(numbered(4), route)));
   expect(outcome).toHaveProperty("error.kind", "internal");
 });
 
 describe("a client that disconnects", () => {
   test("cancels every sub-request, and no other is sent", async () => {
     const upstream = new HeldUpstream();
-    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 2 })(upstream.next);
-    const call = callFor(numbered(5), route);
+    const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
+      upstream.next,
+    );
+    const call = requestFor(numbered(5), route);
     const outcome = outcomeOf(send(call));
     await settled();
     const reason = new Error("gone");
     call.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
-    expect(upstream.visits).toHaveLength(2);
-    expect(upstream.underWay).toBe(0);
-    expect(call.signal.heard.size).toBe(0);
+    expect(upstream.requests).toHaveLength(2);
+    expect(upstream.inFlight).toBe(0);
+    expect(call.signal.listeners.size).toBe(0);
   });
 
   test("gets no further sub-requests sent, even where the upstream ignores the abort", async () => {
     const visits: (() => void)[] = [];
-    const send = split({ capabilities: traitsOf({ maxItems: 1 }), maxParallel: 2 })(
-      (given) => new Promise((resolve) => visits.push(() => resolve(answerTo(given)))),
+    const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
+      (given) => new Promise((resolve) => visits.push(() => resolve(responseTo(given)))),
     );
-    const call = callFor(numbered(5), route);
+    const call = requestFor(numbered(5), route);
     const outcome = outcomeOf(send(call));
     await settled();
     const reason = new Error("gone");
@@ -313,7 +319,7 @@ describe("a client that disconnects", () => {
 
   test("before the first sub-request gets nothing sent", async () => {
     const { send, seen } = through({ maxItems: 1 });
-    const call = callFor(["a", "b"], route);
+    const call = requestFor(["a", "b"], route);
     const reason = new Error("gone");
     call.signal.abort(reason);
     expect(await outcomeOf(send(call))).toEqual({ error: reason });
@@ -322,8 +328,8 @@ describe("a client that disconnects", () => {
 
   test("has no abort listener once the response is complete", async () => {
     const { send } = through({ maxItems: 1 });
-    const call = callFor(["a", "b"], route);
+    const call = requestFor(["a", "b"], route);
     await send(call);
-    expect(call.signal.heard.size).toBe(0);
+    expect(call.signal.listeners.size).toBe(0);
   });
 });

@@ -17,7 +17,7 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 
-export type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
+export type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 export type EmbeddingsSend = Send<EmbeddingsQuery, EmbeddingsResponse>;
 
 export const targetNamed = (id: string): Target => ({
@@ -35,47 +35,47 @@ export const routeTo = (...targets: Target[]): Route =>
     maxImages: 1,
   });
 
-export const traitsOf =
+export const capabilitiesOf =
   (limits: Partial<EmbeddingCapabilities>): ((target: Target) => EmbeddingCapabilities) =>
   () => ({ maxItems: 2048, base64: true, tokens: true, taskTypes: "indifferent", ...limits });
 
-/** Knows who still listens to it. */
+/** Abort signal that exposes its listeners, so that tests find leaked ones. */
 export class CountedSignal extends AbortSource {
-  readonly heard = new Set<() => void>();
+  readonly listeners = new Set<() => void>();
 
   override addEventListener(type: "abort", listener: () => void): void {
-    this.heard.add(listener);
+    this.listeners.add(listener);
     super.addEventListener(type, listener);
   }
 
   override removeEventListener(type: "abort", listener: () => void): void {
-    this.heard.delete(listener);
+    this.listeners.delete(listener);
     super.removeEventListener(type, listener);
   }
 }
 
-export type CountedCall = EmbeddingsCall & { readonly signal: CountedSignal };
+export type CountedRequest = EmbeddingsRequest & { readonly signal: CountedSignal };
 
-export const textsOf = (call: EmbeddingsCall): readonly string[] =>
-  call.query.input.kind === "text" ? call.query.input.texts : [];
+export const textsOf = (request: EmbeddingsRequest): readonly string[] =>
+  request.query.input.kind === "text" ? request.query.input.texts : [];
 
 export const entriesOf = (input: EmbeddingInput): readonly (string | readonly number[])[] =>
   input.kind === "text" ? input.texts : input.tokens;
 
-export function callFor(
+export function requestFor(
   input: readonly string[] | EmbeddingInput,
   route: Route,
   query: Partial<EmbeddingsQuery> = {},
-): CountedCall {
-  const whole = "kind" in input ? input : { kind: "text" as const, texts: input };
+): CountedRequest {
+  const allInputs = "kind" in input ? input : { kind: "text" as const, texts: input };
   const [target] = route.targets;
   return {
     operation: "embeddings",
     temp: noRequestTemp,
     query: {
       model: route.id,
-      input: whole,
-      single: entriesOf(whole).length === 1,
+      input: allInputs,
+      single: entriesOf(allInputs).length === 1,
       encoding: "float",
       rest: {},
       ...query,
@@ -87,16 +87,16 @@ export function callFor(
   };
 }
 
-/** Differs with everything that makes a difference: who gets another's vector can tell. */
+/** A vector that depends on everything that may change it, so that a test detects another request's vector. */
 export function vectorFor(
   entry: string | readonly number[],
-  { dimensions, taskType: purpose, user, rest }: Partial<EmbeddingsQuery> = {},
+  { dimensions, taskType, user, rest }: Partial<EmbeddingsQuery> = {},
 ): number[] {
-  const told = JSON.stringify([entry, dimensions, purpose?.given, user, rest ?? {}]);
-  return [Number(Bun.hash.crc32(told)), told.length];
+  const identity = JSON.stringify([entry, dimensions, taskType?.given, user, rest ?? {}]);
+  return [Number(Bun.hash.crc32(identity)), identity.length];
 }
 
-export const answerTo = ({ query }: EmbeddingsCall): EmbeddingsResponse => {
+export const responseTo = ({ query }: EmbeddingsRequest): EmbeddingsResponse => {
   const entries = entriesOf(query.input);
   return {
     vectors: entries.map((entry) => vectorFor(entry, query)),
@@ -104,43 +104,47 @@ export const answerTo = ({ query }: EmbeddingsCall): EmbeddingsResponse => {
   };
 };
 
-export interface Visit {
-  readonly call: EmbeddingsCall;
-  answer(reply?: EmbeddingsResponse): void;
+export interface HeldRequest {
+  readonly request: EmbeddingsRequest;
+  respond(response?: EmbeddingsResponse): void;
   fail(error: unknown): void;
 }
 
-/** Answers when told to. Who hangs up is let go. */
+/** Upstream that holds each request until the test responds to it. An aborted request is rejected. */
 export class HeldUpstream {
-  readonly visits: Visit[] = [];
-  underWay = 0;
+  readonly requests: HeldRequest[] = [];
+  inFlight = 0;
 
-  readonly next: EmbeddingsSend = (call) => {
+  readonly next: EmbeddingsSend = (request) => {
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
-    this.underWay++;
-    const over = (): void => {
-      this.underWay--;
+    this.inFlight++;
+    const onSettled = (): void => {
+      this.inFlight--;
     };
-    promise.then(over, over);
-    call.signal.addEventListener("abort", () => reject(call.signal.reason));
-    this.visits.push({ call, answer: (reply = answerTo(call)) => resolve(reply), fail: reject });
+    promise.then(onSettled, onSettled);
+    request.signal.addEventListener("abort", () => reject(request.signal.reason));
+    this.requests.push({
+      request,
+      respond: (response = responseTo(request)) => resolve(response),
+      fail: reject,
+    });
     return promise;
   };
 
-  /** The texts of each call so far. */
-  get asked(): (readonly string[])[] {
-    return this.visits.map(({ call }) => textsOf(call));
+  /** The texts of each request so far. */
+  get requestedTexts(): (readonly string[])[] {
+    return this.requests.map(({ request }) => textsOf(request));
   }
 
-  async answerAll(): Promise<void> {
-    for (let at = 0; at < this.visits.length; at++) {
-      this.visits[at]?.answer();
+  async respondToAll(): Promise<void> {
+    for (let at = 0; at < this.requests.length; at++) {
+      this.requests[at]?.respond();
       await settled();
     }
   }
 }
 
-/** All that can happen without waiting has happened. */
+/** Resolves after one turn of the event loop: everything that needs no timer has happened. */
 export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const tooManyTokens = (): GatewayError =>
@@ -149,13 +153,13 @@ export const tooManyTokens = (): GatewayError =>
 export const tooLarge = (): GatewayError =>
   new GatewayError("upstream_rejected", "Payload too large.", { overrides: { status: 413 } });
 
-export const rejected = (words: string): GatewayError =>
-  new GatewayError("upstream_rejected", words, { overrides: { status: 400 } });
+export const rejected = (message: string): GatewayError =>
+  new GatewayError("upstream_rejected", message, { overrides: { status: 400 } });
 
-export const broken = (): GatewayError =>
-  new GatewayError("upstream_overloaded", "It answered 503.");
+export const overloaded = (): GatewayError =>
+  new GatewayError("upstream_overloaded", "The upstream responded with 503.");
 
-/** What a promise came to, without throwing. */
+/** The value or the error of a promise, without throwing. */
 export const outcomeOf = <T>(
   promise: Promise<T>,
 ): Promise<{ readonly value: T } | { readonly error: unknown }> =>
@@ -165,28 +169,28 @@ export const outcomeOf = <T>(
   );
 
 export const route = routeTo(targetNamed("a"));
-export const call = (text: string, query: Partial<EmbeddingsQuery> = {}): CountedCall =>
-  callFor([text], route, query);
+export const requestOf = (text: string, query: Partial<EmbeddingsQuery> = {}): CountedRequest =>
+  requestFor([text], route, query);
 
-export interface Arranged {
+export interface BatchingSetup {
   readonly upstream: HeldUpstream;
   readonly send: EmbeddingsSend;
-  /** Sends one call that occupies the only lane. */
-  busy(): void;
-  /** Ends it: whoever waits may leave. */
-  free(): Promise<void>;
+  /** Sends one request, which occupies the only slot. */
+  occupy(): void;
+  /** Ends that request: waiting requests may be sent. */
+  release(): Promise<void>;
 }
 
-/** One lane, so that a single call keeps the target busy, and a wait that no test outlasts. */
-export function arrange(
+/** A concurrency of one, so that a single request keeps the target busy, and a wait longer than any test. */
+export function setUpBatching(
   limits: Partial<EmbeddingCapabilities> = {},
   options: Partial<BatchOptions> = {},
-): Arranged {
+): BatchingSetup {
   const upstream = new HeldUpstream();
   const send = batch({
     fastMs: 0,
     clock: () => 0,
-    capabilities: traitsOf(limits),
+    capabilities: capabilitiesOf(limits),
     enabled: () => true,
     concurrency: 1,
     maxWaitMs: 60_000,
@@ -195,9 +199,9 @@ export function arrange(
   return {
     upstream,
     send,
-    busy: () => void send(call("first")),
-    free: async () => {
-      upstream.visits[0]?.answer();
+    occupy: () => void send(requestOf("first")),
+    release: async () => {
+      upstream.requests[0]?.respond();
       await settled();
     },
   };

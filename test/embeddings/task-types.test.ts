@@ -1,6 +1,6 @@
 /** A task type can be given in any vendor's terms, and is translated for each vendor. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
+import { fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 const fake = startFake();
@@ -55,7 +55,7 @@ const usual = {
   model: "m",
   usage: { prompt_tokens: 1, total_tokens: 1 },
 };
-const answer = (kind: Kind): Mischief => ({
+const answer = (kind: Kind): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },

@@ -1,18 +1,18 @@
-/** Puts an answer on the wire, right or wrong. */
+/** Sends a response, with the injected fault applied. */
 
 import { brotliCompressSync, deflateSync } from "node:zlib";
-import { type Answer, bytesOf, html } from "./answer.ts";
 import { failures } from "./failures.ts";
-import type { Connection } from "./front.ts";
-import type { Mischief, StreamMischief, Where } from "./mischief.ts";
+import { bytesOf, type FakeResponse, html } from "./fake-response.ts";
+import type { BreakPoint, InjectedFault, StreamFault } from "./injected-fault.ts";
+import type { Connection } from "./tcp-proxy.ts";
 
-/** The answer that mischief puts in place of the right one, if it does. */
-export function replaced(mischief: Mischief): Answer | undefined {
-  if (mischief.fail) return failures[mischief.fail];
-  if (mischief.redirect)
-    return { status: 307, headers: { location: mischief.redirect }, body: new Uint8Array() };
-  if (!mischief.reply) return undefined;
-  const { status, headers = {}, body = "" } = mischief.reply;
+/** The response that the fault sends in place of the valid one. Undefined if it replaces none. */
+export function replacementFor(fault: InjectedFault): FakeResponse | undefined {
+  if (fault.fail) return failures[fault.fail];
+  if (fault.redirect)
+    return { status: 307, headers: { location: fault.redirect }, body: new Uint8Array() };
+  if (!fault.reply) return undefined;
+  const { status, headers = {}, body = "" } = fault.reply;
   return { status, headers, body: typeof body === "string" ? bytesOf(body) : body };
 }
 
@@ -28,7 +28,7 @@ const errorFrame = `event: error\ndata: ${JSON.stringify({
 const half = <T extends string | Uint8Array>(whole: T): T =>
   whole.slice(0, Math.floor(whole.length / 2)) as T;
 
-const spoilFrames: Record<StreamMischief, (frames: readonly string[]) => readonly string[]> = {
+const corruptFrames: Record<StreamFault, (frames: readonly string[]) => readonly string[]> = {
   cut: (frames) => frames.map((frame, i) => (i === frames.length - 1 ? half(frame) : frame)),
   "ends-early": (frames) => frames.slice(0, -1),
   error: (frames) => [...frames.slice(0, -1), errorFrame],
@@ -38,7 +38,10 @@ const spoilFrames: Record<StreamMischief, (frames: readonly string[]) => readonl
   empty: () => [],
 };
 
-const compress: Record<NonNullable<Mischief["encoding"]>, (bytes: Uint8Array) => Uint8Array> = {
+const compress: Record<
+  NonNullable<InjectedFault["encoding"]>,
+  (bytes: Uint8Array) => Uint8Array
+> = {
   gzip: (bytes) => Bun.gzipSync(new Uint8Array(bytes)),
   br: (bytes) => brotliCompressSync(bytes),
   zstd: (bytes) => Bun.zstdCompressSync(bytes),
@@ -46,122 +49,122 @@ const compress: Record<NonNullable<Mischief["encoding"]>, (bytes: Uint8Array) =>
   lie: (bytes) => bytes,
 };
 
-function spoilBody(answer: Answer, mischief: Mischief): Answer {
-  const { body, huge, encoding, stream } = mischief;
+function corruptBody(response: FakeResponse, fault: InjectedFault): FakeResponse {
+  const { body, huge, encoding, stream } = fault;
   if (body === "html") return html(200, "Welcome to nginx!");
   if (body === "text")
-    return { ...answer, headers: { ...answer.headers, "content-type": "text/plain" } };
-  if (body === "empty") return { ...answer, body: new Uint8Array() };
-  let bytes = answer.body;
-  if (!(bytes instanceof Uint8Array) && stream) bytes = spoilFrames[stream](bytes);
+    return { ...response, headers: { ...response.headers, "content-type": "text/plain" } };
+  if (body === "empty") return { ...response, body: new Uint8Array() };
+  let bytes = response.body;
+  if (!(bytes instanceof Uint8Array) && stream) bytes = corruptFrames[stream](bytes);
   if (bytes instanceof Uint8Array && body === "truncated") bytes = half(bytes);
   if (bytes instanceof Uint8Array && huge) bytes = Buffer.concat([bytes, Buffer.alloc(huge, " ")]);
-  if (!encoding) return { ...answer, body: bytes };
+  if (!encoding) return { ...response, body: bytes };
   return {
-    ...answer,
-    headers: { ...answer.headers, "content-encoding": encoding === "lie" ? "gzip" : encoding },
+    ...response,
+    headers: { ...response.headers, "content-encoding": encoding === "lie" ? "gzip" : encoding },
     body: compress[encoding](bytes instanceof Uint8Array ? bytes : bytesOf(bytes.join(""))),
   };
 }
 
-const hints = ({ retryAfter, retryAfterMs, headers }: Mischief): Record<string, string> => ({
+const hints = ({ retryAfter, retryAfterMs, headers }: InjectedFault): Record<string, string> => ({
   ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
   ...(retryAfterMs !== undefined && { "retry-after-ms": String(retryAfterMs) }),
   ...headers,
 });
 
-/** The body piece by piece, at the pace asked for. */
+/** The body in chunks, with the delays of the fault. */
 async function* paced(
-  body: Answer["body"],
-  { eventDelayMs = 0, trickle }: Mischief,
+  body: FakeResponse["body"],
+  { eventDelayMs = 0, trickle }: InjectedFault,
 ): AsyncGenerator<Uint8Array> {
   const whole = body instanceof Uint8Array ? [body] : body.map(bytesOf);
-  for (const [i, piece] of whole.entries()) {
+  for (const [i, chunk] of whole.entries()) {
     if (i > 0 && eventDelayMs > 0) await Bun.sleep(eventDelayMs);
-    const step = trickle?.bytes ?? (piece.length || 1);
-    for (let at = 0; at < piece.length; at += step) {
+    const step = trickle?.bytes ?? (chunk.length || 1);
+    for (let at = 0; at < chunk.length; at += step) {
       if (trickle && (i > 0 || at > 0)) await Bun.sleep(trickle.everyMs);
-      yield piece.subarray(at, at + step);
+      yield chunk.subarray(at, at + step);
     }
   }
 }
 
 const streamOf = (
-  pieces: AsyncGenerator<Uint8Array>,
+  chunks: AsyncGenerator<Uint8Array>,
   ended: () => void,
 ): ReadableStream<Uint8Array> =>
   new ReadableStream({
     async pull(controller) {
-      const { value, done } = await pieces.next();
+      const { value, done } = await chunks.next();
       if (!done) return controller.enqueue(value);
       ended();
       controller.close();
     },
     async cancel() {
-      await pieces.return(undefined);
+      await chunks.return(undefined);
     },
   });
 
-async function* halfThenNothing(body: Answer["body"]): AsyncGenerator<Uint8Array> {
+async function* halfThenNothing(body: FakeResponse["body"]): AsyncGenerator<Uint8Array> {
   yield half(body instanceof Uint8Array ? body : bytesOf(body.join("")));
   await new Promise(() => undefined);
 }
 
-async function* broken(
-  answer: Answer,
-  where: Where,
-  mischief: Mischief,
+async function* brokenResponse(
+  response: FakeResponse,
+  where: BreakPoint,
+  fault: InjectedFault,
 ): AsyncGenerator<Uint8Array> {
-  const chunked = !(answer.body instanceof Uint8Array);
-  const length = answer.body instanceof Uint8Array ? answer.body.length : 0;
+  const chunked = !(response.body instanceof Uint8Array);
+  const length = response.body instanceof Uint8Array ? response.body.length : 0;
   const headers = {
-    ...answer.headers,
+    ...response.headers,
     ...(chunked ? { "transfer-encoding": "chunked" } : { "content-length": String(length) }),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = `HTTP/1.1 ${answer.status} X\r\n${lines.join("")}\r\n`;
+  const head = `HTTP/1.1 ${response.status} X\r\n${lines.join("")}\r\n`;
   if (where === "before-headers") return;
   yield bytesOf(where === "mid-headers" ? half(head) : head);
   if (where === "mid-headers") return;
-  const framed = (piece: Uint8Array) =>
-    Buffer.concat([bytesOf(`${piece.length.toString(16)}\r\n`), piece, bytesOf("\r\n")]);
-  // A stream that was cut keeps the pieces it has; anything else loses its second half.
+  const framed = (chunk: Uint8Array) =>
+    Buffer.concat([bytesOf(`${chunk.length.toString(16)}\r\n`), chunk, bytesOf("\r\n")]);
+  // A stream that is cut keeps its complete chunks; any other body loses its second half.
   const body =
-    where === "mid-body" && mischief.stream !== "cut"
+    where === "mid-body" && fault.stream !== "cut"
       ? half(
           chunked
-            ? bytesOf((answer.body as readonly string[]).join(""))
-            : (answer.body as Uint8Array),
+            ? bytesOf((response.body as readonly string[]).join(""))
+            : (response.body as Uint8Array),
         )
-      : answer.body;
-  for await (const piece of paced(body, mischief)) yield chunked ? framed(piece) : piece;
+      : response.body;
+  for await (const chunk of paced(body, fault)) yield chunked ? framed(chunk) : chunk;
   if (where === "after-body" && chunked) yield bytesOf("0\r\n\r\n");
 }
 
-/** `ended` is called when the last byte has been handed over. */
+/** `ended` is called when the last byte has been written. */
 export async function deliver(
-  answer: Answer,
-  mischief: Mischief,
+  response: FakeResponse,
+  fault: InjectedFault,
   connection: Connection | undefined,
   ended: () => void,
 ): Promise<Response> {
-  if (mischief.delayMs) await Bun.sleep(mischief.delayMs);
-  await mischief.until;
-  if (mischief.hang === "headers") return new Promise(() => undefined);
-  const spoilt = spoilBody(answer, mischief);
-  const final: Answer = { ...spoilt, headers: { ...spoilt.headers, ...hints(mischief) } };
+  if (fault.delayMs) await Bun.sleep(fault.delayMs);
+  await fault.until;
+  if (fault.hang === "headers") return new Promise(() => undefined);
+  const corrupted = corruptBody(response, fault);
+  const final: FakeResponse = { ...corrupted, headers: { ...corrupted.headers, ...hints(fault) } };
   const { status, headers, body } = final;
-  const stream = (pieces: AsyncGenerator<Uint8Array>) =>
-    new Response(streamOf(pieces, ended), { status, headers });
-  const where = mischief.stream === "cut" ? "mid-body" : (mischief.reset ?? mischief.close);
+  const stream = (chunks: AsyncGenerator<Uint8Array>) =>
+    new Response(streamOf(chunks, ended), { status, headers });
+  const where = fault.stream === "cut" ? "mid-body" : (fault.reset ?? fault.close);
   if (where) {
-    const end = mischief.reset ? "reset" : "close";
-    await connection?.takeOver(broken(final, where, mischief), end);
+    const end = fault.reset ? "reset" : "close";
+    await connection?.takeOver(brokenResponse(final, where, fault), end);
     ended();
-    return new Response(); // Nobody is left to read it.
+    return new Response(); // The connection is closed, so no client reads it.
   }
-  if (mischief.hang === "body") return stream(halfThenNothing(body));
-  if (!(body instanceof Uint8Array) || mischief.trickle) return stream(paced(body, mischief));
+  if (fault.hang === "body") return stream(halfThenNothing(body));
+  if (!(body instanceof Uint8Array) || fault.trickle) return stream(paced(body, fault));
   ended();
   return new Response(new Uint8Array(body), { status, headers });
 }

@@ -1,17 +1,17 @@
-/** Reads the pictures of an edit call: multipart parts strictly as OpenAI does, or JSON references. */
+/** Reads the images of an edit request: multipart parts as strictly as OpenAI does, or JSON references. */
 
+import { type ImageInfo, sniff } from "./image-info.ts";
 import { invalid, missingField, type Refusal, unknownField, wrongType } from "./refusal.ts";
 import type { Part } from "./request.ts";
-import { type Picture, sniff } from "./sniff.ts";
 
-const mostImages = 16;
-const mostBytes = 50 * 1024 * 1024;
-const mostMaskBytes = 4 * 1024 * 1024;
-const mostUrlCharacters = 20_971_520;
+const maxImages = 16;
+const maxBytes = 50 * 1024 * 1024;
+const maxMaskBytes = 4 * 1024 * 1024;
+const maxUrlCharacters = 20_971_520;
 const types = ["image/jpeg", "image/png", "image/webp"];
 const numbers = ["n", "output_compression", "partial_images"];
 
-export interface EditCall {
+export interface EditRequest {
   readonly images: number;
   /** The other fields, as JSON would have them. */
   readonly fields: Record<string, unknown>;
@@ -27,7 +27,7 @@ const duplicate = (field: string): Refusal =>
 const undecodable = (field: string): Refusal =>
   invalid(`Invalid image file or mode for '${field}'.`, "invalid_image_file", field); // [MEM] message
 
-function checkFile(part: Part, field: string): Picture {
+function checkFile(part: Part, field: string): ImageInfo {
   if (part.filename === undefined)
     throw wrongType(field, "one of an array of files or file", "a string");
   const type = part.type ?? "application/octet-stream";
@@ -37,13 +37,13 @@ function checkFile(part: Part, field: string): Picture {
       "unsupported_file_mimetype",
       field,
     );
-  if (!part.picture) throw undecodable(field);
-  return part.picture;
+  if (!part.image) throw undecodable(field);
+  return part.image;
 }
 
 function checkTotal(files: readonly Part[]): void {
   const megabytes = files.reduce((sum, part) => sum + part.size, 0) / 1024 / 1024;
-  if (megabytes * 1024 * 1024 > mostBytes)
+  if (megabytes * 1024 * 1024 > maxBytes)
     throw invalid(
       `Total image size is ${megabytes.toFixed(1)}MB, which exceeds the allowed limit of 50.0MB.`,
       null,
@@ -52,11 +52,11 @@ function checkTotal(files: readonly Part[]): void {
     );
 }
 
-function checkMask(mask: Part, first: Picture): void {
+function checkMask(mask: Part, first: ImageInfo): void {
   const { format, width, height } = checkFile(mask, "mask");
   // [MEM] wording of all three
   if (format !== "png") throw invalid("Invalid mask: must be a PNG.", "invalid_image_file", "mask");
-  if (mask.size > mostMaskBytes)
+  if (mask.size > maxMaskBytes)
     throw invalid("Invalid mask: must be less than 4MB.", "invalid_image_file", "mask");
   if (width !== first.width || height !== first.height)
     throw invalid(
@@ -72,7 +72,7 @@ const fromText = (field: string, value: string): unknown => {
   return value;
 };
 
-export function readForm(form: readonly Part[]): EditCall {
+export function readForm(form: readonly Part[]): EditRequest {
   const single = form.filter((part) => part.field === "image");
   const several = form.filter((part) => part.field === "image[]");
   const masks = form.filter((part) => part.field === "mask");
@@ -96,9 +96,9 @@ export function readForm(form: readonly Part[]): EditCall {
 }
 
 function checkCount(count: number, field: string): void {
-  if (count > mostImages)
+  if (count > maxImages)
     throw invalid(
-      `Invalid '${field}': array too long. Expected an array with maximum length ${mostImages}, but got an array with length ${count} instead.`,
+      `Invalid '${field}': array too long. Expected an array with maximum length ${maxImages}, but got an array with length ${count} instead.`,
       "array_above_max_length",
       field,
     );
@@ -118,9 +118,9 @@ function checkReference(reference: unknown, field: string): void {
     );
   if (file !== undefined) return;
   if (typeof url !== "string") throw wrongType(`${field}.image_url`, "a string", "something else");
-  if (url.length > mostUrlCharacters)
+  if (url.length > maxUrlCharacters)
     throw invalid(
-      `Invalid '${field}.image_url': string too long. Expected a string with maximum length ${mostUrlCharacters}, but got a string with length ${url.length} instead.`,
+      `Invalid '${field}.image_url': string too long. Expected a string with maximum length ${maxUrlCharacters}, but got a string with length ${url.length} instead.`,
       "string_above_max_length",
       `${field}.image_url`,
     );
@@ -130,7 +130,7 @@ function checkReference(reference: unknown, field: string): void {
     throw undecodable(`${field}.image_url`);
 }
 
-export function readReferences(body: Record<string, unknown>): EditCall {
+export function readReferences(body: Record<string, unknown>): EditRequest {
   const { images, mask, ...fields } = body;
   if (images === undefined) throw missingField("images");
   if (!Array.isArray(images) || images.length === 0)

@@ -1,16 +1,16 @@
-/** POST /v1/embeddings: OpenAI's checks in OpenAI's order, then vectors, spoilt when asked. */
+/** POST /v1/embeddings: OpenAI's checks in OpenAI's order, then the vectors, corrupted if a fault says so. */
 
-import { type Answer, bytesOf, json } from "./answer.ts";
-import type { Mischief } from "./mischief.ts";
+import { corruptRows, type Row } from "./corrupt-rows.ts";
+import { bytesOf, type FakeResponse, json } from "./fake-response.ts";
+import type { InjectedFault } from "./injected-fault.ts";
 import { embeddingModels, imageModels } from "./models.ts";
 import { invalid, noModel, notJson, Refusal } from "./refusal.ts";
 import type { RecordedRequest } from "./request.ts";
-import { type Row, spoilRows } from "./spoil-rows.ts";
 import { asBase64, asFloats, fakeTokens, fakeVector, type Input } from "./vectors.ts";
 
-const mostInputs = 2048;
-const mostTokens = 8192;
-const mostTokensTogether = 300_000;
+const maxInputs = 2048;
+const maxTokens = 8192;
+const maxTotalTokens = 300_000;
 const fields = ["input", "model", "encoding_format", "dimensions", "user"];
 
 const badInput = () =>
@@ -25,7 +25,7 @@ const isTokens = (value: unknown): value is number[] =>
 
 function readInputs(input: unknown): Input[] {
   if (typeof input === "string") return readInputs([input]);
-  if (!Array.isArray(input) || input.length === 0 || input.length > mostInputs) throw badInput();
+  if (!Array.isArray(input) || input.length === 0 || input.length > maxInputs) throw badInput();
   if (isTokens(input)) return [input];
   const texts = input.every((item) => typeof item === "string" && item !== "");
   if (!texts && !input.every(isTokens)) throw badInput();
@@ -35,14 +35,14 @@ function readInputs(input: unknown): Input[] {
 function countTokens(inputs: readonly Input[]): number {
   const counts = inputs.map(fakeTokens);
   const most = Math.max(...counts);
-  if (most > mostTokens)
+  if (most > maxTokens)
     throw invalid(
-      `This model's maximum context length is ${mostTokens} tokens, however you requested ${most} tokens (${most} in your prompt; 0 for the completion). Please reduce your prompt; or completion length.`,
+      `This model's maximum context length is ${maxTokens} tokens, however you requested ${most} tokens (${most} in your prompt; 0 for the completion). Please reduce your prompt; or completion length.`,
     );
   const total = counts.reduce((sum, count) => sum + count, 0);
-  if (total > mostTokensTogether)
+  if (total > maxTotalTokens)
     throw new Refusal(400, {
-      message: `Requested ${total} tokens, max ${mostTokensTogether} tokens per request`,
+      message: `Requested ${total} tokens, max ${maxTotalTokens} tokens per request`,
       type: "max_tokens_per_request",
       param: null,
       code: "max_tokens_per_request",
@@ -88,13 +88,13 @@ function readModel(query: Record<string, unknown>): [string, number] {
   return [model, full];
 }
 
-export function embeddings(request: RecordedRequest, mischief: Mischief = {}): Answer {
+export function embeddings(request: RecordedRequest, fault: InjectedFault = {}): FakeResponse {
   const query = request.json;
   if (typeof query !== "object" || query === null || Array.isArray(query)) throw notJson();
   const fieldsGiven = query as Record<string, unknown>;
   const [model, full] = readModel(fieldsGiven);
-  const stranger = Object.keys(fieldsGiven).find((field) => !fields.includes(field));
-  if (stranger) throw invalid(`Unrecognized request argument supplied: ${stranger}`);
+  const unknownField = Object.keys(fieldsGiven).find((field) => !fields.includes(field));
+  if (unknownField) throw invalid(`Unrecognized request argument supplied: ${unknownField}`);
   const inputs = readInputs(fieldsGiven.input);
   const dimensions = readDimensions(fieldsGiven, model, full);
   const format = readFormat(fieldsGiven);
@@ -105,20 +105,19 @@ export function embeddings(request: RecordedRequest, mischief: Mischief = {}): A
     vector: fakeVector(input, dimensions),
     format,
   }));
-  const answer = {
+  const response = {
     object: "list",
-    data: spoilRows(rows, mischief.vectors).map(({ index, vector, format: as }) => ({
+    data: corruptRows(rows, fault.vectors).map(({ index, vector, format: as }) => ({
       object: "embedding",
       index,
       embedding: as === "base64" ? asBase64(vector) : asFloats(vector),
     })),
     model,
-    usage:
-      mischief.usage === "absent" ? undefined : { prompt_tokens: tokens, total_tokens: tokens },
+    usage: fault.usage === "absent" ? undefined : { prompt_tokens: tokens, total_tokens: tokens },
   };
-  const rest = json(answer, 200, rateHeaders(tokens));
-  if (mischief.vectors !== "nan-literal") return rest;
-  return { ...rest, body: bytesOf(JSON.stringify(answer).replace("null", "NaN")) };
+  const complete = json(response, 200, rateHeaders(tokens));
+  if (fault.vectors !== "nan-literal") return complete;
+  return { ...complete, body: bytesOf(JSON.stringify(response).replace("null", "NaN")) };
 }
 
 const rateHeaders = (tokens: number): Record<string, string> => ({

@@ -1,7 +1,7 @@
 /** The failures of a healthy API having a bad day, by name: `script({ fail: "rate-limit" })`. */
 
-import { type Answer, html, json } from "./answer.ts";
-import type { FailureName } from "./mischief.ts";
+import { type FakeResponse, html, json } from "./fake-response.ts";
+import type { FailureName } from "./injected-fault.ts";
 
 const failure = (
   status: number,
@@ -9,9 +9,9 @@ const failure = (
   code: string | null,
   message: string,
   headers: Record<string, string> = {},
-): Answer => json({ error: { message, type, param: null, code } }, status, headers);
+): FakeResponse => json({ error: { message, type, param: null, code } }, status, headers);
 
-export const failures: Record<FailureName, Answer> = {
+export const failures: Record<FailureName, FakeResponse> = {
   "rate-limit": failure(
     429,
     "tokens",
@@ -68,6 +68,6 @@ export const failures: Record<FailureName, Answer> = {
   ),
   "bad-gateway": html(502, "502 Bad Gateway"),
   "too-large": html(413, "413 Request Entity Too Large"),
-  // What FastAPI-made imitations say: no `error` key at all.
+  // Servers made with FastAPI respond without an `error` member.
   detail: json({ detail: "Not Found" }, 404),
 };

@@ -1,8 +1,8 @@
-/** Reads an image call as OpenAI does: which fields a model knows, and which values. */
+/** Validates an image request as OpenAI does: the fields and values that each model accepts. */
 
 import { type Check, flag, integer, notOneOf, oneOf, prompt, text } from "./checks.ts";
 import { embeddingModels, type ImageModel, imageModels } from "./models.ts";
-import { invalid, missingField, noModel, undrawable, unknownField } from "./refusal.ts";
+import { imageRefused, invalid, missingField, noModel, unknownField } from "./refusal.ts";
 
 export interface ImageQuery {
   readonly model: ImageModel;
@@ -10,7 +10,7 @@ export interface ImageQuery {
   readonly n: number;
   readonly width: number;
   readonly height: number;
-  /** Never `auto`: the answer says what was made. */
+  /** Never `auto`: the response has the generated quality. */
   readonly quality: string;
   readonly transparent: boolean;
   readonly format: "png" | "jpeg" | "webp";
@@ -82,7 +82,7 @@ function modelOf(fields: Record<string, unknown>, operation: Operation): ImageMo
   if (name === undefined) throw missingField("model");
   text(name, "model");
   if (String(name) in embeddingModels)
-    throw undrawable(`The model '${name}' does not exist.`, "invalid_value");
+    throw imageRefused(`The model '${name}' does not exist.`, "invalid_value");
   const model = imageModels[String(name)];
   if (!model) throw noModel(String(name));
   if (operation !== "generations" && model.family === "dall-e-3")
@@ -92,7 +92,7 @@ function modelOf(fields: Record<string, unknown>, operation: Operation): ImageMo
 
 function refuseForbidden(words: string): void {
   if (!/\bforbidden\b/i.test(words)) return;
-  throw undrawable(
+  throw imageRefused(
     "Your request was rejected by the safety system. If you believe this is an error, contact us at help.openai.com and include the request ID req_fake. safety_violations=[violence].",
     "moderation_blocked",
     { moderation_details: { moderation_stage: "input", categories: ["violence"] } },
@@ -118,15 +118,15 @@ export function readImageQuery(
   const transparent = fields.background === "transparent";
   const format = (fields.output_format ?? "png") as ImageQuery["format"];
   if (transparent && !model.transparent)
-    throw undrawable("Transparent background is not supported for this model.", "invalid_value");
+    throw imageRefused("Transparent background is not supported for this model.", "invalid_value");
   // [MEM]
   if (transparent && format === "jpeg")
-    throw undrawable(
+    throw imageRefused(
       "Transparent background is not supported for JPEG output format",
       "invalid_value",
     );
   if (format === "png" && Number(fields.output_compression ?? 100) < 100)
-    throw undrawable(
+    throw imageRefused(
       "Compression less than 100 is not supported for PNG output format",
       "invalid_value",
     );

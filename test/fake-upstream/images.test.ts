@@ -3,13 +3,13 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
-import { fakePicture, fakeTokens, startFake } from "../fake-upstream.ts";
+import { fakeImage, fakeTokens, startFake } from "../fake-upstream.ts";
 
 const fake = startFake();
 const openai = new OpenAI({ baseURL: fake.url, apiKey: "sk-fake", maxRetries: 0 });
 const model = "gpt-image-2";
 const authorization = "Bearer sk-fake";
-const otter = fakePicture("otter", 0, { format: "png", width: 64, height: 64 });
+const otter = fakeImage("otter", 0, { format: "png", width: 64, height: 64 });
 
 afterEach(() => fake.clear());
 afterAll(() => fake.close());
@@ -40,12 +40,12 @@ describe("generations", () => {
       const [first, second] = answer.data!.map((row) => Buffer.from(row.b64_json!, "base64"));
       const look = { format, width: 1536, height: 1024 };
       expect(await sharp(first).metadata()).toMatchObject(look);
-      expect(second).toEqual(Buffer.from(fakePicture("otter", 1, look)));
+      expect(second).toEqual(Buffer.from(fakeImage("otter", 1, look)));
       expect(first).not.toEqual(second!);
     },
   );
 
-  test("dall-e-3 answers urls that can be fetched, or base64, with a revised prompt", async () => {
+  test("dall-e-3 returns URLs that can be downloaded, or base64, with a revised prompt", async () => {
     const call = { model: "dall-e-3", prompt: "otter" };
     const url = await openai.images.generate(call);
     expect(url.data![0]!.revised_prompt).toBe("Revised: otter");
@@ -56,7 +56,7 @@ describe("generations", () => {
     expect(b64.data![0]!.b64_json).toStartWith("iVBOR");
   });
 
-  test("a stream has partials, then the picture with usage", async () => {
+  test("a stream has partial images, then the image with usage", async () => {
     const call = { model, prompt: "otter", stream: true, partial_images: 2 } as const;
     const events = await Array.fromAsync(await openai.images.generate(call));
     const partial = "image_generation.partial_image";
@@ -124,7 +124,7 @@ describe("edits", () => {
       type: "image/png",
       size: otter.length,
       sha256: new Bun.CryptoHasher("sha256").update(otter).digest("hex"),
-      picture: { format: "png", width: 64, height: 64 },
+      image: { format: "png", width: 64, height: 64 },
     });
   });
 
@@ -137,7 +137,7 @@ describe("edits", () => {
   const file = (type = "image/png", bytes: Uint8Array = otter) =>
     new File([new Uint8Array(bytes)], "a", { type });
   const mask = new File(
-    [new Uint8Array(fakePicture("", 0, { format: "png", width: 8, height: 8 }))],
+    [new Uint8Array(fakeImage("", 0, { format: "png", width: 8, height: 8 }))],
     "m",
     { type: "image/png" },
   );

@@ -1,10 +1,10 @@
 /** POST /v1/images/generations and /v1/images/edits, and the files that `url` answers point to. */
 
-import { type Answer, json } from "./answer.ts";
 import { readForm, readReferences } from "./edit-images.ts";
+import { fakeImage } from "./fake-image.ts";
+import { type FakeResponse, json } from "./fake-response.ts";
 import { type ImageQuery, readImageQuery } from "./image-query.ts";
-import type { Mischief } from "./mischief.ts";
-import { fakePicture } from "./pictures.ts";
+import type { InjectedFault } from "./injected-fault.ts";
 import { notJson } from "./refusal.ts";
 import type { RecordedRequest } from "./request.ts";
 import { fakeTokens } from "./vectors.ts";
@@ -12,10 +12,10 @@ import { fakeTokens } from "./vectors.ts";
 /** Bounded: the fake forgets the oldest pictures it promised a URL for. */
 const mostFiles = 100;
 
-export interface ImageDesk {
-  generations(request: RecordedRequest, mischief?: Mischief): Answer;
-  edits(request: RecordedRequest, mischief?: Mischief): Answer;
-  file(name: string): Answer | undefined;
+export interface ImageRoutes {
+  generations(request: RecordedRequest, fault?: InjectedFault): FakeResponse;
+  edits(request: RecordedRequest, fault?: InjectedFault): FakeResponse;
+  file(name: string): FakeResponse | undefined;
 }
 
 const bodyOf = (request: RecordedRequest): Record<string, unknown> => {
@@ -26,10 +26,10 @@ const bodyOf = (request: RecordedRequest): Record<string, unknown> => {
 
 const outputTokens: Record<string, number> = { low: 272, medium: 1056, high: 4160 };
 
-function usageOf(query: ImageQuery, pictures: number, inputImages: number) {
+function usageOf(query: ImageQuery, images: number, inputImages: number) {
   const text = fakeTokens(query.prompt);
   const image = inputImages * 194;
-  const out = pictures * (outputTokens[query.quality] ?? 6240);
+  const out = images * (outputTokens[query.quality] ?? 6240);
   return {
     total_tokens: text + image + out,
     input_tokens: text + image,
@@ -38,14 +38,14 @@ function usageOf(query: ImageQuery, pictures: number, inputImages: number) {
   };
 }
 
-const lookOf = (query: ImageQuery) => ({
+const attributesOf = (query: ImageQuery) => ({
   size: `${query.width}x${query.height}`,
   quality: query.quality,
   background: query.transparent ? "transparent" : "opaque",
   output_format: query.format,
 });
 
-function picturesOf(query: ImageQuery, how: Mischief["images"], stage?: string): Uint8Array[] {
+function imagesOf(query: ImageQuery, how: InjectedFault["images"], stage?: string): Uint8Array[] {
   const counts = {
     missing: query.n - 1,
     extra: query.n + 1,
@@ -57,7 +57,7 @@ function picturesOf(query: ImageQuery, how: Mischief["images"], stage?: string):
   return Array.from({ length: count }, (_, i) => {
     if (how === "garbage") return Buffer.from("this is not a picture, whatever its name says");
     if (how === "empty") return new Uint8Array();
-    return fakePicture(query.prompt, i, query, stage);
+    return fakeImage(query.prompt, i, query, stage);
   });
 }
 
@@ -69,24 +69,24 @@ function streamed(
   query: ImageQuery,
   kind: string,
   inputImages: number,
-  mischief: Mischief,
-): Answer {
+  fault: InjectedFault,
+): FakeResponse {
   const created_at = Math.floor(Date.now() / 1000);
-  const look = { created_at, ...lookOf(query) };
-  const usage = mischief.usage === "absent" ? {} : { usage: usageOf(query, 1, inputImages) };
+  const attributes = { created_at, ...attributesOf(query) };
+  const usage = fault.usage === "absent" ? {} : { usage: usageOf(query, 1, inputImages) };
   const stages = Array.from({ length: query.partials }, (_, p) =>
-    picturesOf(query, mischief.images, `partial ${p}`),
+    imagesOf(query, fault.images, `partial ${p}`),
   );
   const identifier = query.safetyIdentifier && { safety_identifier: query.safetyIdentifier };
-  const frames = picturesOf(query, mischief.images).flatMap((picture, i) => [
-    ...stages.map((pictures, p) =>
+  const frames = imagesOf(query, fault.images).flatMap((image, i) => [
+    ...stages.map((images, p) =>
       frame(`${kind}.partial_image`, {
-        b64_json: base64(pictures[i]!),
-        ...look,
+        b64_json: base64(images[i]!),
+        ...attributes,
         partial_image_index: p,
       }),
     ),
-    frame(`${kind}.completed`, { b64_json: base64(picture), ...look, ...usage, ...identifier }),
+    frame(`${kind}.completed`, { b64_json: base64(image), ...attributes, ...usage, ...identifier }),
   ]);
   return {
     status: 200,
@@ -95,42 +95,41 @@ function streamed(
   };
 }
 
-export function imageDesk(origin: () => string): ImageDesk {
-  const files = new Map<string, Answer>();
+export function imageRoutes(origin: () => string): ImageRoutes {
+  const files = new Map<string, FakeResponse>();
 
-  function keep(picture: Uint8Array): string {
+  function storeFile(image: Uint8Array): string {
     const name = `${crypto.randomUUID()}.png`;
     if (files.size >= mostFiles) files.delete(files.keys().next().value!);
-    files.set(name, { status: 200, headers: { "content-type": "image/png" }, body: picture });
+    files.set(name, { status: 200, headers: { "content-type": "image/png" }, body: image });
     return `${origin()}/files/${name}`;
   }
 
-  function answer(
+  function respond(
     query: ImageQuery,
     kind: string,
     inputImages: number,
-    mischief: Mischief,
-  ): Answer {
-    if (query.stream && mischief.stream !== "json")
-      return streamed(query, kind, inputImages, mischief);
-    const pictures = picturesOf(query, mischief.images);
+    fault: InjectedFault,
+  ): FakeResponse {
+    if (query.stream && fault.stream !== "json") return streamed(query, kind, inputImages, fault);
+    const images = imagesOf(query, fault.images);
     const created = Math.floor(Date.now() / 1000);
     const { family } = query.model;
     if (family !== "gpt")
       return json({
         created,
-        data: pictures.map((picture) => ({
+        data: images.map((image) => ({
           ...(family === "dall-e-3" && { revised_prompt: `Revised: ${query.prompt}` }),
-          ...(query.asUrl ? { url: keep(picture) } : { b64_json: base64(picture) }),
+          ...(query.asUrl ? { url: storeFile(image) } : { b64_json: base64(image) }),
         })),
       });
-    const usage = usageOf(query, pictures.length, inputImages);
+    const usage = usageOf(query, images.length, inputImages);
     return json({
       created,
-      ...lookOf(query),
-      data: pictures.map((picture) => ({ b64_json: base64(picture) })),
+      ...attributesOf(query),
+      data: images.map((image) => ({ b64_json: base64(image) })),
       ...(query.safetyIdentifier && { safety_identifier: query.safetyIdentifier }),
-      ...(mischief.usage !== "absent" && {
+      ...(fault.usage !== "absent" && {
         usage: {
           ...usage,
           output_tokens_details: { text_tokens: 0, image_tokens: usage.output_tokens },
@@ -140,14 +139,14 @@ export function imageDesk(origin: () => string): ImageDesk {
   }
 
   return {
-    generations: (request, mischief = {}) =>
-      answer(readImageQuery(bodyOf(request), "generations"), "image_generation", 0, mischief),
-    edits: (request, mischief = {}) => {
+    generations: (request, fault = {}) =>
+      respond(readImageQuery(bodyOf(request), "generations"), "image_generation", 0, fault),
+    edits: (request, fault = {}) => {
       const { images, fields } = request.form
         ? readForm(request.form)
         : readReferences(bodyOf(request));
       const operation = request.form ? "edits" : "json-edits";
-      return answer(readImageQuery(fields, operation), "image_edit", images, mischief);
+      return respond(readImageQuery(fields, operation), "image_edit", images, fault);
     },
     file: (name) => files.get(name),
   };

@@ -1,6 +1,6 @@
-/** The models the fake serves, and what each image model can do (the matrix of the contract). */
+/** The models of the fake upstream, and the capabilities of each image model (the matrix of the contract). */
 
-import { type Answer, json } from "./answer.ts";
+import { type FakeResponse, json } from "./fake-response.ts";
 import { noModel } from "./refusal.ts";
 
 /** Name -> length of its vectors. */
@@ -8,7 +8,7 @@ export const embeddingModels: Readonly<Record<string, number>> = {
   "text-embedding-3-small": 1536,
   "text-embedding-3-large": 3072,
   "text-embedding-ada-002": 1536,
-  /** One that no catalogue knows, so that only its answers tell how long its vectors are. */
+  /** Not in the catalog: the length of its vectors is known only from its responses. */
   "house-embedder-1": 1536,
 };
 
@@ -37,7 +37,7 @@ const gpt25: ImageModel = {
   qualities: ["low", "medium", "high", "xhigh", "max", "auto"],
 };
 
-/** Retired ones too: imitations still speak their dialects. */
+/** Includes retired models: compatible servers still have their parameters. */
 export const imageModels: Readonly<Record<string, ImageModel>> = {
   "dall-e-2": {
     family: "dall-e-2",
@@ -68,9 +68,9 @@ export const imageModels: Readonly<Record<string, ImageModel>> = {
 const row = (id: string) => ({ id, object: "model", created: 1_705_953_180, owned_by: "system" });
 const ids = [...Object.keys(embeddingModels), ...Object.keys(imageModels)];
 
-export const listModels = (): Answer => json({ object: "list", data: ids.map(row) });
+export const listModels = (): FakeResponse => json({ object: "list", data: ids.map(row) });
 
-export function showModel(id: string): Answer {
+export function showModel(id: string): FakeResponse {
   if (!ids.includes(id)) throw noModel(id);
   return json(row(id));
 }

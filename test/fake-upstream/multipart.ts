@@ -1,4 +1,4 @@
-/** A strict multipart/form-data reader, on purpose not the gateway's own: it must agree byte for byte. */
+/** Strict multipart/form-data parser, independent of the gateway's own: both must agree byte for byte. */
 
 import { invalid } from "./refusal.ts";
 

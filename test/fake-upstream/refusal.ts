@@ -1,4 +1,4 @@
-/** OpenAI's error bodies, word for word where the contract has the words ([MEM] where it has not). */
+/** OpenAI's error bodies, verbatim where the contract documents them; [MEM] marks those from memory. */
 
 import type { ErrorBody } from "../../contract/errors.ts";
 
@@ -22,7 +22,7 @@ export const invalid = (
 ): Refusal => new Refusal(status, { message, type: "invalid_request_error", param, code });
 
 /** A 400 of the image models themselves. */
-export const undrawable = (
+export const imageRefused = (
   message: string,
   code: string,
   extra: Record<string, unknown> = {},

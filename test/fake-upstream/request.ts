@@ -1,8 +1,8 @@
-/** What arrived: the record a test looks at, and the only thing the endpoints of the fake read. */
+/** A recorded request: tests inspect it, and the endpoints of the fake upstream read nothing else. */
 
-import type { Mischief } from "./mischief.ts";
+import { type ImageInfo, sniff } from "./image-info.ts";
+import type { InjectedFault } from "./injected-fault.ts";
 import { readMultipart } from "./multipart.ts";
-import { type Picture, sniff } from "./sniff.ts";
 
 export interface Part {
   readonly field: string;
@@ -12,12 +12,12 @@ export interface Part {
   readonly sha256: string;
   /** Of parts without a filename. */
   readonly value?: string;
-  /** Of parts with a filename, when the bytes are a picture. */
-  readonly picture?: Picture;
+  /** Of parts with a filename, if the bytes are an image. */
+  readonly image?: ImageInfo;
 }
 
 export interface RecordedRequest {
-  /** The `x-request-id` of the answer. */
+  /** The `x-request-id` of the response. */
   readonly id: string;
   /** The same number for requests that shared a connection. */
   readonly connection: number;
@@ -28,14 +28,14 @@ export interface RecordedRequest {
   /** `performance.now()` */
   readonly startedAt: number;
   endedAt?: number;
-  /** Length of the body as it came. */
+  /** Length of the received body. */
   bytes: number;
   json?: unknown;
   form?: readonly Part[];
-  mischief?: Mischief | undefined;
-  /** The status that was meant to be sent, even when the connection broke before. */
+  fault?: InjectedFault | undefined;
+  /** The intended status, even if the connection broke before it was sent. */
   status?: number;
-  /** The other side hung up before the whole answer was out. */
+  /** The client disconnected before the whole response was sent. */
   aborted: boolean;
 }
 
@@ -60,13 +60,13 @@ export async function readBody(request: Request, record: RecordedRequest): Promi
   const type = record.headers["content-type"] ?? "";
   if (/^multipart\/form-data/i.test(type)) {
     record.form = readMultipart(bytes, type).map(({ bytes: content, ...head }) => {
-      const picture = head.filename === undefined ? undefined : sniff(content);
+      const image = head.filename === undefined ? undefined : sniff(content);
       return {
         ...head,
         size: content.length,
         sha256: new Bun.CryptoHasher("sha256").update(content).digest("hex"),
         ...(head.filename === undefined && { value: new TextDecoder().decode(content) }),
-        ...(picture && { picture }),
+        ...(image && { image }),
       };
     });
     return;

@@ -1,9 +1,9 @@
-/** Every kind of mischief does on the wire what its name says. */
+/** Each injected fault of the fake upstream does on the wire what its name says. */
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { connect } from "node:net";
 import OpenAI from "openai";
-import { fakeVector, type Mischief, startFake } from "../fake-upstream.ts";
+import { fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
 
 const fake = startFake();
 const openai = new OpenAI({ baseURL: fake.url, apiKey: "sk-fake", maxRetries: 0 });
@@ -29,8 +29,8 @@ interface Vectors {
   readonly data: { readonly index: number; readonly embedding: string | (number | null)[] }[];
   readonly usage?: object;
 }
-const spoilt = async (mischief: Mischief, encoding_format = "base64"): Promise<Vectors> => {
-  fake.script(mischief);
+const spoilt = async (fault: InjectedFault, encoding_format = "base64"): Promise<Vectors> => {
+  fake.script(fault);
   const answer = await post({ model, input: ["a", "b", "c"], dimensions: 8, encoding_format });
   return (await answer.json()) as Vectors;
 };
@@ -99,9 +99,9 @@ test("the document is cut, empty, of another kind, or huge", async () => {
 });
 
 /** One raw request: what came back, and how it ended. */
-const raw = (mischief: Mischief) =>
+const raw = (fault: InjectedFault) =>
   new Promise<{ text: string; how: string }>((resolve) => {
-    fake.script(mischief);
+    fake.script(fault);
     const body = JSON.stringify({ model, input: "a" });
     const socket = connect(Number(new URL(fake.url).port), "127.0.0.1");
     let text = "";
@@ -117,21 +117,24 @@ const raw = (mischief: Mischief) =>
     socket.write(`POST /v1/embeddings HTTP/1.1\r\n${head}\r\n\r\n${body}`);
   });
 
-test.each(["reset", "close"] as const)("the connection breaks where told: %s", async (how) => {
-  expect(await raw({ [how]: "before-headers" })).toEqual({ text: "", how });
-  const headers = await raw({ [how]: "mid-headers" });
-  expect(headers.how).toBe(how);
-  expect(headers.text).toStartWith("HTTP/1.1 200");
-  expect(headers.text).not.toContain("\r\n\r\n");
-  const body = await raw({ [how]: "mid-body" });
-  const [head, content] = body.text.split("\r\n\r\n");
-  const announced = Number(/content-length: (\d+)/.exec(head!)![1]);
-  expect([body.how, content!.length]).toEqual([how, Math.floor(announced / 2)]);
-  expect((await raw({ [how]: "after-body" })).text).toEndWith("}");
-  expect(fake.requests.some((request) => request.aborted)).toBe(false);
-  fake.script({ [how]: "mid-body" });
-  await expect(ask()).rejects.toThrow();
-});
+test.each(["reset", "close"] as const)(
+  "the connection breaks at the scripted point: %s",
+  async (how) => {
+    expect(await raw({ [how]: "before-headers" })).toEqual({ text: "", how });
+    const headers = await raw({ [how]: "mid-headers" });
+    expect(headers.how).toBe(how);
+    expect(headers.text).toStartWith("HTTP/1.1 200");
+    expect(headers.text).not.toContain("\r\n\r\n");
+    const body = await raw({ [how]: "mid-body" });
+    const [head, content] = body.text.split("\r\n\r\n");
+    const announced = Number(/content-length: (\d+)/.exec(head!)![1]);
+    expect([body.how, content!.length]).toEqual([how, Math.floor(announced / 2)]);
+    expect((await raw({ [how]: "after-body" })).text).toEndWith("}");
+    expect(fake.requests.some((request) => request.aborted)).toBe(false);
+    fake.script({ [how]: "mid-body" });
+    await expect(ask()).rejects.toThrow();
+  },
+);
 
 test("it hangs, and notices disconnected clients", async () => {
   const hanging = [
@@ -139,9 +142,9 @@ test("it hangs, and notices disconnected clients", async () => {
     { hang: "body" },
     { hang: "headers", early: true },
   ] as const;
-  for (const mischief of hanging) {
+  for (const fault of hanging) {
     fake.clear();
-    fake.script(mischief);
+    fake.script(fault);
     await expect(ask({ signal: AbortSignal.timeout(60) })).rejects.toThrow();
     await Bun.sleep(20);
     expect(fake.requests[0]).toMatchObject({ aborted: true });
@@ -175,8 +178,8 @@ test("it redirects elsewhere", async () => {
   other.close();
 });
 
-const events = async (mischief: Mischief): Promise<[string, "ended" | "failed"]> => {
-  fake.script(mischief);
+const events = async (fault: InjectedFault): Promise<[string, "ended" | "failed"]> => {
+  fake.script(fault);
   const stream = await openai.images.generate({ ...drawing, stream: true, partial_images: 2 });
   const seen: string[] = [];
   try {

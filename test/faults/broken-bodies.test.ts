@@ -1,6 +1,6 @@
 /** Upstreams whose answer breaks off, is something else, or is far too much. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Mischief } from "../fake-upstream.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import { ask, expectRefused, expectVectors, nowhere, startBroken } from "./faults-fixture.ts";
 
 const broken = startBroken({ settings: { VEXEL_MAX_RESPONSE_BYTES: "200000" } });
@@ -71,7 +71,7 @@ describe("a connection that breaks on and on is told as that, and a picture is o
 });
 
 describe("an answer that is not one is told as that", () => {
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["half a document", { body: "truncated" }],
     ["nothing", { body: "empty" }],
     ["a page of HTML with status 200", { body: "html" }],
@@ -83,10 +83,10 @@ describe("an answer that is not one is told as that", () => {
       "bytes that are no text",
       { reply: { status: 200, body: new Uint8Array([0xff, 0xfe, 0x00]) } },
     ],
-  ])("%s", async (_, mischief) => {
-    fake.script(mischief);
+  ])("%s", async (_, fault) => {
+    fake.script(fault);
     await expectRefused(broken, await ask.embeddings(broken), invalid);
-    fake.script(mischief);
+    fake.script(fault);
     await expectRefused(broken, await ask.picture(broken), invalid);
   });
 
@@ -98,18 +98,18 @@ describe("an answer that is not one is told as that", () => {
 });
 
 describe("an answer that is far too much is not taken", () => {
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["with its length announced", { huge: 5_000_000 }],
     ["without it", { huge: 5_000_000, trickle: { bytes: 64 * 1024, everyMs: 0 } }],
     ["compressed to nothing by gzip", { huge: 5_000_000, encoding: "gzip" }],
     ["compressed to nothing by brotli", { huge: 5_000_000, encoding: "br" }],
     ["compressed to nothing by zstd", { huge: 5_000_000, encoding: "zstd" }],
     ["compressed to nothing by deflate", { huge: 5_000_000, encoding: "deflate" }],
-  ])("%s", async (_, mischief) => {
-    fake.script(mischief);
+  ])("%s", async (_, fault) => {
+    fake.script(fault);
     const error = await expectRefused(broken, await ask.embeddings(broken), invalid);
     expect(error.message).toBe("The upstream's response is larger than 200000 bytes.");
-    fake.script(mischief);
+    fake.script(fault);
     await expectRefused(broken, await ask.picture(broken), invalid);
   });
 

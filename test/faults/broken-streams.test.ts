@@ -1,6 +1,6 @@
 /** Upstreams whose picture streams break, fail or are no streams: the caller's own stream always ends as it should. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { fakePicture, type Mischief } from "../fake-upstream.ts";
+import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
   type Broken,
@@ -18,11 +18,11 @@ afterAll(() => broken.close());
 
 const base64 = (stage?: string, at = 0): string =>
   Buffer.from(
-    fakePicture("an otter", at, { format: "png", width: 1024, height: 1024 }, stage),
+    fakeImage("an otter", at, { format: "png", width: 1024, height: 1024 }, stage),
   ).toString("base64");
 const streamed = (more: object = {}) =>
   ask.picture(broken, { stream: true, partial_images: 2, ...more });
-const stream = (...frames: string[]): Mischief => ({
+const stream = (...frames: string[]): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "Text/Event-Stream" },
@@ -139,7 +139,7 @@ describe("a stream that fails before its first event is refused with a status", 
     error: "upstream_invalid",
   } as const;
 
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["it is empty", { stream: "empty" }],
     ["its pictures are none", { images: "garbage" }],
     ["its pictures are empty", { images: "empty" }],
@@ -148,8 +148,8 @@ describe("a stream that fails before its first event is refused with a status", 
     ["it is JSON that is no event", stream("data: 7")],
     ["it holds only events of unknown kinds", stream(data({ type: "image_generation.thinking" }))],
     ["it ends before its only event does", unfinished()],
-  ])("when %s", async (_, mischief) => {
-    fake.script(mischief);
+  ])("when %s", async (_, fault) => {
+    fake.script(fault);
     await expectRefused(broken, await streamed(), invalid);
   });
 
@@ -202,13 +202,13 @@ describe("a stream that fails before its first event is refused with a status", 
 });
 
 describe("a stream that is unusual but true is delivered", () => {
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["line ends of Windows and comments", { stream: "crlf" }],
     ["[DONE] at the end", { stream: "done" }],
     ["gzip", { encoding: "gzip" }],
     ["a few bytes at a time", { trickle: { bytes: 200, everyMs: 1 } }],
-  ])("with %s", async (_, mischief) => {
-    fake.script(mischief);
+  ])("with %s", async (_, fault) => {
+    fake.script(fault);
     const response = await streamed();
     const events = eventsOf(await response.text());
     expect(events.map(({ event, data: { b64_json } }) => [event, b64_json])).toEqual([
@@ -315,7 +315,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
   });
 });
 
-function unfinished(): Mischief {
+function unfinished(): InjectedFault {
   return {
     reply: {
       status: 200,

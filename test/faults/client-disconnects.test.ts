@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { fakePicture } from "../fake-upstream.ts";
+import { fakeImage } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import { startBroken, until } from "./faults-fixture.ts";
 
@@ -16,7 +16,7 @@ const headers = { authorization: `Bearer ${testKey}` };
 const json = { ...headers, "content-type": "application/json" };
 const spooled = () => readdirSync(join(gateway.folder, "spool"));
 const picture = Buffer.concat([
-  fakePicture("large", 0, { format: "png", width: 64, height: 64 }),
+  fakeImage("large", 0, { format: "png", width: 64, height: 64 }),
   Buffer.alloc(700_000, 3),
 ]);
 

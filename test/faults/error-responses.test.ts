@@ -1,6 +1,6 @@
 /** Error responses of upstreams: the client gets the meaning, and nothing of the gateway's internals. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Mischief } from "../fake-upstream.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import {
   ask,
@@ -24,7 +24,11 @@ const failed: Refused = {
 };
 /** Vectors are asked for twice more, as it may pass. */
 const passing: Refused = { ...failed, attempts: 3 };
-const said = (status: number, body: unknown, headers: Record<string, string> = {}): Mischief => ({
+const said = (
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): InjectedFault => ({
   reply: {
     status,
     headers: { "content-type": "application/json", ...headers },
@@ -33,7 +37,7 @@ const said = (status: number, body: unknown, headers: Record<string, string> = {
 });
 
 describe("an upstream's failure is told as what it is", () => {
-  test.each<[string, Mischief, Refused]>([
+  test.each<[string, InjectedFault, Refused]>([
     [
       "a rate limit",
       { fail: "rate-limit" },
@@ -155,8 +159,8 @@ describe("an upstream's failure is told as what it is", () => {
     ],
     ["an error without anything", said(500, null), passing],
     ["a status nobody knows", said(418, {}), passing],
-  ])("%s", async (_, mischief, refused) => {
-    fake.script(mischief, { times: 9 });
+  ])("%s", async (_, fault, refused) => {
+    fake.script(fault, { times: 9 });
     await expectRefused(broken, await ask.embeddings(broken), refused);
     expect(fake.requests).toHaveLength(refused.attempts ?? 1);
   });
@@ -193,7 +197,7 @@ describe("an upstream's failure is told as what it is", () => {
 });
 
 describe("an answer that no retry can help says so, and only that one", () => {
-  test.each<[Mischief, string | null]>([
+  test.each<[InjectedFault, string | null]>([
     [{ fail: "quota" }, "false"],
     [{ fail: "credentials" }, "false"],
     [{ fail: "billing" }, "false"],
@@ -201,16 +205,16 @@ describe("an answer that no retry can help says so, and only that one", () => {
     [{ fail: "rate-limit" }, null],
     [{ fail: "overloaded" }, null],
     [{ fail: "server-error" }, null],
-  ])("%j", async (mischief, header) => {
-    fake.script(mischief);
+  ])("%j", async (fault, header) => {
+    fake.script(fault);
     const response = await ask.embeddings(broken);
     expect(response.headers.get("x-should-retry")).toBe(header);
   });
 });
 
 describe("how long to wait is passed on", () => {
-  const hints = async (mischief: Mischief) => {
-    fake.script({ fail: "rate-limit", ...mischief });
+  const hints = async (fault: InjectedFault) => {
+    fake.script({ fail: "rate-limit", ...fault });
     const { headers } = await ask.embeddings(broken);
     return [headers.get("retry-after"), headers.get("retry-after-ms")];
   };

@@ -1,6 +1,6 @@
 /** Two upstreams behind a model: when the first fails the second answers, unless a picture might be paid for twice. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { fakePicture, type Mischief } from "../fake-upstream.ts";
+import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
   expectRefused,
@@ -21,7 +21,7 @@ afterAll(async () => {
   await orphaned.close();
 });
 
-const refusal = (status: number, code: string): Mischief => ({
+const refusal = (status: number, code: string): InjectedFault => ({
   reply: {
     status,
     headers: { "content-type": "application/json" },
@@ -29,11 +29,11 @@ const refusal = (status: number, code: string): Mischief => ({
   },
 });
 const picture = Buffer.from(
-  fakePicture("an otter", 0, { format: "png", width: 1024, height: 1024 }),
+  fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
 
 /** Certain not to have been done, so certain not to be charged. */
-const unpaid: readonly [string, Mischief][] = [
+const unpaid: readonly [string, InjectedFault][] = [
   ["is at its rate limit", { fail: "rate-limit" }],
   ["is asked too quickly", { fail: "slow-down" }],
   ["has no credit", { fail: "quota" }],
@@ -41,7 +41,7 @@ const unpaid: readonly [string, Mischief][] = [
   ["does not take the gateway's key", { fail: "credentials" }],
   ["breaks down and says so itself", { fail: "server-error" }],
 ];
-const maybePaid: readonly [string, Mischief][] = [
+const maybePaid: readonly [string, InjectedFault][] = [
   ["breaks down, as somebody says", { fail: "html" }],
   ["has a bad gateway before it", { fail: "bad-gateway" }],
   ["gives up waiting", refusal(504, "timeout")],
@@ -61,9 +61,9 @@ describe("embeddings are asked of the second upstream when the first", () => {
     ["gives too few vectors", { vectors: "missing" }],
     ["gives vectors that are no numbers", { vectors: "nan" }],
     ["gives vectors of zeros", { vectors: "zero" }],
-  ] as [string, Mischief][])("%s", async (_, mischief) => {
+  ] as [string, InjectedFault][])("%s", async (_, fault) => {
     // Twice: a kept connection that ends without a word is tried once more on a new one.
-    first.script(mischief, { times: 2 });
+    first.script(fault, { times: 2 });
     const response = await ask.embeddings(broken);
     await expectVectors(response);
     expect(rowOf(broken, response)).toMatchObject({
@@ -72,7 +72,7 @@ describe("embeddings are asked of the second upstream when the first", () => {
       attempts: 2,
       upstream: "hidden-1",
     });
-    const silent = "reset" in mischief || "close" in mischief;
+    const silent = "reset" in fault || "close" in fault;
     expect([1, silent ? 2 : 1]).toContain(first.requests.length);
     expect(second.requests).toHaveLength(1);
   });
@@ -85,12 +85,12 @@ describe("embeddings are asked of the second upstream when the first", () => {
 });
 
 describe("embeddings are not asked twice", () => {
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["when the first upstream answers", {}],
     ["when the request itself is wrong", refusal(400, "invalid_value")],
     ["when the spending limit is reached", { fail: "billing" }],
-  ])("%s", async (_, mischief) => {
-    first.script(mischief);
+  ])("%s", async (_, fault) => {
+    first.script(fault);
     const response = await ask.embeddings(broken);
     expect(rowOf(broken, response)).toMatchObject({ attempts: 1, upstream: "hidden-0" });
     expect(second.requests).toHaveLength(0);
@@ -113,10 +113,10 @@ test("an embedding that is too large by itself is asked for once", async () => {
 });
 
 describe("a picture is ordered at the second upstream when the first", () => {
-  test.each(unpaid)("%s", async (_, mischief) => {
+  test.each(unpaid)("%s", async (_, fault) => {
     for (const stream of [false, true]) {
-      broken.gateway.forgetTargets();
-      first.script(mischief);
+      broken.gateway.resetTargets();
+      first.script(fault);
       const response = await ask.picture(broken, { stream });
       expect(await response.text()).toContain(picture);
       expect(rowOf(broken, response)).toMatchObject({ status: 200, attempts: 2, images: 1 });
@@ -134,9 +134,9 @@ describe("a picture is ordered at the second upstream when the first", () => {
 describe("a picture that may have been paid for is not ordered again when the first upstream", () => {
   test.each([...maybePaid, ["sends garbage for a picture", { images: "garbage" }]] as [
     string,
-    Mischief,
-  ][])("%s", async (_, mischief) => {
-    first.script(mischief);
+    InjectedFault,
+  ][])("%s", async (_, fault) => {
+    first.script(fault);
     const response = await ask.picture(broken);
     expect(response.status).toBeGreaterThanOrEqual(502);
     expect(rowOf(broken, response)).toMatchObject({
@@ -168,18 +168,18 @@ describe("a picture that may have been paid for is not ordered again when the fi
 
 describe("an upload", () => {
   const large = Buffer.concat([
-    fakePicture("large", 0, { format: "png", width: 64, height: 64 }),
+    fakeImage("large", 0, { format: "png", width: 64, height: 64 }),
     crypto.getRandomValues(Buffer.alloc(60_000)),
     ...Array.from({ length: 20 }, () => Buffer.alloc(60_000, 5)),
   ]);
-  const small = Buffer.from(fakePicture("small", 0, { format: "png", width: 16, height: 16 }));
+  const small = Buffer.from(fakeImage("small", 0, { format: "png", width: 16, height: 16 }));
   const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["after it was read", { fail: "rate-limit" }],
     ["before it was read", { fail: "overloaded", early: true }],
-  ])("goes to the second upstream whole, when the first refuses %s", async (_, mischief) => {
-    first.script(mischief);
+  ])("goes to the second upstream whole, when the first refuses %s", async (_, fault) => {
+    first.script(fault);
     const form = new FormData();
     form.append("model", "painter");
     form.append("prompt", "an otter");

@@ -40,7 +40,7 @@ export function startBroken({
       // What a target did in one test is not held against it in the next.
       clear: () => {
         fake.clear();
-        gateway.forgetTargets();
+        gateway.resetTargets();
       },
     };
   });

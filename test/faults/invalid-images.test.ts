@@ -1,6 +1,6 @@
 /** Invalid images of upstreams, and images that can be corrected. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { fakePicture, type Mischief } from "../fake-upstream.ts";
+import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import { ask, expectRefused, rowOf, startBroken } from "./faults-fixture.ts";
 
 const broken = startBroken();
@@ -15,9 +15,9 @@ const invalid = {
   error: "upstream_invalid",
 } as const;
 const picture = Buffer.from(
-  fakePicture("an otter", 0, { format: "png", width: 1024, height: 1024 }),
+  fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
-const answer = (body: unknown): Mischief => ({
+const answer = (body: unknown): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },
@@ -26,7 +26,7 @@ const answer = (body: unknown): Mischief => ({
 });
 
 describe("a picture that is none is never delivered", () => {
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["garbage", { images: "garbage" }],
     ["nothing", { images: "empty" }],
     ["no picture at all", { images: "none" }],
@@ -39,8 +39,8 @@ describe("a picture that is none is never delivered", () => {
     ["a page of HTML in base64", answer({ data: [{ b64_json: btoa("<html><body>no</body>") }] })],
     ["no list", answer({ data: {} })],
     ["nothing else", answer({ created: 1 })],
-  ])("%s", async (_, mischief) => {
-    fake.script(mischief);
+  ])("%s", async (_, fault) => {
+    fake.script(fault);
     await expectRefused(broken, await ask.picture(broken), invalid);
   });
 });
@@ -76,12 +76,12 @@ describe("pictures that are true are delivered", () => {
   });
 
   test("compressed, in pieces, with white space", async () => {
-    for (const mischief of [
+    for (const fault of [
       { encoding: "gzip" },
       { trickle: { bytes: 100, everyMs: 1 } },
       { huge: 100_000 },
-    ] satisfies Mischief[]) {
-      fake.script(mischief);
+    ] satisfies InjectedFault[]) {
+      fake.script(fault);
       const response = await ask.picture(broken);
       expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
     }

@@ -1,6 +1,6 @@
 /** Invalid vectors of upstreams: what can be corrected is, and everything else is rejected. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Mischief } from "../fake-upstream.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
   type EmbeddingsAnswer,
@@ -26,7 +26,7 @@ const embedding = (numbers: readonly unknown[] | string, index = 0) => ({
   index,
   embedding: numbers,
 });
-const answer = (data: unknown, more: object = {}): Mischief => ({
+const answer = (data: unknown, more: object = {}): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },
@@ -41,7 +41,7 @@ const answer = (data: unknown, more: object = {}): Mischief => ({
 });
 
 describe("vectors that are not true are never delivered", () => {
-  test.each<[string, Mischief, RegExp]>([
+  test.each<[string, InjectedFault, RegExp]>([
     ["one is missing", { vectors: "missing" }, /input 1 has no vector/],
     ["there is one too many", { vectors: "extra" }, /points at no input/],
     ["there are none", { vectors: "none" }, /0 vectors for 2 inputs/],
@@ -52,9 +52,9 @@ describe("vectors that are not true are never delivered", () => {
     ["one is all zeros", { vectors: "zero" }, /all zeros/],
     ["one is shorter than the other", { vectors: "ragged" }, /1535 dimensions instead of 1536/],
     ["one is base64 of no whole number of floats", { vectors: "odd-base64" }, /not base64/],
-  ])("%s", async (_, mischief, words) => {
+  ])("%s", async (_, fault, words) => {
     for (const encoding_format of encodings) {
-      fake.script(mischief);
+      fake.script(fault);
       const response = await ask.embeddings(broken, { encoding_format });
       const error = await expectRefused(broken, response, untrue);
       expect(error.message).toMatch(words);
@@ -119,7 +119,7 @@ describe("vectors that are not true are never delivered", () => {
 });
 
 describe("vectors that are true are delivered, however they came", () => {
-  test.each<[string, Mischief]>([
+  test.each<[string, InjectedFault]>([
     ["in another order, with the right index", { vectors: "shuffled" }],
     ["without an index, in order", { vectors: "no-index" }],
     ["as numbers, although base64 was asked", { vectors: "float" }],
@@ -133,12 +133,12 @@ describe("vectors that are true are delivered, however they came", () => {
     ["in small pieces", { trickle: { bytes: 4000, everyMs: 5 } }],
     ["with a megabyte of white space", { huge: 1024 * 1024 }],
     ["on a connection that breaks when all is said", { reset: "after-body" }],
-  ])("%s", async (_, mischief) => {
+  ])("%s", async (_, fault) => {
     for (const encoding_format of encodings) {
-      fake.script(mischief);
+      fake.script(fault);
       await expectVectors(await ask.embeddings(broken, { encoding_format }));
       // A connection that was broken off must not be taken for the next call.
-      if (mischief.reset) await Bun.sleep(60);
+      if (fault.reset) await Bun.sleep(60);
     }
   });
 

@@ -1,6 +1,6 @@
 /** Time: calls that take too long are ended, and slow ones that may take long are not. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { fakePicture, type Mischief, type RecordedRequest } from "../fake-upstream.ts";
+import { fakeImage, type InjectedFault, type RecordedRequest } from "../fake-upstream.ts";
 import { ask, eventsOf, expectRefused, rowOf, startBroken, until } from "./faults-fixture.ts";
 
 setDefaultTimeout(30_000);
@@ -22,7 +22,7 @@ const timeout = {
 } as const;
 
 /** They wait side by side, each for the mischief that carries its own words. */
-const late: readonly [string, Mischief][] = [
+const late: readonly [string, InjectedFault][] = [
   ["when the answer begins too late", { delayMs: 6_000 }],
   ["when it never begins", { hang: "headers" }],
   ["when it never ends", { hang: "body" }],
@@ -34,8 +34,8 @@ const speaking =
   ({ json, form }: RecordedRequest): boolean =>
     JSON.stringify(json ?? form ?? "").includes(words);
 
-const ended = late.map(([words, mischief]) => {
-  hasty.fake.script(mischief, { times: 2, when: speaking(words) });
+const ended = late.map(([words, fault]) => {
+  hasty.fake.script(fault, { times: 2, when: speaking(words) });
   const started = performance.now();
   return Promise.all([
     ask.embeddings(hasty, { input: words }),
@@ -62,7 +62,7 @@ patient.fake.script({ eventDelayMs: 5_000 }, { when: speaking("an otter in steps
 const form = new FormData();
 form.append("model", "painter");
 form.append("prompt", "a slow otter");
-const source = fakePicture("source", 0, { format: "png", width: 16, height: 16 });
+const source = fakeImage("source", 0, { format: "png", width: 16, height: 16 });
 form.append("image", new Blob([new Uint8Array(source)]), "source.png");
 const drawn = ask.picture(patient, { prompt: "a slow otter" });
 const edited = ask.edit(patient, form);
@@ -73,7 +73,7 @@ const inSteps = ask.picture(patient, {
   partial_images: 1,
 });
 const picture = Buffer.from(
-  fakePicture("a slow otter", 0, { format: "png", width: 1024, height: 1024 }),
+  fakeImage("a slow otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
 
 describe("after 5 seconds of silence, with a limit of 2 for silent bodies, there still comes", () => {

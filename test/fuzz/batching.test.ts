@@ -12,19 +12,19 @@ import type {
   EmbeddingsResponse,
 } from "../../server/upstream/contract.ts";
 import {
-  broken,
-  type CountedCall,
-  callFor,
-  type EmbeddingsCall,
+  type CountedRequest,
+  capabilitiesOf,
+  type EmbeddingsRequest,
   type EmbeddingsSend,
   entriesOf,
   outcomeOf,
+  overloaded,
   rejected,
+  requestFor,
   routeTo,
   settled,
   targetNamed,
   tooManyTokens,
-  traitsOf,
   vectorFor,
 } from "../embeddings/stage-fixture.ts";
 import { tries } from "../laws/law.ts";
@@ -152,7 +152,7 @@ class Upstream {
     }
   };
 
-  #expectWithinLimits({ query }: EmbeddingsCall): void {
+  #expectWithinLimits({ query }: EmbeddingsRequest): void {
     const { items, tokens, bytes } = loadOf(query.input);
     const { maxItems, maxTokens = Infinity, maxBytes = Infinity } = this.#world.limits;
     expect(items).toBeGreaterThan(0);
@@ -163,12 +163,12 @@ class Upstream {
     expect(bytes).toBeLessThanOrEqual(maxBytes);
   }
 
-  #answer({ query }: EmbeddingsCall, mood: World["moods"][number]): EmbeddingsResponse {
+  #answer({ query }: EmbeddingsRequest, mood: World["moods"][number]): EmbeddingsResponse {
     const entries = entriesOf(query.input);
     const owners = entries.map(ownerOf);
     if (mood === "broken") {
       for (const owner of owners) this.failed.add(owner);
-      throw broken();
+      throw overloaded();
     }
     const bad = entries.find(isPoisoned);
     if (bad !== undefined) throw rejected(`refused for ${ownerOf(bad)}`);
@@ -192,7 +192,7 @@ type Outcome = Awaited<ReturnType<typeof outcomeOf<EmbeddingsResponse>>>;
 
 function expectOwnOutcome(
   whose: number,
-  call: CountedCall,
+  call: CountedRequest,
   outcome: Outcome,
   upstream: Upstream,
   given: World,
@@ -226,7 +226,7 @@ async function expectSafeTravels(given: World): Promise<void> {
   const upstream = new Upstream(given);
   const target = targetNamed("a");
   const route = routeTo(target);
-  const traits = traitsOf(given.limits);
+  const traits = capabilitiesOf(given.limits);
   const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
     next({ ...call, target });
   const send = composeStages(
@@ -245,7 +245,7 @@ async function expectSafeTravels(given: World): Promise<void> {
   );
   const travels = given.travellers.map(async (one, whose) => {
     const { dimensions, user, purpose, rest, encoding } = one;
-    const call = callFor(named(whose, one), route, {
+    const call = requestFor(named(whose, one), route, {
       encoding,
       ...(dimensions !== undefined && { dimensions }),
       ...(user !== undefined && { user }),
@@ -263,7 +263,7 @@ async function expectSafeTravels(given: World): Promise<void> {
   const arrived = await Promise.all(travels);
   for (const [whose, { call, outcome }] of arrived.entries()) {
     expectOwnOutcome(whose, call, outcome, upstream, given);
-    expect(call.signal.heard.size).toBe(0);
+    expect(call.signal.listeners.size).toBe(0);
   }
   await inTurns(6);
   expect(upstream.underWay).toBe(0);

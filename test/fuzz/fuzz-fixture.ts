@@ -92,7 +92,7 @@ export async function expectUnharmed({ gateway, fake }: Target): Promise<void> {
     .filter((line) => /"event":"internal-error"|"error":"internal"/.test(line));
   expect(defects).toEqual([]);
   // One that has said it wants some rest is rightly left alone.
-  gateway.forgetTargets();
+  gateway.resetTargets();
   const response = await gateway.post("/v1/embeddings", {
     model: "text-embedding-3-small",
     input: "still there?",

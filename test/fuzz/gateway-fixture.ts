@@ -4,7 +4,7 @@ import fc from "fast-check";
 import {
   fakeTokens,
   fakeVector,
-  type Mischief,
+  type InjectedFault,
   quarterTokensOf,
   startFake,
 } from "../fake-upstream.ts";
@@ -91,7 +91,7 @@ export const caller = fc.record({
 export type Caller = typeof caller extends fc.Arbitrary<infer T> ? T : never;
 
 /** The answer stays right. */
-export const harmless = fc.constantFrom<Mischief>(
+export const harmless = fc.constantFrom<InjectedFault>(
   {},
   { delayMs: 2 },
   { delayMs: 15 },
@@ -108,7 +108,7 @@ export const harmless = fc.constantFrom<Mischief>(
 );
 
 /** It does not, and that can be seen. */
-export const harmful = fc.constantFrom<Mischief>(
+export const harmful = fc.constantFrom<InjectedFault>(
   ...(
     ["rate-limit", "slow-down", "overloaded", "server-error", "bad-gateway", "html"] as const
   ).map((fail) => ({ fail })),

@@ -4,7 +4,7 @@
  */
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Mischief } from "../fake-upstream.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import { tries } from "../laws/law.ts";
 import {
   type Answer,
@@ -86,8 +86,8 @@ async function untilWell(run: number): Promise<void> {
 }
 
 /** For each of the fakes: how it treats the calls that come first. */
-const moodsOf = (mischief: fc.Arbitrary<Mischief>): fc.Arbitrary<Mischief[][]> =>
-  fc.array(fc.array(mischief, { maxLength: 8 }), { minLength: 3, maxLength: 3 });
+const moodsOf = (fault: fc.Arbitrary<InjectedFault>): fc.Arbitrary<InjectedFault[][]> =>
+  fc.array(fc.array(fault, { maxLength: 8 }), { minLength: 3, maxLength: 3 });
 const scene = fc.oneof(
   fc.record({ calm: fc.constant(true), moods: moodsOf(harmless) }),
   fc.record({ calm: fc.constant(false), moods: moodsOf(fc.oneof(harmless, harmful)) }),
@@ -105,7 +105,7 @@ test("everyone gets the own vectors, or is told why not, and all is counted", as
       if (calm) await untilWell(now);
       for (const [at, fake] of world.fakes.entries()) {
         fake.clear();
-        for (const mischief of moods[at] ?? []) fake.script(mischief);
+        for (const fault of moods[at] ?? []) fake.script(fault);
         // Long enough for others to come meanwhile.
         fake.script({ delayMs }, { times: Infinity });
       }

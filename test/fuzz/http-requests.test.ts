@@ -7,7 +7,7 @@ import { readForm } from "../../server/http/form.ts";
 import type { RequestHead } from "../../server/http/server/parse-head.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
-import { roomyStorage } from "../harness.ts";
+import { unlimitedStorage } from "../harness.ts";
 import { readBody, respondWith, serve } from "../http/http-server-fixture.ts";
 import { tries } from "../laws/law.ts";
 import {
@@ -51,7 +51,7 @@ const taker = serve(async ({ head, body: content }) => {
     maxFileBytes: 1e9,
     memoryBytes: 1e9,
     folder: tmpdir(),
-    storage: roomyStorage(),
+    storage: unlimitedStorage(),
   };
   const arriving = { headers: head, body: content };
   const form = await readForm(

@@ -1,8 +1,8 @@
 /** Whatever is sent, only declared faults come out: no 500, no crash, no hang, no answer in another shape. */
 import { afterAll, afterEach, test } from "bun:test";
 import fc from "fast-check";
-import { draw } from "../fake-upstream/pictures.ts";
-import type { Mischief } from "../fake-upstream.ts";
+import { encodeImage } from "../fake-upstream/fake-image.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import { RawConnection, toHttpText } from "../http/gateway-fixture.ts";
 import {
@@ -63,12 +63,12 @@ test("valid calls with bytes lost, changed or put in", async () => {
   );
 }, 30_000);
 
-const png = new Uint8Array(draw({ format: "png", width: 64, height: 64, shade: 9 }));
+const png = new Uint8Array(encodeImage({ format: "png", width: 64, height: 64, shade: 9 }));
 const fileBytes = fc.oneof(
   fc.constant(png),
   fc.constantFrom(
     ...(["jpeg", "webp"] as const).map(
-      (format) => new Uint8Array(draw({ format, width: 64, height: 64, shade: 9 })),
+      (format) => new Uint8Array(encodeImage({ format, width: 64, height: 64, shade: 9 })),
     ),
   ),
   damaged(png),
@@ -207,9 +207,9 @@ test("any address, method, headers and bytes", async () => {
   );
 }, 30_000);
 
-const mischief: fc.Arbitrary<Mischief> = fc.oneof(
+const fault: fc.Arbitrary<InjectedFault> = fc.oneof(
   fc.record({
-    fail: fc.constantFrom<NonNullable<Mischief["fail"]>>(
+    fail: fc.constantFrom<NonNullable<InjectedFault["fail"]>>(
       ...(["rate-limit", "slow-down", "quota", "billing", "credentials", "forbidden"] as const),
       ...(["server-error", "html", "overloaded", "bad-gateway", "too-large", "detail"] as const),
     ),
@@ -242,7 +242,7 @@ const mischief: fc.Arbitrary<Mischief> = fc.oneof(
 
 test("upstreams that answer anything at all", async () => {
   await look(
-    fc.asyncProperty(validCall, mischief, async ({ path: address, body }, wrong) => {
+    fc.asyncProperty(validCall, fault, async ({ path: address, body }, wrong) => {
       fake.clear();
       fake.script(wrong, { times: 3 });
       const response = await gateway.post(address, body);

@@ -15,11 +15,11 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import {
-  answerTo,
-  type CountedCall,
-  callFor,
-  type EmbeddingsCall,
+  type CountedRequest,
+  type EmbeddingsRequest,
   type EmbeddingsSend,
+  requestFor,
+  responseTo,
 } from "../embeddings/stage-fixture.ts";
 
 /** The same numbers for the same seed, everywhere (mulberry32). */
@@ -115,7 +115,7 @@ export type Mood =
 export interface Visit {
   readonly at: number;
   readonly target: Target;
-  readonly call: EmbeddingsCall;
+  readonly call: EmbeddingsRequest;
   readonly mood: Mood["kind"];
   /** What came of it, where nothing good did. */
   error?: GatewayError;
@@ -126,7 +126,7 @@ export interface Outcome {
   readonly ended: number;
   readonly fault: ErrorKind | "defect" | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly call: CountedCall;
+  readonly call: CountedRequest;
 }
 
 export interface WorldOptions {
@@ -168,7 +168,7 @@ export class World {
     const stage = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
       registry: this.roster,
       ...(!options.open && { queue: targetQueue(admissionIn(this.time)) }),
-      ...(isPicture ? { checkHealth: this.#isThere } : { sizeClassOf: sizeClassOf }),
+      ...(isPicture ? { checkHealth: this.#isThere } : { sizeClassOf }),
     });
     this.#send = stage(this.#visit);
   }
@@ -177,7 +177,7 @@ export class World {
   call(then?: () => void): void {
     const { route, deadlineMs = 30_000, leaveMs, operation = "embeddings" } = this.#options;
     const began = this.time.now();
-    const call = { ...callFor(["x"], route), operation };
+    const call = { ...requestFor(["x"], route), operation };
     this.calls++;
     const timer = this.time.start(deadlineMs, () =>
       call.signal.abort(new GatewayError("upstream_timeout", "too late")),
@@ -235,7 +235,7 @@ export class World {
   };
 
   readonly #visit: EmbeddingsSend = (call) => {
-    const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof answerTo>>();
+    const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof responseTo>>();
     const target = call.target as Target;
     const mood = this.#options.moodOf(target, this.time.now());
     const visit: Visit = { at: this.time.now(), target, call, mood: mood.kind };
@@ -248,7 +248,7 @@ export class World {
       reject(call.signal.reason);
     };
     const over = (): void => call.signal.removeEventListener("abort", leave);
-    const { timer } = this.#act(mood, () => resolve(answerTo(call)), reject);
+    const { timer } = this.#act(mood, () => resolve(responseTo(call)), reject);
     call.signal.addEventListener("abort", leave);
     promise.then(over, over);
     return promise;

@@ -96,7 +96,7 @@ describe("with one target that serves, whatever the others do", () => {
       expect(extra, `seed ${seed}`).toBeLessThanOrEqual(mostExtra(world.calls, lasts));
       for (const { inFlight } of world.roster.usedTargets())
         expect(inFlight, `seed ${seed}`).toBe(0);
-      for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
+      for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
     }
     // Several that hang at once, a crowd of callers and a clock that jumps can use up what may be asked again.
     expect(failed / calls).toBeLessThan(0.0005);

@@ -49,7 +49,7 @@ describe("a full connection table", () => {
     });
     const flood = floodWithSilentBodies(edge.gateway.url, 16);
     try {
-      await until(() => edge.gateway.inHand() >= 8);
+      await until(() => edge.gateway.inFlight() >= 8);
       const headers = { ...jsonHeaders, authorization: `Bearer ${otherKey}` };
       const statuses: number[] = [];
       for (let at = 0; at < 40; at++) {

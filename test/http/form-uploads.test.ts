@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
-import { draw } from "../fake-upstream/pictures.ts";
+import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import {
   configFor,
@@ -275,7 +275,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
   });
 
   const drawn = (format: "png" | "jpeg" | "webp", extra: number): Uint8Array<ArrayBuffer> => {
-    const bytes = draw({ format, width: 64, height: 64, shade: extra % 256 });
+    const bytes = encodeImage({ format, width: 64, height: 64, shade: extra % 256 });
     return new Uint8Array(Buffer.concat([bytes, Buffer.alloc(extra, 0x5a)]));
   };
   const send = (form: FormData) =>

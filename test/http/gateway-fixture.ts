@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
-import { type Fake, fakePicture, startFake } from "../fake-upstream.ts";
+import { type Fake, fakeImage, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway, testKey } from "../harness.ts";
 
 export interface GatewayWithFake {
@@ -38,7 +38,7 @@ export const embeddingModel = "text-embedding-3-small";
 export const imageModel = "gpt-image-2";
 
 export const png = new Uint8Array(
-  fakePicture("a small picture", 0, { format: "png", width: 16, height: 16 }),
+  fakeImage("a small picture", 0, { format: "png", width: 16, height: 16 }),
 );
 
 interface ErrorMembers {

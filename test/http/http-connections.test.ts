@@ -3,7 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { listen } from "../../server/http/listen.ts";
 import { routes } from "../../server/http/routes.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
-import { roomyStorage } from "../harness.ts";
+import { unlimitedStorage } from "../harness.ts";
 import {
   chunk,
   embeddingModel,
@@ -229,7 +229,7 @@ describe("an idle connection is closed", () => {
         memoryBytes: 1,
         maxFileBytes: 1,
         maxFormBytes: 1,
-        storage: roomyStorage(),
+        storage: unlimitedStorage(),
       },
       publicUrl: "",
       bodyMs: 60_000,

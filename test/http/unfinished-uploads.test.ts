@@ -119,14 +119,14 @@ describe("half-sent uploads of one key", () => {
     await expectServed(gateway.url, gateway.folder);
 
     for (const upload of uploads) upload.disconnect();
-    await until(() => gateway.inHand() === 0);
+    await until(() => gateway.inFlight() === 0);
     expect((await edit(gateway.url, bearer, 15 * megabyte)).status).toBe(200);
   });
 
   test("leave a client that waits for 100 Continue with a refusal, before it has sent anything", async () => {
     const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
     await halfSent(gateway.url, 14 * megabyte, megabyte);
-    await until(() => gateway.inHand() === 1);
+    await until(() => gateway.inFlight() === 1);
     const connection = await RawConnection.open(gateway.url);
     cleanUps.push(() => connection.disconnect());
     const announced = { "content-length": String(4 * megabyte), expect: "100-continue" };
@@ -191,7 +191,7 @@ test("uploads that end in any way release all their temp storage", async () => {
   ];
   for (let round = 0; round < 12; round++) {
     await Promise.all(endings.map((end) => end().catch(() => undefined)));
-    await until(() => gateway.inHand() === 0);
+    await until(() => gateway.inFlight() === 0);
     await until(() => openSpoolFiles(gateway.folder) === 0);
   }
   const response = await edit(url, bearer, 15.9 * megabyte);

@@ -22,7 +22,7 @@ keys:
 });
 beforeEach(() => {
   fake.clear();
-  gateway.forgetTargets();
+  gateway.resetTargets();
 });
 afterAll(async () => {
   await gateway.close();

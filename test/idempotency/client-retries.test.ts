@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { mayBeBilled } from "../../server/upstream/may-have-been-billed.ts";
 import { arrange, clientOf } from "../conformance/arrange.ts";
-import type { Mischief } from "../fake-upstream.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 
 const { fake, gateway, close } = arrange({
@@ -20,7 +20,7 @@ keys:
 });
 beforeEach(() => {
   fake.clear();
-  gateway.forgetTargets();
+  gateway.resetTargets();
 });
 afterAll(() => close());
 
@@ -35,7 +35,7 @@ const rejectionOf = (request: Promise<unknown>) =>
   );
 
 describe("the official client sends one image request when", () => {
-  test.each<[string, Mischief, number, string]>([
+  test.each<[string, InjectedFault, number, string]>([
     [
       "the connection is lost after the request",
       { reset: "before-headers" },
@@ -45,8 +45,8 @@ describe("the official client sends one image request when", () => {
     ["the upstream fails", { fail: "server-error" }, 502, "upstream_error"],
     ["the upstream times out", { hang: "headers" }, 504, "upstream_timeout"],
     ["the response is not an image", { images: "garbage" }, 502, "upstream_invalid"],
-  ])("%s", async (_, mischief, status, code) => {
-    fake.script(mischief, { times: 9 });
+  ])("%s", async (_, fault, status, code) => {
+    fake.script(fault, { times: 9 });
     const error = await rejectionOf(generate());
     expect({ status: error.status, code: error.code }).toEqual({ status, code });
     expect(error.headers.get("x-should-retry")).toBe("false");

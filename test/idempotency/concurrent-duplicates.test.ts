@@ -1,7 +1,7 @@
 /** Concurrent requests with one Idempotency-Key: one is sent upstream at a time, and what may have been billed is not sent again. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { arrange, until } from "../conformance/arrange.ts";
-import type { Mischief } from "../fake-upstream.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 
 const { fake, gateway, close } = arrange({
@@ -18,7 +18,7 @@ keys:
 });
 beforeEach(() => {
   fake.clear();
-  gateway.forgetTargets();
+  gateway.resetTargets();
 });
 afterAll(() => close());
 
@@ -41,28 +41,28 @@ const codeOf = async (response: Response) =>
 /** Sends `count` duplicates; the upstream responds to the first once the others wait for it. */
 async function sendDuplicates(
   count: number,
-  mischief: Mischief,
+  fault: InjectedFault,
   headers = newKey(),
   more: object = {},
 ) {
   const all = Promise.withResolvers<void>();
-  fake.script({ ...mischief, until: all.promise });
-  fake.script(mischief, { times: 99 });
+  fake.script({ ...fault, until: all.promise });
+  fake.script(fault, { times: 99 });
   const responses = Array.from({ length: count }, () => generate(headers, more));
-  await until(() => gateway.inHand() === count && upstreamRequests() === 1);
+  await until(() => gateway.inFlight() === count && upstreamRequests() === 1);
   await Bun.sleep(50);
   all.resolve();
   return Promise.all(responses);
 }
 
 describe("ten concurrent requests with one key send one upstream request when", () => {
-  test.each<[string, Mischief, number, string]>([
+  test.each<[string, InjectedFault, number, string]>([
     ["the upstream fails", { fail: "server-error" }, 502, "upstream_error"],
     ["the connection breaks", { reset: "before-headers" }, 502, "upstream_unreachable"],
     ["the upstream times out", { hang: "headers" }, 504, "upstream_timeout"],
     ["the response is not an image", { images: "garbage" }, 502, "upstream_invalid"],
-  ])("%s, and all of them get the error", async (_, mischief, status, code) => {
-    const responses = await sendDuplicates(10, mischief);
+  ])("%s, and all of them get the error", async (_, fault, status, code) => {
+    const responses = await sendDuplicates(10, fault);
     expect(responses.map((response) => response.status)).toEqual(Array(10).fill(status));
     // Their clients would retry automatically, each with the same key.
     expect(responses.map((response) => response.headers.get("x-should-retry"))).toEqual(
@@ -149,7 +149,7 @@ describe("with one key", () => {
     );
     await until(() => upstreamRequests() === 1);
     const second = generate(key, { model: "cancel-model" });
-    await until(() => gateway.inHand() === 2);
+    await until(() => gateway.inFlight() === 2);
     await Bun.sleep(50);
     controller.abort();
     await detached;
@@ -175,7 +175,7 @@ test("a retry after a disconnect gets the failure of the detached request, and n
     fetch(`${gateway.url}/v1/images/results/${id}`, { headers: { authorization } });
   while ((await getResult()).status !== 202) await Bun.sleep(5);
   const sending = generate({}, more);
-  await until(() => gateway.inHand() === 2);
+  await until(() => gateway.inFlight() === 2);
   await Bun.sleep(50);
   waits.resolve();
   const retried = await sending;

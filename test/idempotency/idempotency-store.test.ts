@@ -8,7 +8,7 @@ import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
 import { until } from "../conformance/arrange.ts";
-import { roomyDisk, temporaryFolder } from "../harness.ts";
+import { temporaryFolder, unlimitedDisk } from "../harness.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -17,7 +17,7 @@ const createResponseFiles = (maxBytes = 10_000, now = () => Date.now()) =>
     folder: join(folder.path, crypto.randomUUID()),
     ttlMs: 60_000,
     maxBytes,
-    disk: roomyDisk,
+    disk: unlimitedDisk,
     now,
   });
 const failOnReport = (error: unknown): void => {
@@ -124,7 +124,7 @@ describe("a client that disconnects", () => {
     const requestId = "req_last";
     const incoming = { requestId, headers: new Headers(), signal } as unknown as IncomingRequest;
     const idempotentRequest = new IdempotentRequest({
-      store: store,
+      store,
       incoming,
       record: new RequestRecord(requestId, "edits", 0),
       operation: "edits",
@@ -183,7 +183,7 @@ describe("a response", () => {
     const clientRequestId = "i".repeat(600);
     const request = await startRequest(store, {
       ...claimOptions("long"),
-      clientRequestId: clientRequestId,
+      clientRequestId,
     });
     request.append("{}");
     await request.store({});

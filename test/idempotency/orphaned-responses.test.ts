@@ -6,7 +6,7 @@ import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts"
 import { OrphanedResponses } from "../../server/idempotency/orphaned-responses.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
 import { arrange, until } from "../conformance/arrange.ts";
-import { roomyDisk, temporaryFolder, testKey } from "../harness.ts";
+import { temporaryFolder, testKey, unlimitedDisk } from "../harness.ts";
 
 const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());
@@ -152,7 +152,7 @@ describe("the idempotency store", () => {
       folder: join(folder.path, crypto.randomUUID()),
       ttlMs: 60_000,
       maxBytes,
-      disk: roomyDisk,
+      disk: unlimitedDisk,
       now: () => Date.now(),
     });
   const { signal } = new AbortController();

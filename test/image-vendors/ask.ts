@@ -58,7 +58,7 @@ export async function ask(place: Place, operation: Operation, wish: Wish = {}): 
 
 /** The same, asked as JSON and without the client, which cannot. */
 export async function askJson(place: Place, path: string, body: object): Promise<Outcome> {
-  place.gateway.forgetTargets();
+  place.gateway.resetTargets();
   return outcomeOf(place, await place.gateway.post(path, body));
 }
 
@@ -139,7 +139,7 @@ function listen(place: Place) {
     maxRetries: 0,
     fetch: async (url, init) => {
       // Each call stands for itself: what an earlier one met with must not send this one elsewhere.
-      place.gateway.forgetTargets();
+      place.gateway.resetTargets();
       const response = await fetch(url, init);
       raw = response.clone() as Response;
       return response;

@@ -110,7 +110,7 @@ test("a target whose account lacks permission, or that has no such model, is ski
     [404, "model_not_found"],
     [403, null],
   ] as const) {
-    gateway.forgetTargets();
+    gateway.resetTargets();
     answer = ({ url }) =>
       url.includes("/other/")
         ? Response.json({ created: 1, data: [{ b64_json: picture }] })

@@ -177,7 +177,7 @@ describe("a chain", () => {
     expect(gateway.rows().at(-1)).toMatchObject({ attempts: 2, status: 200 });
     // Of whoever stands between, and cannot know what was done behind it.
     for (const unsure of [failed("bad_gateway", 500), failed("server_error", 502)]) {
-      gateway.forgetTargets();
+      gateway.resetTargets();
       seen.length = 0;
       instead = { "images/generations": unsure };
       const answer = await gateway.post("/v1/images/generations", {
@@ -188,7 +188,7 @@ describe("a chain", () => {
       expect(answer.headers.get("x-should-retry")).toBe("false");
       expect(paths()).toEqual(["moderations", "images/generations"]);
     }
-    gateway.forgetTargets();
+    gateway.resetTargets();
   });
 
   test("skips an API that cannot serve the request, without calling it", async () => {

@@ -23,7 +23,7 @@ keys:
 beforeEach(() => {
   first.clear();
   second.clear();
-  gateway.forgetTargets();
+  gateway.resetTargets();
 });
 afterAll(async () => {
   await gateway.close();

@@ -113,7 +113,7 @@ keys:
   });
   function forget(): void {
     for (const each of Object.values(all)) each.clear();
-    gateway.forgetTargets();
+    gateway.resetTargets();
   }
   async function close(): Promise<void> {
     await gateway.close();

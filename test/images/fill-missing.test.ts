@@ -111,7 +111,7 @@ describe("two of four images fail with a rate limit", () => {
     expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
     for (const each of [east, west]) each.asked.length = 0;
     east.made.length = 0;
-    gateway.forgetTargets();
+    gateway.resetTargets();
     const whole = await ask();
     sameAs(whole.pictures, east.made, [one, other]);
     expect(whole.missing).toBeNull();

@@ -5,7 +5,7 @@ import { type Handlers, listen } from "../../server/http/listen.ts";
 import { routes } from "../../server/http/routes.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
-import { roomyDisk, roomyStorage, temporaryFolder } from "../harness.ts";
+import { temporaryFolder, unlimitedDisk, unlimitedStorage } from "../harness.ts";
 
 export interface LinkDesk {
   readonly links: ImageLinks;
@@ -32,7 +32,7 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
       ttlMs,
       replayMs: 600_000,
       maxBytes,
-      disk: roomyDisk,
+      disk: unlimitedDisk,
       now: () => desk.now,
     });
   const desk = { now: Date.now() } as LinkDesk;
@@ -56,7 +56,7 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
       memoryBytes: 1024,
       maxFileBytes: 1024,
       maxFormBytes: 1024,
-      storage: roomyStorage(),
+      storage: unlimitedStorage(),
     },
     publicUrl: "",
     bodyMs: 1000,

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { base64Of } from "../conformance/arrange.ts";
-import { draw } from "../fake-upstream/pictures.ts";
+import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -33,11 +33,11 @@ afterAll(async () => {
 
 const edges = { width: 16, height: 16, shade: 90 } as const;
 const kinds = {
-  "png with a transparent colour": draw({ ...edges, format: "png", transparent: true }),
-  "webp with alpha": draw({ ...edges, format: "webp", transparent: true }),
-  "png without": draw({ ...edges, format: "png" }),
-  "webp without": draw({ ...edges, format: "webp" }),
-  "png without, behind a profile": await sharp(draw({ ...edges, format: "png" }))
+  "png with a transparent colour": encodeImage({ ...edges, format: "png", transparent: true }),
+  "webp with alpha": encodeImage({ ...edges, format: "webp", transparent: true }),
+  "png without": encodeImage({ ...edges, format: "png" }),
+  "webp without": encodeImage({ ...edges, format: "webp" }),
+  "png without, behind a profile": await sharp(encodeImage({ ...edges, format: "png" }))
     .removeAlpha()
     .withIccProfile("p3")
     .png()
@@ -121,7 +121,7 @@ test("a size that the upstream ignored is reported, in a stream as well", async 
 
 describe("an aspect ratio, for an upstream that takes no sizes", () => {
   const drawn = (width: number, height: number) =>
-    draw({ width, height, shade: 90, format: "png" });
+    encodeImage({ width, height, shade: 90, format: "png" });
   const told = async (size: string, came: Uint8Array, more: object = {}) => {
     const { adapted, dropped } = await ask({ model: "shaped", size, ...more }, came);
     return { adapted, dropped };

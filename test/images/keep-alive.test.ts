@@ -19,7 +19,7 @@ models: [{ id: d2, kind: image, targets: [{ upstream: fake, model: dall-e-2 }] }
 keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml, settings: { VEXEL_KEEP_ALIVE: "1" } });
-beforeEach(() => gateway.forgetTargets());
+beforeEach(() => gateway.resetTargets());
 afterAll(async () => {
   await gateway.close();
   await fake.stop(true);

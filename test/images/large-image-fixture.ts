@@ -1,11 +1,11 @@
 /** Large images for tests: an upload that goes to disk, and upstream responses above the memory budget. */
 import { randomFillSync } from "node:crypto";
-import { fakePicture } from "../fake-upstream.ts";
+import { fakeImage } from "../fake-upstream.ts";
 
 /** A PNG that decodes to 64x64 pixels, with so many random bytes in a chunk that decoders ignore. */
 export function largePng(bytes: number): Buffer<ArrayBuffer> {
   const small = Buffer.from(
-    fakePicture("large", 0, { format: "png", width: 64, height: 64 }),
+    fakeImage("large", 0, { format: "png", width: 64, height: 64 }),
   ) as Buffer<ArrayBuffer>;
   const content = randomFillSync(Buffer.alloc(bytes + 4));
   content.write("vxLg", 0, "latin1");

@@ -170,7 +170,7 @@ async function ledgerRecovered(): Promise<void> {
 
 async function expectReleased(rowsBefore: number): Promise<void> {
   const { gateway } = edge;
-  await until(() => gateway.inHand() === 0);
+  await until(() => gateway.inFlight() === 0);
   await until(() => openTempFiles() === 0);
   await until(() => budgetUsed === 0);
   await until(() => gateway.rows().length > rowsBefore);
@@ -196,7 +196,7 @@ test.each([...shapes, ...others])(
     const response = await send(shape);
     expect(response.status).toBe(shape.stream ? 200 : 503);
     expect(await response.text()).toContain("ledger_unavailable");
-    await until(() => edge.gateway.inHand() === 0);
+    await until(() => edge.gateway.inFlight() === 0);
     expect(openTempFiles()).toBe(0);
     expect(budgetUsed).toBe(0);
     restore();
@@ -221,7 +221,7 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
     const response = await send(shape);
     expect(response.status).toBeGreaterThanOrEqual(500);
     await response.text();
-    edge.gateway.forgetTargets();
+    edge.gateway.resetTargets();
     await expectReleased(before);
   });
 

@@ -49,7 +49,7 @@ keys: [{ name: test, key: ${testKey} }]
 const gateway = startGateway({ yaml });
 beforeEach(() => {
   calls = [];
-  gateway.forgetTargets();
+  gateway.resetTargets();
 });
 afterAll(async () => {
   await gateway.close();

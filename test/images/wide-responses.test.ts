@@ -1,11 +1,11 @@
 /** An upstream's image response with a member that is very wide or very deep: the image is delivered, the member is cut. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { documentBounds, maxJsonDepth } from "../../server/lib/upstream-json.ts";
-import { fakePicture } from "../fake-upstream.ts";
+import { fakeImage } from "../fake-upstream.ts";
 import { startGateway } from "../harness.ts";
 
 const image = Buffer.from(
-  fakePicture("a small picture", 0, { format: "png", width: 16, height: 16 }),
+  fakeImage("a small picture", 0, { format: "png", width: 16, height: 16 }),
 ).toString("base64");
 
 /** The next response of the upstream, and its content type. */

@@ -13,7 +13,7 @@ import type {
   StreamedImage,
   Target,
 } from "../../server/upstream/contract.ts";
-import { fakePicture } from "../fake-upstream.ts";
+import { fakeImage } from "../fake-upstream.ts";
 import { anything, type ReplyOptions, replyOf, type Subject } from "./adapter-cases.ts";
 
 export const question = (
@@ -133,7 +133,7 @@ export async function deliver({ adapter, target }: Subject, body: string, query:
 }
 
 export const encodings = fc.constantFrom("float" as const, "base64" as const);
-const picture = Buffer.from(fakePicture("x", 0, { format: "png", width: 8, height: 8 }));
+const picture = Buffer.from(fakeImage("x", 0, { format: "png", width: 8, height: 8 }));
 export const pictures = fc
   .uint8Array({ maxLength: 30 })
   .map((more) => Buffer.concat([picture, more]).toString("base64"));

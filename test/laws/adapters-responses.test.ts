@@ -8,7 +8,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings.ts";
 import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/parse-embeddings-response.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
-import { inPieces } from "../chunks.ts";
+import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "./law.ts";
 
 const ascii = fc.string({ unit: "binary-ascii", maxLength: 12 });
@@ -88,7 +88,7 @@ const vectorBeyondAscii = /"embedding"\s*:\s*"[^"]*[^\0-\x7f]/;
 test("a vector with a character beyond ASCII is refused, in small responses and in large ones", () => {
   const bytes = Buffer.from('{"data":[{"embedding":"AAAA\u00fcAAA"}]}');
   for (const from of sizes) {
-    const { data } = parseEmbeddingsResponse(inPieces(bytes, []), from).value as {
+    const { data } = parseEmbeddingsResponse(splitIntoChunks(bytes, []), from).value as {
       data: [{ embedding: string }];
     };
     expect(inspectVector(String(data[0].embedding))).toBeUndefined();
@@ -101,7 +101,7 @@ test("an answer is what JSON.parse says it is, whatever stands in it", () => {
       const text = respell(JSON.stringify(answer, null, indent));
       const wanted = plainly(text);
       fc.pre(wanted !== undefined && !vectorBeyondAscii.test(text));
-      const came = inPieces(Buffer.from(text), at);
+      const came = splitIntoChunks(Buffer.from(text), at);
       for (const from of sizes)
         expect(asText(parseEmbeddingsResponse(came, from).value)).toEqual(wanted.value);
     }),
@@ -120,7 +120,7 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
       const text = bytes.toString();
       const wanted = plainly(text);
       try {
-        const got = asText(parseEmbeddingsResponse(inPieces(bytes, where), from).value);
+        const got = asText(parseEmbeddingsResponse(splitIntoChunks(bytes, where), from).value);
         if (vectorBeyondAscii.test(text)) return;
         if (wanted) expect(got).toEqual(wanted.value);
         // Only a line break inside a vector is read more kindly; the check of its base64 refuses it later.

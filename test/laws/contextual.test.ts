@@ -22,10 +22,10 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import {
-  callFor,
-  type EmbeddingsCall,
+  type EmbeddingsRequest,
   HeldUpstream,
   outcomeOf,
+  requestFor,
   settled,
 } from "../embeddings/stage-fixture.ts";
 import { subjects } from "./adapter-cases.ts";
@@ -115,7 +115,8 @@ function arrange({ target, contextual, rest }: Dependent) {
       upstream.next,
     ),
   );
-  const callOf = (texts: readonly string[]): EmbeddingsCall => callFor(texts, route, { rest });
+  const callOf = (texts: readonly string[]): EmbeddingsRequest =>
+    requestFor(texts, route, { rest });
   return { upstream, send, callOf, most: traits(target).maxItems };
 }
 
@@ -128,13 +129,13 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
     const asked = [document, document, ["same"]];
     const outcomes = asked.map(async (texts) => outcomeOf(Promise.resolve(send(callOf(texts)))));
     await settled();
-    expect(upstream.asked).toEqual(asked);
-    await upstream.answerAll();
+    expect(upstream.requestedTexts).toEqual(asked);
+    await upstream.respondToAll();
     for (const outcome of await Promise.all(outcomes)) expect(outcome).toHaveProperty("value");
     const again = Promise.resolve(send(callOf(["same"])));
     await settled();
-    expect(upstream.asked).toHaveLength(4);
-    upstream.visits[3]?.answer();
+    expect(upstream.requestedTexts).toHaveLength(4);
+    upstream.requests[3]?.respond();
     await again;
   },
   "a request with more inputs than the upstream takes is refused, and never split": async (
@@ -154,7 +155,7 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
     expect(error).toBeInstanceOf(GatewayError);
     expect((error as GatewayError).kind).toBe("invalid_input");
     expect((error as GatewayError).message).toContain(`at most ${most} inputs`);
-    expect(upstream.visits).toEqual([]);
+    expect(upstream.requests).toEqual([]);
   },
   "a refusal of the upstream for its size is the client's answer, and no reason to split": async (
     subject,
@@ -162,14 +163,14 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
     const { upstream, send, callOf, most } = arrange(subject);
     const sent = outcomeOf(Promise.resolve(send(callOf(["a", "b"].slice(0, most)))));
     await settled();
-    upstream.visits[0]?.fail(new GatewayError("max_tokens_per_request", "Too many tokens."));
+    upstream.requests[0]?.fail(new GatewayError("max_tokens_per_request", "Too many tokens."));
     const outcome = await Promise.race([
       sent,
       settled()
         .then(settled)
         .then(() => ({})),
     ]);
-    expect(upstream.visits).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(1);
     expect(outcome).toHaveProperty("error");
   },
 };

@@ -9,7 +9,7 @@ import {
 } from "../../server/lib/codec/check-vector.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
-import { inPieces } from "../chunks.ts";
+import { splitIntoChunks } from "../chunks.ts";
 import { expectAssembled } from "./assembled.ts";
 import { tries } from "./law.ts";
 
@@ -75,7 +75,7 @@ function strictly(text: string): string | undefined {
 describe("a vector in base64 is read where it lies", () => {
   const read = (text: string, before: number, cuts: readonly number[]) => {
     const bytes = Buffer.from(`${"x".repeat(before)}${text}"`, "latin1");
-    const vector = EncodedVector.parse(inPieces(bytes, cuts), before, before + text.length);
+    const vector = EncodedVector.parse(splitIntoChunks(bytes, cuts), before, before + text.length);
     if (vector) expect(String(vector)).toBe(text);
     return vector?.decode().toString("hex");
   };
@@ -89,7 +89,7 @@ describe("a vector in base64 is read where it lies", () => {
         const text = Buffer.from(floats.buffer).toString("base64");
         expect(read(text, before, at)).toBe(Buffer.from(floats.buffer).toString("hex"));
         const bytes = Buffer.from(text);
-        const vector = EncodedVector.parse(inPieces(bytes, at), 0, bytes.length);
+        const vector = EncodedVector.parse(splitIntoChunks(bytes, at), 0, bytes.length);
         expect(vector?.dimensions).toBe(floats.length);
         expect(vector?.validity).toBe(checkVector(floats));
       }),
@@ -100,7 +100,7 @@ describe("a vector in base64 is read where it lies", () => {
   test("and one number among many that cannot be believed is found, wherever it stands", () => {
     const judged = (floats: Float32Array) => {
       const bytes = Buffer.from(Buffer.from(floats.buffer).toString("base64"));
-      return EncodedVector.parse(inPieces(bytes, []), 0, bytes.length)?.validity;
+      return EncodedVector.parse(splitIntoChunks(bytes, []), 0, bytes.length)?.validity;
     };
     const largest = 3.4028234663852886e38;
     for (const length of [1, 2, 3, 4, 5, 11, 12, 13, 47, 48, 49]) {

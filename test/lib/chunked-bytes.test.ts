@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedBytes, releaseUnshared } from "../../server/lib/chunked-bytes.ts";
-import { inPieces } from "../chunks.ts";
+import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../laws/law.ts";
 
 /** Few different bytes, so that what is sought is there, and often nearly. */
@@ -15,7 +15,7 @@ describe("chunked bytes", () => {
     fc.assert(
       fc.property(texts, cuts, fc.array(fc.nat(62), { maxLength: 20 }), (text, at, places) => {
         const whole = Buffer.from(text);
-        const pieces = inPieces(whole, at);
+        const pieces = splitIntoChunks(whole, at);
         expect(pieces.length).toBe(whole.length);
         expect(pieces.toBuffer().equals(whole)).toBe(true);
         // There and back, as whoever looks for something goes.
@@ -29,7 +29,7 @@ describe("chunked bytes", () => {
     fc.assert(
       fc.property(texts, cuts, sought, fc.nat(62), (text, at, needle, from) => {
         const whole = Buffer.from(text);
-        const pieces = inPieces(whole, at);
+        const pieces = splitIntoChunks(whole, at);
         const wanted = Buffer.from(needle);
         expect(pieces.indexOf(wanted, from)).toBe(whole.indexOf(wanted, from));
         const [byte] = wanted as unknown as [number];
@@ -43,7 +43,7 @@ describe("chunked bytes", () => {
     fc.assert(
       fc.property(texts, cuts, fc.nat(60), fc.nat(60), (text, at, one, other) => {
         const whole = Buffer.from(text);
-        const pieces = inPieces(whole, at);
+        const pieces = splitIntoChunks(whole, at);
         const [from, to] = [one, other]
           .map((place) => Math.min(place, whole.length))
           .sort((a, b) => a - b) as [number, number];

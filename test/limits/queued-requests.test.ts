@@ -59,7 +59,7 @@ test("calls that wait for money keep no place from those who have it", async () 
   expect(rich.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(performance.now() - began).toBeLessThan(1200);
   await Promise.all([slow, ...poor]);
-  expect(gateway.inHand()).toBe(0);
+  expect(gateway.inFlight()).toBe(0);
 }, 30_000);
 
 test("a call whose time is over while it waits asks nobody, and is told so", async () => {

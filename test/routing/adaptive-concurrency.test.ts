@@ -44,7 +44,7 @@ function expectNothingLeft(world: World): void {
   for (const { inFlight, concurrency } of world.roster.usedTargets()) {
     expect([inFlight, concurrency.slots.waiting]).toEqual([0, 0]);
   }
-  for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
+  for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
 }
 
 describe("where more call than targets can serve at a time", () => {

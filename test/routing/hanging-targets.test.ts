@@ -48,7 +48,7 @@ describe("a target that hangs, while a second question saves its callers", () =>
       ).toContain("recovered");
       expect(visits(30_000)).toBeGreaterThan(0);
       for (const { inFlight } of world.roster.usedTargets()) expect(inFlight).toBe(0);
-      for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
+      for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
     }
   });
 });

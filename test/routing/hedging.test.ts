@@ -10,13 +10,13 @@ import { routeRequest } from "../../server/routing/route-request.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
 import {
-  answerTo,
-  broken,
-  callFor,
   type EmbeddingsSend,
   HeldUpstream,
   outcomeOf,
+  overloaded,
   rejected,
+  requestFor,
+  responseTo,
   routeTo,
   targetNamed,
 } from "../embeddings/stage-fixture.ts";
@@ -55,7 +55,7 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
   const next: EmbeddingsSend = async (call) => {
     if (training === undefined) return upstream.next(call);
     now += training;
-    return answerTo(call);
+    return responseTo(call);
   };
   const registry = rosterOf(route, () => now, share);
   const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
@@ -69,15 +69,15 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
     route,
     train: async (times, ms) => {
       training = ms;
-      for (let at = 0; at < times; at++) await send(callFor(["x"], route));
+      for (let at = 0; at < times; at++) await send(requestFor(["x"], route));
       training = undefined;
     },
     patience: () => Bun.sleep(30),
   };
 }
 
-const where = ({ visits }: HeldUpstream): string[] =>
-  visits.map(({ call }) => call.target?.upstream.id ?? "");
+const where = ({ requests: visits }: HeldUpstream): string[] =>
+  visits.map(({ request: call }) => call.target?.upstream.id ?? "");
 
 describe("a target that exceeds its attempt timeout", () => {
   /** Nothing may be asked again for a while. */
@@ -91,12 +91,12 @@ describe("a target that exceeds its attempt timeout", () => {
     const { upstream, send, route, train } = arranged;
     await train(200, 10);
     spendAll(arranged);
-    const call = send(callFor(["x"], route));
+    const call = send(requestFor(["x"], route));
     const outcome = Promise.race([outcomeOf(call), Bun.sleep(1500).then(() => "waits")]);
     // A second is the least that a target is given; after it, the other one could be asked if a retry were left.
     expect(await outcome).toBe("waits");
     expect(where(upstream)).toEqual(["a"]);
-    await upstream.answerAll();
+    await upstream.respondToAll();
     expect((await call).vectors).toHaveLength(1);
   });
 
@@ -106,10 +106,10 @@ describe("a target that exceeds its attempt timeout", () => {
     await train(200, 10);
     const { retries } = roster.targetsFor(route).budgets;
     const spent = spyOn(retries, "spend");
-    const call = send(callFor(["x"], route));
-    await until(() => upstream.visits.length === 2);
+    const call = send(requestFor(["x"], route));
+    await until(() => upstream.requests.length === 2);
     expect(where(upstream)).toEqual(["a", "b"]);
-    upstream.visits[1]?.answer();
+    upstream.requests[1]?.respond();
     expect((await call).vectors).toHaveLength(1);
     expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(1);
   });
@@ -118,11 +118,11 @@ describe("a target that exceeds its attempt timeout", () => {
     const arranged = arrange();
     const { upstream, send, route, train } = arranged;
     await train(200, 10);
-    const outcome = outcomeOf(send(callFor(["x"], route)));
-    await until(() => upstream.visits.length === 2);
+    const outcome = outcomeOf(send(requestFor(["x"], route)));
+    await until(() => upstream.requests.length === 2);
     spendAll(arranged);
-    await until(() => upstream.visits[0]?.call.signal.aborted === true);
-    upstream.visits[1]?.fail(broken());
+    await until(() => upstream.requests[0]?.request.signal.aborted === true);
+    upstream.requests[1]?.fail(overloaded());
     expect(await outcome).toMatchObject({ error: { kind: "upstream_overloaded" } });
   });
 });
@@ -131,68 +131,68 @@ describe("a hedge", () => {
   test("is not sent before the latency is known", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(19, 3);
-    const reply = send(callFor(["x"], route));
+    const reply = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
-    upstream.visits[0]!.answer();
+    upstream.requests[0]!.respond();
     await reply;
-    const next = send(callFor(["x"], route));
-    await until(() => upstream.visits.length === 3);
+    const next = send(requestFor(["x"], route));
+    await until(() => upstream.requests.length === 3);
     expect(where(upstream).slice(1)).toEqual(["a", "b"]);
-    await upstream.answerAll();
+    await upstream.respondToAll();
     await next;
   });
 
   test("is not sent while the first attempt is within its usual latency", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 60_000);
-    const reply = send(callFor(["x"], route));
+    const reply = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
-    upstream.visits[0]!.answer();
+    upstream.requests[0]!.respond();
     await reply;
   });
 
   test("is not sent when there is no other target", async () => {
     const { upstream, send, route, train, patience } = arrange({ route: routeTo(a) });
     await train(40, 3);
-    const reply = send(callFor(["x"], route));
+    const reply = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
-    upstream.visits[0]!.answer();
+    upstream.requests[0]!.respond();
     await reply;
   });
 
   test("wins when it is faster, and the first attempt is canceled", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
-    const call = callFor(["x"], route);
+    const call = requestFor(["x"], route);
     const reply = send(call);
-    await until(() => upstream.visits.length === 2);
-    upstream.visits[1]!.answer({ vectors: [[2]] });
+    await until(() => upstream.requests.length === 2);
+    upstream.requests[1]!.respond({ vectors: [[2]] });
     expect((await reply).vectors).toEqual([[2]]);
-    expect(upstream.visits[0]!.call.signal.aborted).toBe(true);
-    expect(upstream.visits[1]!.call.signal.aborted).toBe(false);
+    expect(upstream.requests[0]!.request.signal.aborted).toBe(true);
+    expect(upstream.requests[1]!.request.signal.aborted).toBe(false);
     expect(call.record.routing.target).toBe(b);
     expect(call.record.routing.attempts).toBe(2);
     // What is called off may be charged for.
     expect(call.record.cost.earlierAttemptMayBeBilled).toBe(true);
-    expect(call.signal.heard.size).toBe(0);
+    expect(call.signal.listeners.size).toBe(0);
   });
 
   test("is canceled when the first attempt succeeds", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
-    const call = callFor(["x"], route);
+    const call = requestFor(["x"], route);
     const reply = send(call);
-    await until(() => upstream.visits.length === 2);
-    upstream.visits[0]!.answer({ vectors: [[1]] });
+    await until(() => upstream.requests.length === 2);
+    upstream.requests[0]!.respond({ vectors: [[1]] });
     // In the same moment: one of them is too late.
-    upstream.visits[1]!.answer({ vectors: [[2]] });
+    upstream.requests[1]!.respond({ vectors: [[2]] });
     expect((await reply).vectors).toEqual([[1]]);
-    await until(() => upstream.underWay === 0);
+    await until(() => upstream.inFlight === 0);
     expect(call.record.routing.target).toBe(a);
-    expect(call.signal.heard.size).toBe(0);
+    expect(call.signal.listeners.size).toBe(0);
   });
 });
 
@@ -200,13 +200,13 @@ describe("when one of two attempts fails", () => {
   test.each([0, 1])("the response of the other one is waited for: %i", async (failing) => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 3);
-    const call = callFor(["x"], route);
+    const call = requestFor(["x"], route);
     const reply = send(call);
-    await until(() => upstream.visits.length === 2);
-    upstream.visits[failing]!.fail(broken());
+    await until(() => upstream.requests.length === 2);
+    upstream.requests[failing]!.fail(overloaded());
     await patience();
-    expect(upstream.visits).toHaveLength(2);
-    upstream.visits[1 - failing]!.answer({ vectors: [[7]] });
+    expect(upstream.requests).toHaveLength(2);
+    upstream.requests[1 - failing]!.respond({ vectors: [[7]] });
     expect((await reply).vectors).toEqual([[7]]);
     expect(call.record.routing.target).toBe(failing === 0 ? b : a);
   });
@@ -214,12 +214,12 @@ describe("when one of two attempts fails", () => {
   test("before the hedge, the other target is tried by failover, and once", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 20);
-    const reply = send(callFor(["x"], route));
-    upstream.visits[0]!.fail(broken());
-    await until(() => upstream.visits.length === 2);
+    const reply = send(requestFor(["x"], route));
+    upstream.requests[0]!.fail(overloaded());
+    await until(() => upstream.requests.length === 2);
     await patience();
     expect(where(upstream)).toEqual(["a", "b"]);
-    upstream.visits[1]!.answer();
+    upstream.requests[1]!.respond();
     await reply;
   });
 });
@@ -233,42 +233,42 @@ describe("when both attempts fail", () => {
     async (_, order) => {
       const { upstream, send, route, train, patience } = arrange();
       await train(20, 3);
-      const call = callFor(["x"], route);
+      const call = requestFor(["x"], route);
       const outcome = outcomeOf(send(call));
-      await until(() => upstream.visits.length === 2);
+      await until(() => upstream.requests.length === 2);
       const errors = ["upstream_invalid", "upstream_rate_limit"] as const;
       const faults = errors.map((name) => new GatewayError(name, "no more"));
-      for (const at of order) upstream.visits[at]!.fail(faults[at]);
+      for (const at of order) upstream.requests[at]!.fail(faults[at]);
       expect(await outcome).toEqual({ error: faults[0] });
       await patience();
-      expect(upstream.visits).toHaveLength(2);
+      expect(upstream.requests).toHaveLength(2);
       expect(call.record.routing.target).toBe(a);
       expect(call.record.routing.attempts).toBe(2);
-      expect(call.signal.heard.size).toBe(0);
+      expect(call.signal.listeners.size).toBe(0);
     },
   );
 
   test("a third target is tried if there is one", async () => {
     const { upstream, send, route, train } = arrange({ route: routeTo(a, b, c) });
     await train(20, 3);
-    const reply = send(callFor(["x"], route));
-    await until(() => upstream.visits.length === 2);
-    for (const visit of upstream.visits) visit.fail(broken());
-    await until(() => upstream.visits.length === 3);
+    const reply = send(requestFor(["x"], route));
+    await until(() => upstream.requests.length === 2);
+    for (const visit of upstream.requests) visit.fail(overloaded());
+    await until(() => upstream.requests.length === 3);
     expect(where(upstream)).toEqual(["a", "b", "c"]);
-    upstream.visits[2]!.answer({ vectors: [[3]] });
+    upstream.requests[2]!.respond({ vectors: [[3]] });
     expect((await reply).vectors).toEqual([[3]]);
   });
 
   test("because the request is invalid, no third target is tried", async () => {
     const { upstream, send, route, train, patience } = arrange({ route: routeTo(a, b, c) });
     await train(20, 3);
-    const outcome = outcomeOf(send(callFor(["x"], route)));
-    await until(() => upstream.visits.length === 2);
-    for (const visit of upstream.visits) visit.fail(rejected("no"));
+    const outcome = outcomeOf(send(requestFor(["x"], route)));
+    await until(() => upstream.requests.length === 2);
+    for (const visit of upstream.requests) visit.fail(rejected("no"));
     expect(await outcome).toHaveProperty("error.kind", "upstream_rejected");
     await patience();
-    expect(upstream.visits).toHaveLength(2);
+    expect(upstream.requests).toHaveLength(2);
   });
 });
 
@@ -276,21 +276,21 @@ describe("a client that disconnects", () => {
   test("cancels both attempts", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
-    const call = callFor(["x"], route);
+    const call = requestFor(["x"], route);
     const outcome = outcomeOf(send(call));
-    await until(() => upstream.visits.length === 2);
+    await until(() => upstream.requests.length === 2);
     const reason = new GatewayError("client_closed", "gone");
     call.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
-    for (const visit of upstream.visits) expect(visit.call.signal.reason).toBe(reason);
-    expect(upstream.underWay).toBe(0);
-    expect(call.signal.heard.size).toBe(0);
+    for (const visit of upstream.requests) expect(visit.request.signal.reason).toBe(reason);
+    expect(upstream.inFlight).toBe(0);
+    expect(call.signal.listeners.size).toBe(0);
   });
 
   test("before the hedge prevents it", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 10);
-    const call = callFor(["x"], route);
+    const call = requestFor(["x"], route);
     const outcome = outcomeOf(send(call));
     call.signal.abort(new Error("gone"));
     expect(await outcome).toHaveProperty("error.message", "gone");
@@ -309,17 +309,17 @@ describe("the hedge budget", () => {
       asked[call.target === a ? "a" : "b"]++;
       if (slow && call.target === a) await Bun.sleep(15);
       else now += 3;
-      return answerTo(call);
+      return responseTo(call);
     };
     const registry = rosterOf(route, () => now);
     const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
       registry,
       sizeClassOf: () => 0,
     })(next);
-    for (let at = 0; at < 400; at++) await send(callFor(["x"], route));
+    for (let at = 0; at < 400; at++) await send(requestFor(["x"], route));
     expect(asked).toEqual({ a: 400, b: 0 });
     slow = true;
-    await Promise.all(Array.from({ length: 400 }, () => send(callFor(["x"], route))));
+    await Promise.all(Array.from({ length: 400 }, () => send(requestFor(["x"], route))));
     expect(asked.a).toBe(800);
     expect(asked.b).toBeGreaterThanOrEqual(10);
     expect(asked.b).toBeLessThanOrEqual(0.05 * 400 + 10);
@@ -330,10 +330,10 @@ describe("the hedge budget", () => {
     await train(20, 3);
     const { retries } = roster.targetsFor(route).budgets;
     while (retries.spend(roster.clock()));
-    const reply = send(callFor(["x"], route));
+    const reply = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
-    upstream.visits[0]!.answer();
+    upstream.requests[0]!.respond();
     await reply;
   });
 

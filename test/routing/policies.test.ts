@@ -5,7 +5,7 @@ import { embeddingPrice, imagePrice } from "../../server/routing/expected-price.
 import type { Candidate, Policy } from "../../server/routing/policies/policy.ts";
 import { selectTarget } from "../../server/routing/select-target.ts";
 import type { GenerationQuery, ImageOptions, Target } from "../../server/upstream/contract.ts";
-import { callFor, routeTo } from "../embeddings/stage-fixture.ts";
+import { requestFor, routeTo } from "../embeddings/stage-fixture.ts";
 import { randomFrom } from "../fuzz/scheduling-world.ts";
 import { obey } from "../laws/law.ts";
 import {
@@ -146,7 +146,7 @@ describe("what a call is expected to cost", () => {
     model,
   });
   const draw = (options: ImageOptions): StageRequest<GenerationQuery> => ({
-    ...callFor([], routeTo()),
+    ...requestFor([], routeTo()),
     operation: "generations",
     query: { model: "m", prompt: "an otter", stream: false, options, rest: {} },
   });

@@ -21,7 +21,7 @@ async function oneCall(moods: readonly Mood[], more: Partial<WorldOptions> = {})
   world.call();
   await world.time.run();
   expect(world.outcomes).toHaveLength(1);
-  expect(world.outcomes[0]!.call.signal.heard.size).toBe(0);
+  expect(world.outcomes[0]!.call.signal.listeners.size).toBe(0);
   for (const { inFlight } of world.roster.usedTargets()) expect(inFlight).toBe(0);
   return { world, outcome: world.outcomes[0]!, asked: world.visits.map(({ target }) => target) };
 }

@@ -1,6 +1,6 @@
 /** A failing upstream behind a real gateway: clients hardly notice, or get a clear error at once. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { type Fake, fakePicture } from "../fake-upstream.ts";
+import { type Fake, fakeImage } from "../fake-upstream.ts";
 import { expectVectors, nowhere, until } from "../faults/faults-fixture.ts";
 import { arrange, closeArranged, told } from "./routing-gateway-fixture.ts";
 
@@ -32,11 +32,11 @@ describe("of two upstreams", () => {
     ["resets its connections", { reset: "before-headers" }],
   ] as const)(
     "one that %s is noticed by nobody, and by the log",
-    async (_, mischief) => {
+    async (_, fault) => {
       const { gateway, fakes, embed } = arrange({ upstreams: 2 });
       const [bad] = fakes as [Fake];
       for (let call = 0; call < 20; call++) await expectVectors(await embed());
-      bad.script(mischief, { times: Number.POSITIVE_INFINITY });
+      bad.script(fault, { times: Number.POSITIVE_INFINITY });
       await meanwhile(embed, () => gateway.log().includes("target-ejected"));
       const asked = bad.requests.length;
       for (let call = 0; call < 20; call++) await expectVectors(await embed());
@@ -161,7 +161,7 @@ describe("the only upstream of a model", () => {
 
 describe("pictures", () => {
   const picture = Buffer.from(
-    fakePicture("an otter", 0, { format: "png", width: 1024, height: 1024 }),
+    fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
   ).toString("base64");
 
   test("go to the first of the list as long as it serves, and the account says why it did not", async () => {

@@ -27,7 +27,7 @@ function servedAfter({ outcomes }: World, moment: number): number[] {
 function expectNothingLeft(world: World): void {
   expect(world.outcomes).toHaveLength(world.calls);
   for (const { inFlight } of world.roster.usedTargets()) expect(inFlight).toBe(0);
-  for (const { call } of world.outcomes) expect(call.signal.heard.size).toBe(0);
+  for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
 }
 
 describe("callers who wait, and nobody new who would look, are served within five seconds of a return", () => {

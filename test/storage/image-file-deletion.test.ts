@@ -3,13 +3,13 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImageFiles } from "../../server/storage/image-files.ts";
-import { roomyDisk, temporaryFolder } from "../harness.ts";
+import { temporaryFolder, unlimitedDisk } from "../harness.ts";
 
 test("a file that cannot be deleted counts against the limit until it is deleted", async () => {
   using temporary = temporaryFolder();
   const folder = join(temporary.path, "images");
   let now = Date.now();
-  const files = new ImageFiles({ folder, maxBytes: 1500, disk: roomyDisk, now: () => now });
+  const files = new ImageFiles({ folder, maxBytes: 1500, disk: unlimitedDisk, now: () => now });
   const put = () => files.put(new Uint8Array(1000), { type: "image/png", ttlMs: 1000 });
   const { name } = await put();
   // A folder in its place: unlink fails, whoever runs the test.

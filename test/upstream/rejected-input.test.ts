@@ -1,6 +1,6 @@
 /** Whoever sends several inputs learns which of them is too long, in the count of what was sent. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Mischief } from "../fake-upstream.ts";
+import type { InjectedFault } from "../fake-upstream.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -28,10 +28,10 @@ afterAll(async () => {
   fake.close();
 });
 
-const says = (body: unknown, status = 400): Mischief => ({
+const says = (body: unknown, status = 400): InjectedFault => ({
   reply: { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
 });
-const openai = (place: number): Mischief =>
+const openai = (place: number): InjectedFault =>
   says({
     error: {
       message: `Invalid 'input[${place}]': maximum input length is 8192 tokens.`,
@@ -64,8 +64,8 @@ describe("an input that is too long is named", () => {
       says({ message: "Input id 1 has 9000 tokens, exceeding max 8192 tokens." }),
       /Input id 1\b/,
     ],
-  ] as const)("as the upstream names it (%s)", async (model, mischief, words) => {
-    fake.script(mischief);
+  ] as const)("as the upstream names it (%s)", async (model, fault, words) => {
+    fake.script(fault);
     const { message, param } = await refusal(model, ["a", "b"]);
     expect(message).toMatch(words);
     expect(param).toBe("input[1]");

@@ -65,7 +65,7 @@ keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
   };
   const costly = jpegWithScans(2048, 90);
   const heavy = Array.from({ length: 12 }, () => edit("heavy", costly));
-  await until(() => gateway.inHand() === 12);
+  await until(() => gateway.inFlight() === 12);
   await Promise.all([...heavy, edit("light", await speckledPng(8, 8))]);
   expect(done.indexOf("light")).toBeLessThan(6);
   await gateway.close();

@@ -1,6 +1,6 @@
 /** Laws: the image has the requested file format. */
 import { expect } from "bun:test";
-import { sniff } from "../../fake-upstream/sniff.ts";
+import { sniff } from "../../fake-upstream/image-info.ts";
 import { draw } from "../ask.ts";
 import type { PictureLaws } from "./law.ts";
 import { expectTrue, picturesIn } from "./truth.ts";

@@ -1,6 +1,6 @@
 /** Laws: a size is made, or the nearest shape is and it is said, or the sizes that there are are named. */
 import { expect } from "bun:test";
-import { sniff } from "../../fake-upstream/sniff.ts";
+import { sniff } from "../../fake-upstream/image-info.ts";
 import { answered, ask, refused } from "../ask.ts";
 import type { Operation, Place } from "../house.ts";
 import type { Order } from "../image-vendor.ts";

@@ -1,6 +1,6 @@
 /** Invariants of every image response, for every vendor. */
 import { expect } from "bun:test";
-import { sniff } from "../../fake-upstream/sniff.ts";
+import { sniff } from "../../fake-upstream/image-info.ts";
 import type { Answer, Outcome } from "../ask.ts";
 
 export const hashOf = (bytes: Uint8Array): string =>

@@ -1,10 +1,10 @@
 /** How OpenAI takes an order for pictures and answers it; and how servers do that imitate it. */
 import { readForm, readReferences } from "../../fake-upstream/edit-images.ts";
+import { fakeImage } from "../../fake-upstream/fake-image.ts";
+import { sniff } from "../../fake-upstream/image-info.ts";
 import { readImageQuery } from "../../fake-upstream/image-query.ts";
-import { fakePicture } from "../../fake-upstream/pictures.ts";
 import { missingKey, Refusal, wrongKey } from "../../fake-upstream/refusal.ts";
 import { newRecord, type RecordedRequest, readBody } from "../../fake-upstream/request.ts";
-import { sniff } from "../../fake-upstream/sniff.ts";
 import {
   formOf,
   jsonOf,
@@ -186,7 +186,7 @@ function streamed(
   const frame = (type: string, payload: object): string =>
     `event: ${family}.${type}\ndata: ${JSON.stringify({ type: `${family}.${type}`, ...payload })}\n\n`;
   const preview = (at: number) =>
-    fakePicture(String(fields.prompt), at, { format: "png", width: 16, height: 16 });
+    fakeImage(String(fields.prompt), at, { format: "png", width: 16, height: 16 });
   const previews = Array.from({ length: partials }, (_, at) => preview(at));
   const frames = pictures.flatMap((picture) => [
     ...previews.map((sketch, at) =>

@@ -1,6 +1,6 @@
-/** What an endpoint of the fake wants to say, before `deliver` puts it on the wire. */
+/** The response of an endpoint of the fake upstream, before `deliver` sends it. */
 
-export interface Answer {
+export interface FakeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes, or the frames of an event stream. */
@@ -13,13 +13,13 @@ export const json = (
   value: unknown,
   status = 200,
   headers: Readonly<Record<string, string>> = {},
-): Answer => ({
+): FakeResponse => ({
   status,
   headers: { "content-type": "application/json", ...headers },
   body: bytesOf(JSON.stringify(value, null, 2)),
 });
 
-export const html = (status: number, title: string): Answer => ({
+export const html = (status: number, title: string): FakeResponse => ({
   status,
   headers: { "content-type": "text/html; charset=UTF-8" },
   body: bytesOf(
@@ -27,7 +27,7 @@ export const html = (status: number, title: string): Answer => ({
   ),
 });
 
-/** The headers OpenAI puts on every answer. */
+/** The headers that OpenAI sends with every response. */
 export const standardHeaders = (id: string, startedAt: number): Record<string, string> => ({
   "access-control-allow-origin": "*",
   "openai-organization": "org-fake",

@@ -1,31 +1,31 @@
-/** Real pictures of the asked size in one shade of grey, written by hand so that each takes microseconds. */
+/** Valid images of the requested size in one shade of gray, encoded by hand so that each takes microseconds. */
 
 import { crc32, deflateSync } from "node:zlib";
-import type { Picture } from "./sniff.ts";
+import type { ImageInfo } from "./image-info.ts";
 
-export interface Drawing extends Picture {
+export interface SolidImage extends ImageInfo {
   /** 0..255 */
   readonly shade: number;
   readonly transparent?: boolean;
 }
 
-/** What the fake draws: the shade tells prompt, place in `data`, and stage (partials differ) apart. */
-export function fakePicture(
+/** The image that the fake upstream generates: its shade depends on the prompt, the index in `data` and the stage (partial images differ). */
+export function fakeImage(
   prompt: string,
   index: number,
-  picture: Picture & { readonly transparent?: boolean },
+  image: ImageInfo & { readonly transparent?: boolean },
   stage = "final",
 ): Uint8Array {
   const shade = Number(Bun.hash(`${prompt}/${index}/${stage}`) % 256n);
-  return draw({ ...picture, shade });
+  return encodeImage({ ...image, shade });
 }
 
-export function draw(drawing: Drawing): Uint8Array {
-  const { format } = drawing;
-  return format === "png" ? png(drawing) : format === "jpeg" ? jpeg(drawing) : webp(drawing);
+export function encodeImage(image: SolidImage): Uint8Array {
+  const { format } = image;
+  return format === "png" ? png(image) : format === "jpeg" ? jpeg(image) : webp(image);
 }
 
-function png({ width, height, shade, transparent }: Drawing): Uint8Array {
+function png({ width, height, shade, transparent }: SolidImage): Uint8Array {
   const chunk = (name: string, content: Uint8Array): Buffer => {
     const body = Buffer.concat([Buffer.from(name), content]);
     const frame = Buffer.alloc(body.length + 8);
@@ -48,8 +48,8 @@ function png({ width, height, shade, transparent }: Drawing): Uint8Array {
   ]);
 }
 
-function jpeg({ width, height, shade }: Drawing): Uint8Array {
-  // With quantiser 8 the first coefficient of a flat block is its level minus 128.
+function jpeg({ width, height, shade }: SolidImage): Uint8Array {
+  // With quantizer 8 the first coefficient of a flat block is its level minus 128.
   const level = shade - 128;
   const size = level === 0 ? 0 : 32 - Math.clz32(Math.abs(level));
   const segment = (marker: number, ...content: number[]): number[] => {
@@ -79,7 +79,7 @@ function jpeg({ width, height, shade }: Drawing): Uint8Array {
   ]);
 }
 
-function webp({ width, height, shade, transparent }: Drawing): Uint8Array {
+function webp({ width, height, shade, transparent }: SolidImage): Uint8Array {
   // Lossless WebP where each channel has a one-symbol code: the pixels then take no bits at all.
   const little = (value: number, bits: number) =>
     value.toString(2).padStart(bits, "0").split("").reverse().join("");
@@ -90,7 +90,7 @@ function webp({ width, height, shade, transparent }: Drawing): Uint8Array {
     little(height - 1, 14),
     transparent ? "1" : "0",
     "000", // version
-    "000", // no transform, no colour cache, no meta codes
+    "000", // no transform, no color cache, no meta codes
     channel(shade), // green
     channel(shade), // red
     channel(shade), // blue

@@ -1,33 +1,33 @@
 /**
- * A plain TCP pipe in front of the fake's HTTP server. It lets a handler take a connection over and
- * say what no HTTP library would: half a header, too short a body, a reset.
+ * TCP proxy in front of the fake upstream's HTTP server. A handler can take over a connection and send bytes that no HTTP
+ * library would: half a header, too short a body, a reset.
  */
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Connection {
-  /** From now on only these pieces reach the client; then the connection ends. */
-  takeOver(pieces: AsyncIterable<Uint8Array>, end: "reset" | "close"): Promise<void>;
+  /** From now on only these chunks are sent to the client; then the connection ends. */
+  takeOver(chunks: AsyncIterable<Uint8Array>, end: "reset" | "close"): Promise<void>;
 }
 
-export interface Front {
+export interface TcpProxy {
   readonly port: number;
-  /** By the port from which the pipe reaches the inner server, which is what the server sees. */
+  /** By the port from which the proxy connects to the inner server: the client port that the server sees. */
   connection(port: number): Connection | undefined;
   close(): void;
 }
 
-// Lets what was written arrive before the reset does.
+// The written bytes arrive before the reset.
 const settleMs = 15;
 
 const connectionOf = (client: Socket, inner: Socket): Connection => ({
-  async takeOver(pieces, end) {
+  async takeOver(chunks, end) {
     inner.unpipe(client);
     client.unpipe(inner);
-    for await (const piece of pieces) {
+    for await (const chunk of chunks) {
       if (client.destroyed) break;
       await new Promise<void>((written) => {
-        client.write(piece, () => written());
+        client.write(chunk, () => written());
       });
     }
     await Bun.sleep(settleMs);
@@ -37,7 +37,7 @@ const connectionOf = (client: Socket, inner: Socket): Connection => ({
   },
 });
 
-export function openFront(innerPort: number): Front {
+export function openTcpProxy(innerPort: number): TcpProxy {
   const open = new Set<Socket>();
   const connections = new Map<number, Connection>();
   const server = createServer((client) => {

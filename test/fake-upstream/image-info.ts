@@ -1,15 +1,15 @@
-/** Tells what picture some bytes are, from their first bytes. */
+/** Detects the format and size of an image from its first bytes. */
 
-export interface Picture {
+export interface ImageInfo {
   readonly format: "png" | "jpeg" | "webp";
   readonly width: number;
   readonly height: number;
 }
 
-const starts = (bytes: Uint8Array, signature: readonly number[], at = 0): boolean =>
+const startsWith = (bytes: Uint8Array, signature: readonly number[], at = 0): boolean =>
   signature.every((byte, i) => bytes[at + i] === byte);
 
-function jpegSize(view: DataView): Picture | undefined {
+function jpegSize(view: DataView): ImageInfo | undefined {
   for (let at = 2; at + 9 < view.byteLength; ) {
     if (view.getUint8(at) !== 0xff) return undefined;
     const marker = view.getUint8(at + 1);
@@ -21,7 +21,7 @@ function jpegSize(view: DataView): Picture | undefined {
   return undefined;
 }
 
-function webpSize(view: DataView): Picture | undefined {
+function webpSize(view: DataView): ImageInfo | undefined {
   const kind = String.fromCharCode(view.getUint8(15));
   if (kind === "L") {
     const bits = view.getUint32(21, true);
@@ -38,13 +38,13 @@ function webpSize(view: DataView): Picture | undefined {
   };
 }
 
-export function sniff(bytes: Uint8Array): Picture | undefined {
+export function sniff(bytes: Uint8Array): ImageInfo | undefined {
   if (bytes.length < 30) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (starts(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
+  if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))
     return { format: "png", width: view.getUint32(16), height: view.getUint32(20) };
-  if (starts(bytes, [0xff, 0xd8, 0xff])) return jpegSize(view);
-  if (starts(bytes, [0x52, 0x49, 0x46, 0x46]) && starts(bytes, [0x57, 0x45, 0x42, 0x50], 8))
+  if (startsWith(bytes, [0xff, 0xd8, 0xff])) return jpegSize(view);
+  if (startsWith(bytes, [0x52, 0x49, 0x46, 0x46]) && startsWith(bytes, [0x57, 0x45, 0x42, 0x50], 8))
     return webpSize(view);
   return undefined;
 }

@@ -1,11 +1,11 @@
-/** Everything the fake can do wrong. Fields combine: `{ vectors: "shuffled", encoding: "gzip" }`. */
+/** Fault injection: the faults that a test can script. Fields combine: `{ vectors: "shuffled", encoding: "gzip" }`. */
 
 import type { RecordedRequest } from "./request.ts";
 
-/** Where in the answer the connection breaks. */
-export type Where = "before-headers" | "mid-headers" | "mid-body" | "after-body";
+/** Where in the response the connection breaks. */
+export type BreakPoint = "before-headers" | "mid-headers" | "mid-body" | "after-body";
 
-export interface Mischief {
+export interface InjectedFault {
   // Time
   /** Wait before the status line. */
   readonly delayMs?: number;
@@ -13,16 +13,16 @@ export interface Mischief {
   readonly until?: Promise<unknown>;
   /** Wait before each SSE event but the first. */
   readonly eventDelayMs?: number;
-  /** The body in small pieces. */
+  /** The body in small chunks. */
   readonly trickle?: { readonly bytes: number; readonly everyMs: number };
-  /** Never answer, or send the headers and half the body and then nothing more. */
+  /** Never respond, or send the headers and half of the body and then nothing more. */
   readonly hang?: "headers" | "body";
   /** Act before reading the request body, which is then never read. */
   readonly early?: boolean;
 
-  // Another answer instead of the right one
+  // Another response instead of the valid one
   readonly fail?: FailureName;
-  /** `retry-after` in seconds, or any text; needs an answer to ride on. */
+  /** `retry-after` in seconds, or any text. Only together with a field that sends a response. */
   readonly retryAfter?: number | string;
   readonly retryAfterMs?: number;
   /** 307 to this address. */
@@ -33,36 +33,36 @@ export interface Mischief {
     readonly headers?: Record<string, string>;
     readonly body?: string | Uint8Array;
   };
-  /** Added to the answer, whatever it is. */
+  /** Added to any response. */
   readonly headers?: Record<string, string>;
 
   // A broken connection
   /** TCP reset. */
-  readonly reset?: Where;
-  /** Orderly close, although more was announced. */
-  readonly close?: Where;
+  readonly reset?: BreakPoint;
+  /** The connection is closed (FIN) before the announced body is complete. */
+  readonly close?: BreakPoint;
 
-  // The right answer, spoilt
-  readonly vectors?: VectorMischief;
+  // The valid response, corrupted
+  readonly vectors?: VectorFault;
   readonly images?: "missing" | "extra" | "none" | "garbage" | "empty";
   /** No `usage`. */
   readonly usage?: "absent";
-  readonly stream?: StreamMischief;
+  readonly stream?: StreamFault;
   /** `truncated` is well-formed HTTP around half a document; `close: "mid-body"` is not. */
   readonly body?: "truncated" | "empty" | "html" | "text";
-  /** So many bytes of white space after the document, which stays valid JSON. */
+  /** This many bytes of white space after the document, which stays valid JSON. */
   readonly huge?: number;
-  /** `lie`: says gzip, is not. */
+  /** `lie`: the header says gzip, the body is not compressed. */
   readonly encoding?: "gzip" | "br" | "zstd" | "deflate" | "lie";
 }
 
-export type VectorMischief =
+export type VectorFault =
   | "missing" // one too few
   | "extra" // one too many
   | "none" // an empty list
-  | "shuffled" // other order, true `index`
-  | "lying-index" // right order, wrong `index`
-  | "swapped" // two vectors change places, `index` counts up: cannot be noticed
+  | "shuffled" // another order, correct `index`
+  | "lying-index" // correct order, wrong `index`
+  | "swapped" // two vectors are exchanged, `index` counts up: cannot be detected
   | "duplicate-index"
   | "no-index"
   | "nan" // NaN bits in base64, null in floats
@@ -71,11 +71,11 @@ export type VectorMischief =
   | "zero"
   | "wrong-dimensions" // one short, every vector
   | "ragged" // one short, the last vector
-  | "float" // floats although base64 was asked
-  | "base64" // base64 although floats were asked
+  | "float" // floats although base64 was requested
+  | "base64" // base64 although floats were requested
   | "odd-base64"; // not a multiple of four bytes
 
-export type StreamMischief =
+export type StreamFault =
   | "cut" // connection closed in the middle of the last event
   | "ends-early" // clean end before the last event
   | "error" // an error event in place of the last
@@ -98,38 +98,38 @@ export type FailureName =
   | "too-large"
   | "detail";
 
-export interface Aim {
-  /** How many requests it hits; 1 when not given. */
+export interface FaultScope {
+  /** The number of requests it applies to. Default: 1. */
   readonly times?: number;
   readonly when?: (request: RecordedRequest) => boolean;
 }
 
 interface Entry {
-  readonly mischief: Mischief;
+  readonly fault: InjectedFault;
   readonly when: (request: RecordedRequest) => boolean;
-  left: number;
+  remaining: number;
 }
 
-/** First match wins, in the order the scripts were given. */
+/** The first script that matches applies, in the order in which they were added. */
 export class Scripts {
   #entries: Entry[] = [];
 
-  add(mischief: Mischief, { times = 1, when = () => true }: Aim = {}): void {
-    this.#entries.push({ mischief, when, left: times });
+  add(fault: InjectedFault, { times = 1, when = () => true }: FaultScope = {}): void {
+    this.#entries.push({ fault, when, remaining: times });
   }
 
   clear(): void {
     this.#entries = [];
   }
 
-  /** `early` ones are asked for before the request body is there, the others after. */
-  take(request: RecordedRequest, early: boolean): Mischief | undefined {
+  /** `early` faults apply before the request body is read, the others after. */
+  take(request: RecordedRequest, early: boolean): InjectedFault | undefined {
     const entry = this.#entries.find(
-      ({ mischief, when, left }) =>
-        left > 0 && (mischief.early ?? false) === early && when(request),
+      ({ fault, when, remaining }) =>
+        remaining > 0 && (fault.early ?? false) === early && when(request),
     );
     if (!entry) return undefined;
-    entry.left -= 1;
-    return entry.mischief;
+    entry.remaining -= 1;
+    return entry.fault;
   }
 }
