@@ -15,7 +15,7 @@ describe("a fast target", () => {
       fastMs: 5,
       clock: () => now,
     })((given) => new Promise((resolve) => held.push(() => resolve(responseTo(given)))));
-    // One answer tells how quick it is.
+    // One response sets the average response time.
     const first = send(requestOf("first"));
     now += tookMs;
     held.shift()?.();
@@ -23,7 +23,7 @@ describe("a fast target", () => {
     const calls = [];
     for (const text of ["a", "b", "c"]) {
       calls.push(send(requestOf(text)));
-      // Each in a turn of its own: those of one turn go together in any case.
+      // Each in its own turn of the event loop: requests of the same turn are always batched.
       await new Promise(setImmediate);
     }
     await settled();

@@ -153,7 +153,7 @@ describe("a client that disconnects", () => {
 describe("a batch that fails", () => {
   /** Everyone is sent while the target is busy; then the upstream serves as it likes. */
   async function together(texts: readonly string[], serve: EmbeddingsSend) {
-    const asked: (readonly string[])[] = [];
+    const requested: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
     const send = batch({
       capabilities: capabilitiesOf({}),
@@ -166,20 +166,20 @@ describe("a batch that fails", () => {
         await first.promise;
         return responseTo(given);
       }
-      asked.push(textsOf(given));
+      requested.push(textsOf(given));
       return serve(given);
     });
     void send(requestOf("first"));
     const outcomes = texts.map((text) => outcomeOf(send(requestOf(text))));
     first.resolve();
-    return { outcomes: await Promise.all(outcomes), asked };
+    return { outcomes: await Promise.all(outcomes), requested };
   }
 
   const texts = Array.from({ length: 16 }, (_, at) => `text ${at}`);
 
   for (const fault of [rejected("text 11 is not allowed"), tooManyTokens()]) {
-    test(`for one input fails only its own caller (${fault.kind})`, async () => {
-      const { outcomes, asked } = await together(texts, async (given) => {
+    test(`for one input fails only its own client (${fault.kind})`, async () => {
+      const { outcomes, requested } = await together(texts, async (given) => {
         if (textsOf(given).includes("text 11")) throw fault;
         return responseTo(given);
       });
@@ -187,25 +187,25 @@ describe("a batch that fails", () => {
         if (at === 11) expect(outcome).toEqual({ error: fault });
         else expect(outcome).toHaveProperty("value.vectors", [vectorFor(`text ${at}`)]);
       }
-      // One for the whole, then two for each halving.
-      expect(asked).toHaveLength(9);
+      // One for the whole batch, then two for each bisection.
+      expect(requested).toHaveLength(9);
     });
   }
 
   test("for every input gives each client its own error, in at most twice as many upstream requests", async () => {
-    const { outcomes, asked } = await together(texts, async (given) => {
+    const { outcomes, requested } = await together(texts, async (given) => {
       throw rejected(`${textsOf(given).join()} is not allowed`);
     });
     for (const [at, outcome] of outcomes.entries()) {
       expect(outcome).toHaveProperty("error.message", `text ${at} is not allowed`);
     }
-    expect(asked.length).toBeLessThan(2 * texts.length);
+    expect(requested.length).toBeLessThan(2 * texts.length);
   });
 
   test("because of an upstream failure fails for all, and is not bisected", async () => {
     const fault = overloaded();
-    const { outcomes, asked } = await together(texts, () => Promise.reject(fault));
-    expect(asked).toHaveLength(1);
+    const { outcomes, requested } = await together(texts, () => Promise.reject(fault));
+    expect(requested).toHaveLength(1);
     for (const outcome of outcomes) expect(outcome).toEqual({ error: fault });
   });
 
@@ -227,22 +227,22 @@ describe("a batch that fails", () => {
     "because the server fails whatever it is asked (%s), fails for all after its two halves",
     async (fault) => {
       const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
-      const { outcomes, asked } = await together(many, async () => {
+      const { outcomes, requested } = await together(many, async () => {
         throw new GatewayError(fault, "It is down.");
       });
       for (const outcome of outcomes) expect(outcome).toHaveProperty("error.kind", fault);
-      expect(asked).toHaveLength(3);
+      expect(requested).toHaveLength(3);
     },
   );
 
   test("because the server fails, and then refuses requests, is not sent again", async () => {
     const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
-    const { outcomes, asked } = await together(many, async (given) => {
+    const { outcomes, requested } = await together(many, async (given) => {
       if (textsOf(given).includes("text 31")) throw new GatewayError("upstream_error", "It fell.");
       throw new GatewayError("upstream_unreachable", "Nobody is there.");
     });
     for (const outcome of outcomes) expect(outcome).toHaveProperty("error");
-    expect(asked).toHaveLength(3);
+    expect(requested).toHaveLength(3);
   });
 
   test("with a wrong number of vectors fails for all", async () => {

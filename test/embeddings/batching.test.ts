@@ -28,9 +28,9 @@ describe("a request to an idle target", () => {
     const given = requestOf("a");
     const reply = send(given);
     expect(upstream.requests[0]?.request).toBe(given);
-    const answer: EmbeddingsResponse = { vectors: [[1]] };
-    upstream.requests[0]?.respond(answer);
-    expect(await reply).toBe(answer);
+    const response: EmbeddingsResponse = { vectors: [[1]] };
+    upstream.requests[0]?.respond(response);
+    expect(await reply).toBe(response);
     expect(given.record.routing.batchSize).toBeUndefined();
     expect(given.signal.listeners.size).toBe(1); // The upstream's own.
   });
@@ -86,8 +86,8 @@ describe("requests to a busy target", () => {
     const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
     const replies = inputs.map((texts) => send(requestFor(texts, route)));
     await free();
-    const { request: joined, respond: answer } = upstream.requests[1]!;
-    answer({
+    const { request: joined, respond: response } = upstream.requests[1]!;
+    response({
       ...responseTo(joined),
       verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "m", encoding: "float" },
     });
@@ -104,9 +104,9 @@ describe("requests to a busy target", () => {
     const reply = send(lonely);
     await free();
     expect(upstream.requests[1]?.request).toBe(lonely);
-    const answer: EmbeddingsResponse = { vectors: [[1]] };
-    upstream.requests[1]?.respond(answer);
-    expect(await reply).toBe(answer);
+    const response: EmbeddingsResponse = { vectors: [[1]] };
+    upstream.requests[1]?.respond(response);
+    expect(await reply).toBe(response);
   });
 
   test("are sent after the longest wait, although no slot is free", async () => {
@@ -150,13 +150,13 @@ describe("requests to a busy target", () => {
       fastMs: 0,
       clock: () => 0,
     })(upstream);
-    const caller = async (name: number): Promise<void> => {
+    const client = async (name: number): Promise<void> => {
       for (let round = 0; round < 4; round++) {
         const text = `${name} ${round}`;
         expect((await send(requestOf(text))).vectors).toEqual([vectorFor(text)]);
       }
     };
-    await Promise.all(Array.from({ length: 256 }, (_, name) => caller(name)));
+    await Promise.all(Array.from({ length: 256 }, (_, name) => client(name)));
     // Each takes the same time and four run at once, so it is an eighth of the time as well.
     expect(calls).toBeLessThan((256 * 4) / 8);
   });
@@ -308,8 +308,8 @@ describe("the usage of a batch", () => {
     busy();
     const replies = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
     await free();
-    const { request: joined, respond: answer } = upstream.requests[1]!;
-    answer({ ...responseTo(joined), usage: { inputTokens: 13 } });
+    const { request: joined, respond: response } = upstream.requests[1]!;
+    response({ ...responseTo(joined), usage: { inputTokens: 13 } });
     const tokens = (await Promise.all(replies)).map(({ usage }) => usage?.inputTokens);
     expect(tokens).toEqual([1, 2, 4, 6]);
   });

@@ -15,7 +15,7 @@ const entryBytes = slot + entryOverhead;
 /** Room for exactly this many vectors of eight numbers: each has a page of its own. */
 function roomFor(entries: number) {
   const told: string[] = [];
-  const memory = new EmbeddingCache({
+  const cache = new EmbeddingCache({
     maxBytes: entries * entryBytes,
     slabBytes: slot,
     persistence: {
@@ -26,61 +26,61 @@ function roomFor(entries: number) {
   });
   const learn = (...keys: string[]) => {
     for (const key of keys) {
-      memory.set(key, { vector: vectorOf(key.charCodeAt(0)), tokens: 1 });
+      cache.set(key, { vector: vectorOf(key.charCodeAt(0)), tokens: 1 });
     }
   };
-  /** Of a full memory. Looks without counting as a use of what is there. */
+  /** The keys of a full cache, read without counting as a use. */
   const forgotten = (keys: string) =>
-    [...keys].filter((key) => !memory.restore(key, vectorOf(0), 0));
-  return { memory, learn, told, forgotten };
+    [...keys].filter((key) => !cache.restore(key, vectorOf(0), 0));
+  return { cache, learn, told, forgotten };
 }
 
 describe("a full cache", () => {
   test("stays within its byte limit after ten times as many bytes, and holds the newest entries", () => {
-    const { memory } = roomFor(500);
+    const { cache } = roomFor(500);
     for (let i = 0; i < 5000; i++) {
-      memory.set(`key ${i}`, { vector: vectorOf(i), tokens: i });
-      expect(memory.bytes).toBeLessThanOrEqual(500 * entryBytes);
+      cache.set(`key ${i}`, { vector: vectorOf(i), tokens: i });
+      expect(cache.bytes).toBeLessThanOrEqual(500 * entryBytes);
     }
-    expect([memory.size, memory.bytes]).toEqual([500, 500 * entryBytes]);
+    expect([cache.size, cache.bytes]).toEqual([500, 500 * entryBytes]);
     for (let i = 4500; i < 5000; i++) {
-      expect(memory.get(`key ${i}`, "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
+      expect(cache.get(`key ${i}`, "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
     }
-    for (let i = 0; i < 4500; i++) expect(memory.get(`key ${i}`, "float")).toBeUndefined();
+    for (let i = 0; i < 4500; i++) expect(cache.get(`key ${i}`, "float")).toBeUndefined();
   });
 
   test("counts whole slabs, plus the overhead of each entry", () => {
     const [maxBytes, pageBytes] = [100_000, 9000];
-    const memory = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
+    const cache = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
     let sizes = 1;
     for (let i = 0; i < 3000; i++) {
       sizes = (sizes * 48_271) % 2_147_483_647;
       const vector = vectorOf(i, 1 + (sizes % 2000));
-      memory.set(`key ${sizes % 700}`, { vector, tokens: undefined });
-      expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
-      expect((memory.bytes - memory.size * entryOverhead) % pageBytes).toBe(0);
+      cache.set(`key ${sizes % 700}`, { vector, tokens: undefined });
+      expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
+      expect((cache.bytes - cache.size * entryOverhead) % pageBytes).toBe(0);
     }
     let [held, slots] = [0, 0];
     for (let key = 0; key < 700; key++) {
-      const known = memory.get(`key ${key}`, "float");
+      const known = cache.get(`key ${key}`, "float");
       if (!known) continue;
       held++;
       slots += sizeClassOf(dimensionsOf(known.vector) * 4);
     }
-    expect(memory.size).toBe(held);
-    expect(slots + held * entryOverhead).toBeLessThanOrEqual(memory.bytes);
+    expect(cache.size).toBe(held);
+    expect(slots + held * entryOverhead).toBeLessThanOrEqual(cache.bytes);
     // In pages as small as these much is left over. It is filled all the same.
     expect(slots + held * entryOverhead).toBeGreaterThan(maxBytes / 3);
   });
 
   test("evicts in constant time, however many entries were evicted before", () => {
     const entries = 20_000;
-    const { memory } = roomFor(entries);
+    const { cache } = roomFor(entries);
     const vector = vectorOf(1);
     const keys = Array.from({ length: entries * 3 }, (_, at) => `key ${at}`);
     const turn = () => {
       const before = process.cpuUsage();
-      for (const key of keys) memory.set(key, { vector, tokens: 1 });
+      for (const key of keys) cache.set(key, { vector, tokens: 1 });
       const { user, system } = process.cpuUsage(before);
       return (user + system) / keys.length;
     };
@@ -90,69 +90,69 @@ describe("a full cache", () => {
   });
 
   test("evicts the least recently used entry", () => {
-    const { memory, learn, forgotten } = roomFor(3);
+    const { cache, learn, forgotten } = roomFor(3);
     learn("a", "b", "c");
-    memory.get("a", "float");
+    cache.get("a", "float");
     learn("d");
     expect(forgotten("abcd")).toEqual(["b"]);
-    memory.get("c", "float");
-    memory.get("c", "float");
+    cache.get("c", "float");
+    cache.get("c", "float");
     learn("e");
     expect(forgotten("abcde")).toEqual(["a", "b"]);
   });
 
   test("rejects a vector larger than a slab, and evicts nothing for it", () => {
-    const { memory, learn } = roomFor(2);
+    const { cache, learn } = roomFor(2);
     learn("a");
-    expect(memory.set("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
-    expect(memory.get("large", "float")).toBeUndefined();
-    expect(memory.size).toBe(1);
+    expect(cache.set("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
+    expect(cache.get("large", "float")).toBeUndefined();
+    expect(cache.size).toBe(1);
   });
 
   test("of zero bytes caches nothing", () => {
-    const memory = new EmbeddingCache({ maxBytes: 0 });
-    memory.set("a", { vector: vectorOf(1), tokens: 1 });
-    expect([memory.size, memory.bytes, memory.get("a", "float")]).toEqual([0, 0, undefined]);
+    const cache = new EmbeddingCache({ maxBytes: 0 });
+    cache.set("a", { vector: vectorOf(1), tokens: 1 });
+    expect([cache.size, cache.bytes, cache.get("a", "float")]).toEqual([0, 0, undefined]);
   });
 });
 
 describe("a cached vector", () => {
   test("has its own bytes, and does not change with the response it came in", () => {
-    const { memory } = roomFor(3);
+    const { cache } = roomFor(3);
     const answer = new Float32Array(1_000_000).fill(0.5);
-    memory.set("a", { vector: answer.subarray(1000, 1008), tokens: 1 });
+    cache.set("a", { vector: answer.subarray(1000, 1008), tokens: 1 });
     answer.fill(7);
-    expect(memory.get("a", "float")?.vector).toEqual(new Float32Array(8).fill(0.5));
+    expect(cache.get("a", "float")?.vector).toEqual(new Float32Array(8).fill(0.5));
   });
 
   test("is replaced by a newer one under the same key, and counted once", () => {
-    const { memory, learn } = roomFor(3);
+    const { cache, learn } = roomFor(3);
     learn("a", "b");
-    memory.set("a", { vector: vectorOf(5), tokens: 9 });
-    expect(memory.get("a", "float")).toMatchObject({ vector: vectorOf(5), tokens: 9 });
-    expect([memory.size, memory.bytes]).toEqual([2, 2 * entryBytes]);
+    cache.set("a", { vector: vectorOf(5), tokens: 9 });
+    expect(cache.get("a", "float")).toMatchObject({ vector: vectorOf(5), tokens: 9 });
+    expect([cache.size, cache.bytes]).toEqual([2, 2 * entryBytes]);
   });
 });
 
 describe("a restored vector", () => {
   test("is older than the vectors of this process, in the order of use, until the cache is full", () => {
-    const { memory, learn } = roomFor(4);
+    const { cache, learn } = roomFor(4);
     learn("z");
-    const recalled = [..."abcde"].map((key) => memory.restore(key, vectorOf(1), 1));
+    const recalled = [..."abcde"].map((key) => cache.restore(key, vectorOf(1), 1));
     expect(recalled).toEqual([true, true, true, false, false]);
     learn("y");
-    expect(memory.get("c", "float")).toBeUndefined();
+    expect(cache.get("c", "float")).toBeUndefined();
     learn("x");
-    expect(memory.get("b", "float")).toBeUndefined();
-    expect([..."zayx"].every((key) => memory.get(key, "float"))).toBe(true);
+    expect(cache.get("b", "float")).toBeUndefined();
+    expect([..."zayx"].every((key) => cache.get(key, "float"))).toBe(true);
   });
 
   test("does not replace a vector that was cached meanwhile", () => {
-    const { memory, learn } = roomFor(4);
+    const { cache, learn } = roomFor(4);
     learn("a");
-    expect(memory.restore("a", vectorOf(9), 9)).toBe(true);
-    expect(memory.get("a", "float")?.vector).toEqual(vectorOf(97));
-    expect(memory.size).toBe(1);
+    expect(cache.restore("a", vectorOf(9), 9)).toBe(true);
+    expect(cache.get("a", "float")?.vector).toEqual(vectorOf(97));
+    expect(cache.size).toBe(1);
   });
 });
 
@@ -160,19 +160,19 @@ test("any order of set, get and restore has the same result as a plain list", ()
   const step = fc.tuple(fc.constantFrom("learn", "get", "recall"), fc.constantFrom(..."abcdefg"));
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.nat({ max: 5 }), (steps, room) => {
-      const { memory } = roomFor(room);
+      const { cache } = roomFor(room);
       /** Newest first. */
       let list: string[] = [];
       for (const [what, key] of steps) {
         const held = list.includes(key);
         const others = list.filter((other) => other !== key);
-        if (what === "get") expect(memory.get(key, "float") !== undefined).toBe(held);
-        if (what === "learn") memory.set(key, { vector: vectorOf(1), tokens: 1 });
+        if (what === "get") expect(cache.get(key, "float") !== undefined).toBe(held);
+        if (what === "learn") cache.set(key, { vector: vectorOf(1), tokens: 1 });
         if (what === "recall") {
-          expect(memory.restore(key, vectorOf(1), 1)).toBe(held || list.length < room);
+          expect(cache.restore(key, vectorOf(1), 1)).toBe(held || list.length < room);
           if (!held && list.length < room) list.push(key);
         } else if (held || what === "learn") list = [key, ...others].slice(0, room);
-        expect([memory.size, memory.bytes]).toEqual([list.length, list.length * entryBytes]);
+        expect([cache.size, cache.bytes]).toEqual([list.length, list.length * entryBytes]);
       }
     }),
     tries(500),
@@ -180,11 +180,11 @@ test("any order of set, get and restore has the same result as a plain list", ()
 });
 
 test("persistence is called for each new vector and each use, and not for vectors that it restored", () => {
-  const { memory, learn, told } = roomFor(4);
+  const { cache, learn, told } = roomFor(4);
   learn("a");
-  memory.restore("b", vectorOf(1), 1);
-  memory.get("a", "float");
-  memory.get("b", "float");
-  memory.get("c", "float");
+  cache.restore("b", vectorOf(1), 1);
+  cache.get("a", "float");
+  cache.get("b", "float");
+  cache.get("c", "float");
   expect(told).toEqual(["add a", "used a", "used b"]);
 });

@@ -20,8 +20,8 @@ test("clearing empties the cache in memory and on disk, and new vectors are cach
       },
     });
   const first = open();
-  const memory = new EmbeddingCache({ maxBytes: 1024 * 1024, persistence: first });
-  memory.set(keyFor("written"), { vector, tokens: 1 });
+  const cache = new EmbeddingCache({ maxBytes: 1024 * 1024, persistence: first });
+  cache.set(keyFor("written"), { vector, tokens: 1 });
   first.close();
 
   const second = open();

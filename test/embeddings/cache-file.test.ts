@@ -28,9 +28,9 @@ function folder(): string {
   return temporary.path;
 }
 
-/** Written only when it is closed, unless a test says otherwise. */
+/** Written only when it is closed, unless a test sets another interval. */
 function open(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
-  const told: string[] = [];
+  const reports: string[] = [];
   let time = 1_000_000;
   const file = new EmbeddingCacheFile({
     folder: path,
@@ -38,13 +38,13 @@ function open(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
     keyFormat: 1,
     groupMs: 600_000,
     now: () => time,
-    report: (reason) => told.push(reason),
+    report: (reason) => reports.push(reason),
     ...options,
   });
   cleanUps.push(() => file.close());
   return {
     file,
-    told,
+    reports,
     add: (from: number, to: number, length?: number) => {
       for (let i = from; i < to; i++) {
         file.add(keyFor(i), { vector: vectorOf(i, length), tokens: i });
@@ -56,9 +56,9 @@ function open(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
   };
 }
 
-/** What comes back after a restart, in order, as the tokens that serve as names here. */
+/** The entries restored after a restart, in order, identified by their token counts. */
 async function reload(path: string, options: Partial<EmbeddingCacheFileOptions> = {}) {
-  const { file, told } = open(path, options);
+  const { file, reports } = open(path, options);
   const found: (number | undefined)[] = [];
   await file.load((key, vector, tokens) => {
     if (tokens !== undefined) {
@@ -69,7 +69,7 @@ async function reload(path: string, options: Partial<EmbeddingCacheFileOptions> 
     return true;
   });
   file.close();
-  return { found, told };
+  return { found, reports };
 }
 
 const edit = (path: string, sql: string): void => {
@@ -92,18 +92,18 @@ describe("after a restart", () => {
     first.add(0, 200);
     first.file.close();
 
-    const memory = new EmbeddingCache({ maxBytes: 10 * KiB * KiB });
+    const cache = new EmbeddingCache({ maxBytes: 10 * KiB * KiB });
     const second = open(path);
-    await second.file.load((key, vector, tokens) => memory.restore(key, vector, tokens));
-    expect(memory.size).toBe(201);
+    await second.file.load((key, vector, tokens) => cache.restore(key, vector, tokens));
+    expect(cache.size).toBe(201);
     for (let i = 0; i < 200; i++) {
-      expect(memory.get(keyFor(i), "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
+      expect(cache.get(keyFor(i), "float")).toMatchObject({ vector: vectorOf(i), tokens: i });
     }
-    const known = memory.get(keyFor("bits"), "float");
+    const known = cache.get(keyFor("bits"), "float");
     expect(known?.tokens).toBeUndefined();
     const found = known?.vector as Float32Array<ArrayBuffer>;
     expect([...new Uint32Array(found.buffer)]).toEqual([...new Uint32Array(bits.buffer)]);
-    expect([...first.told, ...second.told]).toEqual([]);
+    expect([...first.reports, ...second.reports]).toEqual([]);
   });
 
   test("the most recently used vectors are restored first, up to the byte limit", async () => {
@@ -151,7 +151,7 @@ describe("after a restart", () => {
     const first = open(path);
     first.add(0, 10);
     first.file.close();
-    expect(await reload(path, { keyFormat: 2 })).toEqual({ found: [], told: [] });
+    expect(await reload(path, { keyFormat: 2 })).toEqual({ found: [], reports: [] });
     expect((await reload(path)).found).toEqual([]);
   });
 
@@ -162,9 +162,9 @@ describe("after a restart", () => {
     first.file.close();
     edit(path, "UPDATE vectors SET vector = zeroblob(1536) WHERE tokens = 1");
     edit(path, "UPDATE vectors SET tokens = 7 WHERE tokens = 2");
-    const { found, told } = await reload(path);
+    const { found, reports } = await reload(path);
     expect(found.sort()).toEqual([0, 3]);
-    expect(told).toEqual([]);
+    expect(reports).toEqual([]);
   });
 });
 
@@ -195,7 +195,7 @@ describe("the file", () => {
   test("stays within its byte limit when ten times as much is cached, and keeps the most recently used", async () => {
     const path = folder();
     const maxBytes = 512 * KiB;
-    const { file, add, later, told } = open(path, { maxBytes, maxQueuedBytes: 64 * KiB * KiB });
+    const { file, add, later, reports } = open(path, { maxBytes, maxQueuedBytes: 64 * KiB * KiB });
     add(0, 3500);
     file.close();
     later();
@@ -203,7 +203,7 @@ describe("the file", () => {
     const { found } = await reload(path, { maxBytes });
     expect(found.length).toBeGreaterThan(150);
     expect(found[0]).toBe(3499);
-    expect(told).toEqual([]);
+    expect(reports).toEqual([]);
   });
 
   test("becomes smaller when its limit does", async () => {
@@ -243,7 +243,7 @@ describe("the file", () => {
 
   test("waits for another process that has it locked, and loses nothing", async () => {
     const path = folder();
-    const { add, file, told } = open(path, { groupMs: 5 });
+    const { add, file, reports } = open(path, { groupMs: 5 });
     const other = new Database(join(path, "vectors.db"));
     other.run("BEGIN IMMEDIATE");
     add(0, 5);
@@ -253,13 +253,13 @@ describe("the file", () => {
     await Bun.sleep(60);
     file.close();
     expect((await reload(path)).found).toHaveLength(5);
-    expect(told).toEqual([]);
+    expect(reports).toEqual([]);
   });
 });
 
 describe("an unusable file", () => {
-  /** Whatever is done with it, it is told of once, and all goes on. */
-  async function expectDoneWithout({ file, told, add }: ReturnType<typeof open>, words: string) {
+  /** Uses the file in every way: its error is reported once, and the cache continues in memory. */
+  async function expectDoneWithout({ file, reports, add }: ReturnType<typeof open>, words: string) {
     for (let i = 0; i < 3; i++) {
       add(0, 50);
       file.touch(keyFor(1));
@@ -267,9 +267,9 @@ describe("an unusable file", () => {
       await Bun.sleep(20);
     }
     file.close();
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain(words);
-    expect(told[0]).toContain("vectors.db");
+    expect(reports).toHaveLength(1);
+    expect(reports[0]).toContain(words);
+    expect(reports[0]).toContain("vectors.db");
   }
 
   test("that is not a database is reported once, left unchanged, and not used", async () => {
@@ -299,8 +299,8 @@ describe("an unusable file", () => {
     const bytes = readFileSync(join(path, "vectors.db"));
     bytes.fill(0xff, 40 * 4096, 120 * 4096);
     writeFileSync(join(path, "vectors.db"), bytes);
-    const { found, told } = await reload(path);
-    expect(told).toHaveLength(1);
+    const { found, reports } = await reload(path);
+    expect(reports).toHaveLength(1);
     expect(found.length).toBeLessThan(400);
   });
 });

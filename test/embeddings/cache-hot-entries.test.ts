@@ -7,35 +7,35 @@ import { configFor, startGateway } from "../harness.ts";
 
 const vectorOf = (seed: number): Float32Array => new Float32Array(8).fill(seed);
 const memoryWith = (count: number): EmbeddingCache => {
-  const memory = new EmbeddingCache({ maxBytes: 8_000_000 });
+  const cache = new EmbeddingCache({ maxBytes: 8_000_000 });
   for (let at = 0; at < count; at++) {
-    memory.set(`key ${at}`, { vector: vectorOf(at + 1), tokens: at });
+    cache.set(`key ${at}`, { vector: vectorOf(at + 1), tokens: at });
   }
-  return memory;
+  return cache;
 };
 
 describe("a hot entry", () => {
   test("is the same object each time, with the same content", () => {
-    const memory = memoryWith(1);
-    const first = memory.get("key 0", "base64");
-    const second = memory.get("key 0", "base64");
+    const cache = memoryWith(1);
+    const first = cache.get("key 0", "base64");
+    const second = cache.get("key 0", "base64");
     expect(first).toEqual({ vector: encodeVector(vectorOf(1)), tokens: 0 });
     expect(second).toEqual(first!);
-    expect(memory.get("key 0", "base64")).toBe(second!);
+    expect(cache.get("key 0", "base64")).toBe(second!);
   });
 
   test("is returned as numbers to a client that requests numbers", () => {
-    const memory = memoryWith(1);
-    for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
-    expect(memory.get("key 0", "float")).toEqual({ vector: vectorOf(1), tokens: 0 });
+    const cache = memoryWith(1);
+    for (let round = 0; round < 3; round++) cache.get("key 0", "base64");
+    expect(cache.get("key 0", "float")).toEqual({ vector: vectorOf(1), tokens: 0 });
   });
 
   test("is dropped when its vector is replaced", () => {
-    const memory = memoryWith(1);
-    for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
-    memory.set("key 0", { vector: vectorOf(9), tokens: 90 });
+    const cache = memoryWith(1);
+    for (let round = 0; round < 3; round++) cache.get("key 0", "base64");
+    cache.set("key 0", { vector: vectorOf(9), tokens: 90 });
     for (let round = 0; round < 3; round++) {
-      expect(memory.get("key 0", "base64")).toEqual({
+      expect(cache.get("key 0", "base64")).toEqual({
         vector: encodeVector(vectorOf(9)),
         tokens: 90,
       });
@@ -43,22 +43,22 @@ describe("a hot entry", () => {
   });
 
   test("is dropped when the cache is cleared", () => {
-    const memory = memoryWith(1);
-    for (let round = 0; round < 3; round++) memory.get("key 0", "base64");
-    memory.clear();
-    expect(memory.get("key 0", "base64")).toBeUndefined();
+    const cache = memoryWith(1);
+    for (let round = 0; round < 3; round++) cache.get("key 0", "base64");
+    cache.clear();
+    expect(cache.get("key 0", "base64")).toBeUndefined();
   });
 
   test("is one of a bounded number: the most recently requested", () => {
-    const memory = memoryWith(1200);
-    const ask = () =>
-      Array.from({ length: 1200 }, (_, at) => memory.get(`key ${at}`, "base64") as object);
-    ask();
-    const seen = ask();
-    const again = Array.from({ length: 1024 }, (_, at) => memory.get(`key ${176 + at}`, "base64"));
+    const cache = memoryWith(1200);
+    const embed = () =>
+      Array.from({ length: 1200 }, (_, at) => cache.get(`key ${at}`, "base64") as object);
+    embed();
+    const seen = embed();
+    const again = Array.from({ length: 1024 }, (_, at) => cache.get(`key ${176 + at}`, "base64"));
     expect(again.every((known, at) => known === seen[176 + at])).toBe(true);
-    expect(memory.get("key 0", "base64")).not.toBe(seen[0] as never);
-    expect(memory.get("key 0", "base64")).toEqual({ vector: encodeVector(vectorOf(1)), tokens: 0 });
+    expect(cache.get("key 0", "base64")).not.toBe(seen[0] as never);
+    expect(cache.get("key 0", "base64")).toEqual({ vector: encodeVector(vectorOf(1)), tokens: 0 });
   });
 });
 
@@ -76,7 +76,7 @@ test("every client gets the same response, however often and under whichever mod
           answers.push(await (await gateway.post("/v1/embeddings", body)).json());
         }
         expect(answers[0]).toMatchObject({ model, usage: { prompt_tokens: expect.any(Number) } });
-        for (const answer of answers) expect(answer).toEqual(answers[0] as never);
+        for (const response of answers) expect(response).toEqual(answers[0] as never);
       }
     }
   } finally {

@@ -21,34 +21,34 @@ const room = 1e6;
 const letters = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => `text ${from + at}`);
 
-/** The stage before an upstream that always says the same. */
+/** The cache stage before an upstream that always returns the same response. */
 function before(reply: EmbeddingsResponse, options: Partial<CacheStageOptions> = {}) {
-  const { memory, flights } = startMemory({ maxBytes: room });
-  let asked = 0;
+  const { memory: cache, flights } = startMemory({ maxBytes: room });
+  let requested = 0;
   const send = cacheStage({
-    cache: memory,
+    cache,
     singleFlight: flights,
     enabled: () => true,
     ...options,
   })(async () => {
-    asked++;
+    requested++;
     return reply;
   });
-  return { memory, flights, send, asked: () => asked };
+  return { cache, flights, send, requested: () => requested };
 }
 
 describe("an upstream", () => {
   test("gets ten of a hundred inputs, when ninety are cached or in flight", async () => {
-    const world = startMemory({ maxBytes: room });
-    const known = world.start(textQuery(letters(0, 60)), route);
-    world.asked[0]?.answer("base64", true);
+    const setup = startMemory({ maxBytes: room });
+    const known = setup.start(textQuery(letters(0, 60)), route);
+    setup.asked[0]?.answer("base64", true);
     await known.outcome;
-    const flying = world.start(textQuery(letters(60, 90)), route);
-    const whole = world.start(textQuery(letters(0, 100).toReversed()), route);
-    expect(world.asked.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
-    expect(world.asked[2]?.inputs).toEqual(letters(90, 100).toReversed());
-    world.asked[2]?.answer("numbers", true);
-    world.asked[1]?.answer("floats", true);
+    const flying = setup.start(textQuery(letters(60, 90)), route);
+    const whole = setup.start(textQuery(letters(0, 100).toReversed()), route);
+    expect(setup.asked.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
+    expect(setup.asked[2]?.inputs).toEqual(letters(90, 100).toReversed());
+    setup.asked[2]?.answer("numbers", true);
+    setup.asked[1]?.answer("floats", true);
     for (const journey of [known, flying, whole]) await expectVectors(journey);
     expect(whole.call.record.embeddings).toMatchObject({
       inputs: 100,
@@ -59,10 +59,10 @@ describe("an upstream", () => {
   });
 
   test("gets a duplicate input once, and the usage counts it twice", async () => {
-    const world = startMemory({ maxBytes: room });
-    const journey = world.start(textQuery(["same", "other", "same", "same"]), route);
-    expect(world.asked[0]?.inputs).toEqual(["same", "other"]);
-    world.asked[0]?.answer("base64", true);
+    const setup = startMemory({ maxBytes: room });
+    const journey = setup.start(textQuery(["same", "other", "same", "same"]), route);
+    expect(setup.asked[0]?.inputs).toEqual(["same", "other"]);
+    setup.asked[0]?.answer("base64", true);
     await expectVectors(journey);
     expect((await replyOf(journey)).usage).toEqual({ inputTokens: 4 * 3 + 5 });
     expect(journey.call.record.embeddings).toMatchObject({
@@ -73,13 +73,13 @@ describe("an upstream", () => {
   });
 
   test("gets no request for cached inputs", async () => {
-    const world = startMemory({ maxBytes: room });
-    world.start(textQuery(["a"], { single: true }), route);
-    world.asked[0]?.answer("base64", true);
+    const setup = startMemory({ maxBytes: room });
+    setup.start(textQuery(["a"], { single: true }), route);
+    setup.asked[0]?.answer("base64", true);
     await settle();
-    const again = world.start(textQuery(["a"], { single: true }), route, "another key");
+    const again = setup.start(textQuery(["a"], { single: true }), route, "another key");
     await expectVectors(again);
-    expect(world.asked).toHaveLength(1);
+    expect(setup.asked).toHaveLength(1);
     expect(again.call.record.embeddings).toMatchObject({
       inputs: 1,
       cachedInputs: 1,
@@ -88,10 +88,10 @@ describe("an upstream", () => {
   });
 
   test("gets the unchanged request when no input is cached, and its response is passed on unchanged", async () => {
-    const world = startMemory({ maxBytes: room });
+    const setup = startMemory({ maxBytes: room });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
-      const journey = world.start(query, route);
-      const question = world.asked.at(-1);
+      const journey = setup.start(query, route);
+      const question = setup.asked.at(-1);
       expect(question?.call).toBe(journey.call);
       question?.answer("base64", true);
       expect(await replyOf(journey)).toBe(question?.reply as never);
@@ -100,12 +100,16 @@ describe("an upstream", () => {
 
   test("gets every request for a model with the cache switched off", async () => {
     const reply = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
-    const { memory, send, asked } = before(reply, { enabled: ({ id }) => id !== "off" });
-    const call = callOf(textQuery(["a"]), routeOf("off", "space"));
-    for (let i = 0; i < 3; i++) await send(call);
-    expect(asked()).toBe(3);
-    expect(memory.size).toBe(0);
-    expect(call.record.embeddings).toMatchObject({ inputs: 1, cachedInputs: 0, upstreamTokens: 2 });
+    const { cache, send, requested } = before(reply, { enabled: ({ id }) => id !== "off" });
+    const request = callOf(textQuery(["a"]), routeOf("off", "space"));
+    for (let i = 0; i < 3; i++) await send(request);
+    expect(requested()).toBe(3);
+    expect(cache.size).toBe(0);
+    expect(request.record.embeddings).toMatchObject({
+      inputs: 1,
+      cachedInputs: 0,
+      upstreamTokens: 2,
+    });
   });
 });
 
@@ -125,7 +129,7 @@ describe("a vector", () => {
 
   test("that is cached comes in the requested encoding, alone and beside others", async () => {
     const vectors = ["AACAPw==", "AAAAQA=="];
-    const { send, asked } = before({ vectors });
+    const { send, requested } = before({ vectors });
     await send(callOf(textQuery(["a", "b"]), route));
     for (const texts of [["a"], ["a", "b"]]) {
       const known = vectors.slice(0, texts.length);
@@ -134,16 +138,16 @@ describe("a vector", () => {
       const floats = await send(callOf(textQuery(texts, { encoding: "float" }), route));
       expect(floats.vectors).toEqual(known.map((_, at) => Float32Array.of(at + 1)));
     }
-    expect(asked()).toBe(1);
+    expect(requested()).toBe(1);
   });
 
-  test("is shared by models of one space at one upstream, and by those alone", async () => {
-    const world = startMemory({ maxBytes: room });
-    world.start(textQuery(["a"]), route);
-    world.asked[0]?.answer("base64", true);
+  test("is shared only by models of one vector space at one upstream", async () => {
+    const setup = startMemory({ maxBytes: room });
+    setup.start(textQuery(["a"]), route);
+    setup.asked[0]?.answer("base64", true);
     await settle();
-    world.start(textQuery(["a"], { user: "somebody", encoding: "float" }), routeOf("x", "space"));
-    expect(world.asked).toHaveLength(1);
+    setup.start(textQuery(["a"], { user: "somebody", encoding: "float" }), routeOf("x", "space"));
+    expect(setup.asked).toHaveLength(1);
     const others = [
       [textQuery(["a"]), routeOf("model", "another space")],
       [textQuery(["a"]), routeOf("model")],
@@ -152,12 +156,12 @@ describe("a vector", () => {
       [textQuery(["a"], { taskType: parseTaskType("input_type", "query") }), route],
       [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), route],
     ] as const;
-    for (const [query, route] of others) world.start(query, route);
-    expect(world.asked).toHaveLength(1 + others.length);
+    for (const [query, route] of others) setup.start(query, route);
+    expect(setup.asked).toHaveLength(1 + others.length);
   });
 
   test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
-    const world = startMemory({ maxBytes: room });
+    const setup = startMemory({ maxBytes: room });
     const at = (...places: readonly (readonly [string, string])[]): Route => ({
       ...route,
       targets: places.map(([kind, baseUrl]) => ({
@@ -168,27 +172,26 @@ describe("a vector", () => {
     const one = ["vllm", "https://one.example"] as const;
     const two = ["vllm", "https://two.example"] as const;
     for (const route of [at(one), at(two), at(["ollama", "https://one.example"])]) {
-      world.start(textQuery(["a"]), route);
+      setup.start(textQuery(["a"]), route);
     }
-    expect(world.asked).toHaveLength(3);
-    // One that stands in when the first fails is of the same vectors, says whoever put it there.
-    world.start(textQuery(["a"]), at(one, two));
-    world.start(textQuery(["a"]), { ...at(one), id: "another name" });
-    expect(world.asked).toHaveLength(3);
-    world.start(textQuery(["a"]), { ...at(one), dimensions: 7 });
-    expect(world.asked).toHaveLength(4);
+    expect(setup.asked).toHaveLength(3);
+    // A fallback target has the same vectors: the operator vouches for that.
+    setup.start(textQuery(["a"]), at(one, two));
+    setup.start(textQuery(["a"]), { ...at(one), id: "another name" });
+    expect(setup.asked).toHaveLength(3);
+    setup.start(textQuery(["a"]), { ...at(one), dimensions: 7 });
+    expect(setup.asked).toHaveLength(4);
   });
 
   test("is shared by two task types of one meaning only where upstreams have their own task types", async () => {
     const words = [parseTaskType("input_type", "query"), parseTaskType("task", "retrieval.query")];
     for (const byMeaning of [true, false]) {
-      const { send, asked } = before(
+      const { send, requested } = before(
         { vectors: ["AACAPw=="] },
         { taskTypesTranslated: () => byMeaning },
       );
-      for (const purpose of words)
-        await send(callOf(textQuery(["a"], { taskType: purpose }), route));
-      expect(asked()).toBe(byMeaning ? 1 : 2);
+      for (const taskType of words) await send(callOf(textQuery(["a"], { taskType }), route));
+      expect(requested()).toBe(byMeaning ? 1 : 2);
     }
   });
 });
@@ -197,14 +200,14 @@ describe("usage", () => {
   test("of several inputs is shared out by estimated tokens, and adds up", async () => {
     const texts = ["a", "größer", "日本", "four"];
     const vectors = texts.map(() => "AACAPw==");
-    const { send, asked } = before({ vectors, usage: { inputTokens: 23 } });
+    const { send, requested } = before({ vectors, usage: { inputTokens: 23 } });
     await send(callOf(textQuery(texts), route));
     const shares: (number | undefined)[] = [];
     for (const text of texts) {
       shares.push((await send(callOf(textQuery([text]), route))).usage?.inputTokens);
     }
     expect(shares).toEqual(shareUsage(23, [1, 8, 8, 4]));
-    expect(asked()).toBe(1);
+    expect(requested()).toBe(1);
   });
 
   test("of a cached short text beside a long one is at least 1 token", async () => {
@@ -233,25 +236,25 @@ describe("usage", () => {
   });
 
   test("that an upstream did not report stays unknown, and makes no partial sums", async () => {
-    const world = startMemory({ maxBytes: room });
-    world.start(textQuery(["silent"]), route);
-    world.asked[0]?.answer("base64", false);
+    const setup = startMemory({ maxBytes: room });
+    setup.start(textQuery(["silent"]), route);
+    setup.asked[0]?.answer("base64", false);
     await settle();
-    const mixed = world.start(textQuery(["silent", "told"]), route);
-    world.asked[1]?.answer("base64", true);
+    const mixed = setup.start(textQuery(["silent", "told"]), route);
+    setup.asked[1]?.answer("base64", true);
     expect((await replyOf(mixed)).usage).toBeUndefined();
-    // What this call asked for itself is known all the same.
+    // The usage of this request's own upstream request is reported.
     expect(mixed.call.record.embeddings.upstreamTokens).toBe(4);
   });
 });
 
 test("a response that does not match the request reaches no client and is not cached", async () => {
   for (const vectors of [[], ["AACAPw==", "AACAPw=="], ["not base64"], ["AACA"]]) {
-    const { memory, flights, send } = before({ vectors });
+    const { cache, flights, send } = before({ vectors });
     const sent = (async () => send(callOf(textQuery(["a"]), route)))();
     expect(await sent.catch((error: unknown) => error)).toMatchObject({
       kind: "upstream_invalid",
     });
-    expect([memory.size, flights.size]).toEqual([0, 0]);
+    expect([cache.size, flights.size]).toEqual([0, 0]);
   }
 });

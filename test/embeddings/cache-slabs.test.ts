@@ -51,12 +51,12 @@ describe("a slot", () => {
     const bits = fc.uint32Array({ minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(bits, fc.boolean(), (bits, text) => {
-        const memory = new EmbeddingCache({ maxBytes: 100 * KiB });
+        const cache = new EmbeddingCache({ maxBytes: 100 * KiB });
         const vector = new Float32Array(bits.slice().buffer);
         const base64 = encodeVector(vector);
-        memory.set("a", { vector: text ? base64 : vector, tokens: 1 });
+        cache.set("a", { vector: text ? base64 : vector, tokens: 1 });
         for (const encoding of encodings) {
-          expect(bitsOf(memory.get("a", encoding)?.vector)).toBe(base64);
+          expect(bitsOf(cache.get("a", encoding)?.vector)).toBe(base64);
         }
       }),
       tries(300),
@@ -78,18 +78,18 @@ describe("a slot", () => {
     const text = fc.oneof(whole, spoilt, fc.string({ maxLength: 12 }));
     fc.assert(
       fc.property(text, (text) => {
-        const memory = new EmbeddingCache({ maxBytes: 100 * KiB });
+        const cache = new EmbeddingCache({ maxBytes: 100 * KiB });
         const neighbour = vectorOf(1, 128);
         for (const key of ["before", "between", "after"]) {
-          memory.set(key, { vector: neighbour, tokens: 1 });
+          cache.set(key, { vector: neighbour, tokens: 1 });
         }
-        const [decoded, size] = [decodeVector(text), memory.size];
-        expect(memory.set("between", { vector: text, tokens: 1 })).toBe(decoded !== undefined);
-        expect(bitsOf(memory.get("between", "float")?.vector)).toBe(
-          decoded ? text : memory.size === size ? bitsOf(neighbour) : undefined,
+        const [decoded, size] = [decodeVector(text), cache.size];
+        expect(cache.set("between", { vector: text, tokens: 1 })).toBe(decoded !== undefined);
+        expect(bitsOf(cache.get("between", "float")?.vector)).toBe(
+          decoded ? text : cache.size === size ? bitsOf(neighbour) : undefined,
         );
         for (const key of ["before", "after"]) {
-          expect(bitsOf(memory.get(key, "float")?.vector)).toBe(bitsOf(neighbour));
+          expect(bitsOf(cache.get(key, "float")?.vector)).toBe(bitsOf(neighbour));
         }
       }),
       // The last: bits after the end, which a lenient decoder passes over.
@@ -98,15 +98,15 @@ describe("a slot", () => {
   });
 
   test("is not needed to detect that a value is not a vector", () => {
-    const memory = new EmbeddingCache({ maxBytes: 0 });
-    const learn = (vector: string) => memory.set("a", { vector, tokens: 1 });
+    const cache = new EmbeddingCache({ maxBytes: 0 });
+    const learn = (vector: string) => cache.set("a", { vector, tokens: 1 });
     expect([learn("AACAPw=="), learn("AACAPw"), learn("AACA"), learn("AAC?Pw==")]).toEqual([
       ...[true, false, false, false],
     ]);
   });
 });
 
-describe("whatever lengths come", () => {
+describe("with vectors of any length", () => {
   const lengths = [1, 128, 129, 300, 513, 700];
   const step = fc.record({
     what: fc.constantFrom("learn", "learn", "get", "recall", "spoil"),
@@ -125,7 +125,7 @@ describe("whatever lengths come", () => {
       fc.property(fc.array(step, { maxLength: 120 }), geometry, (steps, room) => {
         const { pageBytes } = room;
         const maxBytes = room.pages * pageBytes + room.entries * entryOverhead;
-        const memory = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
+        const cache = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
         /** Each learns another vector of the length that is its key's. */
         const latest = new Map<string, string>();
         const answers: { readonly vector: Vector; readonly expected: string }[] = [];
@@ -133,25 +133,25 @@ describe("whatever lengths come", () => {
           const key = `key ${number}`;
           const vector = vectorOf(at + 1, lengths[number % lengths.length] as number);
           if (what === "learn") {
-            expect(memory.set(key, { vector: forms[form](vector), tokens: at })).toBe(true);
+            expect(cache.set(key, { vector: forms[form](vector), tokens: at })).toBe(true);
             latest.set(key, encodeVector(vector));
             const fits = sizeClassOf(vector.byteLength) <= pageBytes;
-            const known = memory.get(key, encoding);
+            const known = cache.get(key, encoding);
             expect(known?.tokens).toBe(fits ? at : undefined);
           }
           if (what === "recall") {
-            const held = memory.get(key, encoding) !== undefined;
-            if (memory.restore(key, vector, at) && !held) latest.set(key, encodeVector(vector));
+            const held = cache.get(key, encoding) !== undefined;
+            if (cache.restore(key, vector, at) && !held) latest.set(key, encodeVector(vector));
           }
           if (what === "spoil") {
-            expect(memory.set(key, { vector: `${encodeVector(vector)}=`, tokens: 0 })).toBe(false);
+            expect(cache.set(key, { vector: `${encodeVector(vector)}=`, tokens: 0 })).toBe(false);
           }
-          const known = memory.get(key, encoding);
+          const known = cache.get(key, encoding);
           if (known) {
             expect(typeof known.vector).toBe(encoding === "base64" ? "string" : "object");
             answers.push({ vector: known.vector, expected: latest.get(key) as string });
           } else latest.delete(key);
-          expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
+          expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
         }
         for (const { vector, expected } of answers) expect(bitsOf(vector)).toBe(expected);
       }),
@@ -161,53 +161,53 @@ describe("whatever lengths come", () => {
 
   test("at most one slab's entries are evicted for one vector, and that vector is cached", () => {
     const pageBytes = 64 * KiB;
-    const memory = new EmbeddingCache({ maxBytes: 2048 * KiB, slabBytes: pageBytes });
+    const cache = new EmbeddingCache({ maxBytes: 2048 * KiB, slabBytes: pageBytes });
     let sizes = 1;
     for (let i = 0; i < 6000; i++) {
       sizes = (sizes * 48_271) % 2_147_483_647;
       // Now mostly long ones, now mostly short ones.
       const length = (i >> 10) % 2 ? 1 + (sizes % 300) : 1 + (sizes % 4000);
-      const before = memory.size;
-      memory.set(`key ${i}`, { vector: vectorOf(i, length), tokens: i });
-      expect(before - memory.size).toBeLessThanOrEqual(pageBytes / sizeClassOf(1));
-      expect(memory.get(`key ${i}`, "float")?.vector).toHaveLength(length);
+      const before = cache.size;
+      cache.set(`key ${i}`, { vector: vectorOf(i, length), tokens: i });
+      expect(before - cache.size).toBeLessThanOrEqual(pageBytes / sizeClassOf(1));
+      expect(cache.get(`key ${i}`, "float")?.vector).toHaveLength(length);
     }
   });
 
   /** How full it is: what its vectors and entries take, of all that it may. */
-  function fill(memory: EmbeddingCache, maxBytes: number, length: number, rounds: number): number {
+  function fill(cache: EmbeddingCache, maxBytes: number, length: number, rounds: number): number {
     const entryBytes = sizeClassOf(length * 4) + entryOverhead;
     const count = Math.ceil((maxBytes / entryBytes) * rounds);
     const vector = vectorOf(1, length);
-    for (let i = 0; i < count; i++) memory.set(`${length}: ${i}`, { vector, tokens: 1 });
+    for (let i = 0; i < count; i++) cache.set(`${length}: ${i}`, { vector, tokens: 1 });
     let held = 0;
-    for (let i = 0; i < count; i++) if (memory.get(`${length}: ${i}`, "float")) held++;
+    for (let i = 0; i < count; i++) if (cache.get(`${length}: ${i}`, "float")) held++;
     return (held * entryBytes) / maxBytes;
   }
 
   test("the slabs move to the size class that is requested now", () => {
     const maxBytes = 4096 * KiB;
-    const memory = new EmbeddingCache({ maxBytes });
+    const cache = new EmbeddingCache({ maxBytes });
     for (const length of [3072, 128, 1536, 384, 3072, 768]) {
-      expect(fill(memory, maxBytes, length, 2)).toBeGreaterThan(0.8);
-      expect(memory.bytes).toBeLessThanOrEqual(maxBytes);
+      expect(fill(cache, maxBytes, length, 2)).toBeGreaterThan(0.8);
+      expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
     }
   });
 
   test("a rare length finds room beside a frequent one", () => {
     const maxBytes = 2048 * KiB;
-    const memory = new EmbeddingCache({ maxBytes });
+    const cache = new EmbeddingCache({ maxBytes });
     const learn = (key: string, length: number) =>
-      memory.set(key, { vector: vectorOf(1, length), tokens: 1 });
-    fill(memory, maxBytes, 1536, 2);
+      cache.set(key, { vector: vectorOf(1, length), tokens: 1 });
+    fill(cache, maxBytes, 1536, 2);
     const others = 20;
     for (let i = 0; i < others; i++) {
       learn(`rare ${i}`, 384);
       for (let j = 0; j < 5; j++) learn(`usual ${i} ${j}`, 1536);
     }
-    for (let i = 0; i < others; i++) expect(memory.get(`rare ${i}`, "float")).toBeDefined();
+    for (let i = 0; i < others; i++) expect(cache.get(`rare ${i}`, "float")).toBeDefined();
     for (let i = 0; i < others; i++) {
-      for (let j = 0; j < 5; j++) expect(memory.get(`usual ${i} ${j}`, "float")).toBeDefined();
+      for (let j = 0; j < 5; j++) expect(cache.get(`usual ${i} ${j}`, "float")).toBeDefined();
     }
   });
 });
@@ -218,18 +218,18 @@ describe("slabs", () => {
     new EmbeddingCache({ maxBytes: 1024 * KiB, slabBytes: pageBytes, ...options });
 
   test("are allocated on demand, and reused for ten times what fits", () => {
-    const memory = start();
+    const cache = start();
     const perPage = Math.floor(pageBytes / (384 * 4));
     const seen: number[] = [];
     for (let i = 0; i < 10 * 540; i++) {
-      memory.set(`key ${i}`, { vector: vectorOf(i, 384), tokens: 1 });
-      const pages = (memory.bytes - memory.size * entryOverhead) / pageBytes;
-      if (memory.size === i + 1) expect(pages).toBe(Math.ceil(memory.size / perPage));
+      cache.set(`key ${i}`, { vector: vectorOf(i, 384), tokens: 1 });
+      const pages = (cache.bytes - cache.size * entryOverhead) / pageBytes;
+      if (cache.size === i + 1) expect(pages).toBe(Math.ceil(cache.size / perPage));
       else seen.push(pages);
     }
     // From then on no page is made, and none is given back.
     expect(new Set(seen).size).toBe(1);
-    expect(memory.size).toBeGreaterThan(500);
+    expect(cache.size).toBeGreaterThan(500);
   });
 
   test("that are overwritten before the vectors are on disk lose nothing", async () => {
@@ -245,7 +245,7 @@ describe("slabs", () => {
       });
     const keyFor = (name: number): string => Bun.SHA256.hash(String(name), "base64");
     const first = open();
-    const memory = start({
+    const cache = start({
       maxBytes: 3 * (2 * KiB + entryOverhead),
       slabBytes: 2 * KiB,
       persistence: first,
@@ -253,7 +253,7 @@ describe("slabs", () => {
     const lengthOf = (i: number) => 1 + ((i * 37) % 500);
     for (let i = 0; i < 200; i++) {
       const vector = vectorOf(i, lengthOf(i));
-      memory.set(keyFor(i), { vector: i % 2 ? encodeVector(vector) : vector, tokens: i });
+      cache.set(keyFor(i), { vector: i % 2 ? encodeVector(vector) : vector, tokens: i });
     }
     first.close();
     const second = open();

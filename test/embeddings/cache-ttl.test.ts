@@ -45,27 +45,27 @@ const rowsIn = (folder: string): number => {
 
 describe("a cached vector", () => {
   test("expires, however often it was used, and is cached again", () => {
-    const memory = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
-    memory.set("a", { vector: vector(1), tokens: 3 });
+    const cache = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
+    cache.set("a", { vector: vector(1), tokens: 3 });
     for (let second = 0; second < 10; second++) {
-      expect(memory.get("a", "float")).toEqual({ vector: vector(1), tokens: 3 });
+      expect(cache.get("a", "float")).toEqual({ vector: vector(1), tokens: 3 });
       time += 1000;
     }
-    expect(memory.get("a", "float")).toBeUndefined();
-    memory.set("a", { vector: vector(2), tokens: 3 });
+    expect(cache.get("a", "float")).toBeUndefined();
+    cache.set("a", { vector: vector(2), tokens: 3 });
     time += 9999;
-    expect(memory.get("a", "float")?.vector).toEqual(vector(2));
-    memory.clear();
-    expect(memory.get("a", "float")).toBeUndefined();
+    expect(cache.get("a", "float")?.vector).toEqual(vector(2));
+    cache.clear();
+    expect(cache.get("a", "float")).toBeUndefined();
   });
 
   test("stays cached while others come and go, and the timestamps of evicted vectors are removed", () => {
-    const memory = new ExpiringCache({ maxBytes: 40_000, ttlMs: 1e12, now });
+    const cache = new ExpiringCache({ maxBytes: 40_000, ttlMs: 1e12, now });
     for (let round = 0; round < 20_000; round++) {
-      memory.set(keyFor(round), { vector: vector(round), tokens: 1 });
+      cache.set(keyFor(round), { vector: vector(round), tokens: 1 });
     }
-    expect(memory.get(keyFor(19_999), "float")?.vector).toEqual(vector(19_999));
-    expect(memory.get(keyFor(0), "float")).toBeUndefined();
+    expect(cache.get(keyFor(19_999), "float")?.vector).toEqual(vector(19_999));
+    expect(cache.get(keyFor(0), "float")).toBeUndefined();
   });
 
   test("keeps its age across a restart", async () => {
@@ -79,12 +79,12 @@ describe("a cached vector", () => {
     second.touch(keyFor("old"));
     second.close();
     time += 3999;
-    const memory = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
-    await openFile(folder.path).load((...row) => memory.restore(...row));
-    expect(memory.get(keyFor("old"), "float")?.tokens).toBe(1);
+    const cache = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
+    await openFile(folder.path).load((...row) => cache.restore(...row));
+    expect(cache.get(keyFor("old"), "float")?.tokens).toBe(1);
     time += 1;
-    expect(memory.get(keyFor("old"), "float")).toBeUndefined();
-    expect(memory.get(keyFor("young"), "float")?.tokens).toBe(2);
+    expect(cache.get(keyFor("old"), "float")).toBeUndefined();
+    expect(cache.get(keyFor("young"), "float")?.tokens).toBe(2);
   });
 
   test("that has expired is deleted from disk, at the start and while the gateway runs", async () => {
@@ -137,12 +137,12 @@ models: [{ id: m, kind: embedding, targets: [{ upstream: up, model: house-embedd
 keys: [{ name: test, key: ${testKey} }]
 `,
     });
-    const ask = () => gateway.post("/v1/embeddings", { model: "m", input: "a", dimensions: 8 });
-    await (await ask()).text();
-    await (await ask()).text();
+    const embed = () => gateway.post("/v1/embeddings", { model: "m", input: "a", dimensions: 8 });
+    await (await embed()).text();
+    await (await embed()).text();
     expect(fake.requests).toHaveLength(1);
     await Bun.sleep(1010);
-    const { data } = (await (await ask()).json()) as { data: { embedding: number[] }[] };
+    const { data } = (await (await embed()).json()) as { data: { embedding: number[] }[] };
     expect(Float32Array.from(data[0]?.embedding ?? [])).toEqual(fakeVector("a", 8));
     expect(fake.requests).toHaveLength(calls);
     await gateway.close();

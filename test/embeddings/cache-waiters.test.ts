@@ -19,198 +19,207 @@ const trouble = () => new GatewayError("upstream_error", "The upstream failed.")
 const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 
 describe("requests that wait for an input in flight", () => {
-  /** One asks, three wait, one of them with an input of its own. */
-  function crowd(texts: readonly string[] = ["a"]) {
-    const world = startMemory({ maxBytes: room });
-    const first = world.start(textQuery(texts), route);
-    const waiting = [0, 1, 2].map(() => world.start(textQuery(["a"]), route));
-    expect(world.asked).toHaveLength(1);
-    return { world, first, waiting };
+  /** One request is in flight and three wait for it, one of them with an input of its own. */
+  function startWaiters(texts: readonly string[] = ["a"]) {
+    const setup = startMemory({ maxBytes: room });
+    const first = setup.start(textQuery(texts), route);
+    const waiting = [0, 1, 2].map(() => setup.start(textQuery(["a"]), route));
+    expect(setup.asked).toHaveLength(1);
+    return { setup, first, waiting };
   }
 
   test("share the received vector, also where the cache has no room for it", async () => {
     for (const maxBytes of [room, 0]) {
       for (const form of ["base64", "numbers", "floats"] as const) {
-        const world = startMemory({ maxBytes });
-        const journeys = [0, 1].map(() => world.start(textQuery(["a"]), route));
-        world.asked[0]?.answer(form, true);
+        const setup = startMemory({ maxBytes });
+        const journeys = [0, 1].map(() => setup.start(textQuery(["a"]), route));
+        setup.asked[0]?.answer(form, true);
         const [first, second] = await Promise.all(journeys.map(replyOf));
         expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
-        expect([world.asked.length, world.memory.size]).toEqual([1, maxBytes === 0 ? 0 : 1]);
+        expect([setup.asked.length, setup.memory.size]).toEqual([1, maxBytes === 0 ? 0 : 1]);
       }
     }
   });
 
   test("fail with it when the upstream fails, which gets no second request", async () => {
-    const { world, first, waiting } = crowd(["a", "b"]);
+    const { setup, first, waiting } = startWaiters(["a", "b"]);
     const error = trouble();
-    world.asked[0]?.fail(error);
+    setup.asked[0]?.fail(error);
     for (const { outcome } of [first, ...waiting]) expect(errorOf(await outcome)).toBe(error);
-    expect(world.asked).toHaveLength(1);
-    expect([world.flights.size, world.memory.size]).toEqual([0, 0]);
-    for (const { call } of waiting) expect(call.record.embeddings.upstreamTokens).toBe(0);
+    expect(setup.asked).toHaveLength(1);
+    expect([setup.flights.size, setup.memory.size]).toEqual([0, 0]);
+    for (const { call: request } of waiting)
+      expect(request.record.embeddings.upstreamTokens).toBe(0);
     expect(first.call.record.embeddings.upstreamTokens).toBeUndefined();
   });
 
   test("get the vectors although its client disconnects: nothing is paid for twice", async () => {
-    const { world, first, waiting } = crowd();
+    const { setup, first, waiting } = startWaiters();
     first.cancel.abort(hungUp());
     await settle();
     // The way to the upstream does not hear of it.
     expect(first.cancel.aborted).toBe(false);
-    const later = world.start(textQuery(["a"]), route);
-    world.asked[0]?.answer("base64", true);
+    const later = setup.start(textQuery(["a"]), route);
+    setup.asked[0]?.answer("base64", true);
     for (const journey of [...waiting, later]) await expectVectors(journey);
-    expect(world.asked).toHaveLength(1);
-    // It asked, so it is what it pays for.
+    expect(setup.asked).toHaveLength(1);
+    // It sent the upstream request, so it is charged for it.
     expect((await replyOf(first)).usage).toEqual({ inputTokens: 1 });
     expect(first.call.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
   });
 
   test("are aborted too: then the upstream request is canceled at once", async () => {
-    const { world, first, waiting } = crowd();
+    const { setup, first, waiting } = startWaiters();
     first.cancel.abort(hungUp());
     for (const { cancel } of waiting) {
       expect(first.cancel.aborted).toBe(false);
       cancel.abort(hungUp());
     }
     expect(first.cancel).toMatchObject({ aborted: true, reason: { kind: "client_closed" } });
-    world.asked[0]?.fail(first.cancel.reason);
+    setup.asked[0]?.fail(first.cancel.reason);
     expect(errorOf(await first.outcome)).toBe(first.cancel.reason);
-    expect(world.flights.size).toBe(0);
+    expect(setup.flights.size).toBe(0);
   });
 
   test("in a chain end when the last of them is aborted", async () => {
-    const world = startMemory({ maxBytes: room });
-    const one = world.start(textQuery(["a"]), route);
-    // Each asks for something that the next waits for.
-    const two = world.start(textQuery(["a", "b"]), route);
-    const three = world.start(textQuery(["b", "d"]), route);
-    const four = world.start(textQuery(["d", "e"]), route);
+    const setup = startMemory({ maxBytes: room });
+    const one = setup.start(textQuery(["a"]), route);
+    // Each requests an input that the next one waits for.
+    const two = setup.start(textQuery(["a", "b"]), route);
+    const three = setup.start(textQuery(["b", "d"]), route);
+    const four = setup.start(textQuery(["d", "e"]), route);
     for (const { cancel } of [one, two, three]) cancel.abort(hungUp());
     expect([one, two, three].map(({ cancel }) => cancel.aborted)).toEqual([false, false, false]);
     four.cancel.abort(hungUp());
     expect([one, two, three, four].map(({ cancel }) => cancel.aborted)).toEqual(
       Array(4).fill(true),
     );
-    for (const question of world.pending()) question.fail(question.call.signal.reason);
+    for (const question of setup.pending()) question.fail(question.call.signal.reason);
     for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
   });
 
   test("for one of many inputs send their own request when its client disconnects", async () => {
     const many = Array.from({ length: 65 }, (_, at) => (at === 0 ? "a" : `text ${at}`));
-    const { world, first, waiting } = crowd(many);
+    const { setup, first, waiting } = startWaiters(many);
     first.cancel.abort(hungUp());
     expect(first.cancel.aborted).toBe(true);
-    world.asked[0]?.fail(first.cancel.reason);
+    setup.asked[0]?.fail(first.cancel.reason);
     await settle();
-    expect(world.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
-    world.asked[1]?.answer("base64", true);
+    expect(setup.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
+    setup.asked[1]?.answer("base64", true);
     for (const journey of waiting) await expectVectors(journey);
   });
 
   test("do not fail when its own timeout passes", async () => {
-    const { world, first, waiting } = crowd();
+    const { setup, first, waiting } = startWaiters();
     first.cancel.abort(new GatewayError("upstream_timeout", "Its time is over."));
-    world.asked[0]?.fail(first.cancel.reason);
+    setup.asked[0]?.fail(first.cancel.reason);
     await settle();
-    world.asked[1]?.answer("base64", true);
+    setup.asked[1]?.answer("base64", true);
     for (const journey of waiting) await expectVectors(journey);
   });
 
   test("do not fail when another input may have been refused: each sends its own request, concurrently", async () => {
-    const { world, first, waiting } = crowd(["a", "much too long"]);
-    world.asked[0]?.fail(refusal());
+    const { setup, first, waiting } = startWaiters(["a", "much too long"]);
+    setup.asked[0]?.fail(refusal());
     expect(errorOf(await first.outcome)).toBeInstanceOf(GatewayError);
     await settle();
-    expect(world.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"], ["a"], ["a"]]);
-    for (const question of world.asked) question.answer("base64", true);
+    expect(setup.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"], ["a"], ["a"]]);
+    for (const question of setup.asked) question.answer("base64", true);
     for (const journey of waiting) await expectVectors(journey);
   });
 
   test("get the refusal of an identical request of the same key, and no other", async () => {
-    const world = startMemory({ maxBytes: room });
-    const ask = (key: string, user?: string) =>
-      world.start(textQuery(["a"], user === undefined ? {} : { user }), route, key);
-    const [first, same, otherKey, otherUser] = [ask("k"), ask("k"), ask("l"), ask("k", "u")];
+    const setup = startMemory({ maxBytes: room });
+    const embed = (key: string, user?: string) =>
+      setup.start(textQuery(["a"], user === undefined ? {} : { user }), route, key);
+    const [first, same, otherKey, otherUser] = [
+      embed("k"),
+      embed("k"),
+      embed("l"),
+      embed("k", "u"),
+    ];
     const error = refusal();
-    world.asked[0]?.fail(error);
+    setup.asked[0]?.fail(error);
     expect(errorOf(await first.outcome)).toBe(error);
     expect(errorOf(await same.outcome)).toBe(error);
     await settle();
-    expect(world.asked.slice(1).map(({ call }) => call)).toEqual([otherKey.call, otherUser.call]);
+    expect(setup.asked.slice(1).map(({ call: request }) => request)).toEqual([
+      otherKey.call,
+      otherUser.call,
+    ]);
   });
 
   test("do not fail with the upstream of another model, although the vectors would be shared", async () => {
-    const world = startMemory({ maxBytes: room });
-    world.start(textQuery(["a"]), route);
-    const other = world.start(textQuery(["a"]), routeOf("elsewhere", "space"));
-    world.asked[0]?.fail(trouble());
+    const setup = startMemory({ maxBytes: room });
+    setup.start(textQuery(["a"]), route);
+    const other = setup.start(textQuery(["a"]), routeOf("elsewhere", "space"));
+    setup.asked[0]?.fail(trouble());
     await settle();
-    world.asked[1]?.answer("base64", true);
+    setup.asked[1]?.answer("base64", true);
     await expectVectors(other);
   });
 
   test("end at once when their own client disconnects, without an effect on others", async () => {
-    const { world, first, waiting } = crowd();
+    const { setup, first, waiting } = startWaiters();
     const [leaving, ...staying] = waiting as [Journey, ...Journey[]];
     leaving.cancel.abort(hungUp());
     expect(errorOf(await leaving.outcome)).toBe(leaving.cancel.reason);
     await settle();
-    expect(world.asked).toHaveLength(1);
-    world.asked[0]?.answer("base64", true);
+    expect(setup.asked).toHaveLength(1);
+    setup.asked[0]?.answer("base64", true);
     for (const journey of [first, ...staying]) await expectVectors(journey);
   });
 
   test("fail with an error that applies to them without waiting for the rest", async () => {
-    const world = startMemory({ maxBytes: room });
-    world.start(textQuery(["slow"]), route);
-    world.start(textQuery(["broken"]), route);
-    const both = world.start(textQuery(["slow", "broken"]), route);
+    const setup = startMemory({ maxBytes: room });
+    setup.start(textQuery(["slow"]), route);
+    setup.start(textQuery(["broken"]), route);
+    const both = setup.start(textQuery(["slow", "broken"]), route);
     const error = trouble();
-    world.asked[1]?.fail(error);
+    setup.asked[1]?.fail(error);
     expect(errorOf(await both.outcome)).toBe(error);
   });
 
   test("are charged for their own upstream request, even when others fail first", async () => {
-    const world = startMemory({ maxBytes: room });
-    world.start(textQuery(["broken"]), route);
-    const both = world.start(textQuery(["broken", "own"]), route);
+    const setup = startMemory({ maxBytes: room });
+    setup.start(textQuery(["broken"]), route);
+    const both = setup.start(textQuery(["broken", "own"]), route);
     const error = trouble();
-    world.asked[0]?.fail(error);
+    setup.asked[0]?.fail(error);
     await settle();
     expect(both.ended).toBe(false);
-    world.asked[1]?.answer("base64", true);
+    setup.asked[1]?.answer("base64", true);
     expect(errorOf(await both.outcome)).toBe(error);
     expect(both.call.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
   });
 });
 
 test("no request waits for an aborted one, and the next request replaces it", async () => {
-  const world = startMemory({ maxBytes: room });
-  const first = world.start(textQuery(["a"]), route);
+  const setup = startMemory({ maxBytes: room });
+  const first = setup.start(textQuery(["a"]), route);
   first.cancel.abort(hungUp());
-  const second = world.start(textQuery(["a"]), route);
-  expect(world.asked).toHaveLength(2);
-  world.asked[0]?.fail(first.cancel.reason);
+  const second = setup.start(textQuery(["a"]), route);
+  expect(setup.asked).toHaveLength(2);
+  setup.asked[0]?.fail(first.cancel.reason);
   await settle();
-  const third = world.start(textQuery(["a"]), route);
-  expect(world.asked).toHaveLength(2);
-  world.asked[1]?.answer("base64", true);
+  const third = setup.start(textQuery(["a"]), route);
+  expect(setup.asked).toHaveLength(2);
+  setup.asked[1]?.answer("base64", true);
   for (const journey of [second, third]) await expectVectors(journey);
 });
 
 test("a request that waits for several requests that time out sends its own in the end", async () => {
-  const world = startMemory({ maxBytes: room });
-  const leavers = [0, 1, 2, 3].map(() => world.start(textQuery(["a"]), route));
-  const patient = world.start(textQuery(["a"]), route);
+  const setup = startMemory({ maxBytes: room });
+  const leavers = [0, 1, 2, 3].map(() => setup.start(textQuery(["a"]), route));
+  const patient = setup.start(textQuery(["a"]), route);
   const over = () => new GatewayError("upstream_timeout", "Its time is over.");
   for (const at of [0, 1]) {
     leavers[at]?.cancel.abort(over());
-    world.asked[at]?.fail(leavers[at]?.cancel.reason);
+    setup.asked[at]?.fail(leavers[at]?.cancel.reason);
     await settle();
   }
-  expect(world.asked.map(({ call }) => call)).toContain(patient.call);
-  for (const question of world.asked) question.answer("base64", true);
+  expect(setup.asked.map(({ call: request }) => request)).toContain(patient.call);
+  for (const question of setup.asked) question.answer("base64", true);
   await expectVectors(patient);
 });

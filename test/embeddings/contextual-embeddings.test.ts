@@ -5,7 +5,7 @@ import { startGateway, type TestGateway } from "../harness.ts";
 /** Seen by the vendor: the path, and the inputs of each request. */
 const seen: { path: string; inputs: string[] }[] = [];
 
-/** Late chunking as Jina does it: a vector is made of the input's place and of all inputs together. */
+/** Late chunking as Jina does it: a vector depends on the input's index and on all inputs. */
 const vectorOf = (inputs: readonly string[], at: number): string => {
   const numbers = Float32Array.of(1, Bun.hash.crc32(inputs.join("\n")) % 65_536, at + 1);
   return Buffer.from(numbers.buffer).toString("base64");
@@ -84,7 +84,7 @@ describe.each(cases)("%s", (_, model, options) => {
     expect(await embed(model, one, options)).toEqual(expected(one));
   });
 
-  test("gives each its own vectors, also where documents come at once", async () => {
+  test("gives each document its own vectors, also where documents are sent concurrently", async () => {
     const documents = Array.from({ length: 12 }, (_, at) => [`Title ${at % 6}.`, "It is red."]);
     const before = seen.length;
     const all = await Promise.all(documents.map((inputs) => embed(model, inputs, options)));
@@ -100,7 +100,7 @@ describe.each(cases)("%s", (_, model, options) => {
   });
 });
 
-test("a document with more chunks than one request takes is refused with 400, and nothing is asked", async () => {
+test("a document with more chunks than one request takes is refused with 400, without an upstream request", async () => {
   const before = seen.length;
   for (const [model, most, options] of [
     ["jina", 512, late],
@@ -116,14 +116,14 @@ test("a document with more chunks than one request takes is refused with 400, an
   expect(seen.length).toBe(before);
 });
 
-test("without late_chunking the same model is cached and split as ever", async () => {
+test("without late_chunking, requests to the same model are cached and split", async () => {
   const before = seen.length;
   await embed("jina", ["alone"], { late_chunking: false });
   await embed("jina", ["alone"], { late_chunking: false });
   expect(seen.length - before).toBe(1);
 });
 
-test("automatic chunking, which gives more vectors than inputs, is refused before it is paid for", async () => {
+test("automatic chunking, which returns more vectors than inputs, is refused without an upstream request", async () => {
   const before = seen.length;
   const response = await gateway.post("/v1/embeddings", {
     model: "context",

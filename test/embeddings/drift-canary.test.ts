@@ -17,12 +17,12 @@ import { routeTo, targetNamed } from "./stage-fixture.ts";
 const [a, b, c] = [targetNamed("a"), targetNamed("b"), targetNamed("c")];
 const modelNamed = (id: string, ...targets: Target[]): Model => ({ ...routeTo(...targets), id });
 
-/** By upstream: its vector, what it fails with, or nothing at all until it is given up. */
-type Says = Record<string, Vector | Error | "nothing">;
+/** By upstream: its vector, its error, or no response until the timeout. */
+type Outcomes = Record<string, Vector | Error | "nothing">;
 
-function arrange(models: Model[], says: Says, more: Partial<CanaryOptions> = {}) {
-  const told: CanaryReport[] = [];
-  const asked: string[] = [];
+function setUpCanary(models: Model[], outcomes: Outcomes, more: Partial<CanaryOptions> = {}) {
+  const reports: CanaryReport[] = [];
+  const requested: string[] = [];
   const snapshot = (): Snapshot => ({
     version: 1,
     upstreams: new Map(),
@@ -33,67 +33,67 @@ function arrange(models: Model[], says: Says, more: Partial<CanaryOptions> = {})
     snapshot,
     timeoutMs: 20,
     ...more,
-    report: (one) => told.push(one),
+    report: (one) => reports.push(one),
     embed: async (_, { upstream: { id } }, signal: AbortSignalLike) => {
-      asked.push(id);
-      const said = says[id];
-      if (said === "nothing") {
+      requested.push(id);
+      const outcome = outcomes[id];
+      if (outcome === "nothing") {
         return new Promise((_resolve, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason));
         });
       }
-      if (said instanceof Error || said === undefined) throw said;
-      return { vectors: [said] };
+      if (outcome instanceof Error || outcome === undefined) throw outcome;
+      return { vectors: [outcome] };
     },
   });
-  const words = (): string[] =>
-    told.map(({ status: what, target }) => `${target.upstream.id} ${what}`);
-  return { canary, told, asked, words, models, says };
+  const summaries = (): string[] =>
+    reports.map(({ status, target }) => `${target.upstream.id} ${status}`);
+  return { canary, reports, requested, summaries, models, outcomes };
 }
 
 const right = fakeVector("the right model", 64);
 const wrong = fakeVector("another model", 64);
-/** The same model on another machine: a hair away. */
+/** The same model on another machine: almost the same vector. */
 const nearly = right.map((number, at) => number * (1 + (at % 2 ? 1e-3 : -1e-3)));
 const packed = Buffer.from(nearly.buffer).toString("base64");
 
 describe("a target that has not been checked yet", () => {
-  const unsure = (says: Says, graceMs = 1000) => {
+  const setUpUnchecked = (outcomes: Outcomes, graceMs = 1000) => {
     const model = modelNamed("m", a, b);
     let now = 0;
-    let wanted = 0;
-    const arranged = arrange([model], says, {
+    let checksRequested = 0;
+    const setup = setUpCanary([model], outcomes, {
       graceMs,
       clock: () => now,
       onUnchecked: () => {
-        wanted++;
+        checksRequested++;
       },
     });
     const pass = (ms: number): void => {
       now += ms;
     };
-    return { ...arranged, model, pass, wanted: () => wanted };
+    return { ...setup, model, pass, checksRequested: () => checksRequested };
   };
 
   test("gets no requests before its check passes, and one check is requested", async () => {
-    const { canary, model, wanted } = unsure({ a: right, b: packed });
+    const { canary, model, checksRequested } = setUpUnchecked({ a: right, b: packed });
     expect([canary.isExcluded(model, a), canary.isExcluded(model, b)]).toEqual([false, true]);
     expect(canary.isExcluded(model, b)).toBe(true);
-    expect(wanted()).toBe(1);
+    expect(checksRequested()).toBe(1);
     await canary.check(false);
     expect(canary.isExcluded(model, b)).toBe(false);
-    // The same after a reload, and one more that is new.
+    // The same targets after a reload, and one new target.
     const more = modelNamed("m", a, b, c);
     expect([a, b, c].map((target) => canary.isExcluded(more, target))).toEqual([
       false,
       false,
       true,
     ]);
-    expect(wanted()).toBe(2);
+    expect(checksRequested()).toBe(2);
   });
 
   test("gets no requests if it turns out to have drifted", async () => {
-    const { canary, model, pass } = unsure({ a: right, b: wrong });
+    const { canary, model, pass } = setUpUnchecked({ a: right, b: wrong });
     await canary.check(false);
     pass(60_000);
     expect(canary.isExcluded(model, b)).toBe(true);
@@ -101,7 +101,7 @@ describe("a target that has not been checked yet", () => {
   });
 
   test("gets requests after the grace period where the first target does not respond", async () => {
-    const { canary, model, pass } = unsure({ a: new Error("down"), b: packed });
+    const { canary, model, pass } = setUpUnchecked({ a: new Error("down"), b: packed });
     expect(canary.isExcluded(model, b)).toBe(true);
     await canary.check(false);
     pass(1000);
@@ -109,19 +109,22 @@ describe("a target that has not been checked yet", () => {
   });
 
   test("is checked as soon as the first target responds again", async () => {
-    const { canary, model, says, wanted } = unsure({ a: new Error("down"), b: wrong });
+    const { canary, model, outcomes, checksRequested } = setUpUnchecked({
+      a: new Error("down"),
+      b: wrong,
+    });
     await canary.check(false);
     expect(canary.hasDrifted(model, b)).toBe(false);
-    expect(wanted()).toBe(0);
-    says.a = right;
+    expect(checksRequested()).toBe(0);
+    outcomes.a = right;
     expect([canary.hasDrifted(model, a), canary.hasDrifted(model, a)]).toEqual([false, false]);
-    expect(wanted()).toBe(1);
+    expect(checksRequested()).toBe(1);
     await canary.check(false);
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
   test("gets requests at once where the canary is off", () => {
-    const { canary, model } = unsure({ a: right, b: wrong }, 0);
+    const { canary, model } = setUpUnchecked({ a: right, b: wrong }, 0);
     expect(canary.isExcluded(model, b)).toBe(false);
   });
 });
@@ -129,11 +132,11 @@ describe("a target that has not been checked yet", () => {
 describe("a drifted target", () => {
   test("is detected by its vector, reported with both names, and excluded", async () => {
     const model = modelNamed("m", a, b, c);
-    const { canary, told, words } = arrange([model], { a: right, b: wrong, c: packed });
+    const { canary, reports, summaries } = setUpCanary([model], { a: right, b: wrong, c: packed });
     await canary.check(false);
-    expect(words()).toEqual(["b drifted"]);
-    expect(told[0]).toMatchObject({ model: "m", target: b });
-    expect(told[0]!.reason).toMatch(
+    expect(summaries()).toEqual(["b drifted"]);
+    expect(reports[0]).toMatchObject({ model: "m", target: b });
+    expect(reports[0]!.reason).toMatch(
       /differ from those of a: the cosine similarity for one text is -?0\.\d{4}/,
     );
     expect([a, b, c].map((target) => canary.hasDrifted(model, target))).toEqual([
@@ -145,36 +148,36 @@ describe("a drifted target", () => {
 
   test("is detected by the length of its vectors", async () => {
     const model = modelNamed("m", a, b);
-    const { canary, told } = arrange([model], { a: right, b: right.subarray(0, 32) });
+    const { canary, reports } = setUpCanary([model], { a: right, b: right.subarray(0, 32) });
     await canary.check(false);
-    expect(told[0]!.reason).toBe("its vectors have 32 dimensions, those of a 64");
+    expect(reports[0]!.reason).toBe("its vectors have 32 dimensions, those of a 64");
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
   test("is reported once, and once more when it is realigned", async () => {
     const model = modelNamed("m", a, b);
-    const { canary, words, says } = arrange([model], { a: right, b: wrong });
+    const { canary, summaries, outcomes } = setUpCanary([model], { a: right, b: wrong });
     for (let look = 0; look < 3; look++) await canary.check(true);
-    expect(words()).toEqual(["b drifted"]);
-    says.b = nearly;
+    expect(summaries()).toEqual(["b drifted"]);
+    outcomes.b = nearly;
     for (let look = 0; look < 3; look++) await canary.check(true);
-    expect(words()).toEqual(["b drifted", "b realigned"]);
+    expect(summaries()).toEqual(["b drifted", "b realigned"]);
     expect(canary.hasDrifted(model, b)).toBe(false);
   });
 
   test("stays excluded while it does not respond", async () => {
     const model = modelNamed("m", a, b);
-    const { canary, words, says } = arrange([model], { a: right, b: wrong });
+    const { canary, summaries, outcomes } = setUpCanary([model], { a: right, b: wrong });
     await canary.check(true);
-    says.b = new Error("down");
+    outcomes.b = new Error("down");
     await canary.check(true);
-    expect(words()).toEqual(["b drifted", "b silent"]);
+    expect(summaries()).toEqual(["b drifted", "b silent"]);
     expect(canary.hasDrifted(model, b)).toBe(true);
   });
 
   test("stays excluded after a reload, when it is the same target as a new object", async () => {
     const model = modelNamed("m", a, b);
-    const { canary } = arrange([model], { a: right, b: wrong });
+    const { canary } = setUpCanary([model], { a: right, b: wrong });
     await canary.check(false);
     const again = modelNamed("m", targetNamed("a"), targetNamed("b"));
     expect(canary.hasDrifted(again, again.targets[1]!)).toBe(true);
@@ -182,18 +185,18 @@ describe("a drifted target", () => {
 
   test("is detected although a target of another model does not respond", async () => {
     const models = [modelNamed("first", a, c), modelNamed("second", a, b)];
-    const { canary, words } = arrange(models, { a: right, b: wrong, c: "nothing" });
+    const { canary, summaries } = setUpCanary(models, { a: right, b: wrong, c: "nothing" });
     const looking = canary.check(false);
     await Bun.sleep(5);
-    expect(words()).toEqual(["b drifted"]);
+    expect(summaries()).toEqual(["b drifted"]);
     await looking;
   });
 
   test("of one model may be the first target of another", async () => {
     const [one, other] = [modelNamed("one", a, b), modelNamed("other", b, c)];
-    const { canary, words } = arrange([one, other], { a: right, b: wrong, c: wrong });
+    const { canary, summaries } = setUpCanary([one, other], { a: right, b: wrong, c: wrong });
     await canary.check(false);
-    expect(words()).toEqual(["b drifted"]);
+    expect(summaries()).toEqual(["b drifted"]);
     expect(canary.hasDrifted(one, b)).toBe(true);
     expect([b, c].map((target) => canary.hasDrifted(other, target))).toEqual([false, false]);
   });
@@ -202,20 +205,23 @@ describe("a drifted target", () => {
 describe("the first target is the reference", () => {
   test("and never drifts, even if all others differ from it", async () => {
     const model = modelNamed("m", a, b, c);
-    const { canary, words } = arrange([model], { a: wrong, b: right, c: right });
+    const { canary, summaries } = setUpCanary([model], { a: wrong, b: right, c: right });
     for (let look = 0; look < 2; look++) await canary.check(true);
-    expect(words().sort()).toEqual(["b drifted", "c drifted"]);
+    expect(summaries().sort()).toEqual(["b drifted", "c drifted"]);
     expect(canary.hasDrifted(model, a)).toBe(false);
   });
 
   test("and a target that a reload puts first becomes the reference, and is checked soon", async () => {
-    const { canary, words, models } = arrange([modelNamed("m", a, b)], { a: right, b: wrong });
+    const { canary, summaries, models } = setUpCanary([modelNamed("m", a, b)], {
+      a: right,
+      b: wrong,
+    });
     await canary.check(false);
     const turned = modelNamed("m", b, a);
     models[0] = turned;
     expect([a, b].map((target) => canary.hasDrifted(turned, target))).toEqual([false, false]);
     await canary.check(false);
-    expect(words()).toEqual(["b drifted", "a drifted"]);
+    expect(summaries()).toEqual(["b drifted", "a drifted"]);
     expect([a, b].map((target) => canary.hasDrifted(turned, target))).toEqual([true, false]);
   });
 
@@ -226,56 +232,62 @@ describe("the first target is the reference", () => {
     ["answers what is no number", right.map(() => Number.NaN)],
     ["answers nothing", []],
     ["answers what is no base64", "!"],
-  ])("and nobody strays while it %s", async (_, said) => {
+  ])("and nobody strays while it %s", async (_, outcome) => {
     const model = modelNamed("m", a, b);
-    const { canary, words, says } = arrange([model], { a: said, b: right });
+    const { canary, summaries, outcomes } = setUpCanary([model], { a: outcome, b: right });
     for (let look = 0; look < 2; look++) await canary.check(false);
     // Told once, although it is tried again.
-    expect(words()).toEqual(["a silent"]);
+    expect(summaries()).toEqual(["a silent"]);
     expect([a, b].map((target) => canary.hasDrifted(model, target))).toEqual([false, false]);
-    says.a = right;
+    outcomes.a = right;
     await canary.check(false);
-    says.a = said;
+    outcomes.a = outcome;
     await canary.check(true);
-    expect(words()).toEqual(["a silent", "a silent"]);
+    expect(summaries()).toEqual(["a silent", "a silent"]);
   });
 });
 
 describe("the canary checks", () => {
   test("neither models with one target nor image models", async () => {
-    const picture = { ...modelNamed("p", a, b), kind: "image" as const };
-    const { canary, asked } = arrange([modelNamed("m", a), picture], { a: right, b: right });
+    const imageModel = { ...modelNamed("p", a, b), kind: "image" as const };
+    const { canary, requested } = setUpCanary([modelNamed("m", a), imageModel], {
+      a: right,
+      b: right,
+    });
     await canary.check(true);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test("new and silent targets now, and checked targets only in the next full round", async () => {
-    const says: Says = { a: right, b: right, c: "nothing" };
-    const { canary, asked, models } = arrange([modelNamed("m", a, b)], says);
+    const outcomes: Outcomes = { a: right, b: right, c: "nothing" };
+    const { canary, requested, models } = setUpCanary([modelNamed("m", a, b)], outcomes);
     await canary.check(false);
     await canary.check(false);
-    expect(asked).toEqual(["a", "b"]);
+    expect(requested).toEqual(["a", "b"]);
     models.push(modelNamed("n", b, c));
     await canary.check(false);
     await canary.check(false);
-    expect(asked.slice(2)).toEqual(["b", "c", "b", "c"]);
-    says.c = right;
+    expect(requested.slice(2)).toEqual(["b", "c", "b", "c"]);
+    outcomes.c = right;
     await canary.check(false);
     await canary.check(false);
-    expect(asked.slice(6)).toEqual(["b", "c"]);
+    expect(requested.slice(6)).toEqual(["b", "c"]);
     await canary.check(true);
-    expect(asked.slice(8)).toEqual(["a", "b", "b", "c"]);
+    expect(requested.slice(8)).toEqual(["a", "b", "b", "c"]);
   });
 });
 
 test("a gateway that shuts down does not wait for silent targets, and does not report them", async () => {
-  const { canary, told, asked } = arrange([modelNamed("m", a, b)], { a: "nothing", b: right });
+  const { canary, reports, requested } = setUpCanary([modelNamed("m", a, b)], {
+    a: "nothing",
+    b: right,
+  });
   const looking = canary.check(false);
-  await until(() => asked.length === 1);
+  await until(() => requested.length === 1);
   canary.close();
   await Promise.race([looking, Bun.sleep(10).then(() => Promise.reject(new Error("it waits")))]);
   await canary.check(true);
-  expect([told, asked]).toEqual([[], ["a"]]);
+  expect([reports, requested]).toEqual([[], ["a"]]);
 });
 
 test("similarity is the cosine of the directions, and -1 where vectors cannot be compared", () => {

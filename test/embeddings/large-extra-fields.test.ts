@@ -1,4 +1,4 @@
-/** Extra fields of a request are passed on, however large, and hold nobody up: they are not sorted, hashed or repeated. */
+/** Extra fields of a request are passed on, however large, without delaying other requests: they are not sorted, hashed or sent twice. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { cacheKey } from "../../server/embeddings/cache/cache-key.ts";
 import { unsplittableReason } from "../../server/embeddings/unsplittable.ts";
@@ -81,7 +81,7 @@ test("a request with small extra fields is cached, whatever their order", async 
   expect(seen).toHaveLength(1);
 });
 
-test("of a million extra values only the first thousand are looked at", () => {
+test("of a million extra values only the first thousand are inspected", () => {
   let reads = 0;
   const x = new Proxy(Array(1_000_000).fill(1), {
     get: (list, name) => {
@@ -125,11 +125,11 @@ function cpuMs(work: () => unknown): number {
 }
 
 test("dropping ten times as many unknown fields takes about ten times as long", () => {
-  const traits: ImageCapabilities = { ...unrestrictedImages, extras: ["seed"] };
+  const capabilities: ImageCapabilities = { ...unrestrictedImages, extras: ["seed"] };
   const costOf = (count: number): number => {
     const names = Array.from({ length: count }, (_, at) => [`field ${at}`, 1]);
     const query = image(Object.fromEntries(names));
-    return cpuMs(() => expect(planImage(query, traits, "adapt").dropped).toHaveLength(count));
+    return cpuMs(() => expect(planImage(query, capabilities, "adapt").dropped).toHaveLength(count));
   };
   const few = costOf(2000);
   // A search through the list for each field would take a hundred times as long.

@@ -8,12 +8,12 @@ const to = (upstream: string, model: string): string =>
   `{ upstream: ${upstream}, model: ${model} }`;
 const model = (id: string, ...targets: string[]): string =>
   `  - { id: ${id}, kind: embedding, targets: [${targets.join(", ")}] }`;
-/** The same, with its own way to treat token arrays. */
-const treating = (tokenArrays: string, id: string, ...targets: string[]): string =>
+/** The same, with a setting for token arrays. */
+const modelWithTokenArrays = (tokenArrays: string, id: string, ...targets: string[]): string =>
   model(id, ...targets).replace("kind:", `tokenArrays: ${tokenArrays}, kind:`);
 const gateway = startGateway({
   settings: { VEXEL_CACHE_BYTES: "10000000" },
-  // Of these kinds, `openai` and `vllm` shorten vectors and take tokens, `together` does neither.
+  // Of these kinds, `openai` and `vllm` support `dimensions` and tokens, `together` supports neither.
   yaml: `
 upstreams:
   - { id: able, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }
@@ -34,10 +34,15 @@ ${[
   model("pulled-minilm", to("own", "all-minilm")),
   model("lengths", to("zhipu", "embedding-3")),
   model("bge-served", to("server", "BAAI/bge-m3")),
-  treating("refuse", "texts-only", to("modest", "house-embedder-1")),
-  treating("refuse", "native-texts-only", to("able", "text-embedding-3-small")),
-  treating("pass", "own-tokens", to("server", "house-embedder-1")),
-  treating("pass", "either", to("modest", "house-embedder-1"), to("other", "house-embedder-1")),
+  modelWithTokenArrays("refuse", "texts-only", to("modest", "house-embedder-1")),
+  modelWithTokenArrays("refuse", "native-texts-only", to("able", "text-embedding-3-small")),
+  modelWithTokenArrays("pass", "own-tokens", to("server", "house-embedder-1")),
+  modelWithTokenArrays(
+    "pass",
+    "either",
+    to("modest", "house-embedder-1"),
+    to("other", "house-embedder-1"),
+  ),
 ].join("\n")}
 keys:
   - { name: test, key: ${testKey} }
@@ -53,32 +58,32 @@ afterAll(async () => {
   second.close();
 });
 
-interface Answer {
+interface EmbeddingsBody {
   readonly data: readonly { readonly embedding: number[] | string }[];
 }
 
-/** Each test has texts of its own: what is known is not asked for again. */
+/** Each test has its own texts: cached texts would not be sent upstream again. */
 let count = 0;
-const fresh = (): string => `text ${count++}`;
+const newText = (): string => `text ${count++}`;
 
-const ask = (id: string, input: unknown, more: object = {}): Promise<Response> =>
+const embed = (id: string, input: unknown, more: object = {}): Promise<Response> =>
   gateway.post("/v1/embeddings", { model: id, input, ...more });
 
 async function vectorsOf(response: Response): Promise<Float32Array[]> {
   const text = await response.text();
   expect(response.status, text.slice(0, 300)).toBe(200);
-  return (JSON.parse(text) as Answer).data.map(({ embedding }) =>
+  return (JSON.parse(text) as EmbeddingsBody).data.map(({ embedding }) =>
     typeof embedding === "string"
       ? new Float32Array(new Uint8Array(Buffer.from(embedding, "base64")).buffer)
       : Float32Array.from(embedding),
   );
 }
 
-const told = (response: Response): [string | null, string | null] => [
+const parameterHeaders = (response: Response): [string | null, string | null] => [
   response.headers.get("vexel-adapted"),
   response.headers.get("vexel-dropped"),
 ];
-const asked = (of = fake): Record<string, unknown> =>
+const lastRequest = (of = fake): Record<string, unknown> =>
   (of.requests.at(-1)?.json ?? {}) as Record<string, unknown>;
 
 interface Refusal {
@@ -92,14 +97,14 @@ async function refusalOf(response: Response): Promise<Refusal> {
   return error;
 }
 
-/** To within what float32 can tell apart. */
+/** Equal within float32 precision. */
 function expectClose(got: Float32Array, wanted: Float32Array): void {
   expect(got.length).toBe(wanted.length);
   for (const [at, number] of got.entries()) expect(number).toBeCloseTo(wanted[at]!, 6);
 }
 
-/** An answer with a vector of that length, whatever was asked. */
-const whole = (text: string, length = 1536): InjectedFault => ({
+/** A response with a vector of this length, whatever was requested. */
+const responseWithLength = (text: string, length = 1536): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },
@@ -113,25 +118,25 @@ const whole = (text: string, length = 1536): InjectedFault => ({
 });
 
 describe("`dimensions`", () => {
-  test("goes to those who shorten vectors themselves, and nothing is said of it", async () => {
-    const text = fresh();
+  test("is sent to an upstream that supports it, without a header in the response", async () => {
+    const text = newText();
     for (let round = 0; round < 2; round++) {
-      const response = await ask("native", text, { dimensions: 256 });
-      expect(told(response)).toEqual([null, null]);
+      const response = await embed("native", text, { dimensions: 256 });
+      expect(parameterHeaders(response)).toEqual([null, null]);
       expect((await vectorsOf(response))[0]).toEqual(fakeVector(text, 256));
     }
-    expect(asked().dimensions).toBe(256);
+    expect(lastRequest().dimensions).toBe(256);
     expect(fake.requests).toHaveLength(1);
   });
 
   test.each(["float", "base64"])(
-    "is served by cutting where shorter vectors are the beginnings of longer ones: %s",
+    "is emulated by truncation where the model supports it (Matryoshka): %s",
     async (encoding_format) => {
-      const texts = [fresh(), fresh()];
-      // Fresh, then remembered: the caller is told the same.
+      const texts = [newText(), newText()];
+      // New, then cached: the headers are the same.
       for (let round = 0; round < 2; round++) {
-        const response = await ask("cut", texts, { dimensions: 100, encoding_format });
-        expect(told(response)).toEqual(["dimensions", null]);
+        const response = await embed("cut", texts, { dimensions: 100, encoding_format });
+        expect(parameterHeaders(response)).toEqual(["dimensions", null]);
         for (const [at, vector] of (await vectorsOf(response)).entries()) {
           const long = fakeVector(texts[at]!, 1536);
           expect(Math.hypot(...vector)).toBeCloseTo(1, 6);
@@ -140,25 +145,25 @@ describe("`dimensions`", () => {
         }
       }
       expect(fake.requests).toHaveLength(1);
-      expect(asked()).not.toHaveProperty("dimensions");
+      expect(lastRequest()).not.toHaveProperty("dimensions");
     },
   );
 
-  test("of one text does not give the vector of another length", async () => {
-    const text = fresh();
+  test("of another value does not return the cached vector of the same text", async () => {
+    const text = newText();
     for (const dimensions of [64, 1536, undefined, 64]) {
-      const [vector] = await vectorsOf(await ask("cut", text, { dimensions }));
+      const [vector] = await vectorsOf(await embed("cut", text, { dimensions }));
       expectClose(vector!, fakeVector(text, dimensions ?? 1536));
     }
   });
 
-  test("that is the model's own length is not worth a word", async () => {
+  test("that is the model's own length is not reported as adapted", async () => {
     for (const id of ["cut", "uncut"]) {
-      const text = fresh();
-      const response = await ask(id, text, { dimensions: 1536 });
-      expect(told(response)).toEqual([null, null]);
+      const text = newText();
+      const response = await embed(id, text, { dimensions: 1536 });
+      expect(parameterHeaders(response)).toEqual([null, null]);
       expect((await vectorsOf(response))[0]).toEqual(fakeVector(text, 1536));
-      expect(asked()).not.toHaveProperty("dimensions");
+      expect(lastRequest()).not.toHaveProperty("dimensions");
     }
   });
 
@@ -170,29 +175,29 @@ describe("`dimensions`", () => {
   ])(
     "that no cutting can give is refused without a call: %s, %i",
     async (id, dimensions, words) => {
-      const { message, param } = await refusalOf(await ask(id, fresh(), { dimensions }));
+      const { message, param } = await refusalOf(await embed(id, newText(), { dimensions }));
       expect(param).toBe("dimensions");
       expect(message).toMatch(words);
       expect(fake.requests).toHaveLength(0);
     },
   );
 
-  test("that a server overlooks is served by cutting, and the caller is told every time", async () => {
-    const text = fresh();
-    fake.script(whole(text));
+  test("that a server ignores is emulated by truncation, with a header every time", async () => {
+    const text = newText();
+    fake.script(responseWithLength(text));
     for (let round = 0; round < 2; round++) {
-      const response = await ask("served", text, { dimensions: 32 });
-      expect(told(response)).toEqual(["dimensions", null]);
+      const response = await embed("served", text, { dimensions: 32 });
+      expect(parameterHeaders(response)).toEqual(["dimensions", null]);
       expectClose((await vectorsOf(response))[0]!, fakeVector(text, 32));
     }
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("that a server overlooks is refused where nobody knows whether vectors may be cut", async () => {
-    const text = fresh();
-    fake.script(whole(text));
+  test("that a server ignores is refused where it is unknown whether vectors may be truncated", async () => {
+    const text = newText();
+    fake.script(responseWithLength(text));
     const { param, message } = await refusalOf(
-      await ask("unknown-served", text, { dimensions: 32 }),
+      await embed("unknown-served", text, { dimensions: 32 }),
     );
     expect(param).toBe("dimensions");
     expect(message).toMatch(/`unknown-served` does not support specifying dimensions/);
@@ -204,9 +209,9 @@ describe("`dimensions`", () => {
   ])(
     "that are more than the model has are refused with its own number, where the server gives that (%s)",
     async (id, dimensions) => {
-      const text = fresh();
-      fake.script(whole(text));
-      const { param, message } = await refusalOf(await ask(id, text, { dimensions }));
+      const text = newText();
+      fake.script(responseWithLength(text));
+      const { param, message } = await refusalOf(await embed(id, text, { dimensions }));
       expect(param).toBe("dimensions");
       expect(message).toMatch(
         new RegExp(`\`${id}\` does not support 4096 dimensions: its vectors have 1536\\b`),
@@ -214,33 +219,33 @@ describe("`dimensions`", () => {
     },
   );
 
-  test("that are more than the model has are not asked of Ollama, which would pass over them", async () => {
-    const { message } = await refusalOf(await ask("pulled", fresh(), { dimensions: 1024 }));
+  test("above the model's own length is not sent to Ollama, which would ignore it", async () => {
+    const { message } = await refusalOf(await embed("pulled", newText(), { dimensions: 1024 }));
     expect(message).toMatch(
       /`pulled` does not support 1024 dimensions. Supported: 64, 128, 256, 512, 768\./,
     );
-    const minilm = await refusalOf(await ask("pulled-minilm", fresh(), { dimensions: 256 }));
+    const minilm = await refusalOf(await embed("pulled-minilm", newText(), { dimensions: 256 }));
     expect(minilm.message).toMatch(/does not support specifying dimensions: its vectors have 384/);
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("is never served by cutting the vector of a larger model", async () => {
+  test("is never emulated by truncating the vector of a larger model", async () => {
     for (const dimensions of [32, 1536]) {
       for (const id of ["served", "cut"]) {
-        const text = fresh();
-        fake.script(whole(text, 3072));
-        const response = await ask(id, text, { dimensions });
+        const text = newText();
+        fake.script(responseWithLength(text, 3072));
+        const response = await embed(id, text, { dimensions });
         expect(await response.json()).toMatchObject({ error: { code: "upstream_invalid" } });
       }
     }
   });
 
-  test("goes to the target that can, although another comes first", async () => {
-    const text = fresh();
-    const response = await ask("either", text, { dimensions: 64 });
+  test("is sent to the target that supports it, although another is first", async () => {
+    const text = newText();
+    const response = await embed("either", text, { dimensions: 64 });
     expect((await vectorsOf(response))[0]).toEqual(fakeVector(text, 64));
     expect([fake.requests.length, second.requests.length]).toEqual([0, 1]);
-    expect(told(response)).toEqual([null, null]);
+    expect(parameterHeaders(response)).toEqual([null, null]);
   });
 });
 
@@ -249,53 +254,53 @@ describe("tokens", () => {
   const hello = [15339, 1917];
   const nihongo = [9080, 22656, 45918, 252];
 
-  test("go to those who take tokens as they are", async () => {
-    const response = await ask("native", hello);
+  test("are sent unchanged to an upstream that accepts tokens", async () => {
+    const response = await embed("native", hello);
     expect((await vectorsOf(response))[0]).toEqual(fakeVector(hello, 1536));
-    expect(told(response)).toEqual([null, null]);
-    expect(asked().input).toEqual(hello);
+    expect(parameterHeaders(response)).toEqual([null, null]);
+    expect(lastRequest().input).toEqual(hello);
   });
 
-  test("become the texts that they stand for where only texts are taken", async () => {
+  test("are decoded to text for an upstream that accepts only texts", async () => {
     for (let round = 0; round < 2; round++) {
-      const response = await ask("cut", [hello, nihongo]);
-      expect(told(response)).toEqual(["input", null]);
+      const response = await embed("cut", [hello, nihongo]);
+      expect(parameterHeaders(response)).toEqual(["input", null]);
       expect(await vectorsOf(response)).toEqual([
         fakeVector("hello world", 1536),
         fakeVector("日本語", 1536),
       ]);
     }
     expect(fake.requests).toHaveLength(1);
-    expect(asked().input).toEqual(["hello world", "日本語"]);
+    expect(lastRequest().input).toEqual(["hello world", "日本語"]);
     // One alone stays one alone.
     const single = [...hello, ...hello];
-    const response = await ask("cut", single, { dimensions: 8 });
-    expect(told(response)).toEqual(["dimensions, input", null]);
-    expect(asked().input).toBe("hello worldhello world");
+    const response = await embed("cut", single, { dimensions: 8 });
+    expect(parameterHeaders(response)).toEqual(["dimensions, input", null]);
+    expect(lastRequest().input).toBe("hello worldhello world");
   });
 
-  test("of a model that nobody knows are those of OpenAI's models, and it gets their texts", async () => {
+  test("for a model that is not in the catalog are decoded with OpenAI's tokenizer", async () => {
     for (const id of ["unknown", "unknown-served"]) {
-      const response = await ask(id, [hello, nihongo]);
-      expect(told(response)).toEqual(["input", null]);
+      const response = await embed(id, [hello, nihongo]);
+      expect(parameterHeaders(response)).toEqual(["input", null]);
       expect(await vectorsOf(response)).toHaveLength(2);
-      expect(asked().input).toEqual(["hello world", "日本語"]);
+      expect(lastRequest().input).toEqual(["hello world", "日本語"]);
     }
   });
 
-  test("never reach a model that is known to have another vocabulary", async () => {
-    // The fake does not serve it; what it was asked for is what counts.
-    await (await ask("bge-served", [hello, nihongo])).text();
-    expect(asked().input).toEqual(["hello world", "日本語"]);
+  test("are never sent to a catalog model with another vocabulary", async () => {
+    // The fake upstream does not serve this model: only the request counts.
+    await (await embed("bge-served", [hello, nihongo])).text();
+    expect(lastRequest().input).toEqual(["hello world", "日本語"]);
   });
 
   test("that were decoded share the cached vector of the same text", async () => {
     const texts = ["hello world", "日本語"];
-    const fromText = await vectorsOf(await ask("unknown-served", texts, { user: fresh() }));
+    const fromText = await vectorsOf(await embed("unknown-served", texts, { user: newText() }));
     fake.clear();
     for (const input of [[hello, nihongo], hello]) {
-      const response = await ask("unknown-served", input);
-      expect(told(response)).toEqual(["input", null]);
+      const response = await embed("unknown-served", input);
+      expect(parameterHeaders(response)).toEqual(["input", null]);
       expect((await vectorsOf(response))[0]).toEqual(fromText[0]!);
     }
     expect(fake.requests).toHaveLength(0);
@@ -305,25 +310,25 @@ describe("tokens", () => {
     "are refused where the configuration says so (%s)",
     async (id) => {
       for (const input of [hello, [hello, hello]]) {
-        const { message } = await refusalOf(await ask(id, input));
+        const { message } = await refusalOf(await embed(id, input));
         expect(message).toMatch(/takes texts, not tokens/);
       }
       expect(fake.requests).toHaveLength(0);
-      expect((await ask(id, fresh())).status).toBe(200);
+      expect((await embed(id, newText())).status).toBe(200);
     },
   );
 
-  test("of a model's own vocabulary go to it unread where the configuration says so", async () => {
+  test("of the model's own vocabulary are sent unchanged where the configuration says so", async () => {
     const own = [250_000, 3];
-    const response = await ask("own-tokens", own);
+    const response = await embed("own-tokens", own);
     expect((await vectorsOf(response))[0]).toEqual(fakeVector(own, 1536));
-    expect(told(response)).toEqual([null, null]);
-    expect(asked().input).toEqual(own);
+    expect(parameterHeaders(response)).toEqual([null, null]);
+    expect(lastRequest().input).toEqual(own);
   });
 
-  test("that are no more than half a character reach the upstream as the replacement character", async () => {
-    expect((await ask("unknown", [[15339], [9468, 239]])).status).toBe(200);
-    expect(asked().input).toEqual(["hello", "\uFFFD"]);
+  test("that are only half a character are sent as the replacement character", async () => {
+    expect((await embed("unknown", [[15339], [9468, 239]])).status).toBe(200);
+    expect(lastRequest().input).toEqual(["hello", "\uFFFD"]);
   });
 
   test.each<[string, unknown]>([
@@ -332,21 +337,21 @@ describe("tokens", () => {
     ["are cut inside of a character in their middle", [[15339], [...nihongo.slice(0, 3), 1917]]],
   ])("that %s are refused, and the entry is named", async (_, input) => {
     for (const id of ["cut", "unknown"]) {
-      const { message } = await refusalOf(await ask(id, input));
+      const { message } = await refusalOf(await embed(id, input));
       expect(message).toMatch(/'\$\.input' is invalid. Entry 1 holds tokens/);
     }
     expect(fake.requests).toHaveLength(0);
   });
 
-  test("that a client cut within a character lose that character and no other", async () => {
+  test("that a client cut within a character lose only that character", async () => {
     await vectorsOf(
-      await ask("cut", [nihongo.slice(0, 3), [...nihongo.slice(3), 276, 14479, 466]]),
+      await embed("cut", [nihongo.slice(0, 3), [...nihongo.slice(3), 276, 14479, 466]]),
     );
-    expect(asked().input).toEqual(["日本", "an otter"]);
+    expect(lastRequest().input).toEqual(["日本", "an otter"]);
   });
 
-  test("go to the target that takes them, although another comes first", async () => {
-    const response = await ask("either", hello);
+  test("are sent to the target that accepts them, although another is first", async () => {
+    const response = await embed("either", hello);
     expect((await vectorsOf(response))[0]).toEqual(fakeVector(hello, 1536));
     expect([fake.requests.length, second.requests.length]).toEqual([0, 1]);
   });

@@ -27,19 +27,19 @@ import {
 const numbered = (count: number): string[] =>
   Array.from({ length: count }, (_, at) => `text ${at}`);
 
-/** Sends through `split` to an upstream that answers at once, and tells what it saw. */
+/** Sends through `split` to an upstream that responds immediately, and returns the requests it received. */
 function through(
   limits: Partial<EmbeddingCapabilities>,
-  upstream: EmbeddingsSend = async (call) => responseTo(call),
+  upstream: EmbeddingsSend = async (request) => responseTo(request),
   maxParallel?: number,
 ) {
   const seen: Parameters<EmbeddingsSend>[0][] = [];
   const send = split({
     capabilities: capabilitiesOf(limits),
     ...(maxParallel !== undefined && { maxParallel }),
-  })((call) => {
-    seen.push(call);
-    return upstream(call);
+  })((request) => {
+    seen.push(request);
+    return upstream(request);
   });
   return { send, seen, sizes: () => seen.map(({ query }) => entriesOf(query.input).length) };
 }
@@ -52,23 +52,23 @@ describe("a request within the limits", () => {
 
   test("is passed on unchanged, and so is its response", async () => {
     const { send, seen } = through({ maxItems: 2, maxBytes: 10 }, async () => reply);
-    const call = requestFor(["four", "words"], route);
-    expect(await send(call)).toBe(reply);
-    expect(seen).toEqual([call]);
-    expect(seen[0]).toBe(call);
+    const request = requestFor(["four", "words"], route);
+    expect(await send(request)).toBe(reply);
+    expect(seen).toEqual([request]);
+    expect(seen[0]).toBe(request);
   });
 
   test("of one input is not measured", async () => {
-    const traits = () => {
+    const capabilities = () => {
       throw new Error("nobody should ask");
     };
-    const call = requestFor(["x".repeat(1_000_000)], route);
+    const request = requestFor(["x".repeat(1_000_000)], route);
     let seen: unknown;
-    await split({ capabilities: traits })(async (given) => {
+    await split({ capabilities })(async (given) => {
       seen = given;
       return reply;
-    })(call);
-    expect(seen).toBe(call);
+    })(request);
+    expect(seen).toBe(request);
   });
 });
 
@@ -113,9 +113,9 @@ describe("a larger request", () => {
     const send = split({
       capabilities: (target) =>
         capabilitiesOf(target === narrow ? { maxItems: 2 } : { maxBytes: 3 })(target),
-    })(async (call) => {
-      sizes.push(textsOf(call).length);
-      return responseTo(call);
+    })(async (request) => {
+      sizes.push(textsOf(request).length);
+      return responseTo(request);
     });
     await send(requestFor(["a", "b", "c"], routeTo(wide, narrow)));
     await send(requestFor(["aa", "bb", "c"], routeTo(wide, narrow)));
@@ -124,20 +124,20 @@ describe("a larger request", () => {
 
   test("keeps all other fields in every sub-request", async () => {
     const { send, seen } = through({ maxItems: 1 });
-    const call = requestFor(["a", "b"], route, {
+    const request = requestFor(["a", "b"], route, {
       dimensions: 8,
       user: "u",
       encoding: "base64",
       taskType: { field: "task", given: "query" },
       rest: { truncate: true },
     });
-    await send(call);
-    const { input: _, ...same } = call.query;
+    await send(request);
+    const { input: _, ...same } = request.query;
     for (const part of seen) {
       expect(part.query).toMatchObject(same);
       expect(part.query.single).toBe(false);
-      expect(part.record).toBe(call.record);
-      expect(part.route).toBe(call.route);
+      expect(part.record).toBe(request.record);
+      expect(part.route).toBe(request.route);
     }
   });
 
@@ -181,25 +181,28 @@ describe("the usage of a split request", () => {
       model: "our-model",
       encoding: "float",
     } as const;
-    const { send } = through({ maxItems: 2 }, async (call) => ({ ...responseTo(call), verbatim }));
+    const { send } = through({ maxItems: 2 }, async (request) => ({
+      ...responseTo(request),
+      verbatim,
+    }));
     const reply = await send(requestFor(["a", "bb", "ccc"], route));
     expect(reply.usage).toEqual({ inputTokens: 6 });
     expect(reply).not.toHaveProperty("verbatim");
   });
 
   test("is unknown where that of one sub-request is", async () => {
-    const { send } = through({ maxItems: 1 }, async (call) =>
-      textsOf(call)[0] === "b" ? { vectors: responseTo(call).vectors } : responseTo(call),
+    const { send } = through({ maxItems: 1 }, async (request) =>
+      textsOf(request)[0] === "b" ? { vectors: responseTo(request).vectors } : responseTo(request),
     );
     expect(await send(requestFor(["a", "b", "c"], route))).not.toHaveProperty("usage");
   });
 });
 
 test("an input index in a sub-request's error is mapped to the client's inputs", async () => {
-  const { send } = through({ maxItems: 4 }, async (call) => {
-    const place = textsOf(call).indexOf("text 6");
+  const { send } = through({ maxItems: 4 }, async (request) => {
+    const place = textsOf(request).indexOf("text 6");
     if (place >= 0) throw rejected(`Input id ${place} has 9000 tokens, exceeding max 8192 tokens.`);
-    return responseTo(call);
+    return responseTo(request);
   });
   const outcome = await outcomeOf(send(requestFor(numbered(8), route)));
   expect(outcome).toHaveProperty(
@@ -211,9 +214,9 @@ test("an input index in a sub-request's error is mapped to the client's inputs",
 describe("a sub-request that is refused as too large", () => {
   for (const refuse of [tooManyTokens, tooLarge]) {
     test(`is halved until it passes (${refuse().kind})`, async () => {
-      const { send, sizes } = through({ maxItems: 8 }, async (call) => {
-        if (textsOf(call).length > 3) throw refuse();
-        return responseTo(call);
+      const { send, sizes } = through({ maxItems: 8 }, async (request) => {
+        if (textsOf(request).length > 3) throw refuse();
+        return responseTo(request);
       });
       const texts = numbered(16);
       const reply = await send(requestFor(texts, route));
@@ -224,9 +227,9 @@ describe("a sub-request that is refused as too large", () => {
     });
 
     test(`is halved although the whole request seemed to fit (${refuse().kind})`, async () => {
-      const { send, sizes } = through({}, async (call) => {
-        if (textsOf(call).length > 2) throw refuse();
-        return responseTo(call);
+      const { send, sizes } = through({}, async (request) => {
+        if (textsOf(request).length > 2) throw refuse();
+        return responseTo(request);
       });
       const texts = numbered(5);
       expect((await send(requestFor(texts, route))).vectors).toEqual(
@@ -237,12 +240,12 @@ describe("a sub-request that is refused as too large", () => {
 
     test(`fails when it is down to one input (${refuse().kind})`, async () => {
       const fault = refuse();
-      const { send } = through({}, async (call) => {
-        if (textsOf(call).includes("text 2")) throw fault;
-        return responseTo(call);
+      const { send } = through({}, async (request) => {
+        if (textsOf(request).includes("text 2")) throw fault;
+        return responseTo(request);
       });
       const { message, kind: name, details } = fault;
-      // By its place among all of them, where it is the one that is too long.
+      // The error has the index of the input among all inputs of the request.
       const which = /tokens/.test(message) && { param: "input[2]" };
       expect(await outcomeOf(send(requestFor(numbered(4), route)))).toMatchObject({
         error: { message, kind: name, details: { ...details, ...which } },
@@ -265,8 +268,8 @@ describe("a sub-request that fails", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(
       upstream.next,
     );
-    const call = requestFor(numbered(9), route);
-    const outcome = outcomeOf(send(call));
+    const request = requestFor(numbered(9), route);
+    const outcome = outcomeOf(send(request));
     await settled();
     const fault = overloaded();
     upstream.requests[1]?.fail(fault);
@@ -274,8 +277,8 @@ describe("a sub-request that fails", () => {
     expect(upstream.requests).toHaveLength(3);
     expect(upstream.inFlight).toBe(0);
     expect(upstream.requests[0]?.request.signal.aborted).toBe(true);
-    expect(call.signal.aborted).toBe(false);
-    expect(call.signal.listeners.size).toBe(0);
+    expect(request.signal.aborted).toBe(false);
+    expect(request.signal.listeners.size).toBe(0);
   });
 });
 
@@ -291,15 +294,15 @@ describe("a client that disconnects", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
       upstream.next,
     );
-    const call = requestFor(numbered(5), route);
-    const outcome = outcomeOf(send(call));
+    const request = requestFor(numbered(5), route);
+    const outcome = outcomeOf(send(request));
     await settled();
     const reason = new Error("gone");
-    call.signal.abort(reason);
+    request.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     expect(upstream.requests).toHaveLength(2);
     expect(upstream.inFlight).toBe(0);
-    expect(call.signal.listeners.size).toBe(0);
+    expect(request.signal.listeners.size).toBe(0);
   });
 
   test("gets no further sub-requests sent, even where the upstream ignores the abort", async () => {
@@ -307,29 +310,29 @@ describe("a client that disconnects", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
       (given) => new Promise((resolve) => visits.push(() => resolve(responseTo(given)))),
     );
-    const call = requestFor(numbered(5), route);
-    const outcome = outcomeOf(send(call));
+    const request = requestFor(numbered(5), route);
+    const outcome = outcomeOf(send(request));
     await settled();
     const reason = new Error("gone");
-    call.signal.abort(reason);
-    for (const answer of visits) answer();
+    request.signal.abort(reason);
+    for (const response of visits) response();
     expect(await outcome).toEqual({ error: reason });
     expect(visits).toHaveLength(2);
   });
 
   test("before the first sub-request gets nothing sent", async () => {
     const { send, seen } = through({ maxItems: 1 });
-    const call = requestFor(["a", "b"], route);
+    const request = requestFor(["a", "b"], route);
     const reason = new Error("gone");
-    call.signal.abort(reason);
-    expect(await outcomeOf(send(call))).toEqual({ error: reason });
+    request.signal.abort(reason);
+    expect(await outcomeOf(send(request))).toEqual({ error: reason });
     expect(seen).toEqual([]);
   });
 
   test("has no abort listener once the response is complete", async () => {
     const { send } = through({ maxItems: 1 });
-    const call = requestFor(["a", "b"], route);
-    await send(call);
-    expect(call.signal.listeners.size).toBe(0);
+    const request = requestFor(["a", "b"], route);
+    await send(request);
+    expect(request.signal.listeners.size).toBe(0);
   });
 });

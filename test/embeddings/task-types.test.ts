@@ -55,7 +55,7 @@ const usual = {
   model: "m",
   usage: { prompt_tokens: 1, total_tokens: 1 },
 };
-const answer = (kind: Kind): InjectedFault => ({
+const vendorResponse = (kind: Kind): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },
@@ -64,18 +64,18 @@ const answer = (kind: Kind): InjectedFault => ({
 });
 
 let count = 0;
-const ask = (kind: Kind, fields: object, input = `text ${count++}`): Promise<Response> => {
-  fake.script(answer(kind));
+const embed = (kind: Kind, fields: object, input = `text ${count++}`): Promise<Response> => {
+  fake.script(vendorResponse(kind));
   return gateway.post("/v1/embeddings", { model: `at-${kind}`, input, ...fields });
 };
 
-/** What the vendor was told, wherever it wants to hear it. */
+/** The task type in the upstream request, in the field of the vendor. */
 function heard(): unknown {
   const body = fake.requests.at(-1)?.json as Record<string, unknown>;
   return body.input_type ?? body.task ?? body.task_type ?? body.taskType;
 }
 
-const told = ({ headers }: Response): [string | null, string | null] => [
+const parameterHeaders = ({ headers }: Response): [string | null, string | null] => [
   headers.get("vexel-adapted"),
   headers.get("vexel-dropped"),
 ];
@@ -96,13 +96,13 @@ describe("one task type in every vendor's terms", () => {
     ["heroku", "search_query"],
   ])("is understood by %s, as %s", async (kind, word) => {
     for (const spelling of spellings) {
-      const response = await ask(kind, spelling);
+      const response = await embed(kind, spelling);
       expect(response.status, await response.text()).toBe(200);
       expect(heard()).toBe(word);
       const [[field, given]] = Object.entries(spelling) as [[string, string]];
       const fields: Partial<Record<Kind, string>> = { jina: "task", gemini: "task_type" };
       const same = given === word && field === (fields[kind] ?? "input_type");
-      expect(told(response)).toEqual([same ? null : field, null]);
+      expect(parameterHeaders(response)).toEqual([same ? null : field, null]);
     }
   });
 
@@ -116,23 +116,23 @@ describe("one task type in every vendor's terms", () => {
     ["gemini", { task: "text-matching" }, "SEMANTIC_SIMILARITY"],
     ["nvidia", { task_type: "RETRIEVAL_DOCUMENT" }, "passage"],
   ])("%s is told %j as %s", async (kind, fields, word) => {
-    expect((await ask(kind, fields)).status).toBe(200);
+    expect((await embed(kind, fields)).status).toBe(200);
     expect(heard()).toBe(word);
   });
 
   test("is passed on unchanged to a server that may support it", async () => {
-    const response = await ask("vllm", { input_type: "whatever it likes" });
+    const response = await embed("vllm", { input_type: "whatever it likes" });
     expect(response.status).toBe(200);
     expect(heard()).toBe("whatever it likes");
-    expect(told(response)).toEqual([null, null]);
+    expect(parameterHeaders(response)).toEqual([null, null]);
   });
 
   test("has a default for a vendor that requires one", async () => {
-    await ask("nvidia", {});
+    await embed("nvidia", {});
     expect(heard()).toBe("passage");
-    await ask("cohere", {});
+    await embed("cohere", {});
     expect(heard()).toBe("search_document");
-    await ask("voyage", {});
+    await embed("voyage", {});
     expect(heard()).toBeUndefined();
   });
 });
@@ -145,8 +145,8 @@ describe("a task type without effect", () => {
   ])("is left out at %s and the caller is told, fresh and remembered: %s", async (kind, field) => {
     const text = `once ${kind} ${field}`;
     for (let round = 0; round < 2; round++) {
-      const response = await ask(kind, { [field]: "search_query" }, text);
-      expect(told(response)).toEqual([null, field]);
+      const response = await embed(kind, { [field]: "search_query" }, text);
+      expect(parameterHeaders(response)).toEqual([null, field]);
     }
     expect(fake.requests).toHaveLength(1);
     expect(heard()).toBeUndefined();
@@ -167,7 +167,7 @@ describe("a task type that the vendor does not support", () => {
   ])(
     "is refused at %s without a call, and its own words are named: %j",
     async (kind, fields, param, words) => {
-      const response = await ask(kind, fields);
+      const response = await embed(kind, fields);
       const { error } = (await response.json()) as { error: { message: string; param: string } };
       expect(response.status).toBe(400);
       expect(error).toMatchObject({ param, code: "invalid_value" });
@@ -177,7 +177,7 @@ describe("a task type that the vendor does not support", () => {
   );
 
   test("is sent to another target of the model, which needs none", async () => {
-    fake.script(answer("together"));
+    fake.script(vendorResponse("together"));
     const response = await gateway.post("/v1/embeddings", {
       model: "mixed",
       input: "a",
@@ -185,7 +185,7 @@ describe("a task type that the vendor does not support", () => {
     });
     expect(response.status).toBe(200);
     expect(fake.requests[0]?.json).toMatchObject({ model: "b" });
-    expect(told(response)).toEqual([null, "input_type"]);
+    expect(parameterHeaders(response)).toEqual([null, "input_type"]);
   });
 });
 
@@ -195,7 +195,7 @@ describe("two task types in one request", () => {
     ["jina", { task: "retrieval.query", input_type: "document" }, "task"],
     ["vllm", { input_type: "query", task: "a word of their own" }, "task"],
   ])("that differ are refused at %s without a call: %j", async (kind, fields, param) => {
-    const response = await ask(kind, fields);
+    const response = await embed(kind, fields);
     const { error } = (await response.json()) as { error: { message: string; param: string } };
     expect(response.status).toBe(400);
     expect(error).toMatchObject({ param, code: "invalid_value" });
@@ -206,9 +206,9 @@ describe("two task types in one request", () => {
     "that are the same are told to %s once, and the caller is told so",
     async (kind) => {
       const fields = { input_type: "search_query", task: "retrieval.query", task_type: "QUERY" };
-      const response = await ask(kind, fields);
+      const response = await embed(kind, fields);
       expect(response.status).toBe(200);
-      expect(told(response)).toEqual([null, "task_type, task"]);
+      expect(parameterHeaders(response)).toEqual([null, "task_type, task"]);
       const sent = fake.requests.at(-1)?.json as object;
       expect(sent).toMatchObject({ input_type: "search_query" });
       expect(Object.keys(sent)).not.toContain("task");
@@ -219,15 +219,15 @@ describe("two task types in one request", () => {
 
 test("texts with different task types have different cache keys", async () => {
   for (const input_type of ["query", "document", "query", undefined]) {
-    expect((await ask("voyage", { input_type }, "the same text")).status).toBe(200);
+    expect((await embed("voyage", { input_type }, "the same text")).status).toBe(200);
   }
   const words = fake.requests.map(({ json }) => (json as { input_type?: string }).input_type);
   expect(words).toEqual(["query", "document", undefined]);
 });
 
 test("`user` is sent to upstreams with such a field, and reported as dropped for the others", async () => {
-  expect(told(await ask("openai", { user: "u1" }))).toEqual([null, null]);
+  expect(parameterHeaders(await embed("openai", { user: "u1" }))).toEqual([null, null]);
   expect(fake.requests.at(-1)?.json).toMatchObject({ user: "u1" });
-  expect(told(await ask("cohere", { user: "u1" }))).toEqual([null, "user"]);
+  expect(parameterHeaders(await embed("cohere", { user: "u1" }))).toEqual([null, "user"]);
   expect(JSON.stringify(fake.requests.at(-1)?.json)).not.toContain("u1");
 });

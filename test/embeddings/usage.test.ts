@@ -53,32 +53,32 @@ const embed = async (input: unknown, more: object = {}, at = gateway) => {
 const lastRow = (at = gateway) => at.rows().at(-1);
 
 describe("the usage of embeddings", () => {
-  test.each(["", "an-extra-member"])("is 0 where the upstream says 0 (%p)", async (extra) => {
+  test.each(["", "an-extra-member"])("is 0 where the upstream reports 0 (%p)", async (extra) => {
     fake.script(uncounted(extra));
     const plain = { encoding_format: "float", user: `someone ${extra}` };
     const { usage, header } = await embed(`zero ${extra}`, plain);
     expect(usage).toEqual({ prompt_tokens: 0, total_tokens: 0 });
     expect(header).toBeNull();
-    // An input has at least one token: for accounts it is not known.
+    // An input has at least one token, so the ledger records the usage as unknown.
     expect(lastRow()).toMatchObject({ inputTokens: null, upstreamTokens: null, cost: null });
   });
 
   test.each(["float", "base64"])(
-    "is counted where the upstream says nothing (%s)",
+    "is counted where the upstream reports none (%s)",
     async (encoding_format) => {
       const text = `The quick brown fox jumped over the lazy dog, in ${encoding_format}`;
       const tokens = await countTokens([text]);
       expect(tokens).toBeGreaterThan(10);
       fake.script(unreported);
-      const asked = await embed(text, { encoding_format });
-      expect(asked).toEqual({
+      const requested = await embed(text, { encoding_format });
+      expect(requested).toEqual({
         usage: { prompt_tokens: tokens, total_tokens: tokens },
         header: "estimated",
       });
       expect(lastRow()).toMatchObject({ inputTokens: null, upstreamTokens: null, cost: null });
-      // From the cache it says the same.
-      expect(await embed(text, { encoding_format })).toEqual(asked);
-      expect(await embed(text, { encoding_format })).toEqual(asked);
+      // The cached response reports the same.
+      expect(await embed(text, { encoding_format })).toEqual(requested);
+      expect(await embed(text, { encoding_format })).toEqual(requested);
       expect(fake.requests).toHaveLength(1);
       expect(lastRow()).toMatchObject({ inputTokens: null, cachedInputs: 1 });
     },
@@ -110,7 +110,7 @@ describe("the usage of embeddings", () => {
     expect(usage.total_tokens).toBe(usage.prompt_tokens);
   });
 
-  test("never enters the account of the next gateway as if it had been reported", async () => {
+  test("is not recorded as reported usage by a gateway in front of this one", async () => {
     fake.script(unreported);
     const { usage, header } = await embed("through two gateways", {}, next);
     expect(usage.prompt_tokens).toBe(await countTokens(["through two gateways"]));
@@ -194,8 +194,8 @@ describe("the usage of images", () => {
 
   test("is in the completed event of an edit, with the tokens of its images", async () => {
     fake.script(unreported);
-    const picture = await client.images.generate({ model: "gpt-image-2", prompt });
-    const file = new File([Buffer.from(picture.data![0]!.b64_json!, "base64")], "a.png", {
+    const image = await client.images.generate({ model: "gpt-image-2", prompt });
+    const file = new File([Buffer.from(image.data![0]!.b64_json!, "base64")], "a.png", {
       type: "image/png",
     });
     fake.script(unreported);

@@ -3,14 +3,14 @@ import { afterEach, expect, test } from "bun:test";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
 let gateway: TestGateway | undefined;
-/** By the text, so that parts of one call may differ. */
+/** The length depends on the text, so that sub-requests of one request may differ. */
 let lengthFor: (text: string) => number = () => 8;
-const asked: string[][] = [];
+const requested: string[][] = [];
 const upstream = Bun.serve({
   ...{ port: 0, hostname: "127.0.0.1" },
   fetch: async (request) => {
     const { input } = (await request.json()) as { input: string[] };
-    asked.push(input);
+    requested.push(input);
     const length = lengthFor(input[0] ?? "");
     const data = input.map((_, index) => ({
       ...{ object: "embedding", index },
@@ -21,7 +21,7 @@ const upstream = Bun.serve({
 });
 afterEach(async () => {
   await gateway?.close();
-  asked.length = 0;
+  requested.length = 0;
 });
 
 const start = (): TestGateway =>
@@ -38,9 +38,9 @@ keys:
   });
 
 async function lengthsOf(input: readonly string[]): Promise<number[] | number> {
-  const answer = await gateway!.post("/v1/embeddings", { model: "vectors", input });
-  if (answer.status !== 200) return answer.status;
-  const { data } = (await answer.json()) as { data: { embedding: number[] }[] };
+  const response = await gateway!.post("/v1/embeddings", { model: "vectors", input });
+  if (response.status !== 200) return response.status;
+  const { data } = (await response.json()) as { data: { embedding: number[] }[] };
   return data.map(({ embedding }) => embedding.length);
 }
 
@@ -50,12 +50,12 @@ test("cached vectors are requested again where the model has changed meanwhile",
   expect(await lengthsOf(["old text"])).toEqual([8]);
   lengthFor = () => 4;
   expect(await lengthsOf(["old text", "new text"])).toEqual([4, 4]);
-  expect(asked).toEqual([["old text"], ["new text"], ["old text", "new text"]]);
+  expect(requested).toEqual([["old text"], ["new text"], ["old text", "new text"]]);
   const [, row] = gateway.rows();
   expect(row).toMatchObject({ status: 200, cachedInputs: 0, attempts: 2 });
-  // And is known from now on.
+  // From now on it is cached.
   expect(await lengthsOf(["old text"])).toEqual([4]);
-  expect(asked).toHaveLength(3);
+  expect(requested).toHaveLength(3);
 });
 
 test("sub-responses whose vectors differ in length are an upstream error", async () => {

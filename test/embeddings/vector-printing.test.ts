@@ -11,16 +11,16 @@ const packed = (vector: Float32Array<ArrayBuffer>) => Buffer.from(vector.buffer)
 
 async function printed(vectors: readonly Vector[]) {
   const pieces = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 });
-  const answer = JSON.parse(Buffer.concat(pieces).toString());
-  return { answer, pieces: pieces.length };
+  const response = JSON.parse(Buffer.concat(pieces).toString());
+  return { response, pieces: pieces.length };
 }
 
-test.each([1, 2, 65, 66, 200])("%d vectors are one answer", async (count) => {
+test.each([1, 2, 65, 66, 200])("%d vectors are written as one valid response", async (count) => {
   const wanted = Array.from({ length: count }, (_, at) => floats(at, 1536));
   const vectors = wanted.map((vector, at) => (at % 2 ? packed(vector) : vector));
-  const { answer } = await printed(vectors);
-  for (const entry of answer.data) entry.embedding = Float32Array.from(entry.embedding);
-  expect(answer).toEqual({
+  const { response } = await printed(vectors);
+  for (const entry of response.data) entry.embedding = Float32Array.from(entry.embedding);
+  expect(response).toEqual({
     object: "list",
     data: wanted.map((embedding, index) => ({ object: "embedding", index, embedding })),
     model: "m\u00e9",
@@ -28,7 +28,7 @@ test.each([1, 2, 65, 66, 200])("%d vectors are one answer", async (count) => {
   });
 });
 
-test("float32 numbers that an upstream sends as JSON numbers have the text that they have from the cache", async () => {
+test("float32 numbers that an upstream sends as JSON numbers have the same text as from the cache", async () => {
   const vector = floats(1, 1536);
   const textOf = async (sent: Vector) =>
     Buffer.concat(
@@ -53,13 +53,13 @@ test("a vector has the same text from the upstream, which sends numbers, as from
     fake.script({
       reply: { status: 200, headers: { "content-type": "application/json" }, body },
     });
-    const ask = async () =>
+    const embed = async () =>
       (
         await gateway.post("/v1/embeddings", { model, input: "an otter", encoding_format: "float" })
       ).text();
-    const first = await ask();
+    const first = await embed();
     expect(first.length).toBeLessThan(body.length * 0.7);
-    expect(await ask()).toBe(first);
+    expect(await embed()).toBe(first);
     expect(fake.requests).toHaveLength(1);
   } finally {
     await gateway.close();
@@ -69,14 +69,14 @@ test("a vector has the same text from the upstream, which sends numbers, as from
 
 test("numbers that an upstream sends with more than float32 precision keep all their digits, and zero keeps its sign", async () => {
   const numbers = [0.1, -0, 0, 1e-300, 3];
-  const { answer } = await printed([numbers, Float32Array.of(-0, 0.1)]);
-  expect(answer.data[0].embedding).toEqual(numbers);
-  expect(Object.is(answer.data[0].embedding[1], -0)).toBe(true);
-  expect(Object.is(answer.data[1].embedding[0], -0)).toBe(true);
-  expect(answer.data[1].embedding[1]).toBe(0.1);
+  const { response } = await printed([numbers, Float32Array.of(-0, 0.1)]);
+  expect(response.data[0].embedding).toEqual(numbers);
+  expect(Object.is(response.data[0].embedding[1], -0)).toBe(true);
+  expect(Object.is(response.data[1].embedding[0], -0)).toBe(true);
+  expect(response.data[1].embedding[1]).toBe(0.1);
 });
 
-test("while very many are printed, others have their turn", async () => {
+test("while very many vectors are printed, other requests are served", async () => {
   const vectors = Array.from({ length: 400 }, (_, at) => floats(at, 1536));
   let turns = 0;
   const counting = setInterval(() => turns++, 0);

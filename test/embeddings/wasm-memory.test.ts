@@ -1,4 +1,4 @@
-/** The memory in which vectors are checked and decoded: large for a large input, and small again after it. */
+/** The WebAssembly memory that validates and decodes vectors grows for a large input, and is small again after it. */
 import { expect, test } from "bun:test";
 import { checkInWasm, decodeInWasm } from "../../server/lib/codec/base64.ts";
 import { wasmBuffer, wasmBufferBytes } from "../../server/lib/codec/wasm-memory.ts";
@@ -18,7 +18,7 @@ function decode(numbers: Float32Array): Float32Array {
 const vector = (length: number): Float32Array =>
   Float32Array.from({ length }, (_, at) => Math.fround(Math.sin(at)));
 
-test("memory that one huge vector took is given back, and vectors are decoded as before", async () => {
+test("memory that one huge vector needed is released, and vectors are decoded as before", async () => {
   const usual = vector(3072);
   expect(decode(usual)).toEqual(usual);
   const before = wasmBufferBytes();

@@ -18,7 +18,7 @@ describe("chunked bytes", () => {
         const pieces = splitIntoChunks(whole, at);
         expect(pieces.length).toBe(whole.length);
         expect(pieces.toBuffer().equals(whole)).toBe(true);
-        // There and back, as whoever looks for something goes.
+        // Forward and backward, as a search reads it.
         for (const place of places) expect(pieces.byteAt(place)).toBe(whole[place]);
       }),
       tries(1000),

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { runConcurrently } from "../../server/lib/run-concurrently.ts";
 import { outcomeOf, settled } from "../embeddings/stage-fixture.ts";
 
-/** Work that ends when told to. */
+/** Work that the test settles. */
 function held() {
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
