@@ -1,20 +1,20 @@
 /**
- * What was said between the gateway and a vendor, as a golden file keeps it: without secrets, clocks and chance, and
- * with a word in the place of each picture.
+ * Golden files of the exchanges between the gateway and a vendor: without secrets, times and random values, and with a
+ * placeholder for each image.
  */
 import { sniffImage } from "../../server/lib/sniff-image.ts";
 import {
+  type FakeVendor,
   formOf,
-  type PictureVendor,
   type VendorRequest,
   type VendorResponse,
 } from "./image-vendor.ts";
 import type { Exchange } from "./serve-vendor.ts";
 
 export interface Golden {
-  /** Where the vendor's shapes are from. */
+  /** The source of the vendor's formats. */
   readonly source: string;
-  /** What the caller asked for. */
+  /** The parameters of the client's request. */
   readonly asked: object;
   readonly exchanges: readonly {
     readonly request: {
@@ -32,7 +32,7 @@ export interface Golden {
 }
 
 export async function goldenOf(
-  { source, config }: PictureVendor,
+  { source, config }: FakeVendor,
   asked: object,
   exchanges: readonly Exchange[],
 ): Promise<Golden> {
@@ -49,7 +49,7 @@ export async function goldenOf(
           headers: safe(headersOf(request)),
           body: safe(await bodyOf(request)),
         },
-        answer: { status, headers: safe({ ...headers }), body: safe(answerBody(response)) },
+        answer: { status, headers: safe({ ...headers }), body: safe(responseBody(response)) },
       };
     }),
   );
@@ -62,19 +62,19 @@ const textsIn = (value: unknown): string[] => {
   return Object.values(value).flatMap(textsIn);
 };
 
-/** Those of the connection say nothing about the vendor. */
+/** Headers of the connection, which are not part of the vendor's API. */
 const ofConnection = /^(?:host|connection|content-length|user-agent|accept-encoding)$/;
-/** Proofs that are made of secrets, or of the time. */
+/** Credentials and signatures, which depend on secrets or on the time. */
 const proofs = /^(?:authorization|api-key|x-api-key|x-.*-(?:signature|key)|x-amz-content-sha256)$/;
 
 function headersOf({ headers }: VendorRequest): Record<string, string> {
-  // What `fetch` says of itself when nobody asked for anything is not the vendor's language either.
+  // `fetch` adds `accept: */*` by itself.
   const kept = [...headers].filter(
     ([name, value]) => !ofConnection.test(name) && !(name === "accept" && value === "*/*"),
   );
   const shown = kept.map(([name, value]): [string, string] => {
     if (!proofs.test(name)) return [name, value.replace(/boundary=.*$/, "boundary={boundary}")];
-    // `Bearer`, `Key`, `Basic`: which word stands before the proof is part of the vendor's language.
+    // `Bearer`, `Key`, `Basic`: the scheme is part of the vendor's API.
     const [word = "", ...others] = value.split(" ");
     return [name, others.length > 0 ? `${word} ***` : "***"];
   });
@@ -100,10 +100,10 @@ async function bodyOf(request: VendorRequest): Promise<unknown> {
   );
 }
 
-const answerBody = ({ body }: VendorResponse): unknown =>
+const responseBody = ({ body }: VendorResponse): unknown =>
   body instanceof Uint8Array || typeof body === "string" ? readable(body) : body;
 
-/** A picture by its kind, JSON as what it says, anything else as text. */
+/** An image as its media type, JSON parsed, anything else as text. */
 function readable(body: Uint8Array | string): unknown {
   const type = typeof body === "string" ? undefined : sniffImage(body);
   if (type) return `{${type}}`;
@@ -115,7 +115,7 @@ function readable(body: Uint8Array | string): unknown {
   }
 }
 
-/** Everything in a value that another run would have otherwise. */
+/** Replaces everything that differs between runs. */
 function settle(value: unknown, secrets: readonly string[], hosts: readonly string[]): unknown {
   if (typeof value === "number") return isNow(value) ? "{now}" : value;
   if (typeof value === "string") return settleText(value, secrets, hosts);
@@ -140,14 +140,14 @@ const chance: readonly (readonly [RegExp, string])[] = [
 
 function settleText(text: string, secrets: readonly string[], hosts: readonly string[]): string {
   const [origin = "", host = ""] = hosts;
-  let settled = text.replace(/[A-Za-z0-9+/]{65,}={0,2}/g, pictureWord);
+  let settled = text.replace(/[A-Za-z0-9+/]{65,}={0,2}/g, imagePlaceholder);
   settled = settled.replaceAll(origin, "{origin}").replaceAll(host, "{host}");
   for (const secret of secrets) settled = settled.replaceAll(secret, "***");
   for (const [pattern, word] of chance) settled = settled.replace(pattern, word);
   return settled;
 }
 
-const pictureWord = (base64: string): string => {
+const imagePlaceholder = (base64: string): string => {
   const type = sniffImage(Buffer.from(base64.slice(0, 64), "base64"));
   return type ? `{base64 of ${type}}` : "{base64}";
 };

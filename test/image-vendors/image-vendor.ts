@@ -1,6 +1,6 @@
 /**
- * A vendor that draws, as a test stands in for it: a function that takes the vendor's own requests, refuses what the
- * vendor would refuse, and answers in the vendor's own shapes. It is served over HTTP, and a real gateway is put before it.
+ * Fake image vendors: a function that accepts the vendor's own requests, refuses what the vendor would refuse, and
+ * responds in the vendor's own format. It is served over HTTP behind a real gateway.
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 
@@ -11,7 +11,7 @@ export interface VendorRequest {
   readonly path: string;
   readonly headers: Headers;
   readonly body: Uint8Array;
-  /** Where the fake is reached, such as http://127.0.0.1:4711: for the links in its answers. */
+  /** Where the fake is reached, such as http://127.0.0.1:4711: for the links in its responses. */
   readonly origin: string;
 }
 
@@ -23,59 +23,61 @@ export interface VendorResponse {
 }
 
 /** How the vendor understood a request. The laws compare it with the client's request. */
-export interface Order {
+export interface ParsedRequest {
   readonly prompt: string;
-  /** How many pictures. 1 where the vendor has no word for it. */
+  /** The number of images. 1 where the vendor has no parameter for it. */
   readonly n: number;
-  /** As WIDTHxHEIGHT, where the vendor knows sizes. */
+  /** As WIDTHxHEIGHT, where the vendor takes sizes. */
   readonly size?: string;
-  /** As 16:9, where it knows shapes. */
+  /** As 16:9, where it takes aspect ratios. */
   readonly aspect?: string;
-  /** OpenAI's options that the vendor was told of in its own words, back in OpenAI's: quality, background, output_format … */
+  /** The options of the vendor's request, translated back to OpenAI's names: quality, background, output_format … */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** The pictures of an edit, in order. */
+  /** The images of an edit, in order. */
   readonly images?: readonly Uint8Array[];
   readonly mask?: Uint8Array;
 }
 
-/** Makes what the vendor delivers, and keeps account of what was ordered. */
-export interface Studio {
-  /** One call to the vendor is one order, however often it is asked whether it is done. Gives as many pictures as were ordered. */
-  take(order: Order, kind?: "png" | "jpeg" | "webp"): Promise<Uint8Array[]>;
-  /** A link to a picture at the fake's own origin. GET of it is answered by the studio. */
-  link(picture: Uint8Array, origin: string): string;
+/** Generates the images that the vendor delivers, and records the requests. */
+export interface ImageGenerator {
+  /** Generates the requested number of images. Polling a job is not another request. */
+  generate(parsed: ParsedRequest, kind?: "png" | "jpeg" | "webp"): Promise<Uint8Array[]>;
+  /** A link to an image at the fake's own origin. The generator serves it. */
+  link(image: Uint8Array, origin: string): string;
 }
 
-export interface PictureVendor {
-  /** Of this case, and of nothing else: `bedrock-nova-canvas`. */
+export interface FakeVendor {
+  /** Unique: `bedrock-nova-canvas`. */
   readonly name: string;
   /** The adapter. */
   readonly kind: string;
   /** The target's model. */
   readonly model: string;
   /**
-   * Of the upstream in the configuration, besides id, kind and baseUrl: apiKey and the kind's own settings. Where a text
-   * in it holds `{origin}`, the fake's own address is put there.
+   * Settings of the upstream in the configuration, besides id, kind and baseUrl: apiKey and the kind's own settings.
+   * `{origin}` in a string is replaced by the fake's own address.
    */
   readonly config: Readonly<Record<string, unknown>>;
-  /** What stands behind the origin in the baseUrl, such as `/v1`. */
+  /** The path after the origin in the baseUrl, such as `/v1`. */
   readonly basePath?: string;
   readonly operations: readonly ("generations" | "edits")[];
-  /** Where the shapes come from: documentation, an SDK's source, a recorded answer. Golden files repeat it. */
+  /** The source of the formats: documentation, an SDK's source, a recorded response. Golden files repeat it. */
   readonly source: string;
-  /** A new vendor, without memory of earlier ones. Throws a `VendorResponse` to refuse. */
-  open(studio: Studio): (request: VendorRequest) => Promise<VendorResponse> | VendorResponse;
-  /** Answers to a generation that mean no, and the fault each must become. */
+  /** A new vendor without state of earlier ones. Throws a `VendorResponse` to refuse. */
+  open(
+    generator: ImageGenerator,
+  ): (request: VendorRequest) => Promise<VendorResponse> | VendorResponse;
+  /** Error responses to a generation, and the error kind that each must become. */
   readonly refusals: readonly VendorRefusal[];
 }
 
 export interface VendorRefusal extends VendorResponse {
-  readonly fault: ErrorKind;
-  /** The vendor says that it charges for nothing but what it delivers, and these are its own words. */
+  readonly kind: ErrorKind;
+  /** The vendor documents that it charges only for delivered images, and this is its own error. */
   readonly uncharged?: true;
 }
 
-/** Reads a JSON body, or refuses as most do. */
+/** Reads a JSON body, or refuses it as most vendors do. */
 export function jsonOf({ body }: VendorRequest): Record<string, unknown> {
   try {
     return JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>;
@@ -89,14 +91,14 @@ export type Form = FormData & Iterable<[string, string | File]>;
 export const formOf = ({ body, headers }: VendorRequest): Promise<Form> =>
   new Response(body as Uint8Array<ArrayBuffer>, {
     headers: { "content-type": headers.get("content-type") ?? "" },
-    // Bun's FormData and that of the types it brings along are the same thing under two names.
+    // Bun's FormData and that of its bundled types are the same class under two names.
   }).formData() as unknown as Promise<Form>;
 
-/** Fields that the vendor does not know are a mistake of ours, even where the vendor would not mind. */
-export function onlyKnown(
+/** Fields that the vendor does not document are a defect of the gateway, even if the vendor would ignore them. */
+export function rejectUnknownFields(
   fields: Readonly<Record<string, unknown>>,
   known: readonly string[],
 ): void {
-  const strange = Object.keys(fields).filter((name) => !known.includes(name));
-  if (strange.length > 0) throw { status: 400, body: { error: `unknown: ${strange.join(", ")}` } };
+  const unknown = Object.keys(fields).filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw { status: 400, body: { error: `unknown: ${unknown.join(", ")}` } };
 }

@@ -1,79 +1,79 @@
 /** Serves a fake vendor over HTTP on a loopback port, records its requests, and injects faults on demand. */
 import { sniffImage } from "../../server/lib/sniff-image.ts";
-import type { PictureVendor, VendorRequest, VendorResponse } from "./image-vendor.ts";
-import { type OpenStudio, openStudio } from "./studio.ts";
+import { createFakeGenerator, type FakeGenerator } from "./fake-generator.ts";
+import type { FakeVendor, VendorRequest, VendorResponse } from "./image-vendor.ts";
 
-/** What may become of the vendor's answer. */
-export type Mischief =
-  /** The next order is answered with this instead. The vendor does not even look at it. */
+/** Injected faults of the vendor's response. */
+export type VendorFault =
+  /** The response to the next generation request. The vendor does not handle that request. */
   | VendorResponse
-  /** The vendor takes the next order, and then the line breaks, or nothing is heard of it, or a page comes. */
+  /** The vendor accepts the next generation request; then the connection breaks, or no response comes, or an HTML page. */
   | "reset"
   | "hang"
   | "garbage"
-  /** The next answer with a picture in it is half of one: as if it were all, or because the line broke. */
+  /** The next response with an image is cut in half: as a complete response, or by a broken connection. */
   | "truncated"
   | "cut"
-  /** Every answer in JSON, and every event, has a field besides that is nested a hundred thousand deep. */
+  /** Every JSON response, and every event, has an additional field that is nested 100,000 levels deep. */
   | "deep"
-  /** After an order, the next question about it meets with a breakdown. */
-  | "stumble";
+  /** After a generation request, the next status request fails. */
+  | "failed-poll";
 
 export interface Exchange {
   readonly request: VendorRequest;
-  /** As the vendor meant it, whatever became of it. */
+  /** As the vendor created it, before an injected fault. */
   readonly response: VendorResponse;
 }
 
-/** One vendor, from when it is opened until the next is opened in its place. */
-export interface Served {
-  readonly studio: OpenStudio;
-  /** All but the visits to the studio's links. */
+/** One fake vendor, until the next one is opened on the same server. */
+export interface RunningFake {
+  readonly generator: FakeGenerator;
+  /** All exchanges except downloads of the generator's links. */
   readonly exchanges: readonly Exchange[];
-  /** What the fake itself stumbled over: a mistake in it, unless the studio plays a trick on it. */
-  readonly defects: readonly unknown[];
-  /** `times`: so many orders, one if not said. */
-  spoil(mischief: Mischief, times?: number): void;
-  /** What was spoilt was no more than a question about an order, which may be asked again. */
+  /** Errors thrown by the fake itself: its defects, unless the generator injects a fault. */
+  readonly ownErrors: readonly unknown[];
+  /** `times`: the number of generation requests; by default one. */
+  injectFault(fault: VendorFault, times?: number): void;
+  /** The fault hit only a status request, which may be repeated. */
   mayRecover(): boolean;
 }
 
 export interface VendorServer {
   readonly origin: string;
-  /** A new vendor without memory. Requests that are still under way belong to the one before. */
-  open(): Served;
+  /** A new vendor without state. Requests that are still in flight belong to the previous one. */
+  open(): RunningFake;
   close(): void;
 }
 
-/** A question that makes the vendor draw, and not one for a token or about how far it is. */
-export const isOrder = ({ method, path, headers }: VendorRequest): boolean =>
+/** A request that generates images, as opposed to a request for a token or a job's status. */
+export const isGenerationRequest = ({ method, path, headers }: VendorRequest): boolean =>
   method === "POST" &&
   !/\burlencoded\b/.test(headers.get("content-type") ?? "") &&
   !/\/(?:oauth2?|token|identity)\b/i.test(path) &&
   !/\/cancel\b/i.test(path);
 
-interface Scene extends Served {
+interface FakeState extends RunningFake {
   readonly exchanges: Exchange[];
-  readonly defects: unknown[];
-  readonly answer: ReturnType<PictureVendor["open"]>;
-  mischief: Mischief | undefined;
-  /** How often still. */
+  readonly ownErrors: unknown[];
+  readonly respond: ReturnType<FakeVendor["open"]>;
+  fault: VendorFault | undefined;
+  /** Remaining times. */
   times: number;
-  /** The answer that did not arrive as it was meant. */
-  spoilt: VendorResponse | undefined;
+  /** The response that was altered by a fault. */
+  brokenResponse: VendorResponse | undefined;
 }
 
-export function serveVendor(vendor: PictureVendor): VendorServer {
-  let scene = newScene(vendor);
+export function serveVendor(vendor: FakeVendor): VendorServer {
+  let state = newState(vendor);
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     idleTimeout: 0,
     async fetch(raw) {
-      const now = scene;
+      const now = state;
       const { pathname, search } = new URL(raw.url);
-      const visited = raw.method === "GET" ? now.studio.visit(pathname) : undefined;
-      if (visited) return visited;
+      const linkedImage = raw.method === "GET" ? now.generator.serveLink(pathname) : undefined;
+      if (linkedImage) return linkedImage;
       const request: VendorRequest = {
         method: raw.method,
         path: pathname + search,
@@ -81,19 +81,19 @@ export function serveVendor(vendor: PictureVendor): VendorServer {
         body: new Uint8Array(await raw.arrayBuffer()),
         origin,
       };
-      const mischief = takeMischief(now, request);
-      const response = typeof mischief === "object" ? mischief : await answerOf(now, request);
+      const fault = takeFault(now, request);
+      const response = typeof fault === "object" ? fault : await responseOf(now, request);
       now.exchanges.push({ request, response });
-      if (typeof mischief === "object") return toResponse(response);
-      return deliver(now, response, mischief);
+      if (typeof fault === "object") return toResponse(response);
+      return deliver(now, response, fault);
     },
   });
   const origin = `http://127.0.0.1:${server.port}`;
   return {
     origin,
     open: () => {
-      scene = newScene(vendor);
-      return scene;
+      state = newState(vendor);
+      return state;
     },
     close: () => {
       server.stop(true);
@@ -101,34 +101,36 @@ export function serveVendor(vendor: PictureVendor): VendorServer {
   };
 }
 
-function newScene(vendor: PictureVendor): Scene {
-  const studio = openStudio();
-  const scene: Scene = {
-    studio,
+function newState(vendor: FakeVendor): FakeState {
+  const generator = createFakeGenerator();
+  const state: FakeState = {
+    generator,
     exchanges: [],
-    defects: [],
-    answer: vendor.open(studio),
-    mischief: undefined,
+    ownErrors: [],
+    respond: vendor.open(generator),
+    fault: undefined,
     times: 0,
-    spoilt: undefined,
-    spoil: (mischief, times = 1) => {
-      scene.mischief = mischief;
-      scene.times = times;
+    brokenResponse: undefined,
+    injectFault: (fault, times = 1) => {
+      state.fault = fault;
+      state.times = times;
     },
     mayRecover: () => {
-      const order = scene.exchanges.findIndex(({ request }) => isOrder(request));
-      return scene.exchanges.findIndex(({ response }) => response === scene.spoilt) > order;
+      const generation = state.exchanges.findIndex(({ request }) => isGenerationRequest(request));
+      return (
+        state.exchanges.findIndex(({ response }) => response === state.brokenResponse) > generation
+      );
     },
   };
-  return scene;
+  return state;
 }
 
-const onPictures: ReadonlySet<unknown> = new Set<Mischief>(["truncated", "cut"]);
+const imageFaults: ReadonlySet<unknown> = new Set<VendorFault>(["truncated", "cut"]);
 
 export const deepJson = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 
-/** The field comes first: whoever reads in order meets with it before the picture. */
-function deepened(response: VendorResponse): VendorResponse {
+/** The field comes first: a reader that reads in order meets it before the image. */
+function withDeepField(response: VendorResponse): VendorResponse {
   const { body } = response;
   if (body instanceof Uint8Array) return response;
   const headers = headersOf(response);
@@ -137,26 +139,26 @@ function deepened(response: VendorResponse): VendorResponse {
   return { ...response, headers, body: deep };
 }
 
-const stumble: VendorResponse = { status: 500, body: "Internal Server Error" };
+const serverError: VendorResponse = { status: 500, body: "Internal Server Error" };
 
-/** Those about pictures wait until one comes. */
-function takeMischief(scene: Scene, request: VendorRequest): Mischief | undefined {
-  const { mischief } = scene;
+/** Faults of images wait until a response has an image. */
+function takeFault(state: FakeState, request: VendorRequest): VendorFault | undefined {
+  const { fault } = state;
   const due =
-    mischief === "stumble"
-      ? scene.exchanges.some((earlier) => isOrder(earlier.request))
-      : isOrder(request) && !onPictures.has(mischief) && mischief !== "deep";
+    fault === "failed-poll"
+      ? state.exchanges.some((earlier) => isGenerationRequest(earlier.request))
+      : isGenerationRequest(request) && !imageFaults.has(fault) && fault !== "deep";
   if (!due) return undefined;
-  if (--scene.times <= 0) scene.mischief = undefined;
-  return mischief === "stumble" ? stumble : mischief;
+  if (--state.times <= 0) state.fault = undefined;
+  return fault === "failed-poll" ? serverError : fault;
 }
 
-async function answerOf(scene: Scene, request: VendorRequest): Promise<VendorResponse> {
+async function responseOf(state: FakeState, request: VendorRequest): Promise<VendorResponse> {
   try {
-    return await scene.answer(request);
+    return await state.respond(request);
   } catch (thrown) {
     if (isResponse(thrown)) return thrown;
-    scene.defects.push(thrown);
+    state.ownErrors.push(thrown);
     return { status: 500, body: { error: "the fake failed" } };
   }
 }
@@ -167,23 +169,23 @@ const isResponse = (thrown: unknown): thrown is VendorResponse =>
 const page = "<!doctype html><html><head><title>Welcome to nginx!</title></head></html>";
 
 function deliver(
-  scene: Scene,
+  state: FakeState,
   response: VendorResponse,
-  mischief: Mischief | undefined,
+  fault: VendorFault | undefined,
 ): Response | Promise<Response> {
-  if (mischief === "hang") return new Promise(() => undefined);
-  if (mischief === "reset") return new Response(breaksAfter());
-  if (mischief === "garbage") {
+  if (fault === "hang") return new Promise(() => undefined);
+  if (fault === "reset") return new Response(breaksAfter());
+  if (fault === "garbage") {
     return new Response(page, { headers: { "content-type": "text/html" } });
   }
-  if (scene.mischief === "deep") return toResponse(deepened(response));
+  if (state.fault === "deep") return toResponse(withDeepField(response));
   const { body } = response;
-  if (!onPictures.has(scene.mischief) || !holdsPicture(scene, body)) return toResponse(response);
-  const { mischief: wanted } = scene;
-  scene.mischief = undefined;
-  scene.spoilt = response;
+  if (!imageFaults.has(state.fault) || !containsImage(state, body)) return toResponse(response);
+  const { fault: wanted } = state;
+  state.fault = undefined;
+  state.brokenResponse = response;
   const headers = headersOf(response);
-  // Half a picture without an envelope could pass for a whole one: there the line must break.
+  // Half an image without an envelope could pass for a whole one: there the connection must break.
   if (wanted === "truncated" && !(body instanceof Uint8Array)) {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return toResponse({ ...response, headers, body: halfOf(text) });
@@ -195,16 +197,16 @@ function deliver(
   });
 }
 
-/** A body that fails makes the server hang up, before the first byte or after these. */
-function breaksAfter(...pieces: Uint8Array[]): ReadableStream<Uint8Array> {
+/** A body that fails makes the server close the connection, before the first byte or after these chunks. */
+function breaksAfter(...chunks: Uint8Array[]): ReadableStream<Uint8Array> {
   return new ReadableStream({
     pull: async (controller) => {
-      const piece = pieces.shift();
-      if (piece) controller.enqueue(piece);
+      const chunk = chunks.shift();
+      if (chunk) controller.enqueue(chunk);
       else {
-        // What was sent before is to arrive before the end does.
+        // The chunks must arrive before the connection ends.
         await Bun.sleep(5);
-        // Without a reason, which would be printed for all to see.
+        // Without a reason, which Bun would print.
         controller.error();
       }
     },
@@ -218,13 +220,11 @@ const bytesOf = (body: VendorResponse["body"]): Uint8Array => {
   return new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
 };
 
-function holdsPicture({ studio }: Scene, body: VendorResponse["body"]): boolean {
+function containsImage({ generator }: FakeState, body: VendorResponse["body"]): boolean {
   if (body instanceof Uint8Array) return true;
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const start = (picture: Uint8Array) => Buffer.from(picture.subarray(0, 48)).toString("base64");
-  return (
-    text.includes("/studio/") || studio.pictures.some((picture) => text.includes(start(picture)))
-  );
+  const start = (image: Uint8Array) => Buffer.from(image.subarray(0, 48)).toString("base64");
+  return text.includes("/studio/") || generator.images.some((image) => text.includes(start(image)));
 }
 
 function headersOf({ headers = {}, body }: VendorResponse): Record<string, string> {

@@ -1,4 +1,4 @@
-/** A gateway's ledger, looked at after every call of thousands: only what is new is read. */
+/** Reads the new rows of a gateway's ledger after each of thousands of requests. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { journaledRows } from "../../server/storage/ledger-journal.ts";
@@ -10,7 +10,7 @@ export type WatchedRow = Pick<
 >;
 
 export interface LedgerWatch {
-  /** The rows of calls that came since `from`, which is of Unix milliseconds, oldest first. */
+  /** The rows of requests since `from` (Unix milliseconds), oldest first. */
   rows(from: number): WatchedRow[];
   close(): void;
 }
@@ -24,7 +24,7 @@ export function watchLedger(folder: string): LedgerWatch {
   return {
     rows: (from) => {
       const first = earliestId(from);
-      // The journal first: rows go from there into the ledger.
+      // The journal first: rows move from there into the ledger.
       const journaled = journaledRows(folder).filter(({ requestId }) => requestId >= first);
       const rows = new Map<string, WatchedRow>();
       for (const row of [...journaled, ...newest.all(first)]) rows.set(row.requestId, row);

@@ -5,7 +5,7 @@ import sharp from "sharp";
 import { nearestSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
 import { base64Of, grayImage, maskOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
-import { paint } from "../image-vendors/paint.ts";
+import { createImage } from "../image-vendors/test-images.ts";
 
 const orders: Record<string, unknown>[] = [];
 const shown = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -49,7 +49,7 @@ const edit = (body: object) =>
 
 describe("an edit without a size, at a server that has a size of its own", () => {
   const painted = (width: number, height: number) =>
-    paint("mine", { width, height, kind: "png" }).then((bytes) => new Uint8Array(bytes));
+    createImage("mine", { width, height, kind: "png" }).then((bytes) => new Uint8Array(bytes));
 
   test.each([{}, { size: "auto" }])("requests that of the image: %j", async (more) => {
     const images = [inline(await painted(640, 320))];

@@ -11,7 +11,7 @@ import { collectImage } from "../../server/upstream/collect-image.ts";
 import type { ImageContent, ImageEvent } from "../../server/upstream/contract.ts";
 import { base64Of } from "../conformance/arrange.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
-import { paint } from "../image-vendors/paint.ts";
+import { createImage } from "../image-vendors/test-images.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
 const folder = temporaryFolder();
@@ -51,7 +51,7 @@ const verdict = (picture: Exclude<ImageContent, { kind: "url" }>): Promise<strin
 
 describe.each(["small", "large"] as const)("a %s image", (size) => {
   test.each(kinds)("%s that is whole passes, also with zeros or words behind it", async (kind) => {
-    const painted = await paint("whole", { ...canvases[size], kind });
+    const painted = await createImage("whole", { ...canvases[size], kind });
     for (const tail of [Buffer.alloc(0), Buffer.alloc(5000), Buffer.from("made by a camera")]) {
       for (const picture of await everywhere(Buffer.concat([painted, tail]))) {
         expect(await verdict(picture)).toBe("whole");
@@ -60,7 +60,7 @@ describe.each(["small", "large"] as const)("a %s image", (size) => {
   });
 
   test.each(kinds)("a truncated %s is detected wherever it ends", async (kind) => {
-    const painted = await paint("whole", { ...canvases[size], kind });
+    const painted = await createImage("whole", { ...canvases[size], kind });
     for (const kept of [20, 0.1, 0.5, 0.98]) {
       const length = kept < 1 ? Math.floor(painted.length * kept) : kept;
       for (const picture of await everywhere(painted.slice(0, length))) {
@@ -71,7 +71,7 @@ describe.each(["small", "large"] as const)("a %s image", (size) => {
 });
 
 test("base64 with line breaks is decoded", async () => {
-  const painted = await paint("whole", { ...canvases.small, kind: "png" });
+  const painted = await createImage("whole", { ...canvases.small, kind: "png" });
   const lines = base64Of(painted).replace(/.{76}/g, "$&\r\n");
   expect(await verdict({ kind: "base64", base64: lines })).toBe("whole");
   const cut = base64Of(painted.slice(0, -30)).replace(/.{76}/g, "$&\r\n");
@@ -79,7 +79,7 @@ test("base64 with line breaks is decoded", async () => {
 });
 
 test("only the ends of a large complete image are read", async () => {
-  const painted = await paint("whole", { ...canvases.large, kind: "png" });
+  const painted = await createImage("whole", { ...canvases.large, kind: "png" });
   const [, , , lying] = await everywhere(painted);
   if (lying?.kind !== "spilled") throw new Error("it is large, and should lie aside");
   const never = (): never => {
@@ -135,7 +135,7 @@ describe("in a stream", () => {
     }
   };
   const painted = async (seed: string) =>
-    base64Of(await paint(seed, { ...canvases.small, kind: "png" }));
+    base64Of(await createImage(seed, { ...canvases.small, kind: "png" }));
 
   test("a truncated image is an error at the end, after the complete images", async () => {
     const [one, two] = [await painted("one"), await painted("two")];
@@ -176,7 +176,7 @@ keys: [{ name: test, key: ${testKey} }]
   let good = "";
   let half = "";
   beforeAll(async () => {
-    const painted = await paint("whole", { ...canvases.large, kind: "png" });
+    const painted = await createImage("whole", { ...canvases.large, kind: "png" });
     good = base64Of(painted);
     half = base64Of(painted.slice(0, painted.length / 2));
   });

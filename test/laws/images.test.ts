@@ -1,4 +1,4 @@
-/** Laws over every vendor that draws: through a real gateway, with the official client, each as `test/pictures` plays it. */
+/** Laws about every image vendor: through a real gateway, with the official client and the fakes of `test/image-vendors`. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import {
@@ -6,29 +6,29 @@ import {
   nativeEmbeddings,
   openaiEmbeddingsOwnImages,
 } from "../../server/upstream/adapters/index.ts";
+import type { FakeVendor } from "../image-vendors/image-vendor.ts";
 import {
-  type House,
-  type HouseName,
+  type GatewayName,
+  type LawContext,
+  type LawGateway,
   type Operation,
-  openHouse,
-  type Place,
-} from "../image-vendors/house.ts";
-import type { PictureVendor } from "../image-vendors/image-vendor.ts";
+  startLawGateway,
+} from "../image-vendors/law-gateway.ts";
 import { breakdowns } from "../image-vendors/laws/breakdowns.ts";
 import { editing } from "../image-vendors/laws/editing.ts";
 import { formats } from "../image-vendors/laws/formats.ts";
-import { drawing } from "../image-vendors/laws/generating.ts";
-import type { PictureLaw, PictureLaws } from "../image-vendors/laws/law.ts";
+import { generating } from "../image-vendors/laws/generating.ts";
+import type { ImageLaw, ImageLaws } from "../image-vendors/laws/law.ts";
 import { options } from "../image-vendors/laws/options.ts";
 import { refusals } from "../image-vendors/laws/refusals.ts";
 import { sizes } from "../image-vendors/laws/sizes.ts";
 import { streaming } from "../image-vendors/laws/streaming.ts";
 import { goldens, wire } from "../image-vendors/laws/wire.ts";
-import { pictureVendors } from "../image-vendors/vendors/index.ts";
+import { fakeVendors } from "../image-vendors/vendors/index.ts";
 import type { Exceptions } from "./law.ts";
 
-const laws: PictureLaws = {
-  ...drawing,
+const laws: ImageLaws = {
+  ...generating,
   ...formats,
   ...sizes,
   ...options,
@@ -39,27 +39,27 @@ const laws: PictureLaws = {
   ...wire,
 };
 
-/** Vendor -> law -> why it does not hold there. */
+/** Vendor -> law -> the reason why it does not hold. */
 const exceptions: Exceptions = {};
 
-/** Before any test: a case that cannot even be configured is told of once, and not by each of its laws. */
-const houses: Readonly<Record<HouseName, House>> = {
-  plain: openHouse("plain", pictureVendors),
-  policies: openHouse("policies", pictureVendors),
-  hurried: openHouse("hurried", pictureVendors),
+/** Started before any test: a fake that cannot be configured fails once, and not in each law. */
+const gateways: Readonly<Record<GatewayName, LawGateway>> = {
+  plain: startLawGateway("plain", fakeVendors),
+  policies: startLawGateway("policies", fakeVendors),
+  "short-timeout": startLawGateway("short-timeout", fakeVendors),
 };
 afterAll(async () => {
-  await Promise.all(Object.values(houses).map((house) => house.close()));
+  await Promise.all(Object.values(gateways).map((gateway) => gateway.close()));
 });
 
 interface Subject {
   readonly name: string;
-  readonly vendor: PictureVendor;
+  readonly vendor: FakeVendor;
   readonly operation: Operation;
 }
 
-const subjectsOf = ({ about }: PictureLaw): Subject[] =>
-  pictureVendors.flatMap((vendor) => {
+const subjectsOf = ({ about }: ImageLaw): Subject[] =>
+  fakeVendors.flatMap((vendor) => {
     const { name, operations } = vendor;
     const [first] = operations;
     if (about === "vendor") return first ? [{ name, vendor, operation: first }] : [];
@@ -68,70 +68,70 @@ const subjectsOf = ({ about }: PictureLaw): Subject[] =>
       .map((operation) => ({ name: `${name}, ${operation}`, vendor, operation }));
   });
 
-async function tryOut(law: PictureLaw, { vendor, operation }: Subject): Promise<void> {
-  await houses[law.house ?? "plain"].withPlace(vendor, async (place) => {
-    await law.holds(place, operation);
-    expectTidy(place);
+async function checkLaw(law: ImageLaw, { vendor, operation }: Subject): Promise<void> {
+  await gateways[law.gateway ?? "plain"].withContext(vendor, async (context) => {
+    await law.holds(context, operation);
+    expectTidy(context);
   });
 }
 
-/** Whatever a law is about: the fake knew what to say, and the ledger has one row for each call. */
-function expectTidy({ served, spare, calls, rows }: Place): void {
-  const confused = served.studio.played() === "nothing";
-  if (!confused) expect([...served.defects, ...spare.defects]).toEqual([]);
-  expect(rows().map(({ requestId }) => requestId)).toEqual(calls.toSorted());
+/** After every law: the fake threw no error, and the ledger has one row for each request. */
+function expectTidy({ fake, secondFake, requestIds, rows }: LawContext): void {
+  const hasNoImage = fake.generator.injectedFault() === "nothing";
+  if (!hasNoImage) expect([...fake.ownErrors, ...secondFake.ownErrors]).toEqual([]);
+  expect(rows().map(({ requestId }) => requestId)).toEqual(requestIds.toSorted());
 }
 
-/** Many vendors are looked at side by side, and some of them let one wait. */
-const patienceMs = 60_000;
+/** Many vendors are tested concurrently, and some of them are slow. */
+const timeoutMs = 60_000;
 
-for (const [words, law] of Object.entries(laws)) {
-  describe(words, () => {
+for (const [lawName, law] of Object.entries(laws)) {
+  describe(lawName, () => {
     for (const subject of subjectsOf(law)) {
-      const reason = exceptions[subject.vendor.name]?.[words];
+      const reason = exceptions[subject.vendor.name]?.[lawName];
       if (reason === undefined) {
-        test.concurrent(subject.name, () => tryOut(law, subject), patienceMs);
+        test.concurrent(subject.name, () => checkLaw(law, subject), timeoutMs);
       } else {
         test.concurrent(
           `${subject.name} is excused: ${reason}`,
           async () => {
-            const held = await tryOut(law, subject).then(
+            const held = await checkLaw(law, subject).then(
               () => true,
               () => false,
             );
             expect(held, "the law holds here after all: take the exception out").toBe(false);
           },
-          patienceMs,
+          timeoutMs,
         );
       }
     }
   });
 }
 
-describe("the cases", () => {
-  const names = pictureVendors.map(({ name }) => name);
+describe("the fake vendors", () => {
+  const names = fakeVendors.map(({ name }) => name);
 
-  test("have a name of their own each, and say where their shapes are from", () => {
+  test("have unique names and state the source of their formats", () => {
     expect(new Set(names).size).toBe(names.length);
-    for (const { source } of pictureVendors) expect(source).toMatch(/https?:\/\/|\.\w+/);
+    for (const { source } of fakeVendors) expect(source).toMatch(/https?:\/\/|\.\w+/);
   });
 
-  test("are there for every vendor that draws in a language of its own", () => {
-    const played = new Set(pictureVendors.map(({ kind }) => kind));
-    const silent = [...openaiEmbeddingsOwnImages, ...nativeEmbeddings, ...imageOnly].filter(
-      ({ adapter }) => (adapter.generations || adapter.edits) && !played.has(adapter.name),
+  test("exist for every image vendor with its own API", () => {
+    const faked = new Set(fakeVendors.map(({ kind }) => kind));
+    const withoutFake = [...openaiEmbeddingsOwnImages, ...nativeEmbeddings, ...imageOnly].filter(
+      ({ adapter }) => (adapter.generations || adapter.edits) && !faked.has(adapter.name),
     );
-    expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
+    expect(withoutFake.map(({ adapter }) => adapter.name)).toEqual([]);
   });
 
-  test("and the golden files are the same", () => {
-    const wanted = pictureVendors.flatMap(({ name, operations }) =>
+  test("have one golden file for each operation", () => {
+    const wanted = fakeVendors.flatMap(({ name, operations }) =>
       operations.map((operation) => `${name}.${operation}.golden.json`),
     );
     expect(readdirSync(goldens).sort()).toEqual(wanted.sort());
   });
 
-  test("every exception names a case and a law that are there, and a reason", () => {
+  test("have exceptions only for existing laws, each with a reason", () => {
     for (const [name, excused] of Object.entries(exceptions)) {
       expect(names).toContain(name);
       for (const [law, reason] of Object.entries(excused)) {

@@ -8,7 +8,7 @@ import { LongText } from "../../server/upstream/adapters/wire/document.ts";
 import { loadedImageIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { readImageStream } from "../../server/upstream/adapters/wire/image-stream.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
-import { paint } from "../image-vendors/paint.ts";
+import { createImage } from "../image-vendors/test-images.ts";
 import { piecesOf } from "./parse-response-fixture.ts";
 
 const folder = temporaryFolder();
@@ -187,7 +187,7 @@ describe("images of half a megabyte in a stream arrive byte for byte", () => {
   ])("%s", async (_, model) => {
     const large = { width: 480, height: 400, noisy: true, kind: "png" } as const;
     const drawn = await Promise.all(
-      Array.from({ length: 3 }, async (_, at) => Buffer.from(await paint(`fox ${at}`, large))),
+      Array.from({ length: 3 }, async (_, at) => Buffer.from(await createImage(`fox ${at}`, large))),
     );
     expect(Math.min(...drawn.map(({ length }) => length))).toBeGreaterThan(400_000);
     using upstream = Bun.serve({

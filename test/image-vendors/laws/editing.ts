@@ -1,118 +1,137 @@
 /** Laws: the images of an edit reach the vendor as they were sent, and the mask in the vendor's convention. */
 import { expect } from "bun:test";
-import { answered, ask, askJson, draw, refused, source, sourceSize } from "../ask.ts";
-import type { Place } from "../house.ts";
-import { look, type PictureKind, paint, paintMask } from "../paint.ts";
-import type { PictureLaws } from "./law.ts";
-import { hashOf } from "./truth.ts";
+import type { LawContext } from "../law-gateway.ts";
+import {
+  expectRefusal,
+  expectSuccess,
+  generate,
+  sendJson,
+  sendRequest,
+  source,
+  sourceSize,
+} from "../send-request.ts";
+import { createImage, createMask, decodeImage, type ImageFormat } from "../test-images.ts";
+import { hashOf } from "./expect-response.ts";
+import type { ImageLaws } from "./law.ts";
 
-/** More than OpenAI takes is refused for every vendor. */
-const mostImages = 16;
+/** OpenAI's maximum applies to every vendor. */
+const maxImages = 16;
 
-const editTraits = (place: Place) => {
-  const { edits } = place.traits("edits");
-  if (!edits) throw new Error("the adapter does not say how it edits");
+const editCapabilities = (context: LawContext) => {
+  const { edits } = context.capabilities("edits");
+  if (!edits) throw new Error("the adapter declares no edit capabilities");
   return edits;
 };
 
-/** As many as the vendor takes, up to three, of the kinds of file that it reads itself. */
-async function sources(place: Place): Promise<Uint8Array[]> {
-  const { maxImages, reads = ["image/png", "image/jpeg", "image/webp"] } = editTraits(place);
-  const kinds = (["png", "jpeg", "webp"] as const satisfies PictureKind[]).filter((kind) =>
+/** Up to three source images, as many as the vendor takes, in the file formats that it reads. */
+async function sources(context: LawContext): Promise<Uint8Array[]> {
+  const { maxImages, reads = ["image/png", "image/jpeg", "image/webp"] } =
+    editCapabilities(context);
+  const kinds = (["png", "jpeg", "webp"] as const satisfies ImageFormat[]).filter((kind) =>
     reads.includes(`image/${kind}`),
   );
-  const kindAt = (at: number): PictureKind => kinds[at % kinds.length] ?? "png";
+  const kindAt = (at: number): ImageFormat => kinds[at % kinds.length] ?? "png";
   const count = Math.min(3, maxImages);
   return Promise.all(Array.from({ length: count }, (_, at) => source(at, kindAt(at))));
 }
 
-/** What the vendor got, of its one order. */
-function arrived({ served }: Place): { images: string[]; mask: Uint8Array | undefined } {
-  expect(served.studio.orders).toHaveLength(1);
-  const [order] = served.studio.orders;
-  return { images: (order?.images ?? []).map(hashOf), mask: order?.mask };
+/** The images and the mask of the one request that the vendor got. */
+function arrived({ fake }: LawContext): { images: string[]; mask: Uint8Array | undefined } {
+  expect(fake.generator.requests).toHaveLength(1);
+  const [parsed] = fake.generator.requests;
+  return { images: (parsed?.images ?? []).map(hashOf), mask: parsed?.mask };
 }
 
 const dataUrl = (bytes: Uint8Array, kind: string): string =>
   `data:image/${kind};base64,${Buffer.from(bytes).toString("base64")}`;
 
-export const editing: PictureLaws = {
-  "the picture of an edit arrives as it was sent": {
+export const editing: ImageLaws = {
+  "the image of an edit reaches the vendor unchanged": {
     about: "edits",
-    holds: async (place) => {
-      const picture = await source(7);
-      await draw(place, "edits", { images: [picture] });
-      expect(arrived(place)).toEqual({ images: [hashOf(picture)], mask: undefined });
+    holds: async (context) => {
+      const image = await source(7);
+      await generate(context, "edits", { images: [image] });
+      expect(arrived(context)).toEqual({ images: [hashOf(image)], mask: undefined });
     },
   },
 
-  "several pictures of an edit arrive in their order, as they were sent": {
+  "several images of an edit reach the vendor in order and unchanged": {
     about: "edits",
-    holds: async (place) => {
-      const images = await sources(place);
-      await draw(place, "edits", { images, listed: true });
-      expect(arrived(place).images).toEqual(images.map(hashOf));
+    holds: async (context) => {
+      const images = await sources(context);
+      await generate(context, "edits", { images, listed: true });
+      expect(arrived(context).images).toEqual(images.map(hashOf));
     },
   },
 
-  "pictures in a JSON body arrive as those of a form do": {
+  "images in a JSON body reach the vendor like those of a form": {
     about: "edits",
-    holds: async (place) => {
-      const picture = await source(8);
-      const outcome = await askJson(place, "/v1/images/edits", {
-        model: place.model("painter"),
+    holds: async (context) => {
+      const image = await source(8);
+      const outcome = await sendJson(context, "/v1/images/edits", {
+        model: context.model("single"),
         prompt: "add a hat",
-        images: [{ image_url: dataUrl(picture, "png") }],
+        images: [{ image_url: dataUrl(image, "png") }],
       });
-      answered(outcome);
-      expect(arrived(place).images).toEqual([hashOf(picture)]);
+      expectSuccess(outcome);
+      expect(arrived(context).images).toEqual([hashOf(image)]);
     },
   },
 
-  "a picture too large to be held arrives at the vendor to the last byte": {
+  "an image above the memory limit reaches the vendor to the last byte": {
     about: "edits",
-    holds: async (place) => {
-      const picture = await paint("heavy", { width: 448, height: 400, kind: "png", noisy: true });
-      expect(picture.length).toBeGreaterThan(384 * 1024);
-      await draw(place, "edits", { images: [picture] });
-      expect(arrived(place).images).toEqual([hashOf(picture)]);
+    holds: async (context) => {
+      const image = await createImage("heavy", {
+        width: 448,
+        height: 400,
+        kind: "png",
+        noisy: true,
+      });
+      expect(image.length).toBeGreaterThan(384 * 1024);
+      await generate(context, "edits", { images: [image] });
+      expect(arrived(context).images).toEqual([hashOf(image)]);
     },
   },
 
-  "more pictures than the vendor takes are refused by name, and nobody is asked": {
-    about: "edits",
-    holds: async (place) => {
-      const count = Math.min(editTraits(place).maxImages, mostImages) + 1;
-      const images = await Promise.all(Array.from({ length: count }, (_, at) => source(at)));
-      const { status, error } = refused(place, await ask(place, "edits", { images }));
-      expect(status).toBe(400);
-      expect(error.param).toMatch(/^image/);
-      expect(place.served.exchanges).toEqual([]);
+  "more images than the vendor takes are refused with the parameter's name, without an upstream request":
+    {
+      about: "edits",
+      holds: async (context) => {
+        const count = Math.min(editCapabilities(context).maxImages, maxImages) + 1;
+        const images = await Promise.all(Array.from({ length: count }, (_, at) => source(at)));
+        const { status, error } = expectRefusal(
+          context,
+          await sendRequest(context, "edits", { images }),
+        );
+        expect(status).toBe(400);
+        expect(error.param).toMatch(/^image/);
+        expect(context.fake.exchanges).toEqual([]);
+      },
     },
-  },
 
-  "a mask arrives in the vendor's own way, pixel by pixel; or it is refused by name": {
-    about: "edits",
-    holds: async (place) => {
-      const mask = await paintMask(sourceSize, sourceSize);
-      const outcome = await ask(place, "edits", { images: [await source(9)], mask });
-      const { mask: wanted } = editTraits(place);
-      if (wanted === undefined) {
-        const { status, error } = refused(place, outcome);
-        expect({ status, param: error.param }).toEqual({ status: 400, param: "mask" });
-        expect(place.served.exchanges).toEqual([]);
-        return;
-      }
-      answered(outcome);
-      const got = arrived(place).mask;
-      expect(got, "no mask arrived").toBeDefined();
-      await expectMask(got ?? new Uint8Array(), mask, wanted);
+  "a mask reaches the vendor in its own convention, pixel by pixel, or is refused with the parameter's name":
+    {
+      about: "edits",
+      holds: async (context) => {
+        const mask = await createMask(sourceSize, sourceSize);
+        const outcome = await sendRequest(context, "edits", { images: [await source(9)], mask });
+        const { mask: convention } = editCapabilities(context);
+        if (convention === undefined) {
+          const { status, error } = expectRefusal(context, outcome);
+          expect({ status, param: error.param }).toEqual({ status: 400, param: "mask" });
+          expect(context.fake.exchanges).toEqual([]);
+          return;
+        }
+        expectSuccess(outcome);
+        const got = arrived(context).mask;
+        expect(got, "no mask arrived").toBeDefined();
+        await expectMask(got ?? new Uint8Array(), mask, convention);
+      },
     },
-  },
 };
 
-/** Whether the pixel that begins here may change, by how the vendor tells. */
-const opens = {
+/** Whether the pixel at this offset may change, in each vendor's convention. */
+const isEditable = {
   transparent: (pixels: Uint8Array, at: number) => (pixels[at + 3] ?? 255) < 128,
   white: (pixels: Uint8Array, at: number) => (pixels[at] ?? 0) >= 128,
   black: (pixels: Uint8Array, at: number) => (pixels[at] ?? 0) < 128,
@@ -121,19 +140,20 @@ const opens = {
 async function expectMask(
   got: Uint8Array,
   sent: Uint8Array,
-  wanted: keyof typeof opens,
+  convention: keyof typeof isEditable,
 ): Promise<void> {
-  const [seen, meant] = await Promise.all([look(got), look(sent)]);
-  expect({ width: seen.width, height: seen.height }).toEqual({
-    width: meant.width,
-    height: meant.height,
+  const [received, expected] = await Promise.all([decodeImage(got), decodeImage(sent)]);
+  expect({ width: received.width, height: received.height }).toEqual({
+    width: expected.width,
+    height: expected.height,
   });
   let wrong = 0;
-  let seeThrough = 0;
-  for (let at = 0; at < meant.pixels.length; at += 4) {
-    if (opens[wanted](seen.pixels, at) !== opens.transparent(meant.pixels, at)) wrong++;
-    if (opens.transparent(seen.pixels, at)) seeThrough++;
+  let transparent = 0;
+  for (let at = 0; at < expected.pixels.length; at += 4) {
+    if (isEditable[convention](received.pixels, at) !== isEditable.transparent(expected.pixels, at))
+      wrong++;
+    if (isEditable.transparent(received.pixels, at)) transparent++;
   }
-  expect(wrong, "pixels say the opposite of what was meant").toBe(0);
-  if (wanted !== "transparent") expect(seeThrough, "it is transparent as well").toBe(0);
+  expect(wrong, "pixels are inverted").toBe(0);
+  if (convention !== "transparent") expect(transparent, "it is transparent as well").toBe(0);
 }

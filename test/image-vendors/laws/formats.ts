@@ -1,26 +1,26 @@
 /** Laws: the image has the requested file format. */
 import { expect } from "bun:test";
 import { sniff } from "../../fake-upstream/image-info.ts";
-import { draw } from "../ask.ts";
-import type { PictureLaws } from "./law.ts";
-import { expectTrue, picturesIn } from "./truth.ts";
+import { generate } from "../send-request.ts";
+import { expectConsistent, imagesIn } from "./expect-response.ts";
+import type { ImageLaws } from "./law.ts";
 
 const kinds = ["png", "jpeg", "webp"] as const;
 
-export const formats: PictureLaws = {
-  "the kind of file that was asked for is what the bytes are, and the answer says so": {
+export const formats: ImageLaws = {
+  "the image has the requested file format, and the response reports it": {
     about: "vendor",
-    holds: async (place, operation) => {
+    holds: async (context, operation) => {
       await Promise.all(
         kinds.map(async (kind) => {
-          const answer = await draw(place, operation, {
+          const response = await generate(context, operation, {
             output_format: kind,
             response_format: "b64_json",
           });
-          const pictures = picturesIn(answer);
-          expect(pictures.map((picture) => sniff(picture)?.format)).toEqual([kind]);
-          expect(answer.body.output_format).toBe(kind);
-          expectTrue(answer, pictures);
+          const images = imagesIn(response);
+          expect(images.map((image) => sniff(image)?.format)).toEqual([kind]);
+          expect(response.body.output_format).toBe(kind);
+          expectConsistent(response, images);
         }),
       );
     },
@@ -28,15 +28,19 @@ export const formats: PictureLaws = {
 
   "more compression makes a smaller file": {
     about: "vendor",
-    holds: async (place, operation) => {
+    holds: async (context, operation) => {
       for (const output_format of ["jpeg", "webp"] as const) {
         const [small = 0, large = 0] = await Promise.all(
           [5, 95].map(async (output_compression) => {
-            const wish = { output_format, output_compression, response_format: "b64_json" };
-            const answer = await draw(place, operation, wish);
-            const [picture = new Uint8Array()] = picturesIn(answer);
-            expect(sniff(picture)?.format).toBe(output_format);
-            return picture.length;
+            const requestOptions = {
+              output_format,
+              output_compression,
+              response_format: "b64_json",
+            };
+            const response = await generate(context, operation, requestOptions);
+            const [image = new Uint8Array()] = imagesIn(response);
+            expect(sniff(image)?.format).toBe(output_format);
+            return image.length;
           }),
         );
         expect(small).toBeGreaterThan(0);

@@ -1,11 +1,11 @@
 /** Laws: the vendor gets the client's prompt, and the client gets the vendor's images. */
 import { expect } from "bun:test";
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
-import { draw, usualPrompt } from "../ask.ts";
-import type { PictureLaws } from "./law.ts";
-import { expectTrue, hashOf, picturesIn } from "./truth.ts";
+import { generate, usualPrompt } from "../send-request.ts";
+import { expectConsistent, hashOf, imagesIn } from "./expect-response.ts";
+import type { ImageLaws } from "./law.ts";
 
-/** Whatever a body, a form, a header or a template could stumble over. */
+/** Characters that break careless bodies, forms, headers and templates. */
 const trickyPrompt = [
   `She said "don't" \\ 'perhaps' and {"left": [1, 2]}, 100% of it & more; a=b?c#d`,
   "a second line\twith a tab",
@@ -13,38 +13,38 @@ const trickyPrompt = [
   "--boundary\r\nContent-Disposition: form-data; </script> $x {{y}}",
 ].join("\n");
 
-export const drawing: PictureLaws = {
-  "the prompt arrives exactly as it was written": {
-    holds: async (place, operation) => {
-      // In a form every client writes line breaks as two characters: then that is what was written.
+export const generating: ImageLaws = {
+  "the prompt reaches the vendor exactly as it was sent": {
+    holds: async (context, operation) => {
+      // Clients encode line breaks in a form as CRLF, so that is what was sent.
       const written = operation === "edits" ? trickyPrompt.replace(/\r?\n/g, "\r\n") : trickyPrompt;
-      await draw(place, operation, { prompt: written });
-      expect(place.served.studio.orders.map(({ prompt }) => prompt)).toEqual([written]);
+      await generate(context, operation, { prompt: written });
+      expect(context.fake.generator.requests.map(({ prompt }) => prompt)).toEqual([written]);
     },
   },
 
-  "a picture asked for as base64 is the one that was drawn, to the last byte": {
-    holds: async (place, operation) => {
-      const { studio } = place.served;
-      const answer = await draw(place, operation, { response_format: "b64_json" });
-      const pictures = picturesIn(answer);
-      expect(pictures.map(hashOf)).toEqual(studio.pictures.map(hashOf));
-      expectTrue(answer, pictures);
-      expect(studio.orders.map(({ prompt, n }) => ({ prompt, n }))).toEqual([
+  "an image requested as base64 is the generated one, to the last byte": {
+    holds: async (context, operation) => {
+      const { generator } = context.fake;
+      const response = await generate(context, operation, { response_format: "b64_json" });
+      const images = imagesIn(response);
+      expect(images.map(hashOf)).toEqual(generator.images.map(hashOf));
+      expectConsistent(response, images);
+      expect(generator.requests.map(({ prompt, n }) => ({ prompt, n }))).toEqual([
         { prompt: usualPrompt, n: 1 },
       ]);
-      expect(answer.row.attempts).toBe(1);
+      expect(response.row.attempts).toBe(1);
     },
   },
 
-  "a picture asked for as a link can be fetched, and is the one that was drawn": {
-    holds: async (place, operation) => {
-      const answer = await draw(place, operation, { response_format: "url" });
-      const links = (answer.body.data ?? []).map(({ url, b64_json }) => {
+  "an image requested as a link can be downloaded and is the generated one": {
+    holds: async (context, operation) => {
+      const response = await generate(context, operation, { response_format: "url" });
+      const links = (response.body.data ?? []).map(({ url, b64_json }) => {
         expect(b64_json).toBeUndefined();
         return url ?? "";
       });
-      const pictures = await Promise.all(
+      const images = await Promise.all(
         links.map(async (link) => {
           const file = await fetch(link);
           expect(file.status, link).toBe(200);
@@ -54,33 +54,33 @@ export const drawing: PictureLaws = {
           return file.bytes();
         }),
       );
-      expect(pictures.map(hashOf)).toEqual(place.served.studio.pictures.map(hashOf));
-      expectTrue(answer, pictures);
+      expect(images.map(hashOf)).toEqual(context.fake.generator.images.map(hashOf));
+      expectConsistent(response, images);
     },
   },
 
-  "a picture too large to be held arrives to the last byte": {
-    holds: async (place, operation) => {
-      const { studio } = place.served;
-      studio.play("heavy");
-      const answer = await draw(place, operation, { response_format: "b64_json" });
-      const pictures = picturesIn(answer);
-      expect(pictures[0]?.length).toBeGreaterThan(160 * 1024);
-      expect(pictures.map(hashOf)).toEqual(studio.pictures.map(hashOf));
-      expectTrue(answer, pictures);
+  "an image above the memory limit is delivered to the last byte": {
+    holds: async (context, operation) => {
+      const { generator } = context.fake;
+      generator.injectFault("heavy");
+      const response = await generate(context, operation, { response_format: "b64_json" });
+      const images = imagesIn(response);
+      expect(images[0]?.length).toBeGreaterThan(160 * 1024);
+      expect(images.map(hashOf)).toEqual(generator.images.map(hashOf));
+      expectConsistent(response, images);
     },
   },
 
-  "three pictures are three different ones, however many the vendor makes at a time": {
-    holds: async (place, operation) => {
-      const { studio } = place.served;
-      const answer = await draw(place, operation, { n: 3, response_format: "b64_json" });
-      const pictures = picturesIn(answer);
-      expect(new Set(pictures.map(hashOf))).toEqual(new Set(studio.pictures.map(hashOf)));
-      expect(new Set(pictures.map(hashOf)).size).toBe(3);
-      expect(studio.orders.reduce((sum, { n }) => sum + n, 0)).toBe(3);
-      for (const { prompt } of studio.orders) expect(prompt).toBe(usualPrompt);
-      expectTrue(answer, pictures);
+  "three images are three different ones, however many the vendor generates per request": {
+    holds: async (context, operation) => {
+      const { generator } = context.fake;
+      const response = await generate(context, operation, { n: 3, response_format: "b64_json" });
+      const images = imagesIn(response);
+      expect(new Set(images.map(hashOf))).toEqual(new Set(generator.images.map(hashOf)));
+      expect(new Set(images.map(hashOf)).size).toBe(3);
+      expect(generator.requests.reduce((sum, { n }) => sum + n, 0)).toBe(3);
+      for (const { prompt } of generator.requests) expect(prompt).toBe(usualPrompt);
+      expectConsistent(response, images);
     },
   },
 };

@@ -1,13 +1,13 @@
-/** What a law about vendors that draw is made of. */
-import type { HouseName, Operation, Place } from "../house.ts";
+/** A law: a statement that must hold for every image vendor. */
+import type { GatewayName, LawContext, Operation } from "../law-gateway.ts";
 
-export interface PictureLaw {
+export interface ImageLaw {
   /** Which gateway it needs. Absent: the plain one. */
-  readonly house?: HouseName;
+  readonly gateway?: GatewayName;
   /** Which operations it is about: one of them, each by itself, or the vendor as such. Absent: each by itself. */
   readonly about?: Operation | "vendor";
   /** Fails where the law does not hold. */
-  holds(place: Place, operation: Operation): Promise<void>;
+  holds(context: LawContext, operation: Operation): Promise<void>;
 }
 
-export type PictureLaws = Readonly<Record<string, PictureLaw>>;
+export type ImageLaws = Readonly<Record<string, ImageLaw>>;

@@ -1,118 +1,132 @@
 /** Laws: no requested option is lost without being reported. */
 import { expect } from "bun:test";
-import { answered, ask, type Outcome, refused } from "../ask.ts";
-import type { Operation, Place, Role } from "../house.ts";
-import type { Order } from "../image-vendor.ts";
-import type { PictureLaws } from "./law.ts";
-import { expectTrue, namesIn, picturesIn } from "./truth.ts";
+import type { ParsedRequest } from "../image-vendor.ts";
+import type { LawContext, Operation, Role } from "../law-gateway.ts";
+import { expectRefusal, expectSuccess, type Outcome, sendRequest } from "../send-request.ts";
+import { expectConsistent, imagesIn, namesIn } from "./expect-response.ts";
+import type { ImageLaws } from "./law.ts";
 
-const asked = [
+const testedOptions = [
   ["style", "vivid"],
   ["background", "transparent"],
   ["quality", "high"],
   ["moderation", "low"],
 ] as const;
 
-interface Told {
-  readonly name: (typeof asked)[number][0];
+interface OptionOutcome {
+  readonly name: (typeof testedOptions)[number][0];
   readonly outcome: Outcome;
-  /** Undefined where the vendor took none. */
-  readonly order: Order | undefined;
-  /** The vendor was asked at all. */
-  readonly heard: boolean;
-  /** Spoken of in a header. */
-  readonly said: boolean;
+  /** Undefined where the vendor accepted no request. */
+  readonly parsed: ParsedRequest | undefined;
+  /** The vendor got a request. */
+  readonly reachedVendor: boolean;
+  /** Reported in a response header. */
+  readonly isReported: boolean;
 }
 
-/** Each option by itself, side by side. The prompts tell the orders apart. */
-const askEach = (place: Place, operation: Operation, role: Role): Promise<Told[]> =>
+/** Each option in its own request, concurrently. The prompts identify the requests. */
+const requestEach = (
+  context: LawContext,
+  operation: Operation,
+  role: Role,
+): Promise<OptionOutcome[]> =>
   Promise.all(
-    asked.map(async ([name, value]) => {
+    testedOptions.map(async ([name, value]) => {
       const prompt = `an otter with ${name}`;
-      const outcome = await ask(place, operation, { role, prompt, [name]: value });
-      const order = place.served.studio.orders.find((taken) => taken.prompt === prompt);
-      const heard = place.served.exchanges.some(({ request }) => holds(request.body, prompt));
+      const outcome = await sendRequest(context, operation, { role, prompt, [name]: value });
+      const parsed = context.fake.generator.requests.find((taken) => taken.prompt === prompt);
+      const reachedVendor = context.fake.exchanges.some(({ request }) =>
+        holds(request.body, prompt),
+      );
       const headers = ["vexel-adapted", "vexel-dropped"];
       return {
         name,
         outcome,
-        order,
-        heard,
-        said: headers.some((header) => namesIn(outcome, header).includes(name)),
+        parsed,
+        reachedVendor,
+        isReported: headers.some((header) => namesIn(outcome, header).includes(name)),
       };
     }),
   );
 
-const holds = (body: Uint8Array, words: string): boolean => Buffer.from(body).includes(words);
+const holds = (body: Uint8Array, text: string): boolean => Buffer.from(body).includes(text);
 
-const isTold = ({ order, name }: Told): boolean => order?.options?.[name] !== undefined;
+const reachedAsOption = ({ parsed, name }: OptionOutcome): boolean =>
+  parsed?.options?.[name] !== undefined;
 
-function expectNamed(place: Place, { outcome, name }: Told): void {
-  const { error, status } = refused(place, outcome);
+function expectRefusedByName(context: LawContext, { outcome, name }: OptionOutcome): void {
+  const { error, status } = expectRefusal(context, outcome);
   expect(status, error.message).toBe(400);
   expect(error.param, error.message).toBe(name);
 }
 
-export const options: PictureLaws = {
-  "an option is told to the vendor, or done for it, or refused by its name": {
-    holds: async (place, operation) => {
-      for (const told of await askEach(place, operation, "painter")) {
-        if (told.outcome.status === 200) {
-          expect(isTold(told) || told.said, `${told.name} was lost`).toBe(true);
+export const options: ImageLaws = {
+  "an option is sent to the vendor, or emulated, or refused by its name": {
+    holds: async (context, operation) => {
+      for (const result of await requestEach(context, operation, "single")) {
+        if (result.outcome.status === 200) {
+          expect(reachedAsOption(result) || result.isReported, `${result.name} was lost`).toBe(
+            true,
+          );
           continue;
         }
-        expectNamed(place, told);
-        // Only of an option of which nothing is known may it be left to the vendor to say so.
-        const known = place.traits(operation).takes[told.name] !== "any";
-        if (known) expect(told.heard, `${told.name}: the vendor was asked in vain`).toBe(false);
+        expectRefusedByName(context, result);
+        // Only for an option without declared capabilities may the vendor decide.
+        const isDeclared = context.capabilities(operation).takes[result.name] !== "any";
+        if (isDeclared)
+          expect(
+            result.reachedVendor,
+            `${result.name}: the vendor got a request that cannot succeed`,
+          ).toBe(false);
       }
     },
   },
 
-  "a strict model refuses by its name what the vendor cannot be told": {
-    house: "policies",
+  "a strict model refuses by its name an option that the vendor does not take": {
+    gateway: "policies",
     about: "vendor",
-    holds: async (place, operation) => {
-      for (const told of await askEach(place, operation, "strict")) {
-        if (told.outcome.status === 200) expect(isTold(told), `${told.name} was lost`).toBe(true);
-        else expectNamed(place, told);
+    holds: async (context, operation) => {
+      for (const result of await requestEach(context, operation, "strict")) {
+        if (result.outcome.status === 200)
+          expect(reachedAsOption(result), `${result.name} was lost`).toBe(true);
+        else expectRefusedByName(context, result);
       }
     },
   },
 
-  "a model that drops what the vendor lacks draws all the same, and says what it dropped": {
-    house: "policies",
+  "a model with policy drop generates the image and reports the dropped option": {
+    gateway: "policies",
     about: "vendor",
-    holds: async (place, operation) => {
-      for (const told of await askEach(place, operation, "drop")) {
-        answered(told.outcome);
-        expect(isTold(told) || told.said, `${told.name} was lost`).toBe(true);
+    holds: async (context, operation) => {
+      for (const result of await requestEach(context, operation, "drop")) {
+        expectSuccess(result.outcome);
+        expect(reachedAsOption(result) || result.isReported, `${result.name} was lost`).toBe(true);
       }
     },
   },
 
-  "fields that nobody here knows ride along, or are named as dropped": {
-    holds: async (place, operation) => {
+  "extra fields are passed through or reported as dropped": {
+    holds: async (context, operation) => {
       const seed = 4_242_421;
-      const outcome = await ask(place, operation, { seed });
-      const heard = place.served.exchanges.some(({ request: { path, body } }) =>
+      const outcome = await sendRequest(context, operation, { seed });
+      const reachedVendor = context.fake.exchanges.some(({ request: { path, body } }) =>
         `${path}\n${Buffer.from(body).toString("latin1")}`.includes(String(seed)),
       );
-      if (!heard) expect(namesIn(outcome, "vexel-dropped")).toContain("seed");
-      // A vendor that has no such field may say so itself.
-      if (outcome.status !== 200) expect(refused(place, outcome).status).toBeLessThan(500);
+      if (!reachedVendor) expect(namesIn(outcome, "vexel-dropped")).toContain("seed");
+      // A vendor without this field may refuse it.
+      if (outcome.status !== 200) expect(expectRefusal(context, outcome).status).toBeLessThan(500);
     },
   },
 
-  "a model that came out yesterday draws, or the vendor itself says that it has none": {
-    holds: async (place, operation) => {
-      const wish = { role: "newcomer", response_format: "b64_json" } as const;
-      const outcome = await ask(place, operation, wish);
-      expect(place.served.exchanges.length, outcome.text.slice(0, 300)).toBeGreaterThan(0);
+  "an unknown model name is sent to the vendor, which generates the image or refuses the model": {
+    holds: async (context, operation) => {
+      const requestOptions = { role: "new-model", response_format: "b64_json" } as const;
+      const outcome = await sendRequest(context, operation, requestOptions);
+      expect(context.fake.exchanges.length, outcome.text.slice(0, 300)).toBeGreaterThan(0);
       if (outcome.status === 200) {
-        const answer = answered(outcome);
-        expectTrue(answer, picturesIn(answer));
-      } else refused(place, outcome);
+        const response = expectSuccess(outcome);
+        expectConsistent(response, imagesIn(response));
+      } else expectRefusal(context, outcome);
     },
   },
 };

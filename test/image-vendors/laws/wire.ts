@@ -1,18 +1,18 @@
-/** Laws: exactly this goes out to a vendor, and this is what it answers. UPDATE_GOLDENS=1 writes it down anew. */
+/** Laws: the exchanges with a vendor match the golden files. UPDATE_GOLDENS=1 writes them again. */
 import { expect } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { anyEdges, type ImageCapabilities } from "../../../server/upstream/image-capabilities.ts";
 import { root } from "../../harness.ts";
-import { draw, source, sourceSize } from "../ask.ts";
 import { goldenOf } from "../golden.ts";
-import { paintMask } from "../paint.ts";
-import type { PictureLaws } from "./law.ts";
+import { generate, source, sourceSize } from "../send-request.ts";
+import { createMask } from "../test-images.ts";
+import type { ImageLaws } from "./law.ts";
 
 export const goldens = join(root, "test", "wire", "images");
 const updating = process.env.UPDATE_GOLDENS === "1";
 
-/** Of each option, what the vendor is asked for, if it is one of the values that it is known to take. */
+/** Preferred values of each option; the first one that the vendor supports is sent. */
 const preferred = {
   quality: ["high", "hd"],
   background: ["opaque"],
@@ -21,16 +21,16 @@ const preferred = {
   input_fidelity: ["high"],
 } as const;
 
-function wishFor({ takes, sizes }: ImageCapabilities): Record<string, unknown> {
+function requestOptionsFor({ takes, sizes }: ImageCapabilities): Record<string, unknown> {
   const options = Object.entries(preferred).flatMap(([name, values]) => {
-    const known = takes[name as keyof typeof preferred];
-    const value = values.find((word) => known !== "any" && known?.includes(word));
+    const supported = takes[name as keyof typeof preferred];
+    const value = values.find((word) => supported !== "any" && supported?.includes(word));
     return value === undefined ? [] : [[name, value]];
   });
   return { ...Object.fromEntries(options), ...sizeFor(sizes) };
 }
 
-/** One that the vendor is sure to make. */
+/** A size that the vendor certainly supports. */
 function sizeFor(sizes: ImageCapabilities["sizes"]): { size?: string } {
   if (sizes === "any" || sizes === anyEdges) return {};
   if ("ratios" in sizes) return { size: "1536x1024" };
@@ -44,26 +44,26 @@ function sizeFor(sizes: ImageCapabilities["sizes"]): { size?: string } {
   return fits ? { size: `${edge}x${edge}` } : {};
 }
 
-export const wire: PictureLaws = {
-  "what is said between the gateway and the vendor is what is written down": {
-    holds: async (place, operation) => {
-      const traits = place.traits(operation);
-      const asked = { prompt: "A cute baby sea otter", ...wishFor(traits) };
-      const masked = operation === "edits" && traits.edits?.mask !== undefined;
-      await draw(place, operation, {
-        ...asked,
+export const wire: ImageLaws = {
+  "the exchanges between the gateway and the vendor match the golden file": {
+    holds: async (context, operation) => {
+      const capabilities = context.capabilities(operation);
+      const requested = { prompt: "A cute baby sea otter", ...requestOptionsFor(capabilities) };
+      const masked = operation === "edits" && capabilities.edits?.mask !== undefined;
+      await generate(context, operation, {
+        ...requested,
         images: [await source(0)],
-        ...(masked && { mask: await paintMask(sourceSize, sourceSize) }),
+        ...(masked && { mask: await createMask(sourceSize, sourceSize) }),
       });
-      const said = await goldenOf(place.vendor, asked, place.served.exchanges);
-      const path = join(goldens, `${place.vendor.name}.${operation}.golden.json`);
+      const golden = await goldenOf(context.vendor, requested, context.fake.exchanges);
+      const path = join(goldens, `${context.vendor.name}.${operation}.golden.json`);
       if (updating) {
         mkdirSync(goldens, { recursive: true });
-        writeFileSync(path, `${JSON.stringify(said, null, 2)}\n`);
+        writeFileSync(path, `${JSON.stringify(golden, null, 2)}\n`);
         return;
       }
-      expect(existsSync(path), "not written down yet: UPDATE_GOLDENS=1").toBe(true);
-      expect<unknown>(said).toEqual(JSON.parse(readFileSync(path, "utf8")));
+      expect(existsSync(path), "no golden file yet: UPDATE_GOLDENS=1").toBe(true);
+      expect<unknown>(golden).toEqual(JSON.parse(readFileSync(path, "utf8")));
     },
   },
 };

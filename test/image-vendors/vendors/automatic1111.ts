@@ -1,15 +1,15 @@
 /** AUTOMATIC1111's web UI, as its source has it: modules/api/api.py, modules/processing.py and modules/progress.py. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
 
-const login = "painter:password-of-this-test";
+const login = "operator:password-of-this-test";
 const checkpoint = "v1-5-pruned-emaonly";
 
 /** handle_exception. */
@@ -19,7 +19,7 @@ const error = (status: number, detail: string, kind = "HTTPException"): VendorRe
   body: { error: kind, detail, body: "", errors: "" },
 });
 
-/** Those of FastAPI. */
+/** Error bodies of FastAPI. */
 const complaint = (field: string, msg: string): VendorResponse => ({
   status: 422,
   body: { detail: [{ loc: ["body", field], msg, type: "type_error" }] },
@@ -45,7 +45,7 @@ const both = [
   ],
   ...["restore_faces", "tiling", "script_name", "script_args", "alwayson_scripts", "send_images"],
 ];
-const ofPictures = [
+const ofImages = [
   ...["init_images", "resize_mode", "mask", "mask_blur", "inpainting_fill", "inpaint_full_res"],
   ...["inpaint_full_res_padding", "inpainting_mask_invert", "include_init_images"],
 ];
@@ -58,8 +58,8 @@ function edgeIn(body: Readonly<Record<string, unknown>>, name: string): number {
   return Number(edge);
 }
 
-function orderOf(body: Readonly<Record<string, unknown>>, isEdit: boolean): Order {
-  onlyKnown(body, isEdit ? [...both, ...ofPictures] : both);
+function parseRequest(body: Readonly<Record<string, unknown>>, isEdit: boolean): ParsedRequest {
+  rejectUnknownFields(body, isEdit ? [...both, ...ofImages] : both);
   const { prompt = "", n_iter = 1, batch_size = 1, init_images, mask } = body;
   if (typeof prompt !== "string") throw complaint("prompt", "str type expected");
   if (isEdit && !Array.isArray(init_images)) throw error(404, "Init image not found");
@@ -78,24 +78,24 @@ function decoded(encoding: unknown): Uint8Array {
   return bytes;
 }
 
-async function draw(request: VendorRequest, studio: Studio, isEdit: boolean) {
+async function generate(request: VendorRequest, generator: ImageGenerator, isEdit: boolean) {
   const body = jsonOf(request);
-  const order = orderOf(body, isEdit);
+  const parsed = parseRequest(body, isEdit);
   const { sd_model_checkpoint } = (body.override_settings ?? {}) as Record<string, unknown>;
-  // A checkpoint that it does not have is passed over, and the one that is loaded draws.
+  // An unknown checkpoint is ignored; the loaded one generates the image.
   const known = [checkpoint, `${checkpoint}.safetensors`, `${checkpoint}.safetensors [6ce0161689]`];
   const other = !known.includes(String(sd_model_checkpoint));
-  const pictures = await studio.take(order);
+  const generated = await generator.generate(parsed);
   return {
     body: {
-      images: pictures.map((picture) => Buffer.from(picture).toString("base64")),
+      images: generated.map((image) => Buffer.from(image).toString("base64")),
       parameters: { ...body, init_images: null, mask: null },
       info: JSON.stringify({
-        prompt: order.prompt,
-        all_prompts: pictures.map(() => order.prompt),
+        prompt: parsed.prompt,
+        all_prompts: generated.map(() => parsed.prompt),
         negative_prompt: "",
         seed: 4001,
-        all_seeds: pictures.map((_, at) => 4001 + at),
+        all_seeds: generated.map((_, at) => 4001 + at),
         width: 512,
         height: 512,
         sampler_name: "Euler",
@@ -104,22 +104,22 @@ async function draw(request: VendorRequest, studio: Studio, isEdit: boolean) {
         sd_model_name: other ? "sd_xl_base_1.0" : checkpoint,
         sd_model_hash: other ? "31e35c80fc" : "6ce0161689",
         index_of_first_image: 0,
-        infotexts: pictures.map(() => "Steps: 50, Sampler: Euler, CFG scale: 7.0, Seed: 4001"),
+        infotexts: generated.map(() => "Steps: 50, Sampler: Euler, CFG scale: 7.0, Seed: 4001"),
         version: "v1.10.1",
       }),
     },
   } satisfies VendorResponse;
 }
 
-const open: PictureVendor["open"] = (studio) => (request) => {
+const open: FakeVendor["open"] = (generator) => (request) => {
   const { method, path, headers } = request;
   const proof = Buffer.from(login).toString("base64");
   if (headers.get("authorization") !== `Basic ${proof}`) {
     throw error(401, "Incorrect username or password");
   }
-  if (method === "POST" && path === "/sdapi/v1/txt2img") return draw(request, studio, false);
-  if (method === "POST" && path === "/sdapi/v1/img2img") return draw(request, studio, true);
-  // Each order is done before anyone can ask how far it is.
+  if (method === "POST" && path === "/sdapi/v1/txt2img") return generate(request, generator, false);
+  if (method === "POST" && path === "/sdapi/v1/img2img") return generate(request, generator, true);
+  // Each job is done before its status can be requested.
   if (method === "POST" && path === "/internal/progress") {
     return {
       body: {
@@ -137,7 +137,7 @@ const open: PictureVendor["open"] = (studio) => (request) => {
   throw { status: 404, body: { detail: "Not Found" } } satisfies VendorResponse;
 };
 
-export const automatic1111: readonly PictureVendor[] = [
+export const automatic1111: readonly FakeVendor[] = [
   {
     name: "automatic1111",
     kind: "automatic1111",
@@ -147,11 +147,11 @@ export const automatic1111: readonly PictureVendor[] = [
     source: "AUTOMATIC1111/stable-diffusion-webui: modules/api/api.py, modules/api/models.py",
     open,
     refusals: [
-      { ...error(401, "Incorrect username or password"), fault: "upstream_credentials" },
-      { status: 404, body: { detail: "Not Found" }, fault: "upstream_error" },
-      { ...error(400, "Sampler not found"), fault: "upstream_rejected" },
-      { ...complaint("steps", "value is not a valid integer"), fault: "upstream_rejected" },
-      { ...error(500, "Invalid encoded image"), fault: "upstream_rejected" },
+      { ...error(401, "Incorrect username or password"), kind: "upstream_credentials" },
+      { status: 404, body: { detail: "Not Found" }, kind: "upstream_error" },
+      { ...error(400, "Sampler not found"), kind: "upstream_rejected" },
+      { ...complaint("steps", "value is not a valid integer"), kind: "upstream_rejected" },
+      { ...error(500, "Invalid encoded image"), kind: "upstream_rejected" },
       {
         status: 500,
         body: {
@@ -160,7 +160,7 @@ export const automatic1111: readonly PictureVendor[] = [
           body: "",
           errors: "CUDA out of memory. Tried to allocate 20.00 GiB",
         },
-        fault: "upstream_error",
+        kind: "upstream_error",
       },
     ],
   },

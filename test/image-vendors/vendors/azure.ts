@@ -1,5 +1,5 @@
-/** Azure OpenAI: OpenAI's own desk behind two kinds of address, with the key in a header of its own. */
-import type { PictureVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
+/** Azure OpenAI: OpenAI's endpoints under two kinds of path, with the key in Azure's own header. */
+import type { FakeVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
 import { edits, generations } from "./openai-server.ts";
 
 const key = "azure-9d8c7b6a5f4e3d2c1b0a";
@@ -12,8 +12,8 @@ const no = (status: number, code: string, message: string, more: object = {}): V
   body: { error: { code, message, ...more } },
 });
 
-/** Whoever shows Azure's key is let in at OpenAI's desk. */
-function letIn(request: VendorRequest): VendorRequest {
+/** Translates Azure's key header to OpenAI's. */
+function authorize(request: VendorRequest): VendorRequest {
   if (request.headers.get("api-key") !== key) {
     throw no(
       401,
@@ -27,26 +27,27 @@ function letIn(request: VendorRequest): VendorRequest {
 }
 
 const open =
-  (root: string, query: string): PictureVendor["open"] =>
-  (studio) =>
+  (root: string, query: string): FakeVendor["open"] =>
+  (generator) =>
   async (request) => {
     const [path = "", given = ""] = request.path.split("?");
-    const speech = { strict: true, key };
+    const dialect = { strict: true, key };
     if (request.method === "POST" && given === query) {
-      if (path === `${root}/images/generations`) return generations(letIn(request), studio, speech);
-      if (path === `${root}/images/edits`) return edits(letIn(request), studio, speech);
+      if (path === `${root}/images/generations`)
+        return generations(authorize(request), generator, dialect);
+      if (path === `${root}/images/edits`) return edits(authorize(request), generator, dialect);
     }
     throw no(404, "404", "Resource not found");
   };
 
 /** learn.microsoft.com/azure/ai-foundry/openai: how-to/dall-e and its troubleshooting; openai/openai-python#2608. */
-const refusals: PictureVendor["refusals"] = [
+const refusals: FakeVendor["refusals"] = [
   {
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
     ...no(401, "401", "Access denied due to invalid subscription key or wrong API endpoint."),
   },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...no(
       404,
       "DeploymentNotFound",
@@ -54,7 +55,7 @@ const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...no(
       429,
       "429",
@@ -63,15 +64,15 @@ const refusals: PictureVendor["refusals"] = [
     headers: { "retry-after": "12" },
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...no(400, "contentFilter", "Your task failed as a result of our safety system.", {
       inner_error: { code: "ResponsibleAIPolicyViolation" },
     }),
   },
-  { fault: "upstream_overloaded", ...no(503, "503", "The service is temporarily unavailable.") },
+  { kind: "upstream_overloaded", ...no(503, "503", "The service is temporarily unavailable.") },
 ];
 
-const told = {
+const options = {
   kind: "azure",
   model,
   operations: ["generations", "edits"],
@@ -80,10 +81,10 @@ const told = {
   refusals,
 } as const;
 
-export const azure: readonly PictureVendor[] = [
-  { ...told, name: "azure-v1", config: { apiKey: key }, open: open("/openai/v1", "") },
+export const azure: readonly FakeVendor[] = [
+  { ...options, name: "azure-v1", config: { apiKey: key }, open: open("/openai/v1", "") },
   {
-    ...told,
+    ...options,
     name: "azure-deployment",
     config: { apiKey: key, apiVersion },
     open: open(`/openai/deployments/${model}`, `api-version=${apiVersion}`),

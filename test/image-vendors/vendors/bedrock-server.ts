@@ -1,7 +1,7 @@
-/** How Amazon Bedrock opens its door, and how it says no. */
+/** Authentication and error responses of Amazon Bedrock. */
 import { createHash } from "node:crypto";
 import { signatureHeaders } from "../../../server/upstream/adapters/amazon/sigv4.ts";
-import type { PictureVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
+import type { FakeVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
 
 export const region = "us-west-2";
 export const key = "bedrock-api-key-9876543210fedcba";
@@ -21,18 +21,18 @@ export const refusal = (status: number, type: string, message: string): VendorRe
 export const invalid = (message: string): VendorResponse =>
   refusal(400, "ValidationException", message);
 
-/** Fields that are not in the model's schema, in Bedrock's words. */
+/** Fields that are not in the model's schema, as a Bedrock error. */
 export function known(value: unknown, names: readonly string[]): Record<string, unknown> {
   if (typeof value !== "object" || value === null) throw invalid("Malformed input request");
-  const strange = Object.keys(value).find((name) => !names.includes(name));
-  if (strange === undefined) return value as Record<string, unknown>;
+  const unknown = Object.keys(value).find((name) => !names.includes(name));
+  if (unknown === undefined) return value as Record<string, unknown>;
   throw invalid(
-    `Malformed input request: #: extraneous key [${strange}] is not permitted, please reformat your input and try again.`,
+    `Malformed input request: #: extraneous key [${unknown}] is not permitted, please reformat your input and try again.`,
   );
 }
 
-/** Asked with a signature over the whole body, or with a Bedrock API key. */
-export function checkDoor(request: VendorRequest, model: string, signed: boolean): void {
+/** Checks the path and the credentials: a signature over the whole body, or with a Bedrock API key. */
+export function checkRequest(request: VendorRequest, model: string, signed: boolean): void {
   const { method, path, headers } = request;
   if (signed) checkSignature(request);
   else if (headers.get("authorization") !== `Bearer ${key}`) {
@@ -70,7 +70,7 @@ function checkSignature({ method, path, origin, headers, body }: VendorRequest):
   );
 }
 
-export const picturesIn = (value: unknown): Uint8Array => {
+export const imagesIn = (value: unknown): Uint8Array => {
   const bytes = Buffer.from(String(value), "base64");
   if (bytes.length > 0 && bytes.toString("base64") === value) return bytes;
   throw invalid("Malformed input request: a picture is not base64");
@@ -79,9 +79,9 @@ export const picturesIn = (value: unknown): Uint8Array => {
 export const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html, Errors. */
-export const refusals: PictureVendor["refusals"] = [
+export const refusals: FakeVendor["refusals"] = [
   {
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
     ...refusal(
       403,
       "UnrecognizedClientException",
@@ -89,7 +89,7 @@ export const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "upstream_forbidden",
+    kind: "upstream_forbidden",
     ...refusal(
       403,
       "AccessDeniedException",
@@ -97,7 +97,7 @@ export const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...refusal(
       404,
       "ResourceNotFoundException",
@@ -105,29 +105,29 @@ export const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...invalid("The provided model identifier is invalid."),
   },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     ...invalid(
       `Malformed input request: #/cfgScale: 11 is not less or equal to 10 (arn:aws:bedrock:${region}:${account}:x), please reformat your input and try again.`,
     ),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(429, "ThrottlingException", "Too many requests, please wait before trying again."),
   },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...refusal(503, "ServiceUnavailableException", "Bedrock is unable to process your request."),
   },
   {
-    fault: "upstream_timeout",
+    kind: "upstream_timeout",
     ...refusal(408, "ModelTimeoutException", "Model has timed out in processing the request."),
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     ...refusal(424, "ModelErrorException", "The system encountered an unexpected error."),
   },
 ];

@@ -1,10 +1,10 @@
-/** Amazon Bedrock, by each of the bodies that its painters take. */
+/** Amazon Bedrock, with each request format of its image models. */
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -12,13 +12,13 @@ import * as desk from "./bedrock-server.ts";
 
 const { invalid, known } = desk;
 
-interface Painter {
+interface ModelFamily {
   readonly maxPrompt: number;
   checkSize(width: number, height: number): void;
 }
 
 /** https://docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html */
-const nova: Painter = {
+const nova: ModelFamily = {
   maxPrompt: 1024,
   checkSize: (width, height) => {
     const edges = [width, height];
@@ -32,7 +32,7 @@ const nova: Painter = {
 };
 
 /** https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-image.html, part of the table. */
-const titan: Painter = {
+const titan: ModelFamily = {
   maxPrompt: 512,
   checkSize: (width, height) => {
     if (["1024x1024", "768x768", "512x512", "1152x768", "768x1152"].includes(`${width}x${height}`))
@@ -50,18 +50,18 @@ const tasks = {
   INPAINTING: ["inPaintingParams", ["image", "maskImage", "maskPrompt", "text", "negativeText"]],
 } as const;
 
-function readCanvas(request: VendorRequest, painter: Painter): Order {
+function readCanvas(request: VendorRequest, family: ModelFamily): ParsedRequest {
   const body = jsonOf(request);
   const task = tasks[body.taskType as keyof typeof tasks];
   if (!task) throw invalid("Malformed input request: #/taskType is not a valid enum value");
-  const [place, names] = task;
-  known(body, ["taskType", place, "imageGenerationConfig"]);
-  const { text, images, image, maskImage } = known(body[place], names);
-  if (typeof text !== "string" || text.length < 1 || [...text].length > painter.maxPrompt) {
-    throw invalid(`Malformed input request: #/text: expected maxLength: ${painter.maxPrompt}`);
+  const [paramsKey, names] = task;
+  known(body, ["taskType", paramsKey, "imageGenerationConfig"]);
+  const { text, images, image, maskImage } = known(body[paramsKey], names);
+  if (typeof text !== "string" || text.length < 1 || [...text].length > family.maxPrompt) {
+    throw invalid(`Malformed input request: #/text: expected maxLength: ${family.maxPrompt}`);
   }
   const sources = (Array.isArray(images) ? images : image === undefined ? [] : [image]).map(
-    desk.picturesIn,
+    desk.imagesIn,
   );
   if (sources.length > 5 || (body.taskType !== "TEXT_IMAGE" && sources.length === 0)) {
     throw invalid("Malformed input request: #/images: 1 to 5 are needed");
@@ -73,13 +73,13 @@ function readCanvas(request: VendorRequest, painter: Painter): Order {
   }
   return {
     prompt: text,
-    ...readConfig(body.imageGenerationConfig ?? {}, painter, body.taskType === "INPAINTING"),
+    ...readConfig(body.imageGenerationConfig ?? {}, family, body.taskType === "INPAINTING"),
     ...(sources.length > 0 && { images: sources }),
-    ...(maskImage !== undefined && { mask: desk.picturesIn(maskImage) }),
+    ...(maskImage !== undefined && { mask: desk.imagesIn(maskImage) }),
   };
 }
 
-function readConfig(given: unknown, painter: Painter, fixed: boolean): Pick<Order, "n"> {
+function readConfig(given: unknown, family: ModelFamily, fixed: boolean): Pick<ParsedRequest, "n"> {
   const {
     width,
     height,
@@ -95,41 +95,44 @@ function readConfig(given: unknown, painter: Painter, fixed: boolean): Pick<Orde
     throw invalid("Malformed input request: #/quality is not a valid enum value");
   }
   const sized = width !== undefined || height !== undefined;
-  if (sized) painter.checkSize(Number(width), Number(height));
+  if (sized) family.checkSize(Number(width), Number(height));
   return {
     n,
     ...(sized && { size: `${width}x${height}` }),
     ...(quality !== undefined && {
       options: { quality: quality === "premium" ? "high" : "medium" },
     }),
-  } as Pick<Order, "n">;
+  } as Pick<ParsedRequest, "n">;
 }
 
-async function paint(order: Order, studio: Studio): Promise<VendorResponse> {
-  const images = (await studio.take(order)).map(desk.base64);
+async function generateImage(
+  parsed: ParsedRequest,
+  generator: ImageGenerator,
+): Promise<VendorResponse> {
+  const images = (await generator.generate(parsed)).map(desk.base64);
   return { body: images.length > 0 ? { images, error: null } : { images, error: allHeld } };
 }
 
 const allHeld = "All of the generated images have been blocked by our content filters.";
 
 /** https://docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html */
-const filtered: PictureVendor["refusals"] = [
+const filtered: FakeVendor["refusals"] = [
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...invalid(
       "This request has been blocked by our content filters. Please adjust your text prompt to submit a new request.",
     ),
   },
-  { fault: "moderation_blocked", body: { images: [], error: allHeld } },
+  { kind: "moderation_blocked", body: { images: [], error: allHeld } },
 ];
 
 const canvas = (
   name: string,
   model: string,
   family: string,
-  painter: Painter,
+  modelFamily: ModelFamily,
   signed: boolean,
-): PictureVendor => ({
+): FakeVendor => ({
   name,
   kind: "bedrock",
   model,
@@ -137,9 +140,9 @@ const canvas = (
   operations: ["generations", "edits"],
   source:
     "https://docs.aws.amazon.com/nova/latest/userguide/image-gen-req-resp-structure.html; https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-image.html",
-  open: (studio) => (request) => {
-    desk.checkDoor(request, model, signed);
-    return paint(readCanvas(request, painter), studio);
+  open: (generator) => (request) => {
+    desk.checkRequest(request, model, signed);
+    return generateImage(readCanvas(request, modelFamily), generator);
   },
   refusals: [...desk.refusals, ...filtered],
 });
@@ -149,12 +152,12 @@ const shapes = ["16:9", "1:1", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21
 interface Stability {
   readonly name: string;
   readonly model: string;
-  readonly operations: PictureVendor["operations"];
+  readonly operations: FakeVendor["operations"];
   readonly fields: readonly string[];
   readonly formats: readonly string[];
 }
 
-function readStability(request: VendorRequest, { fields, formats }: Stability): Order {
+function readStability(request: VendorRequest, { fields, formats }: Stability): ParsedRequest {
   const { prompt, aspect_ratio, output_format, mode, image, mask, strength } = known(
     jsonOf(request),
     fields,
@@ -180,36 +183,36 @@ function readStability(request: VendorRequest, { fields, formats }: Stability): 
     n: 1,
     ...(aspect_ratio !== undefined && { aspect: String(aspect_ratio) }),
     ...(output_format !== undefined && { options: { output_format } }),
-    ...(image !== undefined && { images: [desk.picturesIn(image)] }),
-    ...(mask !== undefined && { mask: desk.picturesIn(mask) }),
+    ...(image !== undefined && { images: [desk.imagesIn(image)] }),
+    ...(mask !== undefined && { mask: desk.imagesIn(mask) }),
   };
 }
 
-const stability = (speech: Stability): PictureVendor => ({
-  name: speech.name,
+const stability = (dialect: Stability): FakeVendor => ({
+  name: dialect.name,
   kind: "bedrock",
-  model: speech.model,
+  model: dialect.model,
   config: { region: desk.region, family: "stability", apiKey: desk.key },
-  operations: speech.operations,
+  operations: dialect.operations,
   source:
     "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-diffusion-3-5-large.html; https://docs.aws.amazon.com/bedrock/latest/userguide/stable-image-services.html",
-  open: (studio) => async (request) => {
-    desk.checkDoor(request, speech.model, false);
-    const order = readStability(request, speech);
-    const format = order.options?.output_format;
+  open: (generator) => async (request) => {
+    desk.checkRequest(request, dialect.model, false);
+    const parsed = readStability(request, dialect);
+    const format = parsed.options?.output_format;
     const kind = format === "jpeg" || format === "webp" ? format : "png";
-    const images = (await studio.take(order, kind)).map(desk.base64);
+    const images = (await generator.generate(parsed, kind)).map(desk.base64);
     if (images.length === 0) return { body: { finish_reasons: ["Filter reason: output image"] } };
     return { body: { seeds: [2130420379], finish_reasons: [null], images } };
   },
   refusals: [
     ...desk.refusals,
-    { fault: "moderation_blocked", body: { finish_reasons: ["Filter reason: prompt"] } },
-    { fault: "upstream_error", body: { finish_reasons: ["Inference error"] } },
+    { kind: "moderation_blocked", body: { finish_reasons: ["Filter reason: prompt"] } },
+    { kind: "upstream_error", body: { finish_reasons: ["Inference error"] } },
   ],
 });
 
-export const bedrock: readonly PictureVendor[] = [
+export const bedrock: readonly FakeVendor[] = [
   canvas("bedrock-nova-canvas", "amazon.nova-canvas-v1:0", "nova", nova, true),
   canvas("bedrock-titan", "amazon.titan-image-generator-v2:0", "titan", titan, false),
   stability({

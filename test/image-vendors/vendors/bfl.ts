@@ -1,14 +1,14 @@
-/** Black Forest Labs, by four of its endpoints. */
+/** Fake of Black Forest Labs, with four of its endpoints. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
-import { isWhole, type JobDesk, openDesk, plainPicture, present } from "./job-server.ts";
+import { createJobStore, isWhole, type JobStore, plainImage, present } from "./job-server.ts";
 
 const key = "9b1f6c1e-bfl-4c5a-8f0e-3d2c1b0a9f8e";
 const source = "https://docs.bfl.ml/api-reference, and https://docs.bfl.ml/api_integration/errors";
@@ -27,7 +27,7 @@ const common = [
 
 interface Endpoint {
   readonly fields: readonly string[];
-  /** The first field for a picture, and how many there are. */
+  /** The first image field, and the number of image fields. */
   readonly pictures?: readonly [string, number];
   check(fields: Fields): void;
 }
@@ -75,11 +75,11 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
 const namesOf = ([first, count]: readonly [string, number]): string[] =>
   Array.from({ length: count }, (_, at) => (at === 0 ? first : `${first}_${at + 1}`));
 
-function orderOf(fields: Fields, { pictures }: Endpoint): Order {
+function parseRequest(fields: Fields, { pictures: generated }: Endpoint): ParsedRequest {
   const { prompt, width, height, aspect_ratio, output_format, mask } = fields;
-  const images = (pictures ? namesOf(pictures) : [])
+  const images = (generated ? namesOf(generated) : [])
     .filter((name) => fields[name] !== undefined)
-    .map((name) => plainPicture(fields[name], () => invalid(name, "Invalid base64 encoding")));
+    .map((name) => plainImage(fields[name], () => invalid(name, "Invalid base64 encoding")));
   return {
     prompt: String(prompt),
     n: 1,
@@ -88,7 +88,7 @@ function orderOf(fields: Fields, { pictures }: Endpoint): Order {
     options: present({ output_format }),
     ...(images.length > 0 && { images }),
     ...(mask !== undefined && {
-      mask: plainPicture(mask, () => invalid("mask", "Invalid base64 encoding")),
+      mask: plainImage(mask, () => invalid("mask", "Invalid base64 encoding")),
     }),
   };
 }
@@ -100,24 +100,24 @@ interface Made {
 
 async function submit(
   request: VendorRequest,
-  studio: Studio,
-  desk: JobDesk<Made>,
+  generator: ImageGenerator,
+  jobStore: JobStore<Made>,
 ): Promise<VendorResponse> {
   const { origin, path } = request;
   const endpoint = endpoints[path.replace(/^\/v1\//, "")];
   if (!endpoint) throw { status: 404, body: { detail: "Not Found" } } satisfies VendorResponse;
   const fields = jsonOf(request);
-  const pictures = endpoint.pictures ? namesOf(endpoint.pictures) : [];
-  onlyKnown(fields, [...common, ...endpoint.fields, ...pictures]);
+  const generated = endpoint.pictures ? namesOf(endpoint.pictures) : [];
+  rejectUnknownFields(fields, [...common, ...endpoint.fields, ...generated]);
   if (typeof fields.prompt !== "string") throw invalid("prompt", "Field required");
   const { output_format = "jpeg" } = fields;
   if (output_format !== "jpeg" && output_format !== "png") {
     throw invalid("output_format", "Input should be 'jpeg' or 'png'");
   }
   endpoint.check(fields);
-  const [picture] = await studio.take(orderOf(fields, endpoint), output_format);
-  const sample = picture ? studio.link(picture, origin) : null;
-  const id = desk.leave({ sample, prompt: fields.prompt });
+  const [image] = await generator.generate(parseRequest(fields, endpoint), output_format);
+  const sample = image ? generator.link(image, origin) : null;
+  const id = jobStore.leave({ sample, prompt: fields.prompt });
   return {
     body: {
       id,
@@ -129,9 +129,9 @@ async function submit(
   };
 }
 
-function getResult({ path }: VendorRequest, desk: JobDesk<Made>): VendorResponse {
+function getResult({ path }: VendorRequest, jobStore: JobStore<Made>): VendorResponse {
   const id = new URL(path, "http://fake").searchParams.get("id") ?? "";
-  const found = desk.visit(id);
+  const found = jobStore.visit(id);
   const others = { progress: null, details: null, preview: null };
   if (!found) return { body: { id, status: "Task not found", result: null, ...others } };
   if (!found.done) return { body: { id, status: "Pending", result: null, ...others } };
@@ -146,14 +146,14 @@ function getResult({ path }: VendorRequest, desk: JobDesk<Made>): VendorResponse
   return { body: { id, status: "Ready", result, ...others } };
 }
 
-const open: PictureVendor["open"] = (studio) => {
-  const desk = openDesk<Made>();
+const open: FakeVendor["open"] = (generator) => {
+  const jobStore = createJobStore<Made>();
   return (request) => {
     if (request.headers.get("x-key") !== key) {
       throw { status: 403, body: { detail: "Not authenticated - Invalid Authentication" } };
     }
-    if (request.method === "POST") return submit(request, studio, desk);
-    if (request.path.startsWith("/v1/get_result?")) return getResult(request, desk);
+    if (request.method === "POST") return submit(request, generator, jobStore);
+    if (request.path.startsWith("/v1/get_result?")) return getResult(request, jobStore);
     throw { status: 404, body: { detail: "Not Found" } };
   };
 };
@@ -162,14 +162,14 @@ const ended = (status: string, details: object | null) => ({
   body: { id: "gone", status, result: null, progress: null, details, preview: null },
 });
 
-const refusals: PictureVendor["refusals"] = [
+const refusals: FakeVendor["refusals"] = [
   {
     status: 403,
     body: { detail: "Not authenticated - Invalid Authentication" },
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
   },
-  { status: 404, body: { detail: "Not Found" }, fault: "model_not_found" },
-  { status: 402, body: { detail: "Insufficient credits" }, fault: "insufficient_quota" },
+  { status: 404, body: { detail: "Not Found" }, kind: "model_not_found" },
+  { status: 402, body: { detail: "Insufficient credits" }, kind: "insufficient_quota" },
   {
     status: 429,
     body: {
@@ -177,24 +177,20 @@ const refusals: PictureVendor["refusals"] = [
       message: "Too many concurrent requests",
       retry_after: 5,
     },
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
   },
-  { ...invalid("width", "Input should be a multiple of 16"), fault: "upstream_rejected" },
+  { ...invalid("width", "Input should be a multiple of 16"), kind: "upstream_rejected" },
   {
     ...ended("Request Moderated", { "Moderation Reasons": ["Derivative Works Filter"] }),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
-  { ...ended("Content Moderated", null), fault: "moderation_blocked" },
-  { ...ended("Error", { error: "Inference failed" }), fault: "upstream_error" },
-  { status: 503, body: { detail: "Service Unavailable" }, fault: "upstream_overloaded" },
-  { status: 500, body: { detail: "Internal Server Error" }, fault: "upstream_error" },
+  { ...ended("Content Moderated", null), kind: "moderation_blocked" },
+  { ...ended("Error", { error: "Inference failed" }), kind: "upstream_error" },
+  { status: 503, body: { detail: "Service Unavailable" }, kind: "upstream_overloaded" },
+  { status: 500, body: { detail: "Internal Server Error" }, kind: "upstream_error" },
 ];
 
-const vendor = (
-  name: string,
-  model: string,
-  operations: PictureVendor["operations"],
-): PictureVendor => ({
+const vendor = (name: string, model: string, operations: FakeVendor["operations"]): FakeVendor => ({
   name,
   kind: "bfl",
   model,
@@ -206,7 +202,7 @@ const vendor = (
   refusals,
 });
 
-export const bfl: readonly PictureVendor[] = [
+export const bfl: readonly FakeVendor[] = [
   vendor("bfl-flux-2", "flux-2-pro", ["generations", "edits"]),
   vendor("bfl-flux-1.1", "flux-pro-1.1", ["generations"]),
   vendor("bfl-kontext", "flux-kontext-pro", ["generations", "edits"]),

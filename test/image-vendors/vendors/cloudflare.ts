@@ -1,11 +1,11 @@
 /** Workers AI: cloudflare-docs, src/content/workers-ai-models; refusals as in its list of errors and in public reports. */
 import {
+  type FakeVendor,
   formOf,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -22,17 +22,17 @@ const failed = (status: number, code: number, message: string): VendorResponse =
 const badInput = (words: string): VendorResponse =>
   failed(400, 5006, `AiError: AiError: Bad input: Error: ${words} (0c4f6d1e)`);
 
-/** How one model reads an order, and in which kind of file it draws. */
-interface Speech {
-  readonly read: (request: VendorRequest) => Promise<Order> | Order;
+/** How one model parses a request, and its file format. */
+interface Dialect {
+  readonly read: (request: VendorRequest) => Promise<ParsedRequest> | ParsedRequest;
   readonly kind: "png" | "jpeg";
-  /** The picture itself is the answer. */
+  /** The response body is the image itself. */
   readonly bare: boolean;
 }
 
 const open =
-  (model: string, { read, kind, bare }: Speech): PictureVendor["open"] =>
-  (studio: Studio) =>
+  (model: string, { read, kind, bare }: Dialect): FakeVendor["open"] =>
+  (generator: ImageGenerator) =>
   async (request) => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
@@ -48,11 +48,11 @@ const open =
     }
     if (path !== run + model)
       throw failed(400, 5007, `No such model ${path.slice(run.length)} or task`);
-    const [picture = new Uint8Array()] = await studio.take(await read(request), kind);
-    if (bare) return { headers: { "content-type": `image/${kind}` }, body: picture };
+    const [image = new Uint8Array()] = await generator.generate(await read(request), kind);
+    if (bare) return { headers: { "content-type": `image/${kind}` }, body: image };
     return {
       body: {
-        result: picture.length === 0 ? {} : { image: Buffer.from(picture).toString("base64") },
+        result: image.length === 0 ? {} : { image: Buffer.from(image).toString("base64") },
         success: true,
         errors: [],
         messages: [],
@@ -64,7 +64,7 @@ function sizeIn(
   { width, height }: Readonly<Record<string, unknown>>,
   least: number,
   most: number,
-): Pick<Order, "size"> {
+): Pick<ParsedRequest, "size"> {
   if (width === undefined && height === undefined) return {};
   for (const [name, edge] of Object.entries({ width, height })) {
     if (!Number.isInteger(edge)) throw badInput(`Type mismatch of '/${name}', 'integer' wanted`);
@@ -83,13 +83,13 @@ function promptIn({ prompt }: Readonly<Record<string, unknown>>, most = 100_000)
   return prompt;
 }
 
-const schnell: Speech = {
+const schnell: Dialect = {
   kind: "jpeg",
   bare: false,
   read: (request) => {
     const body = jsonOf(request);
-    const strange = Object.keys(body).filter((name) => !["prompt", "steps"].includes(name));
-    if (strange.length > 0) throw badInput(`additional property '${strange[0]}' is not allowed`);
+    const unknown = Object.keys(body).filter((name) => !["prompt", "steps"].includes(name));
+    if (unknown.length > 0) throw badInput(`additional property '${unknown[0]}' is not allowed`);
     return { prompt: promptIn(body, 2048), n: 1, size: "1024x1024" };
   },
 };
@@ -99,13 +99,13 @@ const diffusionFields = [
   ...["num_steps", "strength", "guidance", "seed"],
 ];
 
-/** Stable Diffusion: a picture as base64, a mask as a list of bytes. */
-const diffusion: Speech = {
+/** Stable Diffusion: an image as base64, a mask as a list of bytes. */
+const diffusion: Dialect = {
   kind: "png",
   bare: true,
   read: (request) => {
     const body = jsonOf(request);
-    onlyKnown(body, diffusionFields);
+    rejectUnknownFields(body, diffusionFields);
     const { image_b64, mask } = body;
     if (mask !== undefined && !isBytes(mask))
       throw badInput("Type mismatch of '/mask', 'array' wanted");
@@ -124,7 +124,7 @@ const isBytes = (value: unknown): boolean =>
   value.every((byte) => Number.isInteger(byte) && Number(byte) >= 0 && Number(byte) <= 255);
 
 /** changelog/2025-11-25-flux-2-dev-workers-ai. */
-const flux2: Speech = {
+const flux2: Dialect = {
   kind: "jpeg",
   bare: false,
   read: async (request) => {
@@ -140,7 +140,7 @@ const flux2: Speech = {
         throw badInput(`'${name}' is not expected`);
       } else images.push(new Uint8Array(await (value as Blob).arrayBuffer()));
     }
-    onlyKnown(fields, ["prompt", "steps", "guidance", "width", "height", "seed"]);
+    rejectUnknownFields(fields, ["prompt", "steps", "guidance", "width", "height", "seed"]);
     const edge = (name: string) => (fields[name] === undefined ? undefined : Number(fields[name]));
     return {
       prompt: promptIn(fields),
@@ -151,16 +151,16 @@ const flux2: Speech = {
   },
 };
 
-const refusals: PictureVendor["refusals"] = [
-  { ...failed(401, 10000, "Authentication error"), fault: "upstream_credentials" },
-  { ...failed(400, 5007, "No such model or task"), fault: "model_not_found" },
+const refusals: FakeVendor["refusals"] = [
+  { ...failed(401, 10000, "Authentication error"), kind: "upstream_credentials" },
+  { ...failed(400, 5007, "No such model or task"), kind: "model_not_found" },
   {
     ...failed(
       404,
       7003,
       `Could not route to /client/v4/accounts/${accountId}/ai/run, perhaps your object identifier is invalid?`,
     ),
-    fault: "upstream_error",
+    kind: "upstream_error",
   },
   {
     ...failed(
@@ -168,11 +168,11 @@ const refusals: PictureVendor["refusals"] = [
       5006,
       `AiError: Bad input in accounts/${accountId}: Error: '/num_steps' must be <= 20`,
     ),
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
   },
   {
     ...failed(400, 3030, "AiError: AiError: Input prompt contains NSFW content (8f2a1c)"),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
   {
     ...failed(
@@ -180,36 +180,36 @@ const refusals: PictureVendor["refusals"] = [
       3030,
       "AiError: AiError: Your output has been flagged. Please choose another prompt / input image combination (8f2a1c)",
     ),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
-  { ...failed(408, 3007, "Request timeout"), fault: "upstream_timeout" },
-  { ...failed(413, 3006, "Request is too large"), fault: "upstream_rejected" },
+  { ...failed(408, 3007, "Request timeout"), kind: "upstream_timeout" },
+  { ...failed(413, 3006, "Request is too large"), kind: "upstream_rejected" },
   {
     ...failed(
       429,
       4006,
       "you have used up your daily free allocation of 10,000 neurons, please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
     ),
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
   },
   {
     ...failed(429, 3040, "No more data centers to forward the request to"),
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
   },
   {
     ...failed(429, 971, "Please wait and consider throttling your request speed"),
     headers: { "content-type": "application/json", "retry-after": "9" },
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
   },
-  { status: 500, body: "", fault: "upstream_error" },
+  { status: 500, body: "", kind: "upstream_error" },
 ];
 
 const caseOf = (
   name: string,
   model: string,
-  speech: Speech,
-  operations: PictureVendor["operations"],
-): PictureVendor => ({
+  dialect: Dialect,
+  operations: FakeVendor["operations"],
+): FakeVendor => ({
   name,
   kind: "cloudflare",
   model,
@@ -217,11 +217,11 @@ const caseOf = (
   basePath: "/client/v4",
   operations,
   source: `cloudflare/cloudflare-docs: src/content/workers-ai-models/${model.split("/").at(-1)}.json`,
-  open: open(model, speech),
+  open: open(model, dialect),
   refusals,
 });
 
-export const cloudflare: readonly PictureVendor[] = [
+export const cloudflare: readonly FakeVendor[] = [
   caseOf("cloudflare-flux-1", "@cf/black-forest-labs/flux-1-schnell", schnell, ["generations"]),
   caseOf("cloudflare-flux-2", "@cf/black-forest-labs/flux-2-dev", flux2, ["generations", "edits"]),
   caseOf("cloudflare-stable-diffusion", "@cf/stabilityai/stable-diffusion-xl-base-1.0", diffusion, [

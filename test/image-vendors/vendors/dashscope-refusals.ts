@@ -1,5 +1,5 @@
-/** How Alibaba's Model Studio says no: https://www.alibabacloud.com/help/en/model-studio/error-code. */
-import type { PictureVendor, VendorResponse } from "../image-vendor.ts";
+/** Error responses of Alibaba's Model Studio: https://www.alibabacloud.com/help/en/model-studio/error-code. */
+import type { FakeVendor, VendorResponse } from "../image-vendor.ts";
 
 export const refusal = (status: number, code: string, message: string): VendorResponse => ({
   status,
@@ -8,18 +8,18 @@ export const refusal = (status: number, code: string, message: string): VendorRe
 
 const invalid = (message: string): VendorResponse => refusal(400, "InvalidParameter", message);
 
-export const dashscopeRefusals = (model: string): PictureVendor["refusals"] => [
+export const dashscopeRefusals = (model: string): FakeVendor["refusals"] => [
   {
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
     ...refusal(401, "InvalidApiKey", "Invalid API-key provided."),
   },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...refusal(404, "ModelNotFound", `The model ${model} does not exist.`),
   },
-  { fault: "model_not_found", ...invalid("Model not exist.") },
+  { kind: "model_not_found", ...invalid("Model not exist.") },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(
       400,
       "DataInspectionFailed",
@@ -27,7 +27,7 @@ export const dashscopeRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(
       400,
       "IPInfringementSuspect",
@@ -35,11 +35,11 @@ export const dashscopeRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     ...invalid("The size is not match the allowed size ['1024*1024', '720*1280', '1280*720']"),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       400,
       "Arrearage",
@@ -47,11 +47,11 @@ export const dashscopeRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_forbidden",
+    kind: "upstream_forbidden",
     ...refusal(403, "AccessDenied.Unpurchased", "Access to model denied."),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(
       429,
       "Throttling.RateQuota",
@@ -59,24 +59,24 @@ export const dashscopeRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     ...refusal(500, "InternalError", "An internal error has occurred, please try again later."),
   },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...refusal(503, "ModelUnavailable", "Model is unavailable, please try again later."),
   },
   // Jobs that were taken and came to nothing: the status says yes.
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     body: failed("DataInspectionFailed", "Output data may contain inappropriate content."),
   },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     body: failed("InvalidParameter", "The size is not match the allowed size."),
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     body: failed("InternalError.Timeout", "An internal timeout error has occurred."),
   },
 ];

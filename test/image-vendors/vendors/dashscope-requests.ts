@@ -1,18 +1,18 @@
-/** How Alibaba's models read what they are asked for, each at its own interface, and what their answers look like. */
-import { type Order, onlyKnown, type VendorResponse } from "../image-vendor.ts";
+/** Parses the requests of Alibaba's models, each at its own endpoint, and creates their responses. */
+import { type ParsedRequest, rejectUnknownFields, type VendorResponse } from "../image-vendor.ts";
 import { refusal } from "./dashscope-refusals.ts";
 import { fromDataUrl } from "./data-url.ts";
 
 export const key = "sk-fakefakefakefake0123456789abcdef";
 
-export type Door = "messages" | "messages-job" | "prompt-job" | "masked-job";
+export type EndpointName = "messages" | "messages-job" | "prompt-job" | "masked-job";
 
 interface Interface {
   readonly path: readonly string[];
   readonly job: boolean;
   answer(
     links: readonly string[],
-    order: Order,
+    parsed: ParsedRequest,
   ): { readonly output: object; readonly usage: object };
 }
 
@@ -24,7 +24,7 @@ const inMessages = (links: readonly string[], more: object) =>
     message: { role: "assistant", content: [{ image, ...more }] },
   }));
 
-const inResults = (links: readonly string[], { prompt }: Order) => ({
+const inResults = (links: readonly string[], { prompt }: ParsedRequest) => ({
   output: {
     results: links.map((url) => ({
       orig_prompt: prompt,
@@ -36,9 +36,9 @@ const inResults = (links: readonly string[], { prompt }: Order) => ({
   usage: { image_count: links.length },
 });
 
-const starred = ({ size }: Order): string => (size ?? "2048x2048").replace("x", "*");
+const starred = ({ size }: ParsedRequest): string => (size ?? "2048x2048").replace("x", "*");
 
-export const doors: Readonly<Record<Door, Interface>> = {
+export const endpointSpecs: Readonly<Record<EndpointName, Interface>> = {
   messages: {
     path: [`${services}/multimodal-generation/generation`],
     job: false,
@@ -57,10 +57,10 @@ export const doors: Readonly<Record<Door, Interface>> = {
   "messages-job": {
     path: [`${services}/image-generation/generation`],
     job: true,
-    answer: (links, order) => ({
+    answer: (links, parsed) => ({
       output: { finished: true, choices: inMessages(links, { type: "image" }) },
       usage: {
-        size: starred(order),
+        size: starred(parsed),
         total_tokens: 18_792,
         image_count: links.length,
         output_tokens: 2,
@@ -89,16 +89,21 @@ const parameterNames = [
   ...["enable_interleave", "max_images", "enable_sequential", "thinking_mode", "strength"],
 ];
 
-export function orderIn(body: Members, model: string, door: Door, path: string): Order {
-  onlyKnown(body, ["model", "input", "parameters"]);
+export function parseRequest(
+  body: Members,
+  model: string,
+  endpoint: EndpointName,
+  path: string,
+): ParsedRequest {
+  rejectUnknownFields(body, ["model", "input", "parameters"]);
   const { input = {}, parameters = {} } = body as Readonly<Record<string, Members>>;
-  onlyKnown(parameters, parameterNames);
+  rejectUnknownFields(parameters, parameterNames);
   const n = Number(parameters.n ?? 4);
   if (!Number.isInteger(n) || n < 1 || n > limits(model)) throw invalid("n is out of range");
   const size = sizeIn(parameters.size, model);
-  const read = door.startsWith("messages")
-    ? inConversation(input, model)
-    : beside(input, door, path);
+  const read = endpoint.startsWith("messages")
+    ? parseMessages(input, model)
+    : beside(input, endpoint, path);
   return { n, ...(size && { size }), ...read };
 }
 
@@ -131,35 +136,35 @@ function sizeIn(size: unknown, model: string): string | undefined {
   return `${width}x${height}`;
 }
 
-/** One message of the user's, with one text in it. Qwen is shown the pictures before it, Wan after it. */
-function inConversation(input: Members, model: string): Pick<Order, "prompt" | "images"> {
-  onlyKnown(input, ["messages"]);
+/** One user message with one text. For Qwen the images come before it, for Wan after it. */
+function parseMessages(input: Members, model: string): Pick<ParsedRequest, "prompt" | "images"> {
+  rejectUnknownFields(input, ["messages"]);
   const [message, ...more] = (input.messages ?? []) as Members[];
   if (!message || more.length > 0) throw invalid("Field required: input.messages");
-  onlyKnown(message, ["role", "content"]);
+  rejectUnknownFields(message, ["role", "content"]);
   if (message.role !== "user") throw invalid("role must be user");
   const content = message.content as Members[];
-  for (const part of content) onlyKnown(part, ["text", "image"]);
+  for (const part of content) rejectUnknownFields(part, ["text", "image"]);
   const at = content.findIndex(({ text }) => typeof text === "string");
   if (at !== (model.startsWith("wan") ? 0 : content.length - 1))
     throw invalid("no text in its place");
-  const images = content.toSpliced(at, 1).map(({ image }) => picture(image));
+  const images = content.toSpliced(at, 1).map(({ image }) => generatedImage(image));
   if (images.length > (model.startsWith("wan") ? 9 : 3)) throw invalid("too many images");
   return { prompt: String(content[at]?.text), ...(images.length > 0 && { images }) };
 }
 
-const picture = (value: unknown): Uint8Array =>
+const generatedImage = (value: unknown): Uint8Array =>
   fromDataUrl(value, refusal(400, "InvalidURL", "Invalid URL provided in your request."));
 
 function beside(
   input: Members,
-  door: Door,
+  endpoint: EndpointName,
   path: string,
-): Pick<Order, "prompt" | "images" | "mask"> {
+): Pick<ParsedRequest, "prompt" | "images" | "mask"> {
   const prompt = String(input.prompt ?? "");
   if (prompt === "") throw invalid("prompt is required");
-  if (door === "masked-job") {
-    onlyKnown(input, ["prompt", "function", "base_image_url", "mask_image_url"]);
+  if (endpoint === "masked-job") {
+    rejectUnknownFields(input, ["prompt", "function", "base_image_url", "mask_image_url"]);
     const { base_image_url, mask_image_url } = input;
     const masked = input.function === "description_edit_with_mask";
     if (!masked && input.function !== "description_edit") throw invalid("unknown function");
@@ -167,15 +172,15 @@ function beside(
       throw invalid("mask_image_url and function differ");
     return {
       prompt,
-      images: [picture(base_image_url)],
-      ...(masked && { mask: picture(mask_image_url) }),
+      images: [generatedImage(base_image_url)],
+      ...(masked && { mask: generatedImage(mask_image_url) }),
     };
   }
-  onlyKnown(input, ["prompt", "negative_prompt", "images"]);
+  rejectUnknownFields(input, ["prompt", "negative_prompt", "images"]);
   const edits = path.includes("image2image");
   if (edits !== Array.isArray(input.images)) throw invalid("images is required, or not");
   if (!edits) return { prompt };
-  const images = (input.images as unknown[]).map(picture);
+  const images = (input.images as unknown[]).map(generatedImage);
   if (images.length > 3) throw invalid("too many images");
   return { prompt, images };
 }

@@ -1,8 +1,8 @@
-/** Alibaba's Model Studio drawing: one interface that answers at once, and three that take jobs. */
-import type { PictureVendor, Studio, VendorRequest, VendorResponse } from "../image-vendor.ts";
+/** Fake of Alibaba's Model Studio: one synchronous endpoint, and three with jobs. */
+import type { FakeVendor, ImageGenerator, VendorRequest, VendorResponse } from "../image-vendor.ts";
 import { jsonOf } from "../image-vendor.ts";
 import { dashscopeRefusals, refusal } from "./dashscope-refusals.ts";
-import { type Door, doors, key, orderIn } from "./dashscope-requests.ts";
+import { type EndpointName, endpointSpecs, key, parseRequest } from "./dashscope-requests.ts";
 
 const requestId = "4909100c-7b5a-9f92-bfe5-0123456789ab";
 
@@ -13,20 +13,21 @@ interface Job {
 }
 
 const open =
-  (model: string, door: Door) =>
-  (studio: Studio): ((request: VendorRequest) => Promise<VendorResponse>) => {
+  (model: string, endpoint: EndpointName) =>
+  (generator: ImageGenerator): ((request: VendorRequest) => Promise<VendorResponse>) => {
     const jobs = new Map<string, Job>();
     return async (request) => {
       if (request.headers.get("authorization") !== `Bearer ${key}`) {
         throw refusal(401, "InvalidApiKey", "Invalid API-key provided.");
       }
-      const asked = /^\/api\/v1\/tasks\/([\w-]+)$/.exec(request.path)?.[1];
-      if (asked !== undefined && request.method === "GET") return progress(asked, jobs.get(asked));
+      const requested = /^\/api\/v1\/tasks\/([\w-]+)$/.exec(request.path)?.[1];
+      if (requested !== undefined && request.method === "GET")
+        return progress(requested, jobs.get(requested));
       const body = jsonOf(request);
       if (body.model !== model) {
         throw refusal(404, "ModelNotFound", `The model ${body.model} does not exist.`);
       }
-      const { path, job, answer } = doors[door];
+      const { path, job, answer: respond } = endpointSpecs[endpoint];
       if (request.method !== "POST" || !path.includes(request.path)) {
         throw refusal(400, "InvalidParameter", "url error, please check url!");
       }
@@ -37,11 +38,11 @@ const open =
       if (!job && async) {
         throw refusal(403, "AccessDenied", "current user api does not support asynchronous calls.");
       }
-      const order = orderIn(body, model, door, request.path);
-      const links = (await studio.take(order)).map((picture) =>
-        studio.link(picture, request.origin),
+      const parsed = parseRequest(body, model, endpoint, request.path);
+      const links = (await generator.generate(parsed)).map((image) =>
+        generator.link(image, request.origin),
       );
-      const done = answer(links, order);
+      const done = respond(links, parsed);
       if (!job) return { body: { ...done, request_id: requestId } };
       const id = `0385dc79-5ff8-4d82-bcb6-${String(jobs.size).padStart(12, "0")}`;
       // One of them takes longer.
@@ -85,8 +86,8 @@ function progress(id: string, job: Job | undefined): VendorResponse {
 interface Case {
   readonly name: string;
   readonly model: string;
-  readonly door: Door;
-  readonly operations: PictureVendor["operations"];
+  readonly door: EndpointName;
+  readonly operations: FakeVendor["operations"];
   readonly source: string;
 }
 
@@ -138,8 +139,8 @@ const cases: readonly Case[] = [
   },
 ];
 
-export const dashscope: readonly PictureVendor[] = cases.map(
-  ({ name, model, door, operations, source }): PictureVendor => ({
+export const dashscope: readonly FakeVendor[] = cases.map(
+  ({ name, model, door: endpoint, operations, source }): FakeVendor => ({
     name,
     kind: "dashscope",
     model,
@@ -147,7 +148,7 @@ export const dashscope: readonly PictureVendor[] = cases.map(
     basePath: "/api/v1",
     operations,
     source,
-    open: open(model, door),
+    open: open(model, endpoint),
     refusals: dashscopeRefusals(model),
   }),
 );

@@ -1,4 +1,4 @@
-/** Pictures as they come to vendors that read JSON: as data URLs, and nothing else where nobody can fetch a link. */
+/** Reads images from JSON requests: only data URLs, because the fakes cannot download links. */
 import type { VendorResponse } from "../image-vendor.ts";
 
 /** The type must be in small letters: some vendors insist. */
@@ -10,4 +10,4 @@ export function fromDataUrl(value: unknown, refusal: VendorResponse): Uint8Array
   return Buffer.from(base64, "base64");
 }
 
-export const toBase64 = (picture: Uint8Array): string => Buffer.from(picture).toString("base64");
+export const toBase64 = (image: Uint8Array): string => Buffer.from(image).toString("base64");

@@ -1,9 +1,9 @@
-/** DeepInfra drawing: as OpenAI has it, in base64 only, four at a time. */
+/** Fake of DeepInfra: OpenAI's API, base64 only, at most four images per request. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -32,29 +32,33 @@ interface Fields {
 }
 
 const open =
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw detail(401, "Not authenticated");
     if (method !== "POST") throw { status: 405, body: { detail: "Method Not Allowed" } };
     if (path === "/v1/openai/images/generations") {
       const body = jsonOf(request);
-      onlyKnown(body, [...shared, "quality", "style"]);
-      return answer(body, {}, studio);
+      rejectUnknownFields(body, [...shared, "quality", "style"]);
+      return respond(body, {}, generator);
     }
     if (path !== "/v1/openai/images/edits") throw { status: 404, body: { detail: "Not Found" } };
     const form = await readForm(request);
-    onlyKnown(Object.fromEntries(form.names.map((name) => [name, true])), [
+    rejectUnknownFields(Object.fromEntries(form.names.map((name) => [name, true])), [
       ...shared,
       ...["image", "mask"],
     ]);
     const images = form.files("image");
     if (images.length !== 1) throw invalid("image", "Field required");
     const [mask] = form.files("mask");
-    return answer(form.texts, { images, ...(mask && { mask }) }, studio);
+    return respond(form.texts, { images, ...(mask && { mask }) }, generator);
   };
 
-async function answer(fields: Fields, sources: object, studio: Studio): Promise<VendorResponse> {
+async function respond(
+  fields: Fields,
+  sources: object,
+  generator: ImageGenerator,
+): Promise<VendorResponse> {
   if (fields.model !== model) throw detail(404, "Model not found");
   const { prompt, size = "1024x1024", response_format = "b64_json", quality, style } = fields;
   const n = Number(fields.n ?? 1);
@@ -65,7 +69,7 @@ async function answer(fields: Fields, sources: object, studio: Studio): Promise<
   if (!/^\d+x\d+$/.test(String(size))) throw invalid("size", "Invalid size");
   if (response_format !== "b64_json")
     throw invalid("response_format", "Input should be 'b64_json'");
-  const pictures = await studio.take(
+  const generated = await generator.generate(
     {
       prompt,
       n,
@@ -78,8 +82,8 @@ async function answer(fields: Fields, sources: object, studio: Studio): Promise<
   return {
     body: {
       created: 1_740_418_043,
-      data: pictures.map((picture) => ({
-        b64_json: toBase64(picture),
+      data: generated.map((image) => ({
+        b64_json: toBase64(image),
         revised_prompt: null,
         url: null,
       })),
@@ -87,30 +91,30 @@ async function answer(fields: Fields, sources: object, studio: Studio): Promise<
   };
 }
 
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...detail(401, "User authentication failed") },
-  { fault: "model_not_found", ...detail(404, "Model not found") },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...detail(401, "User authentication failed") },
+  { kind: "model_not_found", ...detail(404, "Model not found") },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...detail(402, "inference prohibited, please enter a payment method"),
   },
   // As recorded in github.com/truefoundry/models/pull/862.
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     status: 429,
     headers: { "retry-after": "4" },
     body: { error: { message: "Model busy, retry later" } },
   },
-  { fault: "moderation_blocked", ...detail(400, "NSFW content detected") },
-  { fault: "upstream_rejected", ...detail(400, "width must be between 128 and 1920") },
+  { kind: "moderation_blocked", ...detail(400, "NSFW content detected") },
+  { kind: "upstream_rejected", ...detail(400, "width must be between 128 and 1920") },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     ...invalid("n", "Input should be less than or equal to 4"),
   },
-  { fault: "upstream_error", status: 500, body: { detail: "Internal Server Error" } },
+  { kind: "upstream_error", status: 500, body: { detail: "Internal Server Error" } },
 ];
 
-export const deepinfra: readonly PictureVendor[] = [
+export const deepinfra: readonly FakeVendor[] = [
   {
     name: "deepinfra",
     kind: "deepinfra",

@@ -1,9 +1,9 @@
 /** DigitalOcean: OpenAI's generations, with an `n` that must be there; it has no edits. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -19,12 +19,12 @@ const error = (status: number, type: string, message: string): VendorResponse =>
 
 const invalid = (message: string): VendorResponse => error(400, "invalid_request_error", message);
 
-const told = [
+const options = [
   ...["quality", "background", "moderation", "output_format", "output_compression", "user"],
 ];
-const fields = [...told, "prompt", "model", "n", "size", "stream", "partial_images"];
+const fields = [...options, "prompt", "model", "n", "size", "stream", "partial_images"];
 
-const base64 = (picture: Uint8Array): string => Buffer.from(picture).toString("base64");
+const base64 = (image: Uint8Array): string => Buffer.from(image).toString("base64");
 const created = 1_713_833_628;
 const usage = {
   total_tokens: 1066,
@@ -34,7 +34,7 @@ const usage = {
 };
 
 const open =
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
@@ -44,7 +44,7 @@ const open =
       throw error(404, "not_found", "Not Found");
     }
     const body = jsonOf(request);
-    onlyKnown(body, fields);
+    rejectUnknownFields(body, fields);
     const { prompt, n, size, stream = false, partial_images = 0 } = body;
     if (body.model !== model) throw error(404, "not_found", "model not found");
     if (typeof prompt !== "string" || prompt === "") throw invalid("prompt is required");
@@ -52,40 +52,40 @@ const open =
     if (stream === true && Number(partial_images) <= 0) {
       throw invalid("partial_images must be greater than 0 when stream is true");
     }
-    const pictures = await studio.take(
+    const generated = await generator.generate(
       {
         prompt,
         n: Number(n),
         ...(typeof size === "string" && size !== "auto" && { size }),
-        options: present(Object.fromEntries(told.map((name) => [name, body[name]]))),
+        options: present(Object.fromEntries(options.map((name) => [name, body[name]]))),
       },
       (body.output_format ?? "png") as "png" | "jpeg" | "webp",
     );
-    if (stream === true) return streamed(pictures, Number(partial_images));
+    if (stream === true) return streamed(generated, Number(partial_images));
     return {
-      body: { created, data: pictures.map((picture) => ({ b64_json: base64(picture) })), usage },
+      body: { created, data: generated.map((image) => ({ b64_json: base64(image) })), usage },
     };
   };
 
-function streamed(pictures: readonly Uint8Array[], previews: number): VendorResponse {
+function streamed(generated: readonly Uint8Array[], previews: number): VendorResponse {
   const frame = (payload: { readonly type: string }): string =>
     `event: ${payload.type}\ndata: ${JSON.stringify(payload)}\n\n`;
-  const frames = pictures.flatMap((picture) => [
+  const frames = generated.flatMap((image) => [
     ...Array.from({ length: previews }, (_, at) =>
       frame({
         type: "image_generation.partial_image",
-        ...{ b64_json: base64(picture), created_at: created, partial_image_index: at },
+        ...{ b64_json: base64(image), created_at: created, partial_image_index: at },
       }),
     ),
     frame({
       type: "image_generation.completed",
-      ...{ b64_json: base64(picture), created_at: created, usage },
+      ...{ b64_json: base64(image), created_at: created, usage },
     }),
   ]);
   return { headers: { "content-type": "text/event-stream" }, body: frames.join("") };
 }
 
-export const digitalocean: readonly PictureVendor[] = [
+export const digitalocean: readonly FakeVendor[] = [
   {
     name: "digitalocean",
     kind: "digitalocean",
@@ -98,15 +98,15 @@ export const digitalocean: readonly PictureVendor[] = [
     open,
     refusals: [
       {
-        fault: "upstream_credentials",
+        kind: "upstream_credentials",
         ...error(401, "unauthorized", "Unable to authenticate you"),
       },
-      { fault: "upstream_rejected", ...invalid("n is required") },
+      { kind: "upstream_rejected", ...invalid("n is required") },
       {
-        fault: "upstream_rate_limit",
+        kind: "upstream_rate_limit",
         ...error(429, "rate_limit_error", "API rate limit exceeded"),
       },
-      { fault: "upstream_error", ...error(500, "server_error", "Unexpected server-side error") },
+      { kind: "upstream_error", ...error(500, "server_error", "Unexpected server-side error") },
     ],
   },
 ];

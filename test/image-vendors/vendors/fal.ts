@@ -1,14 +1,14 @@
-/** fal's queue, by endpoints whose forms differ most. */
+/** Fake of fal's queue, with the endpoints whose request formats differ most. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
-import { isWhole, type JobDesk, openDesk, present, wrappedPicture } from "./job-server.ts";
+import { createJobStore, isWhole, type JobStore, present, wrappedImage } from "./job-server.ts";
 
 const key = "4d2c7e90-fal0-4b3a-9c8d-7e6f5a4b3c2d:0f1e2d3c4b5a69788796a5b4c3d2e1f0";
 
@@ -26,7 +26,7 @@ const invalid = (field: string, msg: string) => complaint(field, msg, "value_err
 interface Form {
   readonly fields: readonly string[];
   readonly formats: readonly string[];
-  /** Shapes it knows by name; absent: it takes image_size. */
+  /** Named aspect ratios; absent: it takes image_size. */
   readonly shapes?: readonly string[];
   /** Sizes as text; absent: by width and height. */
   readonly sizes?: readonly string[];
@@ -105,7 +105,7 @@ const always = ["prompt", "seed", "sync_mode", "enable_safety_checker", "output_
 
 function check(input: Fields, form: Form): void {
   const { fields, formats, shapes, sizes, most, source, resolutions } = form;
-  onlyKnown(input, [
+  rejectUnknownFields(input, [
     ...always,
     shapes ? "aspect_ratio" : "image_size",
     ...fields,
@@ -137,12 +137,12 @@ function sizeOf(size: unknown): string | undefined {
   return width === undefined ? undefined : `${width}x${height}`;
 }
 
-function orderOf(input: Fields, { source }: Form): Order {
+function parseRequest(input: Fields, { source }: Form): ParsedRequest {
   const { prompt, num_images = 1, image_size, aspect_ratio } = input;
   const { output_format, quality, background, input_fidelity, mask_image_url: mask } = input;
   const size = sizeOf(image_size);
-  const picture = (value: unknown) =>
-    wrappedPicture(value, () => complaint("image_urls", "Failed to read", "file_download_error"));
+  const image = (value: unknown) =>
+    wrappedImage(value, () => complaint("image_urls", "Failed to read", "file_download_error"));
   const images = source ? (input[source] as unknown[] | undefined) : undefined;
   if (source && !images?.length) throw complaint(source, "Field required", "missing");
   return {
@@ -151,29 +151,29 @@ function orderOf(input: Fields, { source }: Form): Order {
     ...(size !== undefined && { size }),
     ...(typeof aspect_ratio === "string" && aspect_ratio !== "auto" && { aspect: aspect_ratio }),
     options: present({ output_format, quality, background, input_fidelity }),
-    ...(images && { images: images.map(picture) }),
-    ...(mask !== undefined && { mask: picture(mask) }),
+    ...(images && { images: images.map(image) }),
+    ...(mask !== undefined && { mask: image(mask) }),
   };
 }
 
-/** The answer to whoever asks for the result: an order that is refused is refused only there. */
+/** The response to the request for the result: only there is an invalid job refused. */
 type Made = VendorResponse;
 
 async function make(
   input: Fields,
   form: Form,
-  studio: Studio,
+  generator: ImageGenerator,
   { origin, path }: VendorRequest,
 ): Promise<Made> {
   check(input, form);
-  const order = orderOf(input, form);
-  const format = (order.options?.output_format ?? form.formats[0]) as "png" | "jpeg" | "webp";
-  const pictures = await studio.take(order, format);
-  const images = pictures.map((picture, at) => ({
-    url: studio.link(picture, origin),
+  const parsed = parseRequest(input, form);
+  const format = (parsed.options?.output_format ?? form.formats[0]) as "png" | "jpeg" | "webp";
+  const generated = await generator.generate(parsed, format);
+  const images = generated.map((image, at) => ({
+    url: generator.link(image, origin),
     content_type: `image/${format}`,
     file_name: `${at}.${format}`,
-    file_size: picture.length,
+    file_size: image.length,
     width: null,
     height: null,
   }));
@@ -184,7 +184,7 @@ async function make(
       images,
       timings: { inference: 1.2249955059960485 },
       seed: 920_212_137,
-      has_nsfw_concepts: pictures.map(() => false),
+      has_nsfw_concepts: generated.map(() => false),
       prompt: input.prompt,
     },
   };
@@ -192,18 +192,18 @@ async function make(
 
 async function submit(
   request: VendorRequest,
-  studio: Studio,
-  desk: JobDesk<Made>,
+  generator: ImageGenerator,
+  jobStore: JobStore<Made>,
 ): Promise<VendorResponse> {
   const { origin, path } = request;
   const form = forms[path];
   if (!form) throw { status: 404, body: { detail: `Application "${path.slice(1)}" not found` } };
   const input = jsonOf(request);
-  const made = await make(input, form, studio, request).catch((thrown: unknown) => {
+  const made = await make(input, form, generator, request).catch((thrown: unknown) => {
     if (thrown instanceof Error) throw thrown;
     return thrown as VendorResponse;
   });
-  const id = desk.leave(made);
+  const id = jobStore.leave(made);
   return { body: queueStatus(id, path, origin, "IN_QUEUE") };
 }
 
@@ -222,11 +222,11 @@ function queueStatus(id: string, path: string, origin: string, status: string): 
   };
 }
 
-function follow(request: VendorRequest, desk: JobDesk<Made>): VendorResponse {
+function follow(request: VendorRequest, jobStore: JobStore<Made>): VendorResponse {
   const { method, path, origin } = request;
   const [, app = "", id = "", rest = ""] =
     /^(\/[^/]+\/[^/]+)\/requests\/([\w-]+)(\/\w+)?$/.exec(path) ?? [];
-  const found = desk.visit(id);
+  const found = jobStore.visit(id);
   if (!found) throw { status: 404, body: { detail: "Request not found" } };
   if (method === "PUT" && rest === "/cancel") {
     return { status: 202, body: { status: "CANCELLATION_REQUESTED" } };
@@ -243,38 +243,38 @@ function follow(request: VendorRequest, desk: JobDesk<Made>): VendorResponse {
   return found.result;
 }
 
-const open: PictureVendor["open"] = (studio) => {
-  const desk = openDesk<Made>();
+const open: FakeVendor["open"] = (generator) => {
+  const jobStore = createJobStore<Made>();
   return (request) => {
     if (request.headers.get("authorization") !== `Key ${key}`) {
       throw { status: 401, body: { detail: "No user found for Key ID and Secret" } };
     }
     return request.path.includes("/requests/")
-      ? follow(request, desk)
-      : submit(request, studio, desk);
+      ? follow(request, jobStore)
+      : submit(request, generator, jobStore);
   };
 };
 
-const refusals: PictureVendor["refusals"] = [
+const refusals: FakeVendor["refusals"] = [
   {
     status: 401,
     body: { detail: "No user found for Key ID and Secret" },
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
   },
-  { status: 404, body: { detail: 'Application "nobody" not found' }, fault: "model_not_found" },
+  { status: 404, body: { detail: 'Application "nobody" not found' }, kind: "model_not_found" },
   {
     status: 403,
     body: {
       detail:
         "User is locked. Reason: Exhausted balance. Top up your balance at fal.ai/dashboard/billing.",
     },
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
   },
   {
     status: 429,
     headers: { "retry-after": "3" },
     body: { detail: "Too many concurrent requests" },
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
   },
   {
     ...complaint(
@@ -282,31 +282,27 @@ const refusals: PictureVendor["refusals"] = [
       "The content could not be processed because it contained material flagged by a content checker.",
       "content_policy_violation",
     ),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
   {
     body: { images: [{ url: "https://v3.fal.media/files/black.png" }], has_nsfw_concepts: [true] },
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
-  { ...invalid("seed", "Input should be a valid integer"), fault: "upstream_rejected" },
+  { ...invalid("seed", "Input should be a valid integer"), kind: "upstream_rejected" },
   {
     status: 503,
     headers: { "x-fal-error-type": "runner_scheduling_failure" },
     body: { detail: "No runner could be allocated", error_type: "runner_scheduling_failure" },
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
   },
   {
     status: 504,
     body: { detail: "Request timed out", error_type: "request_timeout" },
-    fault: "upstream_timeout",
+    kind: "upstream_timeout",
   },
 ];
 
-const vendor = (
-  name: string,
-  model: string,
-  operations: PictureVendor["operations"],
-): PictureVendor => ({
+const vendor = (name: string, model: string, operations: FakeVendor["operations"]): FakeVendor => ({
   name,
   kind: "fal",
   model,
@@ -318,7 +314,7 @@ const vendor = (
   refusals,
 });
 
-export const fal: readonly PictureVendor[] = [
+export const fal: readonly FakeVendor[] = [
   vendor("fal-flux", "fal-ai/flux/dev", ["generations"]),
   vendor("fal-flux-2", "fal-ai/flux-2-pro", ["generations", "edits"]),
   vendor("fal-nano-banana", "fal-ai/nano-banana", ["generations", "edits"]),

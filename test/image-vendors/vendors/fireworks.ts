@@ -1,9 +1,9 @@
-/** Fireworks drawing: FLUX and SDXL answer with the picture, Kontext with a job that is asked for with POST. */
+/** Fake of Fireworks: FLUX and SDXL respond with the image, Kontext with a job that is polled with POST. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -24,9 +24,9 @@ const noModel = refusal(404, "Model not found, inaccessible, and/or not deployed
 });
 const invalid = (message: string): VendorResponse => refusal(400, message);
 
-type Answer = (request: VendorRequest) => Promise<VendorResponse> | VendorResponse;
+type Respond = (request: VendorRequest) => Promise<VendorResponse> | VendorResponse;
 
-const knock = ({ method, path, headers }: VendorRequest): string => {
+const authorize = ({ method, path, headers }: VendorRequest): string => {
   if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
   if (method !== "POST" || !path.startsWith(`${account}/`)) throw { status: 404, body: "" };
   return path.slice(account.length + 1);
@@ -35,18 +35,18 @@ const knock = ({ method, path, headers }: VendorRequest): string => {
 const shapes = /^(1:1|21:9|16:9|3:2|5:4|4:3|4:5|3:4|2:3|9:16|9:21)$/;
 
 /** As the `accept` header says; with what else there is to say in headers. */
-async function picture(
-  studio: Studio,
+async function image(
+  generator: ImageGenerator,
   { headers }: VendorRequest,
-  order: { prompt: unknown; size?: string; aspect?: unknown },
+  parsed: { prompt: unknown; size?: string; aspect?: unknown },
 ): Promise<VendorResponse> {
-  const { prompt, size, aspect } = order;
+  const { prompt, size, aspect } = parsed;
   const accept = headers.get("accept");
   if (accept !== "image/png" && accept !== "image/jpeg") throw invalid("Unsupported accept header");
   if (typeof prompt !== "string") throw invalid("prompt: field required");
   if (aspect !== undefined && !shapes.test(String(aspect))) throw invalid("Invalid aspect_ratio");
   const format = accept === "image/png" ? "png" : "jpeg";
-  const [drawn = new Uint8Array()] = await studio.take(
+  const [drawn = new Uint8Array()] = await generator.generate(
     {
       prompt,
       n: 1,
@@ -61,24 +61,24 @@ async function picture(
 const flux = "accounts/fireworks/models/flux-1-schnell-fp8";
 
 const openFlux =
-  (studio: Studio): Answer =>
+  (generator: ImageGenerator): Respond =>
   (request) => {
-    if (knock(request) !== `workflows/${flux}/text_to_image`) throw noModel;
+    if (authorize(request) !== `workflows/${flux}/text_to_image`) throw noModel;
     const body = jsonOf(request);
-    onlyKnown(body, [
+    rejectUnknownFields(body, [
       ...["prompt", "aspect_ratio", "guidance_scale", "num_inference_steps", "seed"],
     ]);
-    return picture(studio, request, { prompt: body.prompt, aspect: body.aspect_ratio });
+    return image(generator, request, { prompt: body.prompt, aspect: body.aspect_ratio });
   };
 
 const sdxl = "accounts/fireworks/models/stable-diffusion-xl-1024-v1-0";
 
 const openSdxl =
-  (studio: Studio): Answer =>
+  (generator: ImageGenerator): Respond =>
   (request) => {
-    if (knock(request) !== `image_generation/${sdxl}`) throw noModel;
+    if (authorize(request) !== `image_generation/${sdxl}`) throw noModel;
     const body = jsonOf(request);
-    onlyKnown(body, [
+    rejectUnknownFields(body, [
       ...["prompt", "negative_prompt", "width", "height", "cfg_scale", "sampler", "samples"],
       ...["steps", "seed", "style_preset", "safety_check"],
     ]);
@@ -87,29 +87,29 @@ const openSdxl =
     const known =
       /^(1024x1024|1152x896|896x1152|1216x832|832x1216|1344x768|768x1344|1536x640|640x1536)$/;
     if (!known.test(size)) throw invalid(`Invalid height and width: ${size}`);
-    return picture(studio, request, { prompt, size });
+    return image(generator, request, { prompt, size });
   };
 
 const kontext = "accounts/fireworks/models/flux-kontext-pro";
 
-/** How often a job is asked for before it is done. */
+/** How often a job is polled before it is done. */
 const polls = 2;
 
-const openKontext = (studio: Studio): Answer => {
+const openKontext = (generator: ImageGenerator): Respond => {
   const jobs = new Map<string, { left: number; readonly link: string }>();
   return async (request) => {
     const { origin } = request;
-    const place = knock(request);
-    if (place === `workflows/${kontext}/get_result`) {
+    const modelPath = authorize(request);
+    if (modelPath === `workflows/${kontext}/get_result`) {
       const id = String(jsonOf(request).id);
       const job = jobs.get(id);
       if (!job) return { body: { id, status: "Task not found", result: null } };
       if (job.left-- > 0) return { body: { id, status: "Pending", result: null, progress: 0 } };
       return { body: { id, status: "Ready", result: { sample: job.link }, progress: 1 } };
     }
-    if (place !== `workflows/${kontext}`) throw noModel;
+    if (modelPath !== `workflows/${kontext}`) throw noModel;
     const body = jsonOf(request);
-    onlyKnown(body, [
+    rejectUnknownFields(body, [
       ...["prompt", "input_image", "seed", "aspect_ratio", "output_format", "webhook_url"],
       ...["webhook_secret", "prompt_upsampling", "safety_tolerance"],
     ]);
@@ -119,7 +119,7 @@ const openKontext = (studio: Studio): Answer => {
       throw invalid("Invalid aspect_ratio");
     }
     if (output_format !== "png" && output_format !== "jpeg") throw invalid("Invalid output_format");
-    const [drawn] = await studio.take(
+    const [drawn] = await generator.generate(
       {
         prompt,
         n: 1,
@@ -131,29 +131,29 @@ const openKontext = (studio: Studio): Answer => {
       output_format,
     );
     const id = `job-${jobs.size}`;
-    jobs.set(id, { left: polls - 1, link: drawn ? studio.link(drawn, origin) : "" });
+    jobs.set(id, { left: polls - 1, link: drawn ? generator.link(drawn, origin) : "" });
     return { body: { request_id: id } };
   };
 };
 
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...wrongKey },
-  { fault: "model_not_found", ...noModel },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...wrongKey },
+  { kind: "model_not_found", ...noModel },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       412,
       "Account fake-account-0 is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices. Please go to https://fireworks.ai/account/billing for more information.",
     ),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(429, "Request rate limit exceeded", { code: "RATE_LIMIT" }),
     headers: { "retry-after": "5" },
   },
-  { fault: "upstream_rejected", ...invalid("Invalid aspect_ratio") },
+  { kind: "upstream_rejected", ...invalid("Invalid aspect_ratio") },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...refusal(503, "Service overloaded, please try again later", { code: "OVERLOADED" }),
   },
 ];
@@ -161,10 +161,10 @@ const refusals: PictureVendor["refusals"] = [
 const vendor = (
   name: string,
   model: string,
-  operations: PictureVendor["operations"],
+  operations: FakeVendor["operations"],
   source: string,
-  open: PictureVendor["open"],
-): PictureVendor => ({
+  open: FakeVendor["open"],
+): FakeVendor => ({
   name,
   kind: "fireworks",
   model,
@@ -178,7 +178,7 @@ const vendor = (
 
 const docs = "https://docs.fireworks.ai/api-reference";
 
-export const fireworks: readonly PictureVendor[] = [
+export const fireworks: readonly FakeVendor[] = [
   vendor(
     "fireworks-flux",
     flux,

@@ -1,4 +1,4 @@
-/** A form as a vendor reads it: texts by their names, and files by theirs. */
+/** Parses a multipart form: text fields and files by name. */
 import { formOf, type VendorRequest } from "../image-vendor.ts";
 
 export interface ReadForm {

@@ -1,23 +1,23 @@
-/** The Gemini API, by a model of each generation that draws. */
-import type { PictureVendor, VendorRequest } from "../image-vendor.ts";
-import { generateContent, pictureRefusals, refusal, type Surface } from "./google-server.ts";
+/** Fake of the Gemini API, with an image model of each generation. */
+import type { FakeVendor, VendorRequest } from "../image-vendor.ts";
+import { generateContent, imageRefusals, refusal, type Surface } from "./google-server.ts";
 
 const key = "AIzaSyVexelPictures0123456789abcdefghij";
 const host = "generativelanguage.googleapis.com";
 const shapes = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
 
-function caseOf(name: string, surface: Surface): PictureVendor {
+function caseOf(name: string, surface: Surface): FakeVendor {
   const { model } = surface;
-  const checkDoor = ({ method, path, headers }: VendorRequest): void => {
+  const checkRequest = ({ method, path, headers }: VendorRequest): void => {
     if (headers.get("x-goog-api-key") !== key) {
       throw refusal(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.");
     }
-    const asked = /^\/v1beta\/models\/([^/:]+):generateContent$/.exec(path)?.[1];
-    if (method === "POST" && asked === model) return;
+    const requested = /^\/v1beta\/models\/([^/:]+):generateContent$/.exec(path)?.[1];
+    if (method === "POST" && requested === model) return;
     throw refusal(
       404,
       "NOT_FOUND",
-      `models/${asked} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
+      `models/${requested} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
     );
   };
   return {
@@ -29,11 +29,11 @@ function caseOf(name: string, surface: Surface): PictureVendor {
     operations: ["generations", "edits"],
     source:
       "https://ai.google.dev/gemini-api/docs/generate-content/image-generation; googleapis/js-genai, src/types.ts",
-    open: (studio) => (request) => {
-      checkDoor(request);
-      return generateContent(request, studio, surface);
+    open: (generator) => (request) => {
+      checkRequest(request);
+      return generateContent(request, generator, surface);
     },
-    refusals: pictureRefusals(model, { host, project: "otter-works" }),
+    refusals: imageRefusals(model, { host, project: "otter-works" }),
   };
 }
 
@@ -41,7 +41,7 @@ const imageConfig = ["aspectRatio", "imageSize"];
 const banners = ["1:4", "4:1", "1:8", "8:1"];
 const sizes = ["1K", "2K", "4K"];
 
-export const gemini: readonly PictureVendor[] = [
+export const gemini: readonly FakeVendor[] = [
   caseOf("gemini-nano-banana-2.1", {
     model: "gemini-nano-banana-2.1",
     imageConfig,

@@ -1,11 +1,11 @@
-/** How Google takes an order for a picture of a Gemini model and answers it, on both of its surfaces. */
+/** Fake of Google's image requests for Gemini models, for the Gemini API and for Vertex AI. */
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
 import { googleRefusals } from "../../embedding-vendors/google-refusals.ts";
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -19,12 +19,12 @@ export const invalid = (message: string): VendorResponse =>
   refusal(400, "INVALID_ARGUMENT", message);
 
 /** As Google's JSON reader says it. */
-export function known(value: unknown, place: string, names: readonly string[]): object {
-  if (typeof value !== "object" || value === null) throw invalid(`${place} must be an object`);
-  const strange = Object.keys(value).find((name) => !names.includes(name));
-  if (strange === undefined) return value;
+export function known(value: unknown, path: string, names: readonly string[]): object {
+  if (typeof value !== "object" || value === null) throw invalid(`${path} must be an object`);
+  const unknown = Object.keys(value).find((name) => !names.includes(name));
+  if (unknown === undefined) return value;
   throw invalid(
-    `Invalid JSON payload received. Unknown name "${strange}" at '${place}': Cannot find field.`,
+    `Invalid JSON payload received. Unknown name "${unknown}" at '${path}': Cannot find field.`,
   );
 }
 
@@ -35,9 +35,9 @@ export interface Surface {
   readonly maxImages: number;
   /** Values of `imageSize`. Absent: the model refuses the member. */
   readonly sizes?: readonly string[];
-  /** Values of `thinkingLevel`, each with the `complexity` that it stands for. Absent: the model refuses the member. */
+  /** Values of `thinkingLevel`, each with the `complexity` that it means. Absent: the model refuses the member. */
   readonly levels?: Readonly<Record<string, string>>;
-  /** The kind of file that comes when none was asked for. */
+  /** The file format without a requested one. */
   readonly kind: "png" | "jpeg";
   readonly model: string;
 }
@@ -60,17 +60,17 @@ interface Config {
 /** https://ai.google.dev/api/generate-content */
 export async function generateContent(
   request: VendorRequest,
-  studio: Studio,
+  generator: ImageGenerator,
   surface: Surface,
 ): Promise<VendorResponse> {
-  const order = read(request, surface);
-  const format = order.options?.output_format;
+  const parsed = read(request, surface);
+  const format = parsed.options?.output_format;
   const kind = format === "png" || format === "jpeg" ? format : surface.kind;
-  const [picture] = await studio.take(order, kind);
-  return { body: picture ? withPicture(order, picture, kind, surface.model) : without(surface) };
+  const [image] = await generator.generate(parsed, kind);
+  return { body: image ? withImage(parsed, image, kind, surface.model) : without(surface) };
 }
 
-function read(request: VendorRequest, surface: Surface): Order {
+function read(request: VendorRequest, surface: Surface): ParsedRequest {
   const body = known(jsonOf(request), "root", [
     ...["contents", "generationConfig", "safetySettings", "tools", "toolConfig"],
     ...["systemInstruction", "cachedContent"],
@@ -106,13 +106,13 @@ function readParts(parts: readonly Part[], { maxImages }: Surface) {
   return { prompt, images };
 }
 
-function readConfig(given: unknown, surface: Surface): Partial<Order> {
+function readConfig(given: unknown, surface: Surface): Partial<ParsedRequest> {
   const config = known(given, "generation_config", [
     ...["responseModalities", "imageConfig", "thinkingConfig", "candidateCount", "seed"],
     ...["temperature", "topP", "topK", "maxOutputTokens", "stopSequences"],
   ]) as Config;
   const { responseModalities, imageConfig = {}, thinkingConfig } = config;
-  if (responseModalities?.join() !== "IMAGE") throw invalid("a picture was not asked for");
+  if (responseModalities?.join() !== "IMAGE") throw invalid("no image was requested");
   known(imageConfig, "generation_config.image_config", surface.imageConfig);
   const { aspectRatio, imageSize, imageOutputOptions } = imageConfig;
   if (aspectRatio !== undefined && !surface.shapes.includes(aspectRatio)) {
@@ -141,13 +141,13 @@ function readConfig(given: unknown, surface: Surface): Partial<Order> {
 
 const responseId = "x7yPaqGvOJ2Hz7IPnrOZsAE";
 
-/** Of the third generation with what it drew while it was thinking, which is not the picture. */
-function withPicture(order: Order, picture: Uint8Array, kind: string, model: string): object {
+/** Models of the third generation also return a draft made while thinking, which is not the result. */
+function withImage(parsed: ParsedRequest, image: Uint8Array, kind: string, model: string): object {
   const inlineData = (bytes: Uint8Array, type: string) => ({
     mimeType: `image/${type}`,
     data: Buffer.from(bytes).toString("base64"),
   });
-  const images = order.images?.length ?? 0;
+  const images = parsed.images?.length ?? 0;
   const thoughts = model.startsWith("gemini-2") ? 0 : 214;
   return {
     candidates: [
@@ -161,7 +161,7 @@ function withPicture(order: Order, picture: Uint8Array, kind: string, model: str
                 ]
               : []),
             {
-              inlineData: inlineData(picture, kind),
+              inlineData: inlineData(image, kind),
               ...(thoughts > 0 && { thoughtSignature: "EpwDCpkDAXLI2nz8mBmS" }),
             },
           ],
@@ -201,9 +201,9 @@ const without = ({ model }: Surface): object => ({
 });
 
 /** As recorded: BerriAI/litellm#20357 and others who met with them. All of them come with 200. */
-const heldBack = (model: string): PictureVendor["refusals"] => [
+const heldBack = (model: string): FakeVendor["refusals"] => [
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     body: {
       candidates: [
         {
@@ -218,11 +218,11 @@ const heldBack = (model: string): PictureVendor["refusals"] => [
     },
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     body: { candidates: [{ content: { parts: null }, finishReason: "IMAGE_SAFETY", index: 0 }] },
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     body: {
       promptFeedback: { blockReason: "PROHIBITED_CONTENT" },
       usageMetadata: { promptTokenCount: 12, totalTokenCount: 12 },
@@ -230,7 +230,7 @@ const heldBack = (model: string): PictureVendor["refusals"] => [
     },
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     body: {
       candidates: [
         {
@@ -244,7 +244,7 @@ const heldBack = (model: string): PictureVendor["refusals"] => [
     },
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     body: {
       candidates: [
         {
@@ -256,13 +256,17 @@ const heldBack = (model: string): PictureVendor["refusals"] => [
   },
 ];
 
-export const pictureRefusals = (
+export const imageRefusals = (
   model: string,
-  place: Parameters<typeof googleRefusals>[0],
-): PictureVendor["refusals"] => [
-  ...googleRefusals(place).map(({ status = 200, body, fault }) => ({ status, body, fault })),
+  path: Parameters<typeof googleRefusals>[0],
+): FakeVendor["refusals"] => [
+  ...googleRefusals(path).map(({ status = 200, body, fault }) => ({
+    status,
+    body,
+    kind: fault,
+  })),
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       429,
       "RESOURCE_EXHAUSTED",

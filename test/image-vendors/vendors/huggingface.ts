@@ -1,9 +1,9 @@
 /** HF Inference: @huggingface/tasks and @huggingface/inference; refusals as in public reports. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -21,7 +21,10 @@ const error = (status: number, words: string): VendorResponse => ({
   body: { error: words },
 });
 
-async function draw(request: VendorRequest, studio: Studio): Promise<VendorResponse> {
+async function generate(
+  request: VendorRequest,
+  generator: ImageGenerator,
+): Promise<VendorResponse> {
   const { method, path, headers } = request;
   if (headers.get("authorization") !== `Bearer ${key}`) {
     throw error(401, "Invalid username or password.");
@@ -30,16 +33,16 @@ async function draw(request: VendorRequest, studio: Studio): Promise<VendorRespo
     throw { status: 404, body: "Not Found" } satisfies VendorResponse;
   }
   const { inputs, parameters = {}, ...others } = jsonOf(request);
-  onlyKnown(others, []);
+  rejectUnknownFields(others, []);
   if (typeof inputs !== "string") throw error(422, "missing field `inputs`");
   const { width, height, prompt, target_size, ...more } = parameters as Record<string, unknown>;
-  onlyKnown(parameters as Record<string, unknown>, known);
+  rejectUnknownFields(parameters as Record<string, unknown>, known);
   for (const [name, value] of Object.entries(more)) {
     if (value === null || value === "") throw error(422, `${name}: invalid value`);
   }
-  // The model is for both tasks: a prompt among the parameters makes the input a picture.
+  // The model is for both tasks: a prompt among the parameters makes the input an image.
   const size = (target_size ?? { width, height }) as { width?: number; height?: number };
-  const [picture] = await studio.take(
+  const [image] = await generator.generate(
     {
       ...(typeof prompt === "string"
         ? { prompt, images: [Buffer.from(inputs, "base64")] }
@@ -51,11 +54,11 @@ async function draw(request: VendorRequest, studio: Studio): Promise<VendorRespo
   );
   return {
     headers: { "content-type": "image/jpeg", "x-compute-type": "cache" },
-    body: picture ?? new Uint8Array(),
+    body: image ?? new Uint8Array(),
   };
 }
 
-export const huggingface: readonly PictureVendor[] = [
+export const huggingface: readonly FakeVendor[] = [
   {
     name: "huggingface",
     kind: "huggingface",
@@ -65,32 +68,32 @@ export const huggingface: readonly PictureVendor[] = [
     operations: ["generations", "edits"],
     source:
       "huggingface/huggingface.js: packages/tasks/src/tasks/{text-to-image,image-to-image}/spec, packages/inference/src/providers/hf-inference.ts",
-    open: (studio) => (request) => draw(request, studio),
+    open: (generator) => (request) => generate(request, generator),
     refusals: [
-      { ...error(401, "Invalid username or password."), fault: "upstream_credentials" },
+      { ...error(401, "Invalid username or password."), kind: "upstream_credentials" },
       {
         ...error(
           402,
           "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get 20x more monthly included credits.",
         ),
-        fault: "insufficient_quota",
+        kind: "insufficient_quota",
       },
-      { status: 404, body: "Not Found", fault: "model_not_found" },
-      { ...error(400, "Model not supported by provider hf-inference"), fault: "model_not_found" },
+      { status: 404, body: "Not Found", kind: "model_not_found" },
+      { ...error(400, "Model not supported by provider hf-inference"), kind: "model_not_found" },
       {
         ...error(400, "num_inference_steps must be between 1 and 50"),
-        fault: "upstream_rejected",
+        kind: "upstream_rejected",
       },
       {
         ...error(429, "Rate limit reached."),
         headers: { "retry-after": "17" },
-        fault: "upstream_rate_limit",
+        kind: "upstream_rate_limit",
       },
-      { ...error(500, "Internal Server Error"), fault: "upstream_error" },
+      { ...error(500, "Internal Server Error"), kind: "upstream_error" },
       {
         status: 503,
         body: { error: `Model ${model} is currently loading`, estimated_time: 20 },
-        fault: "upstream_overloaded",
+        kind: "upstream_overloaded",
       },
     ],
   },

@@ -1,9 +1,9 @@
-/** Ideogram drawing, on its three surfaces: links that last for a while, and what it made of the prompt. */
+/** Fake of Ideogram with its three API versions: links that expire, and the revised prompt. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -23,15 +23,15 @@ const noModel = refusal(404, "Not found");
 type Texts = Readonly<Record<string, unknown>>;
 
 /** What an address reads, and how it understands it. */
-interface Desk {
+interface EndpointSpec {
   readonly fields: readonly string[];
-  /** The field of the pictures that are needed. */
+  /** The required image field. */
   readonly image?: string;
   readonly mostImages?: number;
   readonly mask?: "needed" | "allowed";
-  /** Fields stand within this one. */
+  /** Fields are nested in this one. */
   readonly within?: string;
-  /** The shape or the size that is meant. Throws what is wrong. */
+  /** Parses the aspect ratio or the size. Throws the vendor's error. */
   readonly measure: (texts: Texts) => { readonly aspect?: string; readonly size?: string };
   readonly speeds?: readonly string[];
   readonly qualities?: readonly string[];
@@ -52,7 +52,10 @@ const speedTiers: Readonly<Record<string, string>> = {
   quality: "high",
 };
 
-function optionsOf(texts: Texts, { speeds = [], qualities = [] }: Desk): Record<string, unknown> {
+function optionsOf(
+  texts: Texts,
+  { speeds = [], qualities = [] }: EndpointSpec,
+): Record<string, unknown> {
   const { rendering_speed, quality } = texts;
   if (rendering_speed !== undefined && !speeds.includes(String(rendering_speed))) {
     throw invalid("Unsupported rendering speed");
@@ -60,36 +63,42 @@ function optionsOf(texts: Texts, { speeds = [], qualities = [] }: Desk): Record<
   if (quality !== undefined && !qualities.includes(String(quality))) {
     throw invalid("Unsupported quality");
   }
-  const told = quality ?? speedTiers[String(rendering_speed).toLowerCase()];
-  return told === undefined ? {} : { quality: told };
+  const options = quality ?? speedTiers[String(rendering_speed).toLowerCase()];
+  return options === undefined ? {} : { quality: options };
 }
 
 const open =
-  (desks: Readonly<Record<string, Desk>>, model?: string) =>
-  (studio: Studio) =>
+  (desks: Readonly<Record<string, EndpointSpec>>, model?: string) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     if (headers.get("api-key") !== key) throw wrongKey;
-    const desk = method === "POST" ? desks[path] : undefined;
-    if (!desk) throw noModel;
-    const order = await read(request, desk);
-    const { texts } = order;
-    onlyKnown(texts, desk.fields);
+    const spec = method === "POST" ? desks[path] : undefined;
+    if (!spec) throw noModel;
+    const parsed = await read(request, spec);
+    const { texts } = parsed;
+    rejectUnknownFields(texts, spec.fields);
     if (model !== undefined && texts.model !== model) throw invalid("Unknown model");
     const { prompt } = texts;
     const n = Number(texts.num_images ?? 1);
     if (typeof prompt !== "string") throw invalid("prompt is required");
     if (!Number.isInteger(n) || n < 1 || n > 8) throw invalid("num_images must be from 1 to 8");
-    const measured = desk.measure(texts);
-    const options = optionsOf(texts, desk);
-    const pictures = await studio.take({ prompt, n, ...measured, ...order.sources, options });
+    const measured = spec.measure(texts);
+    const options = optionsOf(texts, spec);
+    const generated = await generator.generate({
+      prompt,
+      n,
+      ...measured,
+      ...parsed.sources,
+      options,
+    });
     return {
       body: {
         ...(path.startsWith("/v2/")
           ? { generation_kind: "sampling", generation_id: "xtdZiqPwRxqY1Y7NExFmzB", seed: 12345 }
           : { created: "2026-10-23T04:56:07+00:00", response_type: "url" }),
-        data: pictures.map((picture, at) => ({
-          url: studio.link(picture, origin),
+        data: generated.map((image, at) => ({
+          url: generator.link(image, origin),
           prompt: `${prompt}, in great detail`,
           resolution: "1024x1024",
           is_image_safe: true,
@@ -101,7 +110,7 @@ const open =
 
 async function read(
   request: VendorRequest,
-  { image, mostImages = 1, mask, within }: Desk,
+  { image, mostImages = 1, mask, within }: EndpointSpec,
 ): Promise<{ readonly texts: Texts; readonly sources: object }> {
   if (image === undefined || /json/.test(request.headers.get("content-type") ?? "")) {
     const body = jsonOf(request);
@@ -122,7 +131,7 @@ async function read(
 
 function unwrapped(fields: Texts, within: string | undefined): Texts {
   if (within === undefined) return fields;
-  onlyKnown(fields, [within]);
+  rejectUnknownFields(fields, [within]);
   const inner = fields[within];
   return (typeof inner === "string" ? JSON.parse(inner) : inner) as Texts;
 }
@@ -146,8 +155,8 @@ function in32(size: string): boolean {
 
 const modern = [...always, "magic_prompt", "enable_copyright_detection", "async", "private"];
 
-/** One address to draw and to change: with pictures it is a form, and the sizes are others. */
-const ideogram45: Desk = {
+/** One endpoint for generations and edits: with images it takes a form, and other sizes. */
+const ideogram45: EndpointSpec = {
   fields: [...modern, "size", "quality"],
   image: "images",
   mostImages: 5,
@@ -158,21 +167,21 @@ const ideogram45: Desk = {
 
 const styled = ["negative_prompt", "style_type", "style_preset", "style_codes", "color_palette"];
 
-const shaped = (fields: readonly string[], speeds: readonly string[]): Desk => ({
+const shaped = (fields: readonly string[], speeds: readonly string[]): EndpointSpec => ({
   fields: [...fields, ...styled, "aspect_ratio", "resolution", "rendering_speed"],
   speeds,
   measure: (texts) => ratio("x", texts),
 });
 
-const remix = (desk: Desk): Desk => ({
-  ...desk,
-  fields: [...desk.fields, "image_weight"],
+const remix = (spec: EndpointSpec): EndpointSpec => ({
+  ...spec,
+  fields: [...spec.fields, "image_weight"],
   image: "image",
 });
 
-const inpaint = (desk: Desk): Desk => ({
-  ...desk,
-  fields: desk.fields.filter((name) => name !== "aspect_ratio" && name !== "resolution"),
+const inpaint = (spec: EndpointSpec): EndpointSpec => ({
+  ...spec,
+  fields: spec.fields.filter((name) => name !== "aspect_ratio" && name !== "resolution"),
   image: "image",
   mask: "needed",
   measure: () => ({}),
@@ -188,34 +197,34 @@ const oldFields = [
   ...["prompt", "model", "num_images", "seed", "aspect_ratio", "resolution", "magic_prompt_option"],
   ...["style_type", "negative_prompt", "color_palette"],
 ];
-const old: Desk = {
+const old: EndpointSpec = {
   fields: oldFields,
   within: "image_request",
   measure: (texts) => ratio("_", texts),
 };
 
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...wrongKey },
-  { fault: "model_not_found", ...noModel },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...wrongKey },
+  { kind: "model_not_found", ...noModel },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(
       422,
       "Prompt provided failed safety check due to the inclusion of prohibited content.",
     ),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(402, "Insufficient credits", { reject_reason: "insufficient_funds" }),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(429, "Too many requests."),
     headers: { "retry-after": "1" },
   },
-  { fault: "upstream_rejected", ...invalid("Invalid input provided.") },
+  { kind: "upstream_rejected", ...invalid("Invalid input provided.") },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...refusal(503, "Image generation service temporarily unavailable."),
   },
 ];
@@ -223,9 +232,9 @@ const refusals: PictureVendor["refusals"] = [
 const vendor = (
   name: string,
   model: string,
-  desks: Readonly<Record<string, Desk>>,
+  desks: Readonly<Record<string, EndpointSpec>>,
   inBody = false,
-): PictureVendor => ({
+): FakeVendor => ({
   name,
   kind: "ideogram",
   model,
@@ -236,7 +245,7 @@ const vendor = (
   refusals,
 });
 
-export const ideogram: readonly PictureVendor[] = [
+export const ideogram: readonly FakeVendor[] = [
   vendor("ideogram-4-5", "ideogram-4-5", { "/v2/image/generate/ideogram-4-5": ideogram45 }),
   vendor("ideogram-3", "ideogram-3", {
     "/v2/image/generate/ideogram-3": v2,

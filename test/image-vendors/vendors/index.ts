@@ -1,5 +1,5 @@
-/** Every vendor that draws, as a fake of it. */
-import type { PictureVendor } from "../image-vendor.ts";
+/** All fake image vendors. */
+import type { FakeVendor } from "../image-vendor.ts";
 import { automatic1111 } from "./automatic1111.ts";
 import { azure } from "./azure.ts";
 import { bedrock } from "./bedrock.ts";
@@ -30,7 +30,7 @@ import { volcengine } from "./volcengine.ts";
 import { xai } from "./xai.ts";
 import { zhipu } from "./zhipu.ts";
 
-export const pictureVendors: readonly PictureVendor[] = [
+export const fakeVendors: readonly FakeVendor[] = [
   ...automatic1111,
   ...azure,
   ...bedrock,

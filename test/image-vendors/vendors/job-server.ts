@@ -1,18 +1,18 @@
-/** What fakes have in common whose vendors take a job and are asked whether it is done. */
+/** Shared code of fakes whose vendors have jobs that are polled. */
 import { sniffImage } from "../../../server/lib/sniff-image.ts";
 import type { VendorResponse } from "../image-vendor.ts";
 
-/** Where jobs are left, and asked for by their number. */
-export interface JobDesk<T> {
+/** Stores jobs by their id. */
+export interface JobStore<T> {
   leave(result: T): string;
   /** Whether it is done, and what came of it. Undefined for a number that was not given out. */
   visit(id: string): { readonly done: boolean; readonly result: T } | undefined;
 }
 
-/** The second job takes longer than the others: whoever asks for it has to ask again. */
+/** The second job takes longer than the others: it needs another poll. */
 const slow = 2;
 
-export function openDesk<T>(): JobDesk<T> {
+export function createJobStore<T>(): JobStore<T> {
   const jobs = new Map<string, { left: number; readonly result: T }>();
   return {
     leave: (result) => {
@@ -29,7 +29,7 @@ export function openDesk<T>(): JobDesk<T> {
 }
 
 /** Base64 as it is, without anything around it. */
-export function plainPicture(value: unknown, refuse: () => VendorResponse): Uint8Array {
+export function plainImage(value: unknown, refuse: () => VendorResponse): Uint8Array {
   const text = typeof value === "string" ? value : "";
   const bytes = Buffer.from(text, "base64");
   if (text === "" || bytes.toString("base64") !== text || !sniffImage(bytes)) throw refuse();
@@ -37,9 +37,9 @@ export function plainPicture(value: unknown, refuse: () => VendorResponse): Uint
 }
 
 /** A data URL that says truly what is in it. */
-export function wrappedPicture(value: unknown, refuse: () => VendorResponse): Uint8Array {
+export function wrappedImage(value: unknown, refuse: () => VendorResponse): Uint8Array {
   const [, type, base64] = /^data:(image\/\w+);base64,(.*)$/s.exec(String(value)) ?? [];
-  const bytes = plainPicture(base64, refuse);
+  const bytes = plainImage(base64, refuse);
   if (sniffImage(bytes) !== type) throw refuse();
   return bytes;
 }

@@ -1,11 +1,11 @@
 /** LocalAI, as its source has it: core/http/endpoints/openai/image.go and inpainting.go. */
 import {
+  type FakeVendor,
   formOf,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -25,19 +25,19 @@ const notFound = (model: string): VendorResponse =>
     "invalid_request_error",
   );
 
-/** schema.OpenAIRequest, those members of it that pictures have. */
+/** The image members of schema.OpenAIRequest. */
 const fields = [
   ...["model", "prompt", "n", "size", "step", "seed", "mode", "file", "files", "ref_images"],
   ...["response_format", "negative_prompt"],
 ];
 
-/** What cannot be decoded is passed over in silence: then the picture is drawn without it. */
+/** An undecodable image is ignored without an error. */
 const decoded = (value: unknown): Uint8Array[] =>
   typeof value === "string" && /^[A-Za-z0-9+/]+=*$/.test(value)
     ? [Buffer.from(value, "base64")]
     : [];
 
-function generationIn(body: Readonly<Record<string, unknown>>): Order {
+function generationIn(body: Readonly<Record<string, unknown>>): ParsedRequest {
   const { prompt, n, size, file, ref_images } = body;
   if (typeof prompt !== "string") throw error(400, "code=400, message=Bad Request");
   const images = [file, ...(Array.isArray(ref_images) ? ref_images : [])].flatMap(decoded);
@@ -51,7 +51,7 @@ function generationIn(body: Readonly<Record<string, unknown>>): Order {
   };
 }
 
-const answerOf = (items: readonly object[]): VendorResponse => ({
+const responseOf = (items: readonly object[]): VendorResponse => ({
   body: {
     id: "0195fd2c-36a4-7a9b-9c3e-2f6de03b4a55",
     created: 1_760_000_000,
@@ -65,23 +65,23 @@ const answerOf = (items: readonly object[]): VendorResponse => ({
   },
 });
 
-async function generations(request: VendorRequest, studio: Studio, model: string) {
+async function generations(request: VendorRequest, generator: ImageGenerator, model: string) {
   const body = jsonOf(request);
-  onlyKnown(body, fields);
+  rejectUnknownFields(body, fields);
   if (body.model !== model) throw notFound(String(body.model));
-  const pictures = await studio.take(generationIn(body));
-  return answerOf(
-    pictures.map((picture) =>
+  const generated = await generator.generate(generationIn(body));
+  return responseOf(
+    generated.map((image) =>
       body.response_format === "b64_json"
-        ? { b64_json: Buffer.from(picture).toString("base64") }
-        : { url: studio.link(picture, request.origin) },
+        ? { b64_json: Buffer.from(image).toString("base64") }
+        : { url: generator.link(image, request.origin) },
     ),
   );
 }
 
-async function inpainting(request: VendorRequest, studio: Studio, model: string) {
+async function inpainting(request: VendorRequest, generator: ImageGenerator, model: string) {
   const form = await formOf(request);
-  onlyKnown(Object.fromEntries([...form.keys()].map((name) => [name, true])), [
+  rejectUnknownFields(Object.fromEntries([...form.keys()].map((name) => [name, true])), [
     ...["model", "prompt", "steps", "image", "mask", "seed"],
   ]);
   if (form.get("model") !== model) throw notFound(String(form.get("model")));
@@ -90,34 +90,34 @@ async function inpainting(request: VendorRequest, studio: Studio, model: string)
     if (!(part instanceof Blob)) throw error(400, `code=400, message=missing ${name} file`);
     return new Uint8Array(await part.arrayBuffer());
   };
-  const pictures = await studio.take({
+  const generated = await generator.generate({
     prompt: String(form.get("prompt")),
     n: 1,
     size: "512x512",
     images: [await bytesOf("image")],
     mask: await bytesOf("mask"),
   });
-  return answerOf(pictures.map((picture) => ({ url: studio.link(picture, request.origin) })));
+  return responseOf(generated.map((image) => ({ url: generator.link(image, request.origin) })));
 }
 
 const open =
-  (model: string): PictureVendor["open"] =>
-  (studio) =>
+  (model: string): FakeVendor["open"] =>
+  (generator) =>
   (request) => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
       throw error(401, "An authentication key is required", "invalid_request_error");
     }
     if (method === "POST" && path === "/v1/images/generations") {
-      return generations(request, studio, model);
+      return generations(request, generator, model);
     }
     if (method === "POST" && path === "/v1/images/inpainting") {
-      return inpainting(request, studio, model);
+      return inpainting(request, generator, model);
     }
     throw error(404, "Resource not found");
   };
 
-const caseOf = (name: string, model: string): PictureVendor => ({
+const caseOf = (name: string, model: string): FakeVendor => ({
   name,
   kind: "localai",
   model,
@@ -130,29 +130,29 @@ const caseOf = (name: string, model: string): PictureVendor => ({
   refusals: [
     {
       ...error(401, "An authentication key is required", "invalid_request_error"),
-      fault: "upstream_credentials",
+      kind: "upstream_credentials",
     },
-    { ...notFound(model), fault: "model_not_found" },
-    { ...error(404, "Resource not found"), fault: "upstream_error" },
-    { ...error(400, "code=400, message=Bad Request"), fault: "upstream_rejected" },
+    { ...notFound(model), kind: "model_not_found" },
+    { ...error(404, "Resource not found"), kind: "upstream_error" },
+    { ...error(400, "code=400, message=Bad Request"), kind: "upstream_rejected" },
     {
       ...error(429, "Quota exceeded", "quota_exceeded"),
       headers: { "content-type": "application/json", "retry-after": "60" },
-      fault: "upstream_rate_limit",
+      kind: "upstream_rate_limit",
     },
     {
       ...error(500, "rpc error: code = Unknown desc = error generating image"),
-      fault: "upstream_error",
+      kind: "upstream_error",
     },
     {
       ...error(503, "model is loading"),
       headers: { "content-type": "application/json", "retry-after": "5" },
-      fault: "upstream_overloaded",
+      kind: "upstream_overloaded",
     },
   ],
 });
 
-export const localai: readonly PictureVendor[] = [
+export const localai: readonly FakeVendor[] = [
   caseOf("localai", "dreamshaper"),
   caseOf("localai-references", "flux.1-kontext-dev"),
 ];

@@ -1,14 +1,14 @@
-/** Luma, by both of its APIs: Dream Machine for Photon, and the newer one for uni. */
+/** Fake of Luma with both of its APIs: Dream Machine for Photon, and the newer one for uni. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
-import { type JobDesk, openDesk, plainPicture, present } from "./job-server.ts";
+import { createJobStore, type JobStore, plainImage, present } from "./job-server.ts";
 
 const key = "luma-7c1d2e3f-4a5b-6c7d-8e9f-0a1b2c3d4e5f";
 
@@ -20,7 +20,7 @@ const invalid = (field: string, msg: string): VendorResponse =>
   refuse(422, [{ type: "enum", loc: ["body", field], msg, input: null }]);
 
 interface Api {
-  /** Where an order is left; where it is asked for, its id stands behind `jobs`. */
+  /** The path that takes jobs. A job is polled at `jobs` followed by its id. */
   readonly orders: string;
   readonly jobs: string;
   readonly models: readonly string[];
@@ -28,8 +28,8 @@ interface Api {
   readonly fields: readonly string[];
   readonly working: string;
   readonly maxPrompt: number;
-  orderOf(fields: Fields): Order;
-  /** What is told of a job in this state. */
+  orderOf(fields: Fields): ParsedRequest;
+  /** The response for a job in this state. */
   tell(id: string, state: string, job: Made): object;
 }
 
@@ -95,7 +95,7 @@ const agents: Api = {
     const images = given.map((entry) => {
       const { data, media_type } = entry as Fields;
       if (typeof media_type !== "string") throw refuse(422, "media_type is required with data");
-      return plainPicture(data, () => refuse(422, "Invalid base64 image data"));
+      return plainImage(data, () => refuse(422, "Invalid base64 image data"));
     });
     return {
       prompt: String(prompt),
@@ -120,11 +120,11 @@ const agents: Api = {
 async function submit(
   request: VendorRequest,
   api: Api,
-  studio: Studio,
-  desk: JobDesk<Made>,
+  generator: ImageGenerator,
+  jobStore: JobStore<Made>,
 ): Promise<VendorResponse> {
   const fields = jsonOf(request);
-  onlyKnown(fields, api.fields);
+  rejectUnknownFields(fields, api.fields);
   const { model, prompt, aspect_ratio } = fields;
   if (!api.models.includes(String(model))) {
     throw invalid("model", `Input should be '${api.models.join("' or '")}'`);
@@ -134,26 +134,27 @@ async function submit(
   if (aspect_ratio !== undefined && !api.shapes.includes(String(aspect_ratio))) {
     throw invalid("aspect_ratio", `Input should be '${api.shapes.join("', '")}'`);
   }
-  const order = api.orderOf(fields);
-  const [picture] = await studio.take(
-    order,
-    order.options?.output_format === "png" ? "png" : "jpeg",
+  const parsed = api.orderOf(fields);
+  const [image] = await generator.generate(
+    parsed,
+    parsed.options?.output_format === "png" ? "png" : "jpeg",
   );
-  const made = { fields, link: picture ? studio.link(picture, request.origin) : null };
-  const id = desk.leave(made);
+  const made = { fields, link: image ? generator.link(image, request.origin) : null };
+  const id = jobStore.leave(made);
   return { status: 201, body: api.tell(id, "queued", made) };
 }
 
 const open =
-  (api: Api): PictureVendor["open"] =>
-  (studio) => {
-    const desk = openDesk<Made>();
+  (api: Api): FakeVendor["open"] =>
+  (generator) => {
+    const jobStore = createJobStore<Made>();
     return (request) => {
       const { method, path, headers } = request;
       if (headers.get("authorization") !== `Bearer ${key}`) throw refuse(401, "Invalid API key");
-      if (method === "POST" && path === api.orders) return submit(request, api, studio, desk);
+      if (method === "POST" && path === api.orders)
+        return submit(request, api, generator, jobStore);
       const id = path.slice(api.jobs.length);
-      const found = path.startsWith(api.jobs) ? desk.visit(id) : undefined;
+      const found = path.startsWith(api.jobs) ? jobStore.visit(id) : undefined;
       if (!found) throw refuse(404, "Generation not found");
       if (method === "DELETE") return { status: 204, body: "" };
       return { body: api.tell(id, found.done ? "completed" : api.working, found.result) };
@@ -161,25 +162,25 @@ const open =
   };
 
 const failed = (api: Api, reason: string, code: string | null): VendorResponse => {
-  const told = api.tell("gone", "failed", { fields: { model: api.models[0] }, link: null });
-  return { status: 201, body: { ...told, failure_reason: reason, failure_code: code } };
+  const options = api.tell("gone", "failed", { fields: { model: api.models[0] }, link: null });
+  return { status: 201, body: { ...options, failure_reason: reason, failure_code: code } };
 };
 
 const account = [
-  { ...refuse(401, "Invalid API key"), fault: "upstream_credentials" },
-  { ...invalid("model", "Input should be 'photon-1'"), fault: "model_not_found" },
-  { ...refuse(402, "Insufficient balance"), fault: "insufficient_quota" },
+  { ...refuse(401, "Invalid API key"), kind: "upstream_credentials" },
+  { ...invalid("model", "Input should be 'photon-1'"), kind: "model_not_found" },
+  { ...refuse(402, "Insufficient balance"), kind: "insufficient_quota" },
   {
     ...refuse(429, "Rate limit exceeded"),
     headers: { "retry-after": "12" },
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
   },
-  { ...refuse(422, "Invalid base64 image data"), fault: "upstream_rejected" },
-  { ...refuse(503, "Service unavailable"), fault: "upstream_overloaded" },
-  { ...refuse(502, "Bad gateway"), fault: "upstream_error" },
+  { ...refuse(422, "Invalid base64 image data"), kind: "upstream_rejected" },
+  { ...refuse(503, "Service unavailable"), kind: "upstream_overloaded" },
+  { ...refuse(502, "Bad gateway"), kind: "upstream_error" },
 ] as const;
 
-export const luma: readonly PictureVendor[] = [
+export const luma: readonly FakeVendor[] = [
   {
     name: "luma-photon",
     kind: "luma",
@@ -191,13 +192,13 @@ export const luma: readonly PictureVendor[] = [
     open: open(dreamMachine),
     refusals: [
       ...account,
-      { ...refuse(400, "Insufficient credits"), fault: "insufficient_quota" },
+      { ...refuse(400, "Insufficient credits"), kind: "insufficient_quota" },
       {
         ...failed(dreamMachine, "400: prompt not allowed because advanced moderation failed", null),
-        fault: "moderation_blocked",
+        kind: "moderation_blocked",
       },
-      { ...failed(dreamMachine, "Contains blacklisted words", null), fault: "moderation_blocked" },
-      { ...failed(dreamMachine, "Job processing failed", null), fault: "upstream_error" },
+      { ...failed(dreamMachine, "Contains blacklisted words", null), kind: "moderation_blocked" },
+      { ...failed(dreamMachine, "Job processing failed", null), kind: "upstream_error" },
     ],
   },
   {
@@ -213,14 +214,14 @@ export const luma: readonly PictureVendor[] = [
       ...account,
       {
         ...failed(agents, "The prompt violated content guidelines", "content_moderated"),
-        fault: "moderation_blocked",
+        kind: "moderation_blocked",
       },
       {
         ...failed(agents, "Ran out of funds mid-generation", "budget_exhausted"),
-        fault: "insufficient_quota",
+        kind: "insufficient_quota",
       },
-      { ...failed(agents, "Too many jobs", "rate_limited"), fault: "upstream_rate_limit" },
-      { ...failed(agents, "Internal model error", "generation_failed"), fault: "upstream_error" },
+      { ...failed(agents, "Too many jobs", "rate_limited"), kind: "upstream_rate_limit" },
+      { ...failed(agents, "Internal model error", "generation_failed"), kind: "upstream_error" },
     ],
   },
 ];

@@ -1,9 +1,9 @@
-/** MiniMax drawing: every answer has the status 200, and says in `base_resp` whether it is one. */
+/** Fake of MiniMax: every response has the status 200; `base_resp` holds the error. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -25,7 +25,7 @@ const ratios = ["1:1", "16:9", "4:3", "3:2", "2:3", "3:4", "9:16"];
 
 const open =
   (model: string) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     if (method !== "POST" || path !== "/v1/image_generation") {
@@ -35,7 +35,7 @@ const open =
       return said(1004, "login fail: Please carry the API secret key in the 'Authorization' field");
     }
     const body = jsonOf(request);
-    onlyKnown(body, fields);
+    rejectUnknownFields(body, fields);
     const { prompt, aspect_ratio, width, height, n = 1, response_format = "url", style } = body;
     if (body.model !== model) return said(2013, "invalid params, unsupported model");
     if (typeof prompt !== "string" || prompt.length > 1500) {
@@ -58,7 +58,7 @@ const open =
     if (type !== undefined && (!live || !["漫画", "元气", "中世纪", "水彩"].includes(type))) {
       return said(2013, "invalid params, style");
     }
-    const pictures = await studio.take(
+    const generated = await generator.generate(
       {
         prompt,
         n: Number(n),
@@ -73,30 +73,30 @@ const open =
         id: "03ff3cd0820949eb8a410056b5f21d38",
         data:
           response_format === "base64"
-            ? { image_base64: pictures.map(toBase64) }
-            : { image_urls: pictures.map((picture) => studio.link(picture, origin)) },
-        metadata: { failed_count: "0", success_count: String(pictures.length) },
+            ? { image_base64: generated.map(toBase64) }
+            : { image_urls: generated.map((image) => generator.link(image, origin)) },
+        metadata: { failed_count: "0", success_count: String(generated.length) },
         base_resp: { status_code: 0, status_msg: "success" },
       },
     };
   };
 
 /** https://platform.minimax.io/docs/api-reference/errorcode */
-const refusals: PictureVendor["refusals"] = [
+const refusals: FakeVendor["refusals"] = [
   {
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
     ...said(1004, "login fail: Please carry the API secret key in the 'Authorization' field"),
   },
-  { fault: "upstream_credentials", ...said(2049, "invalid api key") },
-  { fault: "model_not_found", ...said(2013, "invalid params, unsupported model") },
-  { fault: "upstream_rate_limit", ...said(1002, "rate limit"), headers: { "retry-after": "5" } },
-  { fault: "insufficient_quota", ...said(1008, "insufficient balance") },
-  { fault: "moderation_blocked", ...said(1026, "input new_sensitive") },
-  { fault: "moderation_blocked", ...said(1027, "output new_sensitive") },
-  { fault: "upstream_rejected", ...said(2013, "invalid params, aspect_ratio") },
-  { fault: "upstream_error", ...said(1000, "unknown error") },
+  { kind: "upstream_credentials", ...said(2049, "invalid api key") },
+  { kind: "model_not_found", ...said(2013, "invalid params, unsupported model") },
+  { kind: "upstream_rate_limit", ...said(1002, "rate limit"), headers: { "retry-after": "5" } },
+  { kind: "insufficient_quota", ...said(1008, "insufficient balance") },
+  { kind: "moderation_blocked", ...said(1026, "input new_sensitive") },
+  { kind: "moderation_blocked", ...said(1027, "output new_sensitive") },
+  { kind: "upstream_rejected", ...said(2013, "invalid params, aspect_ratio") },
+  { kind: "upstream_error", ...said(1000, "unknown error") },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     body: {
       id: "03ff3cd0820949eb8a410056b5f21d38",
       data: { image_urls: [] },
@@ -106,7 +106,7 @@ const refusals: PictureVendor["refusals"] = [
   },
 ];
 
-const vendor = (model: string): PictureVendor => ({
+const vendor = (model: string): FakeVendor => ({
   name: `minimax-${model}`,
   kind: "minimax",
   model,
@@ -118,4 +118,4 @@ const vendor = (model: string): PictureVendor => ({
   refusals,
 });
 
-export const minimax: readonly PictureVendor[] = [vendor("image-01"), vendor("image-01-live")];
+export const minimax: readonly FakeVendor[] = [vendor("image-01"), vendor("image-01-live")];

@@ -1,5 +1,5 @@
-/** How OpenAI says no to a picture, in its own words, and how those say it that imitate it. */
-import type { PictureVendor, VendorResponse } from "../image-vendor.ts";
+/** Error responses of OpenAI to image requests, and those of compatible servers. */
+import type { FakeVendor, VendorResponse } from "../image-vendor.ts";
 
 const refusal = (
   status: number,
@@ -15,10 +15,10 @@ const refusal = (
 
 const invalid = "invalid_request_error";
 
-/** Words as reported by users of the API, or as in its specification. */
-export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
+/** Messages as reported by users of the API, or as in its specification. */
+export const openaiRefusals = (model: string): FakeVendor["refusals"] => [
   {
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
     ...refusal(
       401,
       invalid,
@@ -27,7 +27,7 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...refusal(
       404,
       invalid,
@@ -36,7 +36,7 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_forbidden",
+    kind: "upstream_forbidden",
     ...refusal(
       403,
       invalid,
@@ -45,7 +45,7 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(
       429,
       "requests",
@@ -55,7 +55,7 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "slow_down",
+    kind: "slow_down",
     ...refusal(
       429,
       "rate_limit_error",
@@ -65,7 +65,7 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       429,
       "insufficient_quota",
@@ -74,11 +74,11 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "billing_hard_limit_reached",
+    kind: "billing_hard_limit_reached",
     ...refusal(400, invalid, "billing_hard_limit_reached", "Billing hard limit has been reached"),
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(
       400,
       "image_generation_user_error",
@@ -88,7 +88,7 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     ...refusal(
       400,
       invalid,
@@ -98,7 +98,7 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...refusal(
       503,
       "service_unavailable_error",
@@ -108,8 +108,8 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_error",
-    // OpenAI and Azure charge for what they deliver, and this is in their own words.
+    kind: "upstream_error",
+    // OpenAI and Azure charge only for delivered images, and this is their own error.
     uncharged: true,
     ...refusal(
       500,
@@ -121,29 +121,29 @@ export const openaiRefusals = (model: string): PictureVendor["refusals"] => [
 ];
 
 /** FastAPI's way, nginx's way, and OpenAI's without a code. */
-export const imitationRefusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", status: 401, body: { detail: "Invalid token" } },
+export const imitationRefusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", status: 401, body: { detail: "Invalid token" } },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     status: 422,
     body: { detail: [{ loc: ["body", "prompt"], msg: "field required", type: "missing" }] },
   },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...refusal(404, "NotFoundError", "model_not_found", "The model does not exist."),
   },
-  { fault: "insufficient_quota", status: 402, body: { error: "Payment required" } },
+  { kind: "insufficient_quota", status: 402, body: { error: "Payment required" } },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     status: 429,
     headers: { "retry-after": "7" },
     body: { error: { message: "Too many requests" } },
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     status: 502,
     headers: { "content-type": "text/html" },
     body: "<html><head><title>502 Bad Gateway</title></head></html>",
   },
-  { fault: "upstream_overloaded", status: 503, body: "no healthy upstream" },
+  { kind: "upstream_overloaded", status: 503, body: "no healthy upstream" },
 ];

@@ -1,4 +1,4 @@
-/** How OpenAI takes an order for pictures and answers it; and how servers do that imitate it. */
+/** Fake of OpenAI's image endpoints, and of compatible servers. */
 import { readForm, readReferences } from "../../fake-upstream/edit-images.ts";
 import { fakeImage } from "../../fake-upstream/fake-image.ts";
 import { sniff } from "../../fake-upstream/image-info.ts";
@@ -7,20 +7,20 @@ import { missingKey, Refusal, wrongKey } from "../../fake-upstream/refusal.ts";
 import { newRecord, type RecordedRequest, readBody } from "../../fake-upstream/request.ts";
 import {
   formOf,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  type Studio,
+  type ParsedRequest,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
 
-export interface Speech {
+export interface Dialect {
   /** Knows its models, and refuses fields that they do not have. */
   readonly strict: boolean;
   readonly key: string;
 }
 
-/** What an order says, whichever way its pictures came. */
+/** A request, with images of a form or of JSON. */
 interface Call {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly operation: "generations" | "edits" | "json-edits";
@@ -30,28 +30,28 @@ interface Call {
 
 export const generations = (
   request: VendorRequest,
-  studio: Studio,
-  speech: Speech,
+  generator: ImageGenerator,
+  dialect: Dialect,
 ): Promise<VendorResponse> =>
-  inItsWords(async () => {
-    authorize(request, speech);
+  inOpenaiShape(async () => {
+    authorize(request, dialect);
     const call: Call = { fields: jsonOf(request), operation: "generations" };
-    return answer(call, request, studio, speech);
+    return respond(call, request, generator, dialect);
   });
 
 export const edits = (
   request: VendorRequest,
-  studio: Studio,
-  speech: Speech,
+  generator: ImageGenerator,
+  dialect: Dialect,
 ): Promise<VendorResponse> =>
-  inItsWords(async () => {
-    authorize(request, speech);
+  inOpenaiShape(async () => {
+    authorize(request, dialect);
     const record = await recordOf(request);
     const call = record.form ? await formCall(request, record) : jsonCall(request);
-    return answer(call, request, studio, speech);
+    return respond(call, request, generator, dialect);
   });
 
-async function inItsWords(say: () => Promise<VendorResponse>): Promise<VendorResponse> {
+async function inOpenaiShape(say: () => Promise<VendorResponse>): Promise<VendorResponse> {
   try {
     return await say();
   } catch (error) {
@@ -60,7 +60,7 @@ async function inItsWords(say: () => Promise<VendorResponse>): Promise<VendorRes
   }
 }
 
-function authorize({ headers }: VendorRequest, { key }: Speech): void {
+function authorize({ headers }: VendorRequest, { key }: Dialect): void {
   const given = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "")?.[1];
   if (given === undefined) throw missingKey();
   if (given !== key) throw wrongKey(given);
@@ -98,19 +98,19 @@ function jsonCall(request: VendorRequest): Call {
   };
 }
 
-const told = [
+const options = [
   ...["quality", "background", "moderation", "style", "output_format", "output_compression"],
   ...["user", "safety_identifier", "input_fidelity"],
 ];
 
-const orderOf = ({ fields, images, mask }: Call): Order => {
+const parseRequest = ({ fields, images, mask }: Call): ParsedRequest => {
   const { prompt, n = 1, size } = fields;
   return {
     prompt: String(prompt),
     n: Number(n),
     ...(typeof size === "string" && size !== "auto" && { size }),
     options: Object.fromEntries(
-      told.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
+      options.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name]]])),
     ),
     ...(images && { images }),
     ...(mask && { mask }),
@@ -119,29 +119,29 @@ const orderOf = ({ fields, images, mask }: Call): Order => {
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 const created = 1_713_833_628;
-/** One for each picture, and a share of the prompt. */
-const usageOf = (pictures: number) => ({
-  total_tokens: 10 + 1056 * pictures,
+/** Tokens of each image, and of the prompt. */
+const usageOf = (generated: number) => ({
+  total_tokens: 10 + 1056 * generated,
   input_tokens: 10,
-  output_tokens: 1056 * pictures,
+  output_tokens: 1056 * generated,
   input_tokens_details: { text_tokens: 10, image_tokens: 0 },
 });
 
 const unseen = { width: 1024, height: 1024 } as const;
 
-async function answer(
+async function respond(
   call: Call,
   { origin }: VendorRequest,
-  studio: Studio,
-  { strict }: Speech,
+  generator: ImageGenerator,
+  { strict }: Dialect,
 ): Promise<VendorResponse> {
   const { fields } = call;
   const query = strict ? readImageQuery(fields, call.operation) : undefined;
   const format = (fields.output_format ?? "png") as "png" | "jpeg" | "webp";
-  const pictures = await studio.take(orderOf(call), format);
+  const generated = await generator.generate(parseRequest(call), format);
   if (query?.model.family === "gpt") {
-    const looks = (picture: Uint8Array) => {
-      const { format: seenAs, width, height } = sniff(picture) ?? { format, ...unseen };
+    const looks = (image: Uint8Array) => {
+      const { format: seenAs, width, height } = sniff(image) ?? { format, ...unseen };
       return {
         background: query.transparent ? "transparent" : "opaque",
         output_format: seenAs,
@@ -149,13 +149,13 @@ async function answer(
         size: `${width}x${height}`,
       };
     };
-    if (query.stream) return streamed(call, pictures, looks, query.partials);
-    const usage = usageOf(pictures.length);
+    if (query.stream) return streamed(call, generated, looks, query.partials);
+    const usage = usageOf(generated.length);
     return {
       body: {
         created,
-        ...looks(pictures[0] ?? new Uint8Array()),
-        data: pictures.map((picture) => ({ b64_json: base64(picture) })),
+        ...looks(generated[0] ?? new Uint8Array()),
+        data: generated.map((image) => ({ b64_json: base64(image) })),
         usage: {
           ...usage,
           output_tokens_details: { text_tokens: 0, image_tokens: usage.output_tokens },
@@ -166,11 +166,11 @@ async function answer(
   return {
     body: {
       created,
-      data: pictures.map((picture) => ({
+      data: generated.map((image) => ({
         ...(query && { revised_prompt: `Revised: ${String(fields.prompt)}` }),
         ...(fields.response_format === "b64_json"
-          ? { b64_json: base64(picture) }
-          : { url: studio.link(picture, origin) }),
+          ? { b64_json: base64(image) }
+          : { url: generator.link(image, origin) }),
       })),
     },
   };
@@ -178,8 +178,8 @@ async function answer(
 
 function streamed(
   { fields, operation }: Call,
-  pictures: readonly Uint8Array[],
-  looks: (picture: Uint8Array) => object,
+  generated: readonly Uint8Array[],
+  looks: (image: Uint8Array) => object,
   partials: number,
 ): VendorResponse {
   const family = operation === "generations" ? "image_generation" : "image_edit";
@@ -188,7 +188,7 @@ function streamed(
   const preview = (at: number) =>
     fakeImage(String(fields.prompt), at, { format: "png", width: 16, height: 16 });
   const previews = Array.from({ length: partials }, (_, at) => preview(at));
-  const frames = pictures.flatMap((picture) => [
+  const frames = generated.flatMap((image) => [
     ...previews.map((sketch, at) =>
       frame("partial_image", {
         b64_json: base64(sketch),
@@ -198,9 +198,9 @@ function streamed(
       }),
     ),
     frame("completed", {
-      b64_json: base64(picture),
+      b64_json: base64(image),
       created_at: created,
-      ...looks(picture),
+      ...looks(image),
       usage: usageOf(1),
     }),
   ]);

@@ -1,24 +1,24 @@
-/** OpenAI itself, by two families of its models, and a server that imitates it. */
+/** Fakes of OpenAI, with two model families, and of a compatible server. */
 
-import type { PictureVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
+import type { FakeVendor, VendorRequest, VendorResponse } from "../image-vendor.ts";
 import { imitationRefusals, openaiRefusals } from "./openai-refusals.ts";
-import { edits, generations, type Speech } from "./openai-server.ts";
+import { type Dialect, edits, generations } from "./openai-server.ts";
 
 const key = "sk-openai-4f3e2d1c0b9a8877";
 
-const itself: Speech = { strict: true, key };
-const imitation: Speech = { strict: false, key };
+const itself: Dialect = { strict: true, key };
+const imitation: Dialect = { strict: false, key };
 
 const open =
-  (speech: Speech): PictureVendor["open"] =>
-  (studio) =>
+  (dialect: Dialect): FakeVendor["open"] =>
+  (generator) =>
   async (request) => {
     const path = request.path.replace(/\?.*$/, "");
     if (request.method === "POST" && path === "/v1/images/generations") {
-      return generations(request, studio, speech);
+      return generations(request, generator, dialect);
     }
     if (request.method === "POST" && path === "/v1/images/edits") {
-      return edits(request, studio, speech);
+      return edits(request, generator, dialect);
     }
     throw nowhere(request);
   };
@@ -35,7 +35,7 @@ const nowhere = ({ method, path }: VendorRequest): VendorResponse => ({
   },
 });
 
-export const openai: readonly PictureVendor[] = [
+export const openai: readonly FakeVendor[] = [
   {
     name: "openai-gpt-image",
     kind: "openai",

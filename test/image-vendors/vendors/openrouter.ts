@@ -1,10 +1,10 @@
 /** OpenRouter's Image API: OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml, and its page on errors. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -33,7 +33,7 @@ interface Model {
   readonly most: number;
   /** Has OpenAI's options, and a stream. */
   readonly openai: boolean;
-  /** Knows sizes, and not only shapes. */
+  /** Takes sizes, and not only aspect ratios. */
   readonly sizes: boolean;
   readonly qualities?: readonly string[];
   /** Resolution tiers of a model that takes an aspect ratio. */
@@ -48,8 +48,8 @@ function oneOf(body: Readonly<Record<string, unknown>>, name: string, values: re
   }
 }
 
-function orderOf(body: Readonly<Record<string, unknown>>, model: Model): Order {
-  onlyKnown(body, fields);
+function parseRequest(body: Readonly<Record<string, unknown>>, model: Model): ParsedRequest {
+  rejectUnknownFields(body, fields);
   const { prompt, n = 1, size, aspect_ratio, input_references } = body;
   if (body.model !== model.id) throw error(400, `${String(body.model)} is not a valid model ID`);
   if (typeof prompt !== "string" || prompt === "") throw error(400, "prompt is required");
@@ -63,9 +63,9 @@ function orderOf(body: Readonly<Record<string, unknown>>, model: Model): Order {
     throw error(400, `Invalid size: ${String(size)}`);
   }
   if (size !== undefined && !model.sizes) throw error(400, "This model does not take a size");
-  // What a vendor has no word for is passed over in silence: the gateway must not rely on it.
+  // Parameters that a vendor lacks are ignored without an error: the gateway must not rely on it.
   const options = ["quality", "background", "output_format", "output_compression"];
-  const told = ["user", ...(model.openai ? options : [])].flatMap((name) =>
+  const givenOptions = ["user", ...(model.openai ? options : [])].flatMap((name) =>
     body[name] !== undefined ? [[name, body[name]]] : [],
   );
   return {
@@ -73,12 +73,12 @@ function orderOf(body: Readonly<Record<string, unknown>>, model: Model): Order {
     n: Number(n),
     ...(size !== undefined && { size: String(size) }),
     ...(aspect_ratio !== undefined && { aspect: String(aspect_ratio) }),
-    options: Object.fromEntries(told),
-    ...(Array.isArray(input_references) && { images: input_references.map(pictureIn) }),
+    options: Object.fromEntries(givenOptions),
+    ...(Array.isArray(input_references) && { images: input_references.map(imageIn) }),
   };
 }
 
-function pictureIn(reference: unknown): Uint8Array {
+function imageIn(reference: unknown): Uint8Array {
   const { type, image_url } = reference as { type?: string; image_url?: { url?: string } };
   const [, base64] = /^data:image\/\w+;base64,(.+)$/.exec(image_url?.url ?? "") ?? [];
   if (type !== "image_url" || !base64) throw error(400, "Invalid input_references");
@@ -86,53 +86,57 @@ function pictureIn(reference: unknown): Uint8Array {
 }
 
 const created = 1_748_372_400;
-const base64 = (picture: Uint8Array): string => Buffer.from(picture).toString("base64");
-const usageOf = (pictures: number) => ({
+const base64 = (image: Uint8Array): string => Buffer.from(image).toString("base64");
+const usageOf = (generated: number) => ({
   prompt_tokens: 12,
-  completion_tokens: 4175 * pictures,
-  total_tokens: 12 + 4175 * pictures,
-  cost: 0.04 * pictures,
-  completion_tokens_details: { image_tokens: 4175 * pictures, reasoning_tokens: 0 },
+  completion_tokens: 4175 * generated,
+  total_tokens: 12 + 4175 * generated,
+  cost: 0.04 * generated,
+  completion_tokens_details: { image_tokens: 4175 * generated, reasoning_tokens: 0 },
   cost_details: { upstream_inference_cost: null },
   is_byok: false,
 });
 
-async function draw(request: VendorRequest, studio: Studio, model: Model): Promise<VendorResponse> {
+async function generate(
+  request: VendorRequest,
+  generator: ImageGenerator,
+  model: Model,
+): Promise<VendorResponse> {
   const { method, path, headers } = request;
   if (headers.get("authorization") !== `Bearer ${key}`) throw error(401, "User not found.");
   if (method !== "POST" || path !== "/api/v1/images") throw error(404, "Resource not found");
   const body = jsonOf(request);
-  const order = orderOf(body, model);
+  const parsed = parseRequest(body, model);
   const format = (body.output_format ?? "png") as "png" | "jpeg" | "webp";
-  const pictures = await studio.take(order, format);
-  // Those without a stream answer as ever.
-  if (body.stream === true && model.openai) return streamed(pictures);
+  const generated = await generator.generate(parsed, format);
+  // Models without streaming respond as usual.
+  if (body.stream === true && model.openai) return streamed(generated);
   return {
     body: {
       created,
-      data: pictures.map((picture) => ({
-        b64_json: base64(picture),
+      data: generated.map((image) => ({
+        b64_json: base64(image),
         media_type: `image/${format}`,
       })),
-      usage: usageOf(pictures.length),
+      usage: usageOf(generated.length),
     },
   };
 }
 
-/** It sends as many previews as there are, whatever the caller likes. */
-function streamed(pictures: readonly Uint8Array[]): VendorResponse {
+/** It sends all previews, whatever number was requested. */
+function streamed(generated: readonly Uint8Array[]): VendorResponse {
   const frame = (payload: object): string => `data: ${JSON.stringify(payload)}\n\n`;
-  const frames = pictures.flatMap((picture) => [
+  const frames = generated.flatMap((image) => [
     ...Array.from({ length: 3 }, (_, at) =>
       frame({
         type: "image_generation.partial_image",
         partial_image_index: at,
-        b64_json: base64(picture),
+        b64_json: base64(image),
       }),
     ),
     frame({
       type: "image_generation.completed",
-      b64_json: base64(picture),
+      b64_json: base64(image),
       created,
       media_type: "image/png",
       usage: usageOf(1),
@@ -144,15 +148,15 @@ function streamed(pictures: readonly Uint8Array[]): VendorResponse {
   };
 }
 
-const refusals = (model: string): PictureVendor["refusals"] => [
-  { ...error(401, "User not found."), fault: "upstream_credentials" },
+const refusals = (model: string): FakeVendor["refusals"] => [
+  { ...error(401, "User not found."), kind: "upstream_credentials" },
   {
     ...error(402, "Insufficient credits. Add more using https://openrouter.ai/credits"),
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
   },
-  { ...error(400, `${model} is not a valid model ID`), fault: "model_not_found" },
-  { ...error(404, `No endpoints found for ${model}.`), fault: "model_not_found" },
-  { ...error(400, "Invalid request parameters"), fault: "upstream_rejected" },
+  { ...error(400, `${model} is not a valid model ID`), kind: "model_not_found" },
+  { ...error(404, `No endpoints found for ${model}.`), kind: "model_not_found" },
+  { ...error(400, "Invalid request parameters"), kind: "upstream_rejected" },
   {
     ...error(403, `${model} requires moderation. Your input was flagged for "violence".`, {
       reasons: ["violence"],
@@ -160,7 +164,7 @@ const refusals = (model: string): PictureVendor["refusals"] => [
       provider_name: "OpenAI",
       model_slug: model,
     }),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
   {
     ...error(400, "Provider returned error", {
@@ -174,23 +178,23 @@ const refusals = (model: string): PictureVendor["refusals"] => [
       }),
       provider_name: "OpenAI",
     }),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
   {
     ...error(403, "Only management keys can perform this operation"),
-    fault: "upstream_forbidden",
+    kind: "upstream_forbidden",
   },
   {
     ...error(429, "Rate limit exceeded"),
     headers: { "content-type": "application/json", "retry-after": "12" },
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
   },
-  { ...error(502, "Provider returned error"), fault: "upstream_error" },
-  { ...error(524, "Request timed out. Please try again later."), fault: "upstream_timeout" },
-  { ...error(529, "Provider returned error"), fault: "upstream_overloaded" },
+  { ...error(502, "Provider returned error"), kind: "upstream_error" },
+  { ...error(524, "Request timed out. Please try again later."), kind: "upstream_timeout" },
+  { ...error(529, "Provider returned error"), kind: "upstream_overloaded" },
 ];
 
-const caseOf = (name: string, model: Model): PictureVendor => ({
+const caseOf = (name: string, model: Model): FakeVendor => ({
   name,
   kind: "openrouter",
   model: model.id,
@@ -198,11 +202,11 @@ const caseOf = (name: string, model: Model): PictureVendor => ({
   basePath: "/api/v1",
   operations: ["generations", "edits"],
   source: "https://www.npmjs.com/package/@openrouter/sdk 1.3.19, ImageGenerationRequest",
-  open: (studio) => (request) => draw(request, studio, model),
+  open: (generator) => (request) => generate(request, generator, model),
   refusals: refusals(model.id),
 });
 
-export const openrouter: readonly PictureVendor[] = [
+export const openrouter: readonly FakeVendor[] = [
   caseOf("openrouter-openai", {
     id: "openai/gpt-image-2.5-sunburst",
     most: 10,

@@ -1,9 +1,9 @@
-/** Recraft drawing: JSON to draw, forms to change, shapes for sizes, and units of a tenth of a cent. */
+/** Fake of Recraft: JSON for generations, forms for edits, aspect ratios for sizes, and units of a tenth of a cent. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -41,7 +41,7 @@ interface Rules {
 
 const open =
   (rules: Rules) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
@@ -49,25 +49,25 @@ const open =
     switch (path) {
       case "/v1/images/generations": {
         const body = jsonOf(request);
-        onlyKnown(body, [...drawing, "size", "upscale", "style_reference_urls"]);
+        rejectUnknownFields(body, [...drawing, "size", "upscale", "style_reference_urls"]);
         const { size } = body;
         if (size !== undefined && !shapes.test(String(size))) throw invalid("invalid size");
         const aspect = typeof size === "string" && { aspect: size };
-        return answer(body, { ...aspect }, rules, studio, request);
+        return respond(body, { ...aspect }, rules, generator, request);
       }
       case "/v1/images/imageToImage": {
         const form = await readForm(request);
-        onlyKnown(named(form), [...drawing, "image", "strength"]);
+        rejectUnknownFields(named(form), [...drawing, "image", "strength"]);
         const strength = Number(form.texts.strength);
         if (!(strength >= 0 && strength <= 1)) throw invalid("strength is required");
-        return answer(form.texts, { images: one(form, "image") }, rules, studio, request);
+        return respond(form.texts, { images: one(form, "image") }, rules, generator, request);
       }
       case "/v1/images/inpaint": {
         const form = await readForm(request);
-        onlyKnown(named(form), [...drawing, "image", "mask"]);
+        rejectUnknownFields(named(form), [...drawing, "image", "mask"]);
         if (!rules.fills) throw invalid("model does not support inpainting");
         const [mask = new Uint8Array()] = one(form, "mask");
-        return answer(form.texts, { images: one(form, "image"), mask }, rules, studio, request);
+        return respond(form.texts, { images: one(form, "image"), mask }, rules, generator, request);
       }
       default:
         throw refusal(404, "not_found", "not found");
@@ -83,11 +83,11 @@ function one(form: ReadForm, name: string): readonly Uint8Array[] {
   return files;
 }
 
-async function answer(
+async function respond(
   fields: Readonly<Record<string, unknown>>,
   sources: object,
   { model }: Rules,
-  studio: Studio,
+  generator: ImageGenerator,
   { origin }: VendorRequest,
 ): Promise<VendorResponse> {
   if (fields.model !== model) throw noModel;
@@ -96,42 +96,42 @@ async function answer(
   if (typeof prompt !== "string") throw invalid("prompt is required");
   if (!Number.isInteger(n) || n < 1 || n > 6) throw invalid("n must be between 1 and 6");
   if (image_format !== "webp" && image_format !== "png") throw invalid("invalid image_format");
-  const told = fields.image_format !== undefined && { options: { output_format: image_format } };
-  const pictures = await studio.take({ prompt, n, ...sources, ...told }, image_format);
+  const options = fields.image_format !== undefined && { options: { output_format: image_format } };
+  const generated = await generator.generate({ prompt, n, ...sources, ...options }, image_format);
   return {
     headers: { "x-recraft-requestid": "0b6f0c0e" },
     body: {
       created: 1_760_335_349,
       credits: 40 * n,
-      data: pictures.map((picture, at) => ({
+      data: generated.map((image, at) => ({
         image_id: `c18a1988-45e7-4c00-82c4-4ad7d3dbce3${at}`,
         ...(response_format === "b64_json"
-          ? { b64_json: toBase64(picture) }
-          : { url: studio.link(picture, origin) }),
+          ? { b64_json: toBase64(image) }
+          : { url: generator.link(image, origin) }),
       })),
     },
   };
 }
 
 /** Its documentation has no errors; `prompt_is_improper` and 402 are its users'. */
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...wrongKey },
-  { fault: "model_not_found", ...noModel },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...wrongKey },
+  { kind: "model_not_found", ...noModel },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(400, "prompt_is_improper", "Prompt was blocked by our content filter"),
   },
-  { fault: "insufficient_quota", ...refusal(402, "not_enough_credits", "not enough credits") },
+  { kind: "insufficient_quota", ...refusal(402, "not_enough_credits", "not enough credits") },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(429, "rate_limit_exceeded", "too many requests"),
     headers: { "retry-after": "2" },
   },
-  { fault: "upstream_rejected", ...invalid("prompt is too long") },
-  { fault: "upstream_overloaded", ...refusal(503, "unavailable", "service unavailable") },
+  { kind: "upstream_rejected", ...invalid("prompt is too long") },
+  { kind: "upstream_overloaded", ...refusal(503, "unavailable", "service unavailable") },
 ];
 
-const vendor = (name: string, rules: Rules): PictureVendor => ({
+const vendor = (name: string, rules: Rules): FakeVendor => ({
   name,
   kind: "recraft",
   model: rules.model,
@@ -143,7 +143,7 @@ const vendor = (name: string, rules: Rules): PictureVendor => ({
   refusals,
 });
 
-export const recraft: readonly PictureVendor[] = [
+export const recraft: readonly FakeVendor[] = [
   vendor("recraft-v3", { model: "recraftv3", fills: true }),
   vendor("recraft-v4", { model: "recraftv4_1", fills: false }),
 ];

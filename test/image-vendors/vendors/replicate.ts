@@ -1,14 +1,14 @@
-/** Replicate, by models whose forms differ most. */
+/** Fake of Replicate, with the models whose request formats differ most. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
-import { isWhole, type JobDesk, openDesk, present, wrappedPicture } from "./job-server.ts";
+import { createJobStore, isWhole, type JobStore, present, wrappedImage } from "./job-server.ts";
 import {
   type Fields,
   invalid,
@@ -17,7 +17,7 @@ import {
   prediction,
   problem,
   replicateRefusals,
-} from "./replicate-answers.ts";
+} from "./replicate-responses.ts";
 
 const key = "r8_Zk3LmN8pQrS1tUvW2xYz4aBcD5eFgH6iJkL7";
 const sdxl = "7762fd07cf82c948538e41f63f77d685e02b063e37e496e96eefd46c929f9bdc";
@@ -26,7 +26,7 @@ interface Form {
   readonly fields: readonly string[];
   readonly formats?: readonly string[];
   readonly shapes?: readonly string[];
-  /** How many pictures it makes, by this field. Absent: one, and its output is no list. */
+  /** The field for the number of images. Absent: one image, and its output is not a list. */
   readonly count?: readonly [string, number];
   readonly source?: readonly [string, "list" | "one"];
   check?(fields: Fields): void;
@@ -94,7 +94,7 @@ const forms: Readonly<Record<string, Form>> = {
 const always = ["prompt", "seed", "negative_prompt", "safety_tolerance", "disable_safety_checker"];
 
 function checkInput(input: Fields, { fields, formats, shapes, count, check }: Form): void {
-  onlyKnown(input, [...always, ...fields]);
+  rejectUnknownFields(input, [...always, ...fields]);
   if (typeof input.prompt !== "string") throw invalid("prompt", "is required");
   const listed: readonly (readonly [string, readonly string[] | undefined])[] = [
     ["output_format", formats],
@@ -111,11 +111,11 @@ function checkInput(input: Fields, { fields, formats, shapes, count, check }: Fo
   check?.(input);
 }
 
-const told = ["quality", "background", "moderation", "input_fidelity", "output_compression"];
+const options = ["quality", "background", "moderation", "input_fidelity", "output_compression"];
 
-function orderOf(input: Fields, { count, source }: Form): Order {
+function parseRequest(input: Fields, { count, source }: Form): ParsedRequest {
   const { prompt, width, height, aspect_ratio, output_format, mask, user_id } = input;
-  const picture = (value: unknown) => wrappedPicture(value, () => invalid("image", "is no uri"));
+  const image = (value: unknown) => wrappedImage(value, () => invalid("image", "is no uri"));
   const [field, how] = source ?? [];
   const given = field === undefined ? undefined : input[field];
   const list = how === "list" ? (given as unknown[] | undefined) : given && [given];
@@ -125,25 +125,25 @@ function orderOf(input: Fields, { count, source }: Form): Order {
     ...(width !== undefined && { size: `${width}x${height}` }),
     ...(typeof aspect_ratio === "string" && aspect_ratio !== "custom" && { aspect: aspect_ratio }),
     options: present({
-      ...Object.fromEntries(told.map((name) => [name, input[name]])),
+      ...Object.fromEntries(options.map((name) => [name, input[name]])),
       output_format: output_format === "jpg" ? "jpeg" : output_format,
       user: user_id,
     }),
-    ...(Array.isArray(list) && { images: list.map(picture) }),
-    ...(mask !== undefined && { mask: picture(mask) }),
+    ...(Array.isArray(list) && { images: list.map(image) }),
+    ...(mask !== undefined && { mask: image(mask) }),
   };
 }
 
 async function create(
   request: VendorRequest,
-  studio: Studio,
-  desk: JobDesk<Made>,
+  generator: ImageGenerator,
+  jobStore: JobStore<Made>,
 ): Promise<VendorResponse> {
   const { origin, path, headers } = request;
   const form = forms[path];
   if (!form) throw notFound();
   const body = jsonOf(request);
-  onlyKnown(body, path === "/v1/predictions" ? ["input", "version"] : ["input"]);
+  rejectUnknownFields(body, path === "/v1/predictions" ? ["input", "version"] : ["input"]);
   if (path === "/v1/predictions" && body.version !== sdxl) {
     const detail =
       "The specified version does not exist (or perhaps you don't have permission to use it?)";
@@ -152,27 +152,29 @@ async function create(
   if (!/^wait(=\d+)?$/.test(headers.get("prefer") ?? "wait")) throw problem(400, "Bad Prefer", "");
   const input = body.input as Fields;
   checkInput(input, form);
-  const order = orderOf(input, form);
-  const format = String(order.options?.output_format ?? "webp") as "png" | "jpeg" | "webp";
-  const links = (await studio.take(order, format)).map((picture) => studio.link(picture, origin));
+  const parsed = parseRequest(input, form);
+  const format = String(parsed.options?.output_format ?? "webp") as "png" | "jpeg" | "webp";
+  const links = (await generator.generate(parsed, format)).map((image) =>
+    generator.link(image, origin),
+  );
   const made = {
     input,
     version: path === "/v1/predictions" ? sdxl : "hidden",
     output: form.count ? links : (links[0] ?? null),
   };
-  const id = desk.leave(made);
+  const id = jobStore.leave(made);
   return { status: 201, body: prediction(id, origin, made, "starting") };
 }
 
-const open: PictureVendor["open"] = (studio) => {
-  const desk = openDesk<Made>();
+const open: FakeVendor["open"] = (generator) => {
+  const jobStore = createJobStore<Made>();
   return (request) => {
     const { method, path, origin, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
       throw problem(401, "Unauthenticated", "You did not pass a valid authentication token");
     }
     const [, id, cancel] = /^\/v1\/predictions\/([\w-]+)(\/cancel)?$/.exec(path) ?? [];
-    const found = id === undefined ? undefined : desk.visit(id);
+    const found = id === undefined ? undefined : jobStore.visit(id);
     if (id !== undefined && found) {
       if (cancel && method === "POST") {
         return { body: prediction(id, origin, found.result, "canceled") };
@@ -180,16 +182,12 @@ const open: PictureVendor["open"] = (studio) => {
       const status = found.done ? "succeeded" : "processing";
       return { body: prediction(id, origin, found.result, status) };
     }
-    if (method === "POST") return create(request, studio, desk);
+    if (method === "POST") return create(request, generator, jobStore);
     throw notFound();
   };
 };
 
-const vendor = (
-  name: string,
-  model: string,
-  operations: PictureVendor["operations"],
-): PictureVendor => ({
+const vendor = (name: string, model: string, operations: FakeVendor["operations"]): FakeVendor => ({
   name,
   kind: "replicate",
   model,
@@ -201,7 +199,7 @@ const vendor = (
   refusals: replicateRefusals,
 });
 
-export const replicate: readonly PictureVendor[] = [
+export const replicate: readonly FakeVendor[] = [
   vendor("replicate-flux-schnell", "black-forest-labs/flux-schnell", ["generations"]),
   vendor("replicate-flux-2", "black-forest-labs/flux-2-pro", ["generations", "edits"]),
   vendor("replicate-fill", "black-forest-labs/flux-fill-pro", ["edits"]),

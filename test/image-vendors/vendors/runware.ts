@@ -1,14 +1,14 @@
-/** Runware, by a checkpoint that begins from a picture, and a model that follows references. */
+/** Fake of Runware, with an image-to-image checkpoint and a model that takes references. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
-import { isWhole, present, wrappedPicture } from "./job-server.ts";
+import { isWhole, present, wrappedImage } from "./job-server.ts";
 
 const key = "Rw8Kx2Lm9Pq4Tz7Yb1Nc6Vd3Fg5Hj0Sa";
 
@@ -67,8 +67,8 @@ function check(task: Fields): void {
   if (!isUuid(taskUUID)) throw invalid("taskUUID", "It must be a UUID v4.");
   const known = models[String(model)];
   if (!known) throw refuse(400, "invalidModel", `Invalid model '${model}'.`, "model");
-  onlyKnown(task, [...common, ...known.fields]);
-  onlyKnown((task.inputs ?? {}) as Fields, known.inputs ?? []);
+  rejectUnknownFields(task, [...common, ...known.fields]);
+  rejectUnknownFields((task.inputs ?? {}) as Fields, known.inputs ?? []);
   if (typeof positivePrompt !== "string") throw invalid("positivePrompt", "It is missing.");
   if (!isWhole(numberResults, 1, 20)) throw invalid("numberResults", "It must be from 1 to 20.");
   if ((width === undefined) !== (height === undefined)) throw invalid("width", "Both or none.");
@@ -78,11 +78,11 @@ function check(task: Fields): void {
   if (!isWhole(height, 128, 4096)) throw invalid("height", "It must be from 128 to 4096.");
 }
 
-function orderOf(task: Fields): Order {
+function parseRequest(task: Fields): ParsedRequest {
   const { positivePrompt, numberResults = 1, width, height, outputFormat } = task;
   const { seedImage, maskImage, inputs } = task;
-  const picture = (value: unknown) =>
-    wrappedPicture(value, () => invalid("seedImage", "It must be a UUID, a URL or base64."));
+  const generatedImage = (value: unknown) =>
+    wrappedImage(value, () => invalid("seedImage", "It must be a UUID, a URL or base64."));
   const { referenceImages, image = seedImage, mask = maskImage } = (inputs ?? {}) as Fields;
   const images = Array.isArray(referenceImages)
     ? referenceImages
@@ -92,12 +92,12 @@ function orderOf(task: Fields): Order {
     n: Number(numberResults),
     ...(width !== undefined && { size: `${width}x${height}` }),
     options: present({ output_format: formats[String(outputFormat)] }),
-    ...(images.length > 0 && { images: images.map(picture) }),
-    ...(mask !== undefined && { mask: picture(mask) }),
+    ...(images.length > 0 && { images: images.map(generatedImage) }),
+    ...(mask !== undefined && { mask: generatedImage(mask) }),
   };
 }
 
-async function infer(request: VendorRequest, studio: Studio): Promise<VendorResponse> {
+async function infer(request: VendorRequest, generator: ImageGenerator): Promise<VendorResponse> {
   const tasks = jsonOf(request) as unknown;
   if (!Array.isArray(tasks)) throw refuse(400, "invalidRequest", "The body must be an array.");
   const [task] = tasks as Fields[];
@@ -106,28 +106,28 @@ async function infer(request: VendorRequest, studio: Studio): Promise<VendorResp
   const { taskUUID, outputType = "URL", outputFormat = "JPG", includeCost } = task;
   const format = formats[String(outputFormat)];
   if (!format) throw invalid("outputFormat", "Supported values are: 'JPG', 'PNG', 'WEBP'.");
-  const pictures = await studio.take(orderOf(task), format);
+  const generated = await generator.generate(parseRequest(task), format);
   return {
     body: {
-      data: pictures.map((picture, at) => ({
+      data: generated.map((image, at) => ({
         taskType: "imageInference",
         imageUUID: `bb6a5e5c-1f2e-4b7a-9c3d-${String(at).padStart(12, "0")}`,
         taskUUID,
         seed: 7_960_811_543 + at,
         ...(includeCost === true && { cost: 0.0019 }),
         ...(outputType === "base64Data"
-          ? { imageBase64Data: Buffer.from(picture).toString("base64") }
-          : { imageURL: studio.link(picture, request.origin) }),
+          ? { imageBase64Data: Buffer.from(image).toString("base64") }
+          : { imageURL: generator.link(image, request.origin) }),
       })),
     },
   };
 }
 
-const open: PictureVendor["open"] = (studio) => (request) => {
+const open: FakeVendor["open"] = (generator) => (request) => {
   const { method, path, headers } = request;
   if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey();
   if (method !== "POST" || path !== "/v1") throw refuse(404, "notFound", "Nothing is here.");
-  return infer(request, studio);
+  return infer(request, generator);
 };
 
 const wrongKey = (): VendorResponse =>
@@ -140,51 +140,51 @@ const wrongKey = (): VendorResponse =>
 
 const withoutStatus = ({ body }: VendorResponse): VendorResponse => ({ body });
 
-const refusals: PictureVendor["refusals"] = [
-  { ...wrongKey(), fault: "upstream_credentials" },
+const refusals: FakeVendor["refusals"] = [
+  { ...wrongKey(), kind: "upstream_credentials" },
   {
     ...refuse(400, "invalidModel", "Invalid model 'house:1@1'.", "model"),
-    fault: "model_not_found",
+    kind: "model_not_found",
   },
   {
     ...refuse(402, "insufficientCredits", "Your account balance is insufficient."),
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
   },
   {
     ...refuse(429, "rateLimitExceeded", "Too many requests."),
     headers: { "retry-after": "2" },
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
   },
   {
     ...refuse(400, "invalidProviderContent", "Explicit content blocked by the provider."),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
-  // Errors come with 200 as well, where pictures would be.
+  // Errors also come with status 200, in place of images.
   {
     ...withoutStatus(refuse(200, "contentPolicyViolation", "The prompt violates the policy.")),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
   {
     ...withoutStatus(refuse(200, "invalidWidth", "It must be a multiple of 64.", "width")),
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
   },
   {
     ...withoutStatus(refuse(200, "inferenceError", "The inference failed.")),
-    fault: "upstream_error",
+    kind: "upstream_error",
   },
   {
     ...refuse(400, "unsupportedParameter", "Unsupported use of 'seedImage'.", "seedImage"),
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
   },
-  { ...refuse(503, "noAvailableServer", "No server is free."), fault: "upstream_overloaded" },
-  { ...refuse(504, "timeoutProvider", "The provider did not answer."), fault: "upstream_timeout" },
+  { ...refuse(503, "noAvailableServer", "No server is free."), kind: "upstream_overloaded" },
+  { ...refuse(504, "timeoutProvider", "The provider did not answer."), kind: "upstream_timeout" },
 ];
 
 const vendor = (
   name: string,
   model: string,
-  operations: PictureVendor["operations"] = ["generations", "edits"],
-): PictureVendor => ({
+  operations: FakeVendor["operations"] = ["generations", "edits"],
+): FakeVendor => ({
   name,
   kind: "runware",
   model,
@@ -197,7 +197,7 @@ const vendor = (
   refusals,
 });
 
-export const runware: readonly PictureVendor[] = [
+export const runware: readonly FakeVendor[] = [
   vendor("runware-checkpoint", "runware:101@1"),
   vendor("runware-references", "bfl:5@1"),
   // Without an image it has nothing to work on.

@@ -1,9 +1,9 @@
-/** SiliconFlow drawing: fields of its own at OpenAI's address, and links that last an hour. */
+/** Fake of SiliconFlow: its own fields at OpenAI's path, and links that expire after an hour. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -23,7 +23,7 @@ const fields = [
 ];
 
 interface Rules {
-  /** It has no word for a size; the others insist on one. */
+  /** It takes no size; the others require one. */
   readonly sized: boolean;
   readonly batch: number;
   readonly reads: number;
@@ -31,7 +31,7 @@ interface Rules {
 
 const open =
   (model: string, { sized, batch, reads }: Rules) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     // As it is: a text, and not an object.
@@ -41,7 +41,7 @@ const open =
       throw { status: 404, body: "404 page not found" };
     }
     const body = jsonOf(request);
-    onlyKnown(body, fields);
+    rejectUnknownFields(body, fields);
     if (body.model !== model)
       throw refusal(400, 20_012, "Model does not exist. Please check it carefully.");
     const { prompt, image_size, batch_size = 1 } = body;
@@ -54,13 +54,13 @@ const open =
     const shown = [body.image, body.image2, body.image3].filter((image) => image !== undefined);
     if (shown.length > reads) throw wrong("image2");
     const images = shown.map((image) => fromDataUrl(image, wrong("image")));
-    const pictures = await studio.take({
+    const generated = await generator.generate({
       prompt,
       n: Number(batch_size),
       ...(sized && { size: String(image_size) }),
       ...(images.length > 0 && { images }),
     });
-    const links = pictures.map((picture) => ({ url: studio.link(picture, origin) }));
+    const links = generated.map((image) => ({ url: generator.link(image, origin) }));
     return {
       headers: { "x-siliconcloud-trace-id": "ti_fake0123456789" },
       body: {
@@ -75,29 +75,29 @@ const open =
   };
 
 /** As recorded by users; the documentation has the statuses only. */
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", status: 401, body: '"Invalid token"' },
-  { fault: "upstream_credentials", ...refusal(401, 30_014, "Token is invalid.") },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", status: 401, body: '"Invalid token"' },
+  { kind: "upstream_credentials", ...refusal(401, 30_014, "Token is invalid.") },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...refusal(400, 20_012, "Model does not exist. Please check it carefully."),
   },
-  { fault: "upstream_forbidden", ...refusal(403, 30_003, "Model disabled.") },
+  { kind: "upstream_forbidden", ...refusal(403, 30_003, "Model disabled.") },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(403, 30_001, "Sorry, your account balance is insufficient"),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       403,
       30_011,
       "The selected model requires paid balance. Your paid balance is insufficient. Please top up and try again.",
     ),
   },
-  { fault: "upstream_rejected", ...refusal(400, 20_015, "The parameter is invalid: image_size") },
+  { kind: "upstream_rejected", ...refusal(400, 20_015, "The parameter is invalid: image_size") },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     status: 429,
     headers: { "retry-after": "7" },
     body: {
@@ -107,18 +107,18 @@ const refusals: PictureVendor["refusals"] = [
     },
   },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...refusal(503, 50_505, "Model service overloaded. Please try again later."),
   },
-  { fault: "upstream_timeout", status: 504, body: "504 Gateway Timeout" },
+  { kind: "upstream_timeout", status: 504, body: "504 Gateway Timeout" },
 ];
 
 const vendor = (
   name: string,
   model: string,
-  operations: PictureVendor["operations"],
+  operations: FakeVendor["operations"],
   rules: Rules,
-): PictureVendor => ({
+): FakeVendor => ({
   name,
   kind: "siliconflow",
   model,
@@ -130,7 +130,7 @@ const vendor = (
   refusals,
 });
 
-export const siliconflow: readonly PictureVendor[] = [
+export const siliconflow: readonly FakeVendor[] = [
   vendor("siliconflow-kolors", "Kwai-Kolors/Kolors", ["generations", "edits"], {
     sized: true,
     batch: 4,

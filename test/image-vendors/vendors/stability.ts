@@ -1,8 +1,8 @@
-/** Stability AI drawing: forms in, the picture itself out, and the seed in a header. */
+/** Fake of Stability AI: takes forms, responds with the image itself, with the seed in a header. */
 import {
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  type FakeVendor,
+  type ImageGenerator,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -28,7 +28,7 @@ const common = ["prompt", "negative_prompt", "seed", "output_format"];
 interface Service {
   readonly fields: readonly string[];
   readonly formats: readonly string[];
-  /** Must have a picture, may have one, or has none. */
+  /** Whether an image is required, optional or not accepted. */
   readonly image: "needed" | "allowed" | "none";
 }
 
@@ -62,7 +62,7 @@ const services: Readonly<Record<string, Service>> = {
 };
 
 const open =
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
@@ -75,7 +75,10 @@ const open =
       throw invalid("content-type: must be multipart/form-data");
     }
     const form = await readForm(request);
-    onlyKnown(Object.fromEntries(form.names.map((field) => [field, true])), service.fields);
+    rejectUnknownFields(
+      Object.fromEntries(form.names.map((field) => [field, true])),
+      service.fields,
+    );
     const { texts } = form;
     const { prompt, aspect_ratio, output_format = "png" } = texts;
     if (prompt === undefined || prompt.length > 10_000) throw invalid("prompt: is required");
@@ -90,13 +93,13 @@ const open =
     }
     const images = sourcesOf(name, service, form);
     const [mask] = form.files("mask");
-    const told = texts.output_format !== undefined && { options: { output_format } };
-    const [picture = new Uint8Array()] = await studio.take(
+    const options = texts.output_format !== undefined && { options: { output_format } };
+    const [image = new Uint8Array()] = await generator.generate(
       {
         prompt,
         n: 1,
         ...(aspect_ratio !== undefined && { aspect: aspect_ratio }),
-        ...told,
+        ...options,
         ...(images.length > 0 && { images }),
         ...(mask && { mask }),
       },
@@ -104,7 +107,7 @@ const open =
     );
     return {
       headers: { "x-request-id": "0a1b2c3d", "finish-reason": "SUCCESS", seed: "343940597" },
-      body: picture,
+      body: image,
     };
   };
 
@@ -133,11 +136,11 @@ function sourcesOf(name: string, { image }: Service, form: ReadForm): readonly U
 }
 
 /** The reference's own examples, and for 402 what its users recorded. */
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...wrongKey },
-  { fault: "model_not_found", ...notFound },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...wrongKey },
+  { kind: "model_not_found", ...notFound },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(
       403,
       "content_moderation",
@@ -145,7 +148,7 @@ const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       402,
       "payment_required",
@@ -153,24 +156,24 @@ const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(
       429,
       "rate_limit_exceeded",
       "You have exceeded the rate limit of 150 requests within a 10 second period, and have been timed out for 60 seconds.",
     ),
   },
-  { fault: "upstream_rejected", ...invalid("some-field: is required") },
+  { kind: "upstream_rejected", ...invalid("some-field: is required") },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     ...refusal(422, "invalid_language", "English is the only supported language for this service."),
   },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     ...refusal(413, "payload_too_large", "Request body size exceeds the limit of 10MiB."),
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     ...refusal(
       500,
       "internal_error",
@@ -179,7 +182,7 @@ const refusals: PictureVendor["refusals"] = [
   },
 ];
 
-const vendor = (name: string, model: string): PictureVendor => ({
+const vendor = (name: string, model: string): FakeVendor => ({
   name,
   kind: "stability",
   model,
@@ -190,7 +193,7 @@ const vendor = (name: string, model: string): PictureVendor => ({
   refusals,
 });
 
-export const stability: readonly PictureVendor[] = [
+export const stability: readonly FakeVendor[] = [
   vendor("stability-core", "stable-image-core"),
   vendor("stability-ultra", "stable-image-ultra"),
   vendor("stability-sd3", "sd3.5-large"),

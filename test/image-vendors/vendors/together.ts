@@ -1,9 +1,9 @@
-/** Together drawing: width and height, sources as members of the same body, and `base64` for what it then calls b64_json. */
+/** Fake of Together: width and height, source images in the same body, and `base64` for what the response calls b64_json. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -50,7 +50,7 @@ interface Rules {
 
 const open =
   ({ model, reads, formats }: Rules) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
@@ -58,7 +58,7 @@ const open =
       throw refusal(404, "Not Found", null, "not_found");
     }
     const body = jsonOf(request);
-    onlyKnown(body, fields);
+    rejectUnknownFields(body, fields);
     if (body.model !== model) throw noModel(body.model);
     const { prompt, n = 1, width, height, response_format = "url", output_format } = body;
     if (typeof prompt !== "string") throw refusal(400, "Missing required field: prompt", null);
@@ -73,7 +73,7 @@ const open =
     }
     const format = output_format === "png" ? "png" : "jpeg";
     const images = sourcesOf(body, reads);
-    const pictures = await studio.take(
+    const generated = await generator.generate(
       {
         prompt,
         n: Number(n),
@@ -88,13 +88,13 @@ const open =
         id: "oFuwv7Y-2kFHot-99170ebf9e84e0ce-SJC",
         model,
         object: "list",
-        // Not in order: each says its own place.
-        data: pictures
-          .map((picture, index) => ({
+        // Not in order: each has its own index.
+        data: generated
+          .map((image, index) => ({
             index,
             ...(response_format === "base64"
-              ? { b64_json: toBase64(picture), type: "b64_json" }
-              : { url: studio.link(picture, origin), type: "url" }),
+              ? { b64_json: toBase64(image), type: "b64_json" }
+              : { url: generator.link(image, origin), type: "url" }),
             timings: { inference: 0.799 },
           }))
           .toReversed(),
@@ -112,31 +112,27 @@ function sourcesOf(body: Record<string, unknown>, reads: Rules["reads"]): Uint8A
     .map((source) => fromDataUrl(source, refusal(400, "Failed to load the image", null)));
 }
 
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...wrongKey },
-  { fault: "model_not_found", ...noModel("black-forest-labs/FLUX.9") },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...wrongKey },
+  { kind: "model_not_found", ...noModel("black-forest-labs/FLUX.9") },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(422, "NSFW content detected in the generated image", null),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(402, "Credit limit exceeded, please navigate to billing", "credit_limit_exceeded"),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(429, "You have reached the rate limit for this model", null, "rate_limit"),
     headers: { "retry-after": "6" },
   },
-  { fault: "upstream_rejected", ...refusal(400, "steps must be between 1 and 4", null) },
-  { fault: "upstream_overloaded", ...refusal(503, "Engine overloaded", null, "overloaded") },
+  { kind: "upstream_rejected", ...refusal(400, "steps must be between 1 and 4", null) },
+  { kind: "upstream_overloaded", ...refusal(503, "Engine overloaded", null, "overloaded") },
 ];
 
-const vendor = (
-  name: string,
-  operations: PictureVendor["operations"],
-  rules: Rules,
-): PictureVendor => ({
+const vendor = (name: string, operations: FakeVendor["operations"], rules: Rules): FakeVendor => ({
   name,
   kind: "together",
   model: rules.model,
@@ -149,7 +145,7 @@ const vendor = (
   refusals,
 });
 
-export const together: readonly PictureVendor[] = [
+export const together: readonly FakeVendor[] = [
   vendor("together-flux-2", ["generations", "edits"], {
     model: "black-forest-labs/FLUX.2-pro",
     reads: "reference_images",

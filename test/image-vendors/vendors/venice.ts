@@ -1,9 +1,9 @@
 /** Venice: a generation model at OpenAI's path, and an edit model at Venice's own. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -23,8 +23,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Both schemas have `additionalProperties: false`. */
 function check(body: Fields, names: readonly string[], longestPrompt: number): void {
-  const strange = Object.keys(body).find((name) => !names.includes(name));
-  if (strange !== undefined) throw invalid(strange, "Unrecognized key");
+  const unknown = Object.keys(body).find((name) => !names.includes(name));
+  if (unknown !== undefined) throw invalid(unknown, "Unrecognized key");
   const { prompt, output_format = "png" } = body;
   if (typeof prompt !== "string" || prompt === "") throw invalid("prompt", "Required");
   if (prompt.length > longestPrompt) throw invalid("prompt", "Too long");
@@ -43,7 +43,7 @@ const openaiFields = [
   ...["background", "quality", "style", "user", "output_compression"],
 ];
 
-function generationOf(body: Fields, model: string): Order {
+function generationOf(body: Fields, model: string): ParsedRequest {
   check(body, openaiFields, 1500);
   const { prompt, n = 1, size, output_format, moderation } = body;
   if (n !== 1) throw invalid("n", "Number must be less than or equal to 1");
@@ -64,7 +64,7 @@ const editFields = [
 ];
 const ratios = ["auto", "1:1", "3:2", "16:9", "21:9", "9:16", "2:3", "3:4", "4:5"];
 
-function editOf(body: Fields, model: string, several: boolean): Order {
+function editOf(body: Fields, model: string, several: boolean): ParsedRequest {
   const own = several ? ["modelId", "images", "quality"] : ["model", "modelId", "image"];
   check(body, [...editFields, ...own], 32_768);
   const { prompt, aspect_ratio, output_format, safe_mode } = body;
@@ -92,7 +92,7 @@ function editOf(body: Fields, model: string, several: boolean): Order {
 
 const open =
   (model: string) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw error(401, "Authentication failed");
@@ -103,44 +103,40 @@ const open =
       throw error(415, "Invalid content type");
     const body = jsonOf(request);
     const generating = verb === "images/generations";
-    const order = generating
+    const parsed = generating
       ? generationOf(body, model)
       : editOf(body, model, verb === "image/multi-edit");
     const format = (body.output_format ?? "png") as "png" | "jpeg" | "webp";
-    const [picture = new Uint8Array()] = await studio.take(order, format);
+    const [image = new Uint8Array()] = await generator.generate(parsed, format);
     if (generating) {
-      const b64_json = Buffer.from(picture).toString("base64");
-      return { body: { created: 1_713_833_628, data: picture.length > 0 ? [{ b64_json }] : [] } };
+      const b64_json = Buffer.from(image).toString("base64");
+      return { body: { created: 1_713_833_628, data: image.length > 0 ? [{ b64_json }] : [] } };
     }
     return {
       headers: { "content-type": `image/${format}`, "x-venice-model-id": model },
-      body: picture,
+      body: image,
     };
   };
 
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...error(401, "Authentication failed") },
-  { fault: "insufficient_quota", ...error(402, "Insufficient USD or Diem balance") },
-  { fault: "model_not_found", ...error(404, "Specified model not found") },
-  { fault: "upstream_rate_limit", ...error(429, "Rate limit exceeded") },
-  { fault: "upstream_rejected", ...invalid("prompt", "Too long") },
-  { fault: "upstream_error", ...error(500, "Inference processing failed") },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...error(401, "Authentication failed") },
+  { kind: "insufficient_quota", ...error(402, "Insufficient USD or Diem balance") },
+  { kind: "model_not_found", ...error(404, "Specified model not found") },
+  { kind: "upstream_rate_limit", ...error(429, "Rate limit exceeded") },
+  { kind: "upstream_rejected", ...invalid("prompt", "Too long") },
+  { kind: "upstream_error", ...error(500, "Inference processing failed") },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...error(503, "The model is at capacity. Please try again later."),
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     headers: { "x-venice-is-content-violation": "true" },
     body: { created: 1_713_833_628, data: [{ b64_json: "iVBORw0KGgo=" }] },
   },
 ];
 
-const vendor = (
-  name: string,
-  model: string,
-  operation: "generations" | "edits",
-): PictureVendor => ({
+const vendor = (name: string, model: string, operation: "generations" | "edits"): FakeVendor => ({
   name,
   kind: "venice",
   model,
@@ -152,7 +148,7 @@ const vendor = (
   refusals,
 });
 
-export const venice: readonly PictureVendor[] = [
+export const venice: readonly FakeVendor[] = [
   vendor("venice", "qwen-image", "generations"),
   vendor("venice-edit", "qwen-image-3-edit", "edits"),
 ];

@@ -1,22 +1,22 @@
-/** Vertex AI: a Gemini model that draws, and Imagen, which is asked in another way. */
+/** Fake of Vertex AI: a Gemini image model, and Imagen, which has another API. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  type Order,
-  type PictureVendor,
-  type Studio,
+  type ParsedRequest,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
 import {
   generateContent,
+  imageRefusals,
   invalid,
   known,
-  pictureRefusals,
   refusal,
   type Surface,
 } from "./google-server.ts";
 
-const token = "ya29.vexel-pictures-0123456789abcdef";
+const token = "ya29.vexel-images-0123456789abcdef";
 const project = "otter-works-471100";
 const location = "us-central1";
 const host = `${location}-aiplatform.googleapis.com`;
@@ -24,17 +24,17 @@ const host = `${location}-aiplatform.googleapis.com`;
 const config = { apiKey: token, project, location } as const;
 
 /** Gives the method, such as `predict`. */
-function checkDoor({ method, path, headers }: VendorRequest, model: string): string {
+function checkRequest({ method, path, headers }: VendorRequest, model: string): string {
   if (headers.get("authorization") !== `Bearer ${token}`) {
     throw refusal(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.");
   }
   const root = `/v1/projects/${project}/locations/${location}/publishers/google/models/`;
-  const [asked, verb] = path.startsWith(root) ? path.slice(root.length).split(":") : [];
-  if (method === "POST" && asked === model && verb !== undefined) return verb;
+  const [requested, verb] = path.startsWith(root) ? path.slice(root.length).split(":") : [];
+  if (method === "POST" && requested === model && verb !== undefined) return verb;
   throw refusal(
     404,
     "NOT_FOUND",
-    `Publisher model 'projects/${project}/locations/${location}/publishers/google/models/${asked}' was not found or your project does not have access to it.`,
+    `Publisher model 'projects/${project}/locations/${location}/publishers/google/models/${requested}' was not found or your project does not have access to it.`,
   );
 }
 
@@ -44,7 +44,7 @@ const geminiCase = (
   name: string,
   model: string,
   more: Pick<Surface, "shapes" | "levels">,
-): PictureVendor => ({
+): FakeVendor => ({
   name,
   kind: "vertex",
   model,
@@ -53,10 +53,10 @@ const geminiCase = (
   operations: ["generations", "edits"],
   source:
     "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/capabilities/image-generation; googleapis/js-genai, imageConfigToVertex",
-  open: (studio) => (request) => {
-    if (checkDoor(request, model) !== "generateContent")
+  open: (generator) => (request) => {
+    if (checkRequest(request, model) !== "generateContent")
       throw invalid("not a method of this model");
-    return generateContent(request, studio, {
+    return generateContent(request, generator, {
       ...more,
       model,
       imageConfig: [
@@ -68,7 +68,7 @@ const geminiCase = (
       kind: "png",
     });
   },
-  refusals: pictureRefusals(model, { host, project }),
+  refusals: imageRefusals(model, { host, project }),
 });
 
 const geminiCases = [
@@ -100,7 +100,7 @@ const parameterNames = [
   ...["editMode", "editConfig"],
 ];
 
-function readImagen(request: VendorRequest): Order {
+function readImagen(request: VendorRequest): ParsedRequest {
   const body = known(jsonOf(request), "root", ["instances", "parameters", "labels"]) as {
     readonly instances?: readonly unknown[];
     readonly parameters?: unknown;
@@ -143,18 +143,18 @@ function readReferences(references: readonly Reference[], editMode: string | und
   return { images, ...(mask && { mask }) };
 }
 
-async function predict(request: VendorRequest, studio: Studio): Promise<VendorResponse> {
-  const order = readImagen(request);
-  const kind = order.options?.output_format === "jpeg" ? "jpeg" : "png";
-  const pictures = await studio.take(order, kind);
+async function predict(request: VendorRequest, generator: ImageGenerator): Promise<VendorResponse> {
+  const parsed = readImagen(request);
+  const kind = parsed.options?.output_format === "jpeg" ? "jpeg" : "png";
+  const generated = await generator.generate(parsed, kind);
   return {
     body: {
       predictions:
-        pictures.length === 0
+        generated.length === 0
           ? [{ raiFilteredReason: held }]
-          : pictures.map((picture) => ({
+          : generated.map((image) => ({
               mimeType: `image/${kind}`,
-              bytesBase64Encoded: Buffer.from(picture).toString("base64"),
+              bytesBase64Encoded: Buffer.from(image).toString("base64"),
             })),
     },
   };
@@ -165,7 +165,7 @@ const held =
 
 const capability = "imagen-3.0-capability-001";
 
-const imagenCase: PictureVendor = {
+const imagenCase: FakeVendor = {
   name: "vertex-imagen",
   kind: "vertex",
   model: capability,
@@ -174,22 +174,23 @@ const imagenCase: PictureVendor = {
   operations: ["generations", "edits"],
   source:
     "googleapis/js-genai, generateImagesParametersToVertex and editImageParametersInternalToVertex in src/converters/_models_converters.ts",
-  open: (studio) => (request) => {
-    if (checkDoor(request, capability) !== "predict") throw invalid("not a method of this model");
-    return predict(request, studio);
+  open: (generator) => (request) => {
+    if (checkRequest(request, capability) !== "predict")
+      throw invalid("not a method of this model");
+    return predict(request, generator);
   },
   refusals: [
     {
-      fault: "moderation_blocked",
+      kind: "moderation_blocked",
       ...refusal(
         400,
         "INVALID_ARGUMENT",
         "Image generation failed with the following error: The prompt could not be submitted. This prompt contains sensitive words that violate Google's Responsible AI practices. Try rephrasing the prompt. If you think this was an error, send feedback.",
       ),
     },
-    { fault: "moderation_blocked", body: { predictions: [{ raiFilteredReason: held }] } },
+    { kind: "moderation_blocked", body: { predictions: [{ raiFilteredReason: held }] } },
     {
-      fault: "model_not_found",
+      kind: "model_not_found",
       ...refusal(
         404,
         "NOT_FOUND",
@@ -199,4 +200,4 @@ const imagenCase: PictureVendor = {
   ],
 };
 
-export const vertex: readonly PictureVendor[] = [...geminiCases, imagenCase];
+export const vertex: readonly FakeVendor[] = [...geminiCases, imagenCase];

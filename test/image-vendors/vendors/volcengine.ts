@@ -1,9 +1,9 @@
-/** Volcengine's Ark drawing with Seedream: one address for making and editing, and a stream of its own kind. */
+/** Fake of Volcengine's Ark with Seedream: one path for generations and edits, and its own stream format. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -51,7 +51,7 @@ interface Rules {
 
 const open =
   (model: string, rules: Rules) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
@@ -61,7 +61,7 @@ const open =
       throw { status: 404, body: "404 page not found" };
     }
     const body = jsonOf(request);
-    onlyKnown(body, fields);
+    rejectUnknownFields(body, fields);
     if (body.model !== model) throw unknownModel(String(body.model));
     if (typeof body.prompt !== "string") throw invalid("prompt", "it is missing");
     const { response_format = "url", output_format, background, stream = false } = body;
@@ -70,7 +70,7 @@ const open =
     if (shown.length > rules.reads) {
       throw invalid("image", `number of reference images cannot exceed ${rules.reads}`);
     }
-    const images = shown.map((image) => fromDataUrl(image, invalid("image", "not a picture")));
+    const images = shown.map((image) => fromDataUrl(image, invalid("image", "not an image")));
     if (output_format !== undefined && !rules.formats.includes(String(output_format))) {
       throw invalid("output_format", "is not supported by the current model");
     }
@@ -87,7 +87,7 @@ const open =
     if (stream === true && !rules.streams) {
       throw invalid("stream", "is not supported by the current model");
     }
-    const pictures = await studio.take(
+    const generated = await generator.generate(
       {
         prompt: body.prompt,
         n: 1,
@@ -101,15 +101,15 @@ const open =
       output_format === "png" ? "png" : "jpeg",
     );
     const [width = 2048, height = 2048] = (size ?? "").split("x").filter(Boolean).map(Number);
-    const tokens = Math.floor((width * height) / 256) * pictures.length;
-    const entries = pictures.map((picture) => ({
+    const tokens = Math.floor((width * height) / 256) * generated.length;
+    const entries = generated.map((image) => ({
       ...(response_format === "b64_json"
-        ? { b64_json: toBase64(picture) }
-        : { url: studio.link(picture, origin) }),
+        ? { b64_json: toBase64(image) }
+        : { url: generator.link(image, origin) }),
       size: `${width}x${height}`,
     }));
     const usage = {
-      generated_images: pictures.length,
+      generated_images: generated.length,
       output_tokens: tokens,
       total_tokens: tokens,
     };
@@ -156,18 +156,18 @@ function sizeIn(size: unknown, { names, minPixels, maxPixels }: Rules): string |
 }
 
 /** https://docs.byteplus.com/en/docs/ModelArk/1299023 */
-const refusals = (model: string): PictureVendor["refusals"] => [
+const refusals = (model: string): FakeVendor["refusals"] => [
   {
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
     ...refusal(401, "Unauthorized", "AuthenticationError", wrongKey),
   },
-  { fault: "model_not_found", ...unknownModel(model) },
+  { kind: "model_not_found", ...unknownModel(model) },
   {
-    fault: "model_not_found",
+    kind: "model_not_found",
     ...refusal(404, "NotFound", "ModelNotOpen", "Your account has not activated the model."),
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(
       400,
       "BadRequest",
@@ -176,7 +176,7 @@ const refusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     body: {
       model,
       created: 1_757_323_224,
@@ -193,11 +193,11 @@ const refusals = (model: string): PictureVendor["refusals"] => [
     },
   },
   {
-    fault: "upstream_rejected",
+    kind: "upstream_rejected",
     ...invalid("size", "the specified size is not supported for model seedream"),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       403,
       "Forbidden",
@@ -206,7 +206,7 @@ const refusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_forbidden",
+    kind: "upstream_forbidden",
     ...refusal(
       403,
       "Forbidden",
@@ -215,7 +215,7 @@ const refusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(
       429,
       "TooManyRequests",
@@ -225,7 +225,7 @@ const refusals = (model: string): PictureVendor["refusals"] => [
     headers: { "retry-after": "10" },
   },
   {
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
     ...refusal(
       429,
       "TooManyRequests",
@@ -234,7 +234,7 @@ const refusals = (model: string): PictureVendor["refusals"] => [
     ),
   },
   {
-    fault: "upstream_error",
+    kind: "upstream_error",
     ...refusal(
       500,
       "InternalServerError",
@@ -244,7 +244,7 @@ const refusals = (model: string): PictureVendor["refusals"] => [
   },
 ];
 
-const vendor = (name: string, model: string, rules: Rules): PictureVendor => ({
+const vendor = (name: string, model: string, rules: Rules): FakeVendor => ({
   name,
   kind: "volcengine",
   model,
@@ -257,7 +257,7 @@ const vendor = (name: string, model: string, rules: Rules): PictureVendor => ({
   refusals: refusals(model),
 });
 
-export const volcengine: readonly PictureVendor[] = [
+export const volcengine: readonly FakeVendor[] = [
   vendor("volcengine-seedream-4.0", "doubao-seedream-4-0-250828", {
     names: ["1K", "2K", "4K"],
     minPixels: 921_600,

@@ -1,9 +1,9 @@
-/** xAI drawing: OpenAI's paths with shapes, edits in JSON only, and the price in every answer. */
+/** Fake of xAI: OpenAI's paths with aspect ratios, edits in JSON only, and the price in every response. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -45,7 +45,7 @@ interface Rules {
 
 const open =
   ({ model, qualities }: Rules) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) throw wrongKey;
@@ -55,7 +55,7 @@ const open =
     }
     if (headers.get("content-type") !== "application/json") throw { status: 415, body: "" };
     const body = jsonOf(request);
-    onlyKnown(body, editing ? [...fields, "image", "images"] : fields);
+    rejectUnknownFields(body, editing ? [...fields, "image", "images"] : fields);
     if (body.model !== model) throw noModel(body.model);
     const { prompt, n = 1, aspect_ratio, quality, resolution, response_format = "url" } = body;
     if (typeof prompt !== "string") throw invalid("missing field `prompt`");
@@ -72,7 +72,7 @@ const open =
       throw invalid("quality is not supported by this model");
     }
     const images = editing ? sourcesOf(body) : undefined;
-    const pictures = await studio.take(
+    const generated = await generator.generate(
       {
         prompt,
         n: Number(n),
@@ -84,10 +84,10 @@ const open =
     );
     return {
       body: {
-        data: pictures.map((picture) => ({
+        data: generated.map((image) => ({
           ...(response_format === "b64_json"
-            ? { b64_json: toBase64(picture) }
-            : { url: studio.link(picture, origin) }),
+            ? { b64_json: toBase64(image) }
+            : { url: generator.link(image, origin) }),
           mime_type: "image/jpeg",
           revised_prompt: "",
         })),
@@ -105,18 +105,18 @@ function sourcesOf({ image, images }: Record<string, unknown>): Uint8Array[] {
   if (sources.length < 1 || sources.length > 3) throw invalid("at most 3 images are supported");
   return sources.map((source) => {
     const { type, url, ...others } = source as Record<string, unknown>;
-    onlyKnown(others, []);
+    rejectUnknownFields(others, []);
     if (type !== "image_url") throw invalid("unknown variant of `type`");
     return fromDataUrl(url, invalid("Failed to decode the image"));
   });
 }
 
 /** As recorded by its users; docs.x.ai/developers/debugging has the statuses. */
-const refusals: PictureVendor["refusals"] = [
-  { fault: "upstream_credentials", ...wrongKey },
-  { fault: "model_not_found", ...noModel("grok-imagine-image-9") },
+const refusals: FakeVendor["refusals"] = [
+  { kind: "upstream_credentials", ...wrongKey },
+  { kind: "model_not_found", ...noModel("grok-imagine-image-9") },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     status: 400,
     body: {
       code: "imagine:content-moderated",
@@ -125,7 +125,7 @@ const refusals: PictureVendor["refusals"] = [
     },
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       403,
       "The caller does not have permission to execute the specified operation",
@@ -133,7 +133,7 @@ const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
     ...refusal(
       429,
       "Some resource has been exhausted",
@@ -141,7 +141,7 @@ const refusals: PictureVendor["refusals"] = [
     ),
   },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     headers: { "retry-after": "3" },
     ...refusal(
       429,
@@ -149,11 +149,11 @@ const refusals: PictureVendor["refusals"] = [
       `Too many requests for team ${team} and model grok-imagine-image. Your team's rate limit is 5 requests per second.`,
     ),
   },
-  { fault: "upstream_rejected", ...invalid("n must be between 1 and 10") },
-  { fault: "upstream_overloaded", status: 503, body: { error: "Service temporarily unavailable" } },
+  { kind: "upstream_rejected", ...invalid("n must be between 1 and 10") },
+  { kind: "upstream_overloaded", status: 503, body: { error: "Service temporarily unavailable" } },
 ];
 
-const vendor = (name: string, rules: Rules): PictureVendor => ({
+const vendor = (name: string, rules: Rules): FakeVendor => ({
   name,
   kind: "xai",
   model: rules.model,
@@ -165,7 +165,7 @@ const vendor = (name: string, rules: Rules): PictureVendor => ({
   refusals,
 });
 
-export const xai: readonly PictureVendor[] = [
+export const xai: readonly FakeVendor[] = [
   vendor("xai-imagine", { model: "grok-imagine-image", qualities: [] }),
   vendor("xai-imagine-2", { model: "grok-imagine-image-2.0", qualities: ["low", "medium"] }),
 ];

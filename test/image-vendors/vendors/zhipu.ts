@@ -1,9 +1,9 @@
-/** Zhipu's BigModel drawing: OpenAI's address, links for answers, and codes that are numbers in quotes. */
+/** Fake of Zhipu's BigModel: OpenAI's path, links in responses, and error codes that are numeric strings. */
 import {
+  type FakeVendor,
+  type ImageGenerator,
   jsonOf,
-  onlyKnown,
-  type PictureVendor,
-  type Studio,
+  rejectUnknownFields,
   type VendorRequest,
   type VendorResponse,
 } from "../image-vendor.ts";
@@ -23,7 +23,7 @@ const refusal = (
 /** https://docs.bigmodel.cn/api-reference/模型-api/图像生成 */
 const fields = [
   ...["model", "prompt", "quality", "size", "watermark_enabled", "user_id"],
-  // Of other models of the house; these pass it over.
+  // A parameter of the vendor's other models; these ignore it.
   "seed",
 ];
 
@@ -36,7 +36,7 @@ interface Rules {
 
 const open =
   (model: string, rules: Rules) =>
-  (studio: Studio) =>
+  (generator: ImageGenerator) =>
   async (request: VendorRequest): Promise<VendorResponse> => {
     const { method, path, headers, origin } = request;
     if (headers.get("authorization") !== `Bearer ${key}`) {
@@ -46,7 +46,7 @@ const open =
       throw refusal(404, "1222", `API ${path} 不存在。`);
     }
     const body = jsonOf(request);
-    onlyKnown(body, fields);
+    rejectUnknownFields(body, fields);
     if (body.model !== model) throw refusal(400, "1211", "模型不存在，请检查模型代码。");
     if (typeof body.prompt !== "string") throw refusal(400, "1213", "未正常接收到prompt参数。");
     const { quality, size = rules.size, user_id } = body as Record<string, string | undefined>;
@@ -62,7 +62,7 @@ const open =
       edges.every((edge) => edge >= 512 && edge <= 2048 && edge % rules.multipleOf === 0) &&
       edges.reduce((a, b) => a * b) <= rules.maxPixels;
     if (!fits) throw refusal(400, "1214", "size参数非法，请检查文档。");
-    const pictures = await studio.take({
+    const generated = await generator.generate({
       prompt: body.prompt,
       n: 1,
       size,
@@ -71,21 +71,21 @@ const open =
     return {
       body: {
         created: 1_760_335_349,
-        data: pictures.map((picture) => ({ url: studio.link(picture, origin) })),
+        data: generated.map((image) => ({ url: generator.link(image, origin) })),
         content_filter: [{ role: "assistant", level: 1 }],
       },
     };
   };
 
 /** https://docs.z.ai/api-reference/api-code, and as reported by users. */
-const refusals: PictureVendor["refusals"] = [
+const refusals: FakeVendor["refusals"] = [
   {
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
     ...refusal(401, "1000", "身份验证失败。"),
   },
-  { fault: "model_not_found", ...refusal(400, "1211", "模型不存在，请检查模型代码。") },
+  { kind: "model_not_found", ...refusal(400, "1211", "模型不存在，请检查模型代码。") },
   {
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
     ...refusal(
       400,
       "1301",
@@ -93,17 +93,17 @@ const refusals: PictureVendor["refusals"] = [
       { contentFilter: [{ level: 1, role: "user" }] },
     ),
   },
-  { fault: "upstream_rejected", ...refusal(400, "1214", "size参数非法，请检查文档。") },
-  { fault: "insufficient_quota", ...refusal(429, "1113", "余额不足或无可用资源包,请充值。") },
+  { kind: "upstream_rejected", ...refusal(400, "1214", "size参数非法，请检查文档。") },
+  { kind: "insufficient_quota", ...refusal(429, "1113", "余额不足或无可用资源包,请充值。") },
   {
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
     ...refusal(429, "1302", "您当前使用该API的并发数过高，请降低并发，或联系客服增加限额。"),
     headers: { "retry-after": "3" },
   },
-  { fault: "upstream_error", ...refusal(500, "500", "内部错误") },
+  { kind: "upstream_error", ...refusal(500, "500", "内部错误") },
 ];
 
-const vendor = (name: string, model: string, rules: Rules): PictureVendor => ({
+const vendor = (name: string, model: string, rules: Rules): FakeVendor => ({
   name,
   kind: "zhipu",
   model,
@@ -115,7 +115,7 @@ const vendor = (name: string, model: string, rules: Rules): PictureVendor => ({
   refusals,
 });
 
-export const zhipu: readonly PictureVendor[] = [
+export const zhipu: readonly FakeVendor[] = [
   vendor("zhipu-cogview", "cogview-4-250304", {
     multipleOf: 16,
     maxPixels: 2 ** 21,

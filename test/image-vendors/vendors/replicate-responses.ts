@@ -1,5 +1,5 @@
-/** How Replicate answers: a prediction in each of its states, and the ways in which it says no. */
-import type { PictureVendor, VendorResponse } from "../image-vendor.ts";
+/** Responses of Replicate: a prediction in each of its states, and its errors. */
+import type { FakeVendor, VendorResponse } from "../image-vendor.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,7 @@ export const prediction = (id: string, origin: string, made: Made, status: strin
     id,
     model: "someone/something",
     version: made.version,
-    // Not told again in full, as it may hold pictures.
+    // Not repeated in full, because it may contain images.
     input: { prompt: made.input.prompt },
     logs: "",
     output: ended ? made.output : null,
@@ -57,10 +57,10 @@ const failed = (error: string): VendorResponse => {
   return { status: 201, body };
 };
 
-export const replicateRefusals: PictureVendor["refusals"] = [
+export const replicateRefusals: FakeVendor["refusals"] = [
   {
     ...problem(401, "Unauthenticated", "You did not pass a valid authentication token"),
-    fault: "upstream_credentials",
+    kind: "upstream_credentials",
   },
   {
     ...problem(
@@ -68,9 +68,9 @@ export const replicateRefusals: PictureVendor["refusals"] = [
       "Insufficient credit",
       "You have insufficient credit to run this model. Go to https://replicate.com/account/billing#billing to purchase credit.",
     ),
-    fault: "insufficient_quota",
+    kind: "insufficient_quota",
   },
-  { ...notFound(), fault: "model_not_found" },
+  { ...notFound(), kind: "model_not_found" },
   {
     status: 429,
     body: {
@@ -79,25 +79,25 @@ export const replicateRefusals: PictureVendor["refusals"] = [
       status: 429,
       retry_after: 5,
     },
-    fault: "upstream_rate_limit",
+    kind: "upstream_rate_limit",
   },
-  { ...invalid("seed", "Must be an integer"), fault: "upstream_rejected" },
+  { ...invalid("seed", "Must be an integer"), kind: "upstream_rejected" },
   {
     ...failed("NSFW content detected. Try running it again, or try a different prompt."),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
   {
     ...failed(
       "The input or output was flagged as sensitive. Please try again with different inputs. (E005)",
     ),
-    fault: "moderation_blocked",
+    kind: "moderation_blocked",
   },
   {
     ...failed(
       "Service is currently unavailable due to high demand. Please try again later. (E003)",
     ),
-    fault: "upstream_overloaded",
+    kind: "upstream_overloaded",
   },
-  { ...failed("CUDA out of memory. Tried to allocate 2.00 GiB"), fault: "upstream_error" },
-  { ...problem(500, "Internal server error", ""), fault: "upstream_error" },
+  { ...failed("CUDA out of memory. Tried to allocate 2.00 GiB"), kind: "upstream_error" },
+  { ...problem(500, "Internal server error", ""), kind: "upstream_error" },
 ];
