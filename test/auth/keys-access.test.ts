@@ -20,7 +20,7 @@ const edge = startGatewayWithFake({
 const { gateway, fake } = edge;
 afterAll(() => edge.close());
 
-const call = (headers: Record<string, string>, model = embeddingModel) =>
+const embed = (headers: Record<string, string>, model = embeddingModel) =>
   fetch(`${gateway.url}/v1/embeddings`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
@@ -35,7 +35,7 @@ describe("an API key is accepted", () => {
     ["in the header api-key, as Azure clients send it", { "api-key": testKey }],
     ["in api-key beside an empty authorization", { "api-key": testKey, authorization: "Bearer" }],
   ])("%s", async (_, headers) => {
-    const response = await call(headers);
+    const response = await embed(headers);
     expect(response.status).toBe(200);
     await response.text();
   });
@@ -50,8 +50,8 @@ describe("without an API key", () => {
     ["another scheme", { authorization: "Basic dXNlcjpwYXNz" }],
     ["the key without the scheme", { authorization: testKey }],
     ["an empty api-key", { "api-key": "" }],
-  ])("%s is told how to send one", async (_, headers) => {
-    const message = await expectError(await call(headers), "missing_api_key");
+  ])("%s, the error says how to send one", async (_, headers) => {
+    const message = await expectError(await embed(headers), "missing_api_key");
     expect(message).toStartWith("You didn't provide an API key.");
   });
 });
@@ -61,8 +61,8 @@ describe("an invalid API key", () => {
     ["as a bearer token", { authorization: `Bearer ${testKey} ${testKey}` }],
     ["with a tab", { authorization: `Bearer my\tkey-0123456789` }],
     ["in api-key", { "api-key": "my key 0123456789" }],
-  ])("that has spaces is told the rule: %s", async (_, headers) => {
-    const message = await expectError(await call(headers), "invalid_api_key");
+  ])("that has spaces gets an error with the rule: %s", async (_, headers) => {
+    const message = await expectError(await embed(headers), "invalid_api_key");
     expect(message).toContain("visible ASCII characters without spaces");
     expect(message).not.toContain(testKey);
   });
@@ -87,7 +87,7 @@ describe("an invalid API key", () => {
   test("is shown masked: enough to recognize it, not enough to use it", async () => {
     const wrong = "sk-wrong-0123456789abcdefghij";
     const message = await expectError(
-      await call({ authorization: `Bearer ${wrong}` }),
+      await embed({ authorization: `Bearer ${wrong}` }),
       "invalid_api_key",
     );
     expect(message).toStartWith("Incorrect API key provided: sk-wr****ghij.");
@@ -98,7 +98,7 @@ describe("an invalid API key", () => {
     "that is short (%s) is not shown at all",
     async (key) => {
       const message = await expectError(
-        await call({ authorization: `Bearer ${key}` }),
+        await embed({ authorization: `Bearer ${key}` }),
         "invalid_api_key",
       );
       expect(message).toStartWith("Incorrect API key provided: ****.");
@@ -111,13 +111,13 @@ describe("an invalid API key", () => {
     ["in upper case", testKey.toUpperCase()],
     ["its hash instead", new Bun.CryptoHasher("sha256").update(testKey).digest("hex")],
     ["very long", "k".repeat(8_000)],
-  ])("that is nearly right is wrong: %s", async (_, key) => {
-    await expectError(await call({ authorization: `Bearer ${key}` }), "invalid_api_key");
-    await expectError(await call({ "api-key": key }), "invalid_api_key");
+  ])("that is nearly right is refused: %s", async (_, key) => {
+    await expectError(await embed({ authorization: `Bearer ${key}` }), "invalid_api_key");
+    await expectError(await embed({ "api-key": key }), "invalid_api_key");
   });
 
   test("with control characters has them replaced in the message", async () => {
-    const response = await call({
+    const response = await embed({
       "api-key":
         "\u009b31m\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u009b0m",
     });
@@ -128,8 +128,8 @@ describe("an invalid API key", () => {
   test("causes no upstream request and no ledger row", async () => {
     fake.clear();
     const before = gateway.rows().length;
-    await expectError(await call({ authorization: "Bearer sk-wrong" }), "invalid_api_key");
-    await expectError(await call({}), "missing_api_key");
+    await expectError(await embed({ authorization: "Bearer sk-wrong" }), "invalid_api_key");
+    await expectError(await embed({}), "missing_api_key");
     expect(fake.requests).toHaveLength(0);
     expect(gateway.rows()).toHaveLength(before);
   });
@@ -153,14 +153,14 @@ describe("an API key may use only its models", () => {
   };
 
   test("by name", async () => {
-    await expectError(await call(as(narrow)), "model_not_found");
+    await expectError(await embed(as(narrow)), "model_not_found");
     expect(await listed(narrow)).toEqual([imageModel]);
   });
 
   test("by glob", async () => {
-    expect((await call(as(globbed))).status).toBe(200);
-    expect((await call(as(globbed), "text-embedding-ada-002")).status).toBe(200);
-    await expectError(await call(as(globbed), "our-embedder"), "model_not_found");
+    expect((await embed(as(globbed))).status).toBe(200);
+    expect((await embed(as(globbed), "text-embedding-ada-002")).status).toBe(200);
+    await expectError(await embed(as(globbed), "our-embedder"), "model_not_found");
     expect(await listed(globbed)).toEqual([
       "our-painter",
       "text-embedding-3-small",
@@ -169,16 +169,16 @@ describe("an API key may use only its models", () => {
   });
 
   test("an unknown model is not found with any key", async () => {
-    await expectError(await call(as(narrow), "nothing"), "model_not_found");
-    await expectError(await call(as(testKey), "nothing"), "model_not_found");
+    await expectError(await embed(as(narrow), "nothing"), "model_not_found");
+    await expectError(await embed(as(testKey), "nothing"), "model_not_found");
   });
 
   test("a model of other keys gets the same error as an unknown model", async () => {
     const headers = as(narrow);
     const shown = (id: string) => fetch(`${gateway.url}/v1/models/${id}`, { headers });
-    const asked = (id: string) => call(headers, id);
-    for (const ask of [shown, asked]) {
-      const [hidden, missing] = await Promise.all([ask(embeddingModel), ask("nothing")]);
+    const embedWith = (id: string) => embed(headers, id);
+    for (const send of [shown, embedWith]) {
+      const [hidden, missing] = await Promise.all([send(embeddingModel), send("nothing")]);
       const message = await expectError(hidden, "model_not_found");
       expect(message.replace(embeddingModel, "nothing")).toBe(
         await expectError(missing, "model_not_found"),
@@ -190,7 +190,7 @@ describe("an API key may use only its models", () => {
 
   test("a model that the key may not use is refused without an upstream request, and has a ledger row", async () => {
     fake.clear();
-    const response = await call(as(narrow));
+    const response = await embed(as(narrow));
     expect(fake.requests).toHaveLength(0);
     expect(gateway.rows().at(-1)).toMatchObject({
       requestId: response.headers.get("x-request-id"),

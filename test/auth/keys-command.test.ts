@@ -164,7 +164,7 @@ describe("revoke", () => {
   });
 
   test("exits with code 1 for an unknown or already revoked key", async () => {
-    for (const target of ["nobody", "short-lived"]) {
+    for (const target of ["unknown", "short-lived"]) {
       const { code, out, err } = await keys("revoke", target);
       expect({ code, out }).toEqual({ code: 1, out: "" });
       expect(err).toContain(`No active key has the id or name "${target}"`);
@@ -197,8 +197,8 @@ describe("with wrong usage", () => {
     expect(existsSync(join(elsewhere.path, "data"))).toBe(false);
   });
 
-  test.each(["list", "list --json", "revoke somebody"])(
-    "%s of a folder that is not there says so, and leaves none behind",
+  test.each(["list", "list --json", "revoke unknown"])(
+    "%s of a missing data folder fails with a message, and creates no folder",
     async (args) => {
       using elsewhere = temporaryFolder();
       const mistyped = join(elsewhere.path, "dtaa");

@@ -24,12 +24,12 @@ keys:
   const { error } = (await refused.json()) as { error: { code: string; message: string } };
   expect(error.code).toBe("invalid_api_key");
   expect(error.message).toContain("has expired");
-  const call = await gateway.post(
+  const response = await gateway.post(
     "/v1/embeddings",
     { model: "all-minilm-l6-v2", input: "a" },
     { authorization: "Bearer sk-old-0123456789abcdef" },
   );
-  expect(call.status).toBe(401);
+  expect(response.status).toBe(401);
   await gateway.close();
 });
 
@@ -41,12 +41,12 @@ test("key.expiring is emitted in the last week of a key, not before and not afte
     ...(days !== undefined && { expiresAt: now + days * day }),
   });
   const keys = [key("lasting"), key("far", 8), key("soon", 6), key("gone", -1)];
-  const told: unknown[] = [];
-  const emit: Emit = (event) => told.push(event);
+  const events: unknown[] = [];
+  const emit: Emit = (event) => events.push(event);
   const snapshot = { keys: new Map(keys.map((each) => [each.id, each])) } as unknown as Snapshot;
   createExpiringKeys({ snapshot: () => snapshot, emit, now: () => now })();
   const expires_at = "2026-06-07T12:00:00.000Z";
-  expect(told).toEqual([
+  expect(events).toEqual([
     {
       type: "key.expiring",
       data: { id: "file:soon", name: "soon", expires_at },

@@ -1,4 +1,4 @@
-/** Budgets of keys and of projects in vexel.yaml: read, checked, and found by those whose calls they are charged with. */
+/** Budgets of keys and projects in vexel.yaml: parsed, validated, and attached to the keys that they apply to. */
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,14 +22,14 @@ const budgetsOf = (yaml: string) => {
   return Object.fromEntries([...snapshot.keys.values()].map((key) => [key.name, key.budgets]));
 };
 
-const complaint = (yaml: string): string => {
+const problemsOf = (yaml: string): string => {
   const loaded = load(yaml);
   return loaded.ok ? "" : describeProblems(loaded.problems);
 };
 
 const key = (more: string) => `keys:\n  - { name: ci, key: sk-test-0123456789abcdef, ${more} }\n`;
 
-test("a key is charged with its own budget and its project's, and one without any with none", () => {
+test("a key is charged to its own budget and to its project's, and a key without budgets to none", () => {
   const budgets = budgetsOf(`
 projects:
   - { name: web, budget: { month: 100 } }
@@ -50,9 +50,9 @@ keys:
   expect(budgets).toEqual({ both: [own, web], shared: [web], none: undefined });
 });
 
-test("a key made on the command line is charged with its project's budget, now and after keys change", () => {
+test("a key created on the command line is charged to its project's budget", () => {
   const loaded = load("projects:\n  - { name: web, budget: { day: 1 } }\n");
-  if (!loaded.ok) throw new Error("it was not loaded");
+  if (!loaded.ok) throw new Error("the configuration was not loaded");
   const stored = {
     ...{ id: "key_1", name: "ci", hash: "h", models: ["*"], project: "web" },
     source: "store",
@@ -70,6 +70,6 @@ test.each([
   ["budget: { moth: 5 }", "did you mean `month`?"],
   ["budget: { unknownPrice: perhaps }", "must be one of allow, refuse"],
   ["budget: 5", "keys[0].budget"],
-])("%s is refused with words that help", (text, words) => {
-  expect(complaint(key(text))).toContain(words);
+])("%s is rejected with a message that helps", (text, words) => {
+  expect(problemsOf(key(text))).toContain(words);
 });

@@ -1,30 +1,38 @@
-/** Nobody spends more than allowed: what a call may cost is held before it is made, and settled when it is over. */
+/** Budget counters: the estimated cost is reserved before a request is sent, and settled when the request ends. */
 import { describe, expect, test } from "bun:test";
 import { createBudgets } from "../../server/budgets/budgets.ts";
 import type { Reservation } from "../../server/lib/budget.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
-import { arrange, budgeted, dayMs, noon, refusal, sure, unknown } from "./budgets-fixture.ts";
+import {
+  budgeted,
+  createTestBudgets,
+  dayMs,
+  noon,
+  refusal,
+  sure,
+  unknown,
+} from "./budgets-fixture.ts";
 
 describe("a budget", () => {
-  test("for ten calls lets ten of a hundred side by side through, whatever they are worth in binary", () => {
+  test("for ten requests admits ten of 100 concurrent ones, however the price rounds in binary", () => {
     for (const price of [0.03, 0.1, 1 / 3, 0.000_000_02, 7]) {
-      const { budgets } = arrange();
+      const { budgets } = createTestBudgets();
       const key = budgeted({ day: price * 10 });
-      const held: Reservation[] = [];
-      for (let call = 0; call < 100; call++) {
-        if (held.length < 10) held.push(budgets.reserve([key], sure(price), noon));
+      const reserved: Reservation[] = [];
+      for (let reservation = 0; reservation < 100; reservation++) {
+        if (reserved.length < 10) reserved.push(budgets.reserve([key], sure(price), noon));
         else
           expect(refusal(() => budgets.reserve([key], sure(price), noon)).kind).toBe("over_budget");
       }
-      for (const reservation of held) reservation.settle(price);
+      for (const reservation of reserved) reservation.settle(price);
       const [day] = budgets.status(key, noon);
       expect(day?.spent).toBeCloseTo(price * 10, 12);
       expect(day?.reserved).toBe(0);
     }
   });
 
-  test("gets back what a call did not need, and all of it where nothing can have been paid", () => {
-    const { budgets } = arrange();
+  test("gets back what a request did not cost, and the whole reservation if nothing can have been billed", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
     const first = budgets.reserve([key], sure(0.9), noon);
     expect(() => budgets.reserve([key], sure(0.2), noon)).toThrow("exceeded");
@@ -37,28 +45,28 @@ describe("a budget", () => {
     ]);
   });
 
-  test("counts a call of unknown cost as what it was estimated at", () => {
-    const { budgets } = arrange();
+  test("is charged the estimate of a request whose cost is unknown", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ total: 1 });
     budgets.reserve([key], sure(0.4), noon).settle(undefined);
     budgets.reserve([key], sure(0.4), noon).settle(Number.NaN);
     expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.8, reserved: 0 });
   });
 
-  test("counts a call once, however often its end is told", () => {
-    const { budgets } = arrange();
+  test("is charged once for a request, however often it is settled", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ total: 1 });
     const other = budgets.reserve([key], sure(0.25), noon);
-    const call = budgets.reserve([key], sure(0.5), noon);
-    call.settle(0.5);
-    call.settle(0.5);
-    call.release();
+    const reservation = budgets.reserve([key], sure(0.5), noon);
+    reservation.settle(0.5);
+    reservation.settle(0.5);
+    reservation.release();
     expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.5, reserved: 0.25 });
     other.release();
   });
 
-  test("of a key and of its project are both asked, and one that is short takes nothing of the other", () => {
-    const { budgets } = arrange();
+  test("of a key and one of its project both apply, and a refusal by one reserves nothing of the other", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ day: 10 });
     const project = budgeted({ month: 1 }, "project", "web");
     const error = refusal(() => budgets.reserve([key, project], sure(2), noon));
@@ -73,8 +81,8 @@ describe("a budget", () => {
     expect(budgets.status(other, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
   });
 
-  test("serves what costs nothing, however little is left, and nothing else once all is spent", () => {
-    const { budgets } = arrange({ "key ci total": 7 });
+  test("that is spent admits requests that cost nothing, and no others", () => {
+    const { budgets } = createTestBudgets({ "key ci total": 7 });
     const key = budgeted({ total: 5 });
     budgets.reserve([key], sure(0), noon).settle(0);
     for (const estimate of [sure(0.000_001), unknown, { dollars: 0, isCertain: false }]) {
@@ -82,32 +90,32 @@ describe("a budget", () => {
     }
   });
 
-  test("of nothing allows what costs nothing", () => {
-    const { budgets } = arrange();
+  test("of zero admits requests that cost nothing, and no others", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ day: 0 });
     budgets.reserve([key], sure(0), noon).settle(0);
     expect(refusal(() => budgets.reserve([key], sure(0.01), noon)).kind).toBe("over_budget");
     expect(refusal(() => budgets.reserve([key], unknown, noon)).kind).toBe("over_budget");
   });
 
-  test("stays what it is through a reload, and takes another limit at once", () => {
+  test("keeps its counter through a reload, and a new limit applies at once", () => {
     const ledger: Record<string, number> = {};
-    const { budgets } = arrange(ledger);
-    const held = budgets.reserve([budgeted({ day: 5 })], sure(1), noon);
+    const { budgets } = createTestBudgets(ledger);
+    const reserved = budgets.reserve([budgeted({ day: 5 })], sure(1), noon);
     budgets.reserve([budgeted({ day: 5 })], sure(3), noon).settle(3);
     ledger["key ci 2026-11-15"] = 3;
     const smaller = budgeted({ day: 4.5 });
     expect(refusal(() => budgets.reserve([smaller], sure(1), noon)).kind).toBe("over_budget");
     expect(budgets.status(smaller, noon)[0]).toMatchObject({ spent: 3, reserved: 1 });
     budgets.reserve([budgeted({ day: 6 })], sure(2), noon).release();
-    held.release();
+    reserved.release();
   });
 
-  test("that was taken away and given back knows what was spent in between", () => {
+  test("that is removed and added again includes what was spent in between", () => {
     const ledger: Record<string, number> = {};
-    const { budgets } = arrange(ledger);
+    const { budgets } = createTestBudgets(ledger);
     budgets.reserve([budgeted({ day: 5 })], sure(1), noon).settle(1);
-    // Without a budget nobody asks, and the ledger alone knows.
+    // Without a budget, only the ledger counts the spending.
     ledger["key ci 2026-11-15"] = 4.5;
     expect(refusal(() => budgets.reserve([budgeted({ day: 5 })], sure(1), noon)).kind).toBe(
       "over_budget",
@@ -115,11 +123,11 @@ describe("a budget", () => {
   });
 });
 
-describe("days and months are those of UTC", () => {
+describe("budget periods follow UTC:", () => {
   const night = Date.UTC(2026, 11, 31, 23, 59, 59, 999);
 
-  test("a day and a month begin anew, all of time does not", () => {
-    const { budgets } = arrange();
+  test("days and months reset, and the total does not", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1, month: 1.5, total: 2 });
     budgets.reserve([key], sure(1), night).settle(1);
     expect(refusal(() => budgets.reserve([key], sure(0.25), night)).message).toContain(
@@ -131,8 +139,8 @@ describe("days and months are those of UTC", () => {
     expect(toErrorResponse(error).headers["retry-after"]).toBeUndefined();
   });
 
-  test("a call counts for the day in which it arrived, however long it takes", () => {
-    const { budgets } = arrange();
+  test("a request counts for the day in which it arrived, however long it takes", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
     const late = budgets.reserve([key], sure(1), night);
     budgets.reserve([key], sure(1), night + 1).settle(1);
@@ -141,22 +149,22 @@ describe("days and months are those of UTC", () => {
     expect(budgets.status(key, night + 1)[0]?.spent).toBe(1);
   });
 
-  test("a clock that was wrong for a while costs nobody a day's budget", () => {
-    const { budgets } = arrange();
+  test("a clock that was wrong for some time does not use up the budget of another day", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
     budgets.reserve([key], sure(0.75), noon).settle(0.75);
     budgets.reserve([key], sure(1), noon + 4000 * dayMs).settle(1);
-    // Back where it was: what was spent is still spent, and no more than that.
+    // The clock is right again: what was spent that day is unchanged.
     expect(refusal(() => budgets.reserve([key], sure(0.5), noon)).kind).toBe("over_budget");
     budgets.reserve([key], sure(0.25), noon).settle(0.25);
   });
 });
 
-describe("a refusal", () => {
-  test("says which budget, how much of it is left, and when it begins anew", () => {
-    const { budgets } = arrange({ "key ci 2026-11-15": 4.98 });
+describe("a budget refusal", () => {
+  test("says which budget is exceeded, how much of it is left, and when it resets", () => {
+    const { budgets } = createTestBudgets({ "key ci 2026-11-15": 4.98 });
     const key = budgeted({ day: 5, month: 100 });
-    const held = budgets.reserve([key], sure(0.0125), noon);
+    const reserved = budgets.reserve([key], sure(0.0125), noon);
     const error = refusal(() => budgets.reserve([key], sure(0.04), noon));
     expect(error.message).toBe(
       'You exceeded your current quota: of the daily budget of the key "ci", $5.00, $4.98 are spent and $0.0125 reserved for requests in flight, and this request is estimated at $0.04. The budget resets at 2026-11-16T00:00:00.000Z.',
@@ -174,11 +182,11 @@ describe("a refusal", () => {
         ...{ estimate: 0.04, resets_at: "2026-11-16T00:00:00.000Z" },
       },
     });
-    held.release();
+    reserved.release();
   });
 
-  test("names the budget that stays short longest, and promises nothing before its end", () => {
-    const { budgets } = arrange({ "key ci 2026-11-15": 5, "key ci 2026-11": 100 });
+  test("names the budget that resets last, and asks for no retry before that", () => {
+    const { budgets } = createTestBudgets({ "key ci 2026-11-15": 5, "key ci 2026-11": 100 });
     const error = refusal(() => budgets.reserve([budgeted({ day: 5, month: 100 })], sure(1), noon));
     expect(error.message).toContain("monthly budget");
     expect(error.message).toContain("2026-12-01T00:00:00.000Z");
@@ -188,8 +196,8 @@ describe("a refusal", () => {
     expect(toErrorResponse(soon).headers["retry-after"]).toBe("60");
   });
 
-  test("shows the smallest amounts as people write them", () => {
-    const { budgets } = arrange();
+  test("shows tiny amounts in decimal notation", () => {
+    const { budgets } = createTestBudgets();
     const error = refusal(() => budgets.reserve([budgeted({ day: 1e-8 })], sure(2e-8), noon));
     expect(error.message).toContain(
       "$0.00000001, $0.00 are spent, and this request is estimated at $0.00000002",
@@ -197,9 +205,9 @@ describe("a refusal", () => {
   });
 });
 
-describe("what has no known price", () => {
-  test("is refused where a budget says so, before anything is held", () => {
-    const { budgets, read } = arrange();
+describe("a request of unknown price", () => {
+  test("is refused if a budget requires known prices, before anything is reserved", () => {
+    const { budgets, read } = createTestBudgets();
     const project = budgeted({ day: 1, unknownPrice: "refuse" }, "project", "web");
     for (const estimate of [unknown, { dollars: 0.1, isCertain: false }]) {
       const error = refusal(() => budgets.reserve([budgeted({ day: 1 }), project], estimate, noon));
@@ -211,8 +219,8 @@ describe("what has no known price", () => {
     budgets.reserve([project], sure(0.1), noon).settle(0.1);
   });
 
-  test("is allowed elsewhere as long as something is left, and counts once it is known", () => {
-    const { budgets } = arrange();
+  test("is otherwise admitted while budget is left, and charged when its cost is known", () => {
+    const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
     budgets.reserve([key], unknown, noon).settle(0.6);
     budgets.reserve([key], unknown, noon).settle(undefined);
@@ -223,16 +231,17 @@ describe("what has no known price", () => {
   });
 });
 
-describe("memory", () => {
-  test("what was spent is read once for each period", () => {
-    const { budgets, read } = arrange({ "key ci 2026-11-15": 1 });
+describe("the budget counters", () => {
+  test("read what was spent once per period", () => {
+    const { budgets, read } = createTestBudgets({ "key ci 2026-11-15": 1 });
     const key = budgeted({ day: 5, total: 50 });
-    for (let call = 0; call < 10; call++) budgets.reserve([key], sure(0.01), noon).settle(0.01);
+    for (let reservation = 0; reservation < 10; reservation++)
+      budgets.reserve([key], sure(0.01), noon).settle(0.01);
     expect(read).toEqual(["key ci 2026-11-15", "key ci total"]);
     expect(budgets.status(key, noon)[0]?.spent).toBeCloseTo(1.1, 12);
   });
 
-  test("is bounded: who has no call under way is read again, who has is never forgotten", () => {
+  test("are bounded: idle counters are evicted and read again, counters with reservations are kept", () => {
     const ledger = new Map<string, number>();
     let read = 0;
     const budgets = createBudgets({
@@ -244,12 +253,12 @@ describe("memory", () => {
       maxCounters: 8,
     });
     const busy = budgeted({ total: 1 }, "key", "busy");
-    const held = budgets.reserve([busy], sure(0.75), noon);
-    for (let call = 0; call < 200; call++) {
-      const key = budgeted({ day: 1, total: 100 }, "key", `key ${call % 50}`);
+    const reserved = budgets.reserve([busy], sure(0.75), noon);
+    for (let reservation = 0; reservation < 200; reservation++) {
+      const key = budgeted({ day: 1, total: 100 }, "key", `key ${reservation % 50}`);
       budgets.reserve([key], sure(0.25), noon).settle(0.25);
       for (const period of ["2026-11-15", "total"]) {
-        const id = `key ${call % 50} ${period}`;
+        const id = `key ${reservation % 50} ${period}`;
         ledger.set(id, (ledger.get(id) ?? 0) + 0.25);
       }
     }
@@ -257,7 +266,7 @@ describe("memory", () => {
     const first = budgeted({ day: 1 }, "key", "key 0");
     expect(refusal(() => budgets.reserve([first], sure(0.25), noon)).kind).toBe("over_budget");
     expect(refusal(() => budgets.reserve([busy], sure(0.5), noon)).kind).toBe("over_budget");
-    held.release();
+    reserved.release();
     budgets.reserve([busy], sure(0.5), noon).release();
   });
 });

@@ -1,4 +1,4 @@
-/** Budgets without a gateway: what is spent is a map, and what is told a list. */
+/** Budgets without a gateway: earlier spending comes from a map, and emitted events go to a list. */
 
 import { createBudgets, type Estimate, type ThresholdEvent } from "../../server/budgets/budgets.ts";
 import type { Budget, BudgetedOwner, BudgetOwner } from "../../server/lib/budget.ts";
@@ -16,20 +16,20 @@ export const budgeted = (
 export const sure = (dollars: number): Estimate => ({ dollars, isCertain: true });
 export const unknown: Estimate = { dollars: undefined, isCertain: false };
 
-export function arrange(before: Readonly<Record<string, number>> = {}) {
-  const told: ThresholdEvent[] = [];
+export function createTestBudgets(before: Readonly<Record<string, number>> = {}) {
+  const events: ThresholdEvent[] = [];
   const read: string[] = [];
   const budgets = createBudgets({
     spentBefore: ({ scope, id }: BudgetOwner, period) => {
       read.push(`${scope} ${id} ${period}`);
       return before[`${scope} ${id} ${period}`] ?? 0;
     },
-    emit: (event) => told.push(event),
+    emit: (event) => events.push(event),
   });
-  return { budgets, told, read };
+  return { budgets, events, read };
 }
 
-/** What a reservation that cannot be made is refused with. */
+/** The error of a reservation that must be refused. */
 export function refusal(reserve: () => unknown): GatewayError {
   try {
     reserve();
@@ -37,5 +37,5 @@ export function refusal(reserve: () => unknown): GatewayError {
     if (error instanceof GatewayError) return error;
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("the reservation was not refused");
 }

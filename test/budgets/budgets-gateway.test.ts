@@ -1,4 +1,4 @@
-/** Through a real gateway: nobody spends more than allowed, and whoever would is told so in OpenAI's way. */
+/** Budgets through a real gateway: spending stays within them, and a refusal has OpenAI's error shape. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { RateLimitError } from "openai";
@@ -8,7 +8,7 @@ import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder, testKey } from "../harness.ts";
 import { until } from "../http/gateway-fixture.ts";
 
-/** A picture of dall-e-3 costs four cents. */
+/** An image of dall-e-3 costs four cents. */
 const cents = 0.04;
 const keyOf = (name: string): string => `sk-test-${name.padEnd(20, "0")}`;
 
@@ -33,15 +33,15 @@ keys:
   - { name: picky, key: ${keyOf("picky")}, budget: { day: 100, unknownPrice: refuse } }
 `;
 
-let house: Arranged;
+let setup: Arranged;
 beforeAll(() => {
-  house = arrange({ yaml });
+  setup = arrange({ yaml });
 });
-afterEach(() => house.fake.clear());
-afterAll(() => house.close());
+afterEach(() => setup.fake.clear());
+afterAll(() => setup.close());
 
-const draw = (key: string, body: object = {}, headers: Record<string, string> = {}) =>
-  house.gateway.post(
+const generate = (key: string, body: object = {}, headers: Record<string, string> = {}) =>
+  setup.gateway.post(
     "/v1/images/generations",
     { model: "dall-e-3", prompt: "an otter", ...body },
     { authorization: `Bearer ${keyOf(key)}`, ...headers },
@@ -50,26 +50,26 @@ const draw = (key: string, body: object = {}, headers: Record<string, string> = 
 async function rowOf(response: Response): Promise<LedgerRow> {
   await response.text();
   const id = response.headers.get("x-request-id");
-  const row = house.gateway.rows().find(({ requestId }) => requestId === id);
+  const row = setup.gateway.rows().find(({ requestId }) => requestId === id);
   if (!row) throw new Error(`no row for ${id}`);
   return row;
 }
 
 const spent = (name: string): number =>
-  house.gateway
+  setup.gateway
     .rows()
     .filter(({ keyId }) => keyId === `file:${name}`)
     .reduce((sum, { cost, estimatedCost: estimate }) => sum + (cost ?? estimate ?? 0), 0);
 
-test("of a hundred calls at once against a budget for ten, ten are made and paid for", async () => {
-  for (let call = 0; call < 10; call++) house.fake.script({ delayMs: 50 });
-  const answers = await Promise.all(Array.from({ length: 100 }, () => draw("ten")));
-  const rows = await Promise.all(answers.map(rowOf));
+test("of 100 concurrent requests against a budget for ten, ten are sent and billed", async () => {
+  for (let request = 0; request < 10; request++) setup.fake.script({ delayMs: 50 });
+  const responses = await Promise.all(Array.from({ length: 100 }, () => generate("ten")));
+  const rows = await Promise.all(responses.map(rowOf));
   expect(rows.filter(({ status }) => status === 200)).toHaveLength(10);
-  expect(rows.filter(({ error: fault }) => fault === "over_budget")).toHaveLength(90);
-  expect(house.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(10);
+  expect(rows.filter(({ error }) => error === "over_budget")).toHaveLength(90);
+  expect(setup.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(10);
   expect(spent("ten")).toBeCloseTo(0.4, 12);
-  const events = house.gateway
+  const events = setup.gateway
     .log()
     .split("\n")
     .filter((line) => line.includes('"budget-threshold"'))
@@ -84,12 +84,12 @@ test("of a hundred calls at once against a budget for ten, ten are made and paid
   });
 });
 
-test("the official client sees a spent quota, and does not try again", async () => {
-  const client = clientOf(house.gateway, { apiKey: keyOf("one"), maxRetries: 3 });
-  const ask = () => client.images.generate({ model: "dall-e-3", prompt: "an otter" });
-  await ask();
-  const before = house.gateway.rows().length;
-  const error = await ask().catch((thrown: unknown) => thrown);
+test("the official client gets insufficient_quota and does not retry", async () => {
+  const client = clientOf(setup.gateway, { apiKey: keyOf("one"), maxRetries: 3 });
+  const generateOnce = () => client.images.generate({ model: "dall-e-3", prompt: "an otter" });
+  await generateOnce();
+  const before = setup.gateway.rows().length;
+  const error = await generateOnce().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RateLimitError);
   expect(error).toMatchObject({
     status: 429,
@@ -97,14 +97,14 @@ test("the official client sees a spent quota, and does not try again", async () 
     type: "insufficient_quota",
   });
   expect(String(error)).toContain('of the budget of the key "one", $0.05, $0.04 are spent');
-  expect(house.gateway.rows()).toHaveLength(before + 1);
-  expect(house.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+  expect(setup.gateway.rows()).toHaveLength(before + 1);
+  expect(setup.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
 });
 
-test("keys of one project share its budget, and the ledger says whose it was", async () => {
-  expect((await rowOf(await draw("left"))).project).toBe("shared");
-  expect((await rowOf(await draw("right"))).status).toBe(200);
-  const refused = await draw("left");
+test("keys of one project share its budget, and the ledger records the project", async () => {
+  expect((await rowOf(await generate("left"))).project).toBe("shared");
+  expect((await rowOf(await generate("right"))).status).toBe(200);
+  const refused = await generate("left");
   expect(refused.status).toBe(429);
   expect(refused.headers.get("x-should-retry")).toBe("false");
   const { error } = (await refused.json()) as { error: { budget: object } };
@@ -116,43 +116,43 @@ test("keys of one project share its budget, and the ledger says whose it was", a
   });
 });
 
-describe("what a call counts as", () => {
+describe("a budget is charged", () => {
   const after = async (response: Promise<Response>): Promise<readonly [LedgerRow, number]> => {
     const before = spent("large");
     const row = await rowOf(await response);
     return [row, spent("large") - before];
   };
 
-  test("its cost, once that is known", async () => {
-    const [row, counted] = await after(draw("large", { n: 2, size: "1792x1024" }));
+  test("the cost, once it is known", async () => {
+    const [row, counted] = await after(generate("large", { n: 2, size: "1792x1024" }));
     expect(row).toMatchObject({ status: 200, estimatedCost: null });
     expect(counted).toBeCloseTo(0.16, 12);
   });
 
-  test("nothing, where the upstream refused it", async () => {
-    house.fake.script({ fail: "rate-limit" });
-    const [row, counted] = await after(draw("large"));
+  test("nothing if the upstream refused the request", async () => {
+    setup.fake.script({ fail: "rate-limit" });
+    const [row, counted] = await after(generate("large"));
     expect(row).toMatchObject({ status: 429, cost: null, estimatedCost: null });
     expect(counted).toBe(0);
   });
 
-  test("nothing, where it was wrong and nobody was asked", async () => {
-    const [row, counted] = await after(draw("large", { size: "1x1" }));
+  test("nothing if the request was invalid and no upstream was called", async () => {
+    const [row, counted] = await after(generate("large", { size: "1x1" }));
     expect(row).toMatchObject({ status: 400, attempts: 0, estimatedCost: null });
     expect(counted).toBe(0);
   });
 
-  test("its estimate, where nobody knows whether it was paid for; its cost stays unknown", async () => {
-    house.fake.script({ fail: "server-error" });
-    const [row, counted] = await after(draw("large"));
+  test("the estimate if the request may have been billed, and the cost stays unknown", async () => {
+    setup.fake.script({ fail: "server-error" });
+    const [row, counted] = await after(generate("large"));
     expect(row).toMatchObject({ status: 502, cost: null, estimatedCost: cents });
     expect(counted).toBeCloseTo(cents, 12);
   });
 
-  test("its estimate, where an upstream does not count what it did", async () => {
-    house.fake.script({ usage: "absent" });
+  test("the estimate if an upstream reports no usage", async () => {
+    setup.fake.script({ usage: "absent" });
     const [row] = await after(
-      house.gateway.post(
+      setup.gateway.post(
         "/v1/embeddings",
         { model: "embedder", input: "eight ch" },
         { authorization: `Bearer ${keyOf("large")}` },
@@ -162,43 +162,45 @@ describe("what a call counts as", () => {
     expect(row.estimatedCost).toBeCloseTo(0.002, 12);
   });
 
-  test("nothing, where its answer is given a second time, however little is left", async () => {
+  test("nothing for a replayed idempotent response", async () => {
     const key = { "idempotency-key": crypto.randomUUID() };
-    await (await draw("large", {}, key)).text();
-    const [row, counted] = await after(draw("large", {}, key));
+    await (await generate("large", {}, key)).text();
+    const [row, counted] = await after(generate("large", {}, key));
     expect(row).toMatchObject({ status: 200, cost: 0 });
     expect(counted).toBe(0);
   });
 });
 
-test("a key whose budget is spent is still served what costs nothing", async () => {
-  expect((await draw("broke")).status).toBe(429);
-  const sketched = await draw("broke", { model: "vexel-sketch" });
+test("a key whose budget is spent can still make requests that cost nothing", async () => {
+  expect((await generate("broke")).status).toBe(429);
+  const sketched = await generate("broke", { model: "vexel-sketch" });
   expect(await rowOf(sketched)).toMatchObject({ status: 200, cost: 0 });
 });
 
-test("what has no known price is allowed, or refused before anyone is asked, as the budget says", async () => {
-  expect((await draw("large", { model: "unpriced" })).status).toBe(200);
-  house.fake.clear();
-  const refused = await draw("picky", { model: "unpriced" });
+test("a model of unknown price is allowed, or refused before an upstream request, as the budget says", async () => {
+  expect((await generate("large", { model: "unpriced" })).status).toBe(200);
+  setup.fake.clear();
+  const refused = await generate("picky", { model: "unpriced" });
   expect(refused.status).toBe(403);
   expect(await refused.json()).toMatchObject({ error: { code: "price_unknown", param: "model" } });
-  expect(house.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(0);
-  expect((await draw("picky")).status).toBe(200);
+  expect(setup.fake.requests.filter(({ method }) => method === "POST")).toHaveLength(0);
+  expect((await generate("picky")).status).toBe(200);
 });
 
-test("a key without a budget is asked nothing", async () => {
+test("a key without a budget has no estimate, and a model of unknown price is allowed", async () => {
   const row = await rowOf(
-    await house.gateway.post("/v1/images/generations", { model: "unpriced", prompt: "an otter" }),
+    await setup.gateway.post("/v1/images/generations", { model: "unpriced", prompt: "an otter" }),
   );
   expect(row).toMatchObject({ status: 200, cost: null, estimatedCost: null, project: null });
 });
 
-test("killed and started again, a gateway knows what was spent", async () => {
+test("after a kill and a restart, a gateway knows what was spent", async () => {
   using folder = temporaryFolder();
   const fake = startFake();
   try {
-    const ask = async (gateway: Awaited<ReturnType<typeof startProcess>>): Promise<number> => {
+    const generateOnce = async (
+      gateway: Awaited<ReturnType<typeof startProcess>>,
+    ): Promise<number> => {
       const response = await gateway.post(
         "/v1/images/generations",
         { model: "dall-e-3", prompt: "an otter" },
@@ -210,7 +212,7 @@ test("killed and started again, a gateway knows what was spent", async () => {
     const statuses: number[] = [];
     for (let start = 0; start < 3; start++) {
       const gateway = await startProcess({ folder: folder.path, yaml: yaml(fake.url) });
-      for (let call = 0; call < 4; call++) statuses.push(await ask(gateway));
+      for (let request = 0; request < 4; request++) statuses.push(await generateOnce(gateway));
       gateway.kill("SIGKILL");
       await gateway.exited;
     }
@@ -219,5 +221,5 @@ test("killed and started again, a gateway knows what was spent", async () => {
   } finally {
     fake.close();
   }
-  // Three processes start, on a machine that may have other things to do.
+  // Three processes start, on a machine that may be busy.
 }, 60_000);

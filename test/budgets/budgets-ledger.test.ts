@@ -1,4 +1,4 @@
-/** What was spent outlives the process, the rows it came from, and a kill at any moment. */
+/** Budget sums in the ledger outlive the process, the pruned rows, and a kill at any time. */
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -13,12 +13,12 @@ import { dayMs, noon } from "./budgets-fixture.ts";
 const ci: BudgetOwner = { scope: "key", id: "file:ci" };
 const web: BudgetOwner = { scope: "project", id: "web" };
 const open = (folder: string) => new LedgerFile({ folder, maxBytes: 0 });
-const told = (file: LedgerFile, spender: BudgetOwner, at = noon): number[] => {
+const sums = (file: LedgerFile, owner: BudgetOwner, at = noon): number[] => {
   const day = new Date(at).toISOString().slice(0, 10);
-  return [day, day.slice(0, 7), "total"].map((period) => file.sumSpent(spender, period));
+  return [day, day.slice(0, 7), "total"].map((period) => file.sumSpent(owner, period));
 };
 
-test("rows add up by key and by project, by day, by month and in all", () => {
+test("costs are summed by key and project, and by day, month and in total", () => {
   using folder = temporaryFolder();
   const file = open(folder.path);
   const lastMonth = noon - 20 * dayMs;
@@ -29,14 +29,14 @@ test("rows add up by key and by project, by day, by month and in all", () => {
     ledgerRow(lastMonth, { cost: 2 }),
     ledgerRow(noon, { cost: 4, keyId: "key_other", project: "web" }),
   ]);
-  expect(told(file, ci)).toEqual([0.75, 1.75, 3.75]);
-  expect(told(file, web)).toEqual([4.25, 5.25, 5.25]);
-  expect(told(file, ci, lastMonth)).toEqual([2, 2, 3.75]);
-  expect(told(file, { scope: "key", id: "web" })).toEqual([0, 0, 0]);
+  expect(sums(file, ci)).toEqual([0.75, 1.75, 3.75]);
+  expect(sums(file, web)).toEqual([4.25, 5.25, 5.25]);
+  expect(sums(file, ci, lastMonth)).toEqual([2, 2, 3.75]);
+  expect(sums(file, { scope: "key", id: "web" })).toEqual([0, 0, 0]);
   file.close();
 });
 
-test("what a call of unknown cost was estimated at counts, and its cost stays unknown", () => {
+test("the estimate of a request with unknown cost counts, and the cost stays unknown", () => {
   using folder = temporaryFolder();
   const file = open(folder.path);
   file.write([
@@ -44,59 +44,59 @@ test("what a call of unknown cost was estimated at counts, and its cost stays un
     ledgerRow(noon, { cost: null }),
     ledgerRow(noon, { cost: 0 }),
   ]);
-  expect(told(file, ci)).toEqual([0.125, 0.125, 0.125]);
+  expect(sums(file, ci)).toEqual([0.125, 0.125, 0.125]);
   expect(file.recent(10).map(({ cost }) => cost)).toContain(null);
   file.close();
 });
 
-test("what may have been paid beside a known cost counts as well", () => {
+test("an estimate beside a known cost counts as well", () => {
   using folder = temporaryFolder();
   const file = open(folder.path);
   file.write([ledgerRow(noon, { cost: 0.5, estimatedCost: 0.25 })]);
-  expect(told(file, ci)).toEqual([0.75, 0.75, 0.75]);
+  expect(sums(file, ci)).toEqual([0.75, 0.75, 0.75]);
   file.close();
 });
 
-test("it is the same after a restart, and when the rows are pruned", () => {
+test("the sums survive a restart and the pruning of rows", () => {
   using folder = temporaryFolder();
   const first = open(folder.path);
   first.write(Array.from({ length: 100 }, (_, day) => ledgerRow(noon - day * dayMs, { cost: 1 })));
-  const before = told(first, ci);
+  const before = sums(first, ci);
   expect(before).toEqual([1, 15, 100]);
   expect(first.prune(noon - dayMs, 1000)).toBe(98);
   first.close();
   const second = open(folder.path);
   expect(second.recent(1000)).toHaveLength(2);
-  expect(told(second, ci)).toEqual(before);
-  // Days of long ago go in the end; months and the whole stay.
-  expect(told(second, ci, noon - 99 * dayMs)).toEqual([0, expect.any(Number), 100]);
+  expect(sums(second, ci)).toEqual(before);
+  // Daily sums of long ago are pruned; monthly sums and the total stay.
+  expect(sums(second, ci, noon - 99 * dayMs)).toEqual([0, expect.any(Number), 100]);
   second.close();
 });
 
-test("a row that a journal holds a second time counts once", () => {
+test("a row that is written again from a journal counts once", () => {
   using folder = temporaryFolder();
   const file = open(folder.path);
   const rows = [ledgerRow(noon, { cost: 1, project: "web" }), ledgerRow(noon, { cost: 2 })];
   file.write(rows);
-  // As after a death between the commit and the clearing of the journal.
+  // As after a crash between the commit and the truncation of the journal.
   file.write([...rows, ledgerRow(noon, { cost: 4 })]);
-  expect(told(file, ci)).toEqual([7, 7, 7]);
-  expect(told(file, web)).toEqual([1, 1, 1]);
+  expect(sums(file, ci)).toEqual([7, 7, 7]);
+  expect(sums(file, web)).toEqual([1, 1, 1]);
   expect(file.recent(10)).toHaveLength(3);
   file.close();
 });
 
-test("rows that could not be written did not count either", () => {
+test("a transaction that fails adds nothing to the sums", () => {
   using folder = temporaryFolder();
   const file = open(folder.path);
   const bad = { ...ledgerRow(noon, { cost: 2 }), endpoint: null as unknown as string };
   expect(() => file.write([ledgerRow(noon, { cost: 1 }), bad])).toThrow("NOT NULL");
-  expect(told(file, ci)).toEqual([0, 0, 0]);
+  expect(sums(file, ci)).toEqual([0, 0, 0]);
   expect(file.recent(10)).toEqual([]);
   file.close();
 });
 
-test("a ledger from before budgets is added up when it is opened, and only then", () => {
+test("a ledger without sums, of a version before budgets, is summed once when it is opened", () => {
   using folder = temporaryFolder();
   const file = open(folder.path);
   file.write([
@@ -112,12 +112,12 @@ test("a ledger from before budgets is added up when it is opened, and only then"
   old.close();
   for (let start = 0; start < 2; start++) {
     const again = open(folder.path);
-    expect(told(again, ci)).toEqual([0.5, 0.5, 1.5]);
+    expect(sums(again, ci)).toEqual([0.5, 0.5, 1.5]);
     again.close();
   }
 });
 
-describe("killed at any moment", () => {
+describe("after a kill at any time", () => {
   const script = (folder: string) => `
     import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
     import { Ledger } from "${import.meta.dir}/../../server/ledger/ledger.ts";
@@ -130,16 +130,16 @@ describe("killed at any moment", () => {
     const ledger = new Ledger({ file, journal, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
     const budgets = createBudgets({ spentBefore: (who, period) => file.sumSpent(who, period), emit: () => undefined });
     const key = budgeted({ total: 1e9 }, "key", "file:ci");
-    for (let call = 1; ; call++) {
+    for (let request = 1; ; request++) {
       budgets.reserve([key], { dollars: 0.5, isCertain: true }, noon).settle(0.25);
-      await ledger.settle({ ...ledgerRow(noon, { cost: 0.25, project: "web" }), requestId: process.pid + "-" + call });
-      process.stdout.write(call + "\\n");
-      if (call % 10 === 0) await Bun.sleep(0);
+      await ledger.settle({ ...ledgerRow(noon, { cost: 0.25, project: "web" }), requestId: process.pid + "-" + request });
+      process.stdout.write(request + "\\n");
+      if (request % 10 === 0) await Bun.sleep(0);
     }`;
 
-  test("every call that was answered counts, once: the sums are those of the rows", async () => {
+  test("every settled request counts once, and the sums match the rows", async () => {
     using folder = temporaryFolder();
-    let answered = 0;
+    let settled = 0;
     for (let round = 0; round < 4; round++) {
       const child = Bun.spawn([process.execPath, "-e", script(folder.path)], {
         stdout: "pipe",
@@ -154,28 +154,28 @@ describe("killed at any moment", () => {
       await Bun.sleep(Math.random() * 20);
       child.kill("SIGKILL");
       await Promise.all([child.exited, reading]);
-      answered += Number(text.slice(0, text.lastIndexOf("\n")).split("\n").at(-1));
+      settled += Number(text.slice(0, text.lastIndexOf("\n")).split("\n").at(-1));
 
       const file = open(folder.path);
       for (const { rows, remove } of orphanedJournals(folder.path)) {
         file.write(rows);
-        // As if this process died as well, before it could remove what it has taken up.
+        // As if this process also crashed, before it could remove the recovered journal.
         file.write(rows);
         remove();
       }
-      const calls = file.recent(1_000_000).length;
-      expect(calls).toBeGreaterThanOrEqual(answered);
-      expect(told(file, ci)).toEqual([calls / 4, calls / 4, calls / 4]);
-      expect(told(file, web)).toEqual(told(file, ci));
+      const rowCount = file.recent(1_000_000).length;
+      expect(rowCount).toBeGreaterThanOrEqual(settled);
+      expect(sums(file, ci)).toEqual([rowCount / 4, rowCount / 4, rowCount / 4]);
+      expect(sums(file, web)).toEqual(sums(file, ci));
       file.close();
     }
   }, 60_000);
 });
 
-test("the journal of a process from before budgets is taken up", () => {
+test("the journal of a version before budgets is recovered", () => {
   using folder = temporaryFolder();
   const { project: _, estimatedCost: __, ...old } = ledgerRow(noon, { cost: 3 });
-  // As it wrote: each value with its name.
+  // That version wrote rows as objects with column names.
   const journal = join(folder.path, `ledger-${process.pid}-old.journal`);
   writeFileSync(journal, `${JSON.stringify(old)}\n`);
   const file = open(folder.path);
@@ -183,7 +183,7 @@ test("the journal of a process from before budgets is taken up", () => {
     file.write(rows);
     remove();
   }
-  expect(told(file, ci)).toEqual([3, 3, 3]);
+  expect(sums(file, ci)).toEqual([3, 3, 3]);
   expect(file.recent(1)).toEqual([{ ...old, project: null, estimatedCost: null }]);
   file.close();
 });

@@ -8,144 +8,147 @@ import { RequestRecord } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { VirtualTime } from "../fuzz/scheduling-world.ts";
-import { arrange, budgeted, noon } from "./budgets-fixture.ts";
+import { budgeted, createTestBudgets, noon } from "./budgets-fixture.ts";
 
 const key = budgeted({ total: 10 });
-/** A dollar for each token: a text of four bytes likely costs one, and six at most. */
+/** A dollar per token: a text of four bytes is estimated at $1, and costs $6 at most. */
 const target = { ...targetNamed("a"), price: { tokens: { textIn: 1_000_000 } } };
 const route = { id: "vectors", targets: [target] } as unknown as Route;
 const query = { input: { kind: "text", texts: ["four"] } };
 
-function house({ waitMs = 5000, max = 100 } = {}) {
-  const { budgets } = arrange();
+function setUp({ waitMs = 5000, max = 100 } = {}) {
+  const { budgets } = createTestBudgets();
   const time = new VirtualTime();
   const queue = new BudgetQueue({ waitMs, max, timers: time, clock: time.clock });
   const reservationLog = { begin: () => undefined, end: () => undefined };
-  const spending = createRequestCharging({
+  const charging = createRequestCharging({
     budgets,
     capabilities: () => unrestrictedImages,
     reservationLog,
     queue,
   });
-  /** `outcome`: undefined while it waits. */
+  /** `outcome` is undefined while the request is queued. */
   const begin = (charged = key) => {
     const record = new RequestRecord("req_1", "embeddings", noon);
     record.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
     const signal = new AbortSource();
-    const call = { record, signal, outcome: undefined as unknown };
-    const waiting = spending.begin("embeddings", query, route, record, { signal });
-    if (!waiting) call.outcome = "at once";
+    const request = { record, signal, outcome: undefined as unknown };
+    const waiting = charging.begin("embeddings", query, route, record, { signal });
+    if (!waiting) request.outcome = "admitted at once";
     waiting?.then(
       () => {
-        call.outcome = "held";
+        request.outcome = "admitted";
       },
       (error: unknown) => {
-        call.outcome = error;
+        request.outcome = error;
       },
     );
-    return call;
+    return request;
   };
   const end = ({ record }: ReturnType<typeof begin>, cost: number): void => {
     record.routing.attempts = 1;
     record.cost.actual = cost;
-    spending.end(record);
+    charging.end(record);
   };
-  return { begin, end, queue, time, standing: () => budgets.status(key, noon)[0] };
+  return { begin, end, queue, time, status: () => budgets.status(key, noon)[0] };
 }
 
-const settled = async (): Promise<void> => {
+const flushMicrotasks = async (): Promise<void> => {
   for (let step = 0; step < 10; step++) await undefined;
 };
 
-describe("a call that waits", () => {
-  test("goes on when a call before it has cost less than was held, first come first served", async () => {
-    const { begin, end, standing } = house();
-    // Six are held for the first, and what it likely costs for the second.
+describe("a request in the budget queue", () => {
+  test("is admitted in FIFO order when an earlier request costs less than was reserved", async () => {
+    const { begin, end, status } = setUp();
+    // The first reserves its maximum, $6, and the second its estimate.
     const [first, second, third, fourth] = [begin(), begin(), begin(), begin()];
-    expect([first.outcome, second.outcome]).toEqual(["at once", "at once"]);
+    expect([first.outcome, second.outcome]).toEqual(["admitted at once", "admitted at once"]);
     end(second, 1);
-    await settled();
-    expect([third.outcome, fourth.outcome]).toEqual(["held", undefined]);
+    await flushMicrotasks();
+    expect([third.outcome, fourth.outcome]).toEqual(["admitted", undefined]);
     end(first, 1);
-    await settled();
-    expect(fourth.outcome).toBe("held");
-    for (const call of [third, fourth]) end(call, 1);
-    expect(standing()).toMatchObject({ spent: 4, reserved: 0 });
+    await flushMicrotasks();
+    expect(fourth.outcome).toBe("admitted");
+    for (const request of [third, fourth]) end(request, 1);
+    expect(status()).toMatchObject({ spent: 4, reserved: 0 });
   });
 
-  test("is told at once when the money is spent, and not to come back", async () => {
-    const { begin, end } = house();
+  test("is refused at once, without a retry, when the budget is spent", async () => {
+    const { begin, end } = setUp();
     const [first, second, third] = [begin(), begin(), begin()];
     end(first, 6);
     end(second, 4);
-    await settled();
+    await flushMicrotasks();
     expect(third.outcome).toHaveProperty("kind", "over_budget");
     expect(third.outcome).toHaveProperty("definition.retry", "never");
   });
 
-  test("waits no longer than it may, and is told to come back", async () => {
-    const { begin, end, time, queue, standing } = house({ waitMs: 5000 });
+  test("is refused with Retry-After when its wait times out", async () => {
+    const { begin, end, time, queue, status } = setUp({ waitMs: 5000 });
     const [first, second, third] = [begin(), begin(), begin()];
     await time.run();
     expect(time.now()).toBe(5000);
     expect(third.outcome).toHaveProperty("details.retryAfterMs", 5000);
     expect(third.outcome).toHaveProperty("definition.retry", "later");
     expect(queue.size).toBe(0);
-    for (const call of [first, second]) end(call, 1);
-    expect(standing()).toMatchObject({ spent: 2, reserved: 0 });
+    for (const request of [first, second]) end(request, 1);
+    expect(status()).toMatchObject({ spent: 2, reserved: 0 });
   });
 
-  test("and is left by its caller holds nothing", async () => {
-    const { begin, end, queue, standing } = house();
+  test("reserves nothing after its client disconnects", async () => {
+    const { begin, end, queue, status } = setUp();
     const [first, second, third] = [begin(), begin(), begin()];
     third.signal.abort(new Error("gone"));
-    await settled();
+    await flushMicrotasks();
     expect(third.outcome).toHaveProperty("kind", "client_closed");
     expect(queue.size).toBe(0);
-    for (const call of [first, second]) end(call, 1);
+    for (const request of [first, second]) end(request, 1);
     expect(third.record.cost.reservation).toBeUndefined();
-    expect(standing()).toMatchObject({ spent: 2, reserved: 0 });
+    expect(status()).toMatchObject({ spent: 2, reserved: 0 });
   });
 
-  test("is not held up by one that is charged to other budgets", async () => {
-    const { begin, end } = house();
+  test("is not blocked by requests of other budgets", async () => {
+    const { begin, end } = setUp();
     const other = budgeted({ total: 10 }, "key", "other");
-    const [mine, theirs] = [begin(), begin(other)];
-    const [stretched, stretchedToo] = [begin(), begin(other)];
-    const [waits, waitsToo] = [begin(), begin(other)];
-    end(stretchedToo, 1);
-    await settled();
-    expect([waits.outcome, waitsToo.outcome]).toEqual([undefined, "held"]);
-    for (const call of [mine, theirs, stretched]) end(call, 1);
-    await settled();
-    expect(waits.outcome).toBe("held");
+    const [byMaximum, otherByMaximum] = [begin(), begin(other)];
+    const [byEstimate, otherByEstimate] = [begin(), begin(other)];
+    const [queued, otherQueued] = [begin(), begin(other)];
+    end(otherByEstimate, 1);
+    await flushMicrotasks();
+    expect([queued.outcome, otherQueued.outcome]).toEqual([undefined, "admitted"]);
+    for (const request of [byMaximum, otherByMaximum, byEstimate]) end(request, 1);
+    await flushMicrotasks();
+    expect(queued.outcome).toBe("admitted");
   });
 });
 
-test("no more wait than may, and nobody where nobody may", async () => {
+test("the budget queue admits no more than its maximum, and nothing if its timeout is zero", async () => {
   for (const options of [{ max: 1 }, { waitMs: 0 }]) {
-    const { begin, queue } = house(options);
-    const calls = Array.from({ length: 4 }, () => begin());
-    await settled();
+    const { begin, queue } = setUp(options);
+    const requests = Array.from({ length: 4 }, () => begin());
+    await flushMicrotasks();
     expect(queue.size).toBe(options.max ?? 0);
-    expect(calls.at(-1)!.outcome).toHaveProperty("definition.retry", "later");
+    expect(requests.at(-1)!.outcome).toHaveProperty("definition.retry", "later");
   }
 });
 
-test("however dear they turn out, calls that waited pass a budget by the error of one at most", async () => {
-  for (let dear = 0; dear < 64; dear++) {
-    const { begin, end, standing } = house();
-    const calls = Array.from({ length: 30 }, () => begin());
+test("queued requests exceed a budget by the error of one request at most, whatever they cost", async () => {
+  for (let costPattern = 0; costPattern < 64; costPattern++) {
+    const { begin, end, status } = setUp();
+    const requests = Array.from({ length: 30 }, () => begin());
     for (let step = 0; step < 60; step++) {
-      const under = calls.filter(({ outcome, record }) => {
-        return (outcome === "at once" || outcome === "held") && record.cost.actual === undefined;
+      const inFlight = requests.filter(({ outcome, record }) => {
+        return (
+          (outcome === "admitted at once" || outcome === "admitted") &&
+          record.cost.actual === undefined
+        );
       });
-      const next = under[step % Math.max(1, under.length)];
-      if (next) end(next, (dear >> (step % 6)) & 1 ? 6 : 1);
-      await settled();
+      const next = inFlight[step % Math.max(1, inFlight.length)];
+      if (next) end(next, (costPattern >> (step % 6)) & 1 ? 6 : 1);
+      await flushMicrotasks();
     }
-    expect(standing()!.reserved).toBe(0);
-    expect(standing()!.spent).toBeLessThanOrEqual(10 + 5);
-    expect(standing()!.spent).toBeGreaterThanOrEqual(10);
+    expect(status()!.reserved).toBe(0);
+    expect(status()!.spent).toBeLessThanOrEqual(10 + 5);
+    expect(status()!.spent).toBeGreaterThanOrEqual(10);
   }
 });

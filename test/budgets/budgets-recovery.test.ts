@@ -17,7 +17,7 @@ import { noon } from "./budgets-fixture.ts";
 
 const key = "sk-test-killed-000000000";
 
-test("pictures that were being drawn when the gateway was killed are in the account", async () => {
+test("image requests that were in flight when the gateway was killed are charged", async () => {
   using folder = temporaryFolder();
   const fake = startFake();
   const yaml = `
@@ -32,7 +32,7 @@ projects:
 `;
   const start = () => startProcess({ folder: folder.path, yaml });
   type Gateway = Awaited<ReturnType<typeof start>>;
-  const draw = async (gateway: Gateway): Promise<number> => {
+  const generate = async (gateway: Gateway): Promise<number> => {
     const body = { model: "dall-e-3", prompt: "an otter" };
     const headers = { authorization: `Bearer ${key}` };
     const response = await gateway.post("/v1/images/generations", body, headers);
@@ -45,9 +45,9 @@ projects:
   };
   try {
     const first = await start();
-    expect(await draw(first)).toBe(200);
+    expect(await generate(first)).toBe(200);
     fake.script({ hang: "headers" });
-    const cut = draw(first).catch(() => "cut off");
+    const cut = generate(first).catch(() => "cut off");
     await until(() => fake.requests.filter(({ method }) => method === "POST").length === 2);
     await end(first, "SIGKILL");
     expect(await cut).toBe("cut off");
@@ -55,12 +55,14 @@ projects:
 
     const second = await start();
     expect(second.output()).toContain('"reservations-recovered","requests":1}');
-    expect(await draw(second)).toBe(200);
-    expect(await draw(second)).toBe(429);
+    expect(await generate(second)).toBe(200);
+    expect(await generate(second)).toBe(429);
     await end(second, "SIGTERM");
     const data = join(folder.path, "data");
-    const presumed = readLedger(data).filter(({ estimatedCost: estimate }) => estimate !== null);
-    expect(presumed).toMatchObject([
+    const recoveredRow = readLedger(data).filter(
+      ({ estimatedCost: estimate }) => estimate !== null,
+    );
+    expect(recoveredRow).toMatchObject([
       {
         project: "web",
         model: "dall-e-3",
@@ -78,11 +80,11 @@ projects:
   } finally {
     fake.close();
   }
-  // Three processes start, on a machine that may have other things to do.
+  // Three processes start, on a machine that may be busy.
 }, 60_000);
 
-describe("the journal of what is held", () => {
-  const held = (folder: string, maxBytes?: number) =>
+describe("the reservation log", () => {
+  const openLog = (folder: string, maxBytes?: number) =>
     new ReservationLog({
       folder,
       newId: () => Bun.randomUUIDv7(),
@@ -92,74 +94,74 @@ describe("the journal of what is held", () => {
       ...(maxBytes && { maxBytes }),
     });
   const row = () => ({ ...ledgerRow(noon), estimate: 0.04 });
-  const taken = (folder: string) => orphanedJournals(folder).flatMap(({ rows }) => rows);
-  /** What the next process makes of it. */
-  const presumed = (row: ReservedRequest) =>
+  const recoveredRows = (folder: string) => orphanedJournals(folder).flatMap(({ rows }) => rows);
+  /** The row that the next process recovers. */
+  const recoveredRow = (row: ReservedRequest) =>
     ledgerRow(noon, {
       requestId: row.requestId,
       ...{ estimatedCost: 0.04, status: 500, error: "internal", attempts: 0, latencyMs: 0 },
       steps: "the gateway was killed before the request finished",
     });
 
-  test("has what has begun and not ended, and nothing else", () => {
+  test("has the requests that began and did not end", () => {
     using folder = temporaryFolder();
-    const journal = held(folder.path);
+    const journal = openLog(folder.path);
     const rows = [row(), row(), row()];
     for (const each of rows) journal.begin(each);
     journal.end(rows[1]!.requestId);
-    // Of a process that lives.
+    // The process is alive.
     expect(recoverReservations(folder.path).requests).toBe(0);
     journal.close();
     expect(recoverReservations(folder.path)).toEqual({ requests: 2, unreadable: 0 });
-    expect(taken(folder.path)).toEqual([rows[0]!, rows[2]!].map(presumed));
+    expect(recoveredRows(folder.path)).toEqual([rows[0]!, rows[2]!].map(recoveredRow));
     expect(recoverReservations(folder.path).requests).toBe(0);
   });
 
-  test("is taken up also where another process has the number of the one that was killed", () => {
+  test("is recovered even if another process has the PID of the killed one", () => {
     using folder = temporaryFolder();
-    const journal = held(folder.path);
+    const journal = openLog(folder.path);
     journal.begin(row());
     const [name] = readdirSync(folder.path);
-    // Ours is a number that is surely taken.
+    // The parent's PID is in use for certain.
     const copy = join(folder.path, `reservations-${process.ppid}-a.journal`);
     writeFileSync(copy, readFileSync(join(folder.path, name!)));
     expect(recoverReservations(folder.path).requests).toBe(1);
-    expect(taken(folder.path)).toHaveLength(1);
+    expect(recoveredRows(folder.path)).toHaveLength(1);
     journal.close();
   });
 
-  test("has those that begin in the same turn of the event loop after it, in one write, and ends with them", async () => {
+  test("writes requests that begin in the same turn of the event loop as one group, without those that ended", async () => {
     using folder = temporaryFolder();
-    const journal = held(folder.path);
+    const journal = openLog(folder.path);
     const sizes: number[] = [];
-    const look = () => {
+    const recordSize = () => {
       const [file] = readdirSync(folder.path);
       sizes.push(Bun.file(join(folder.path, file!)).size);
     };
     const rows = [row(), row(), row(), row()];
     for (const each of rows) {
       journal.begin(each, true);
-      look();
+      recordSize();
     }
-    // The first does not wait: it may be alone.
+    // The first one is written immediately: it may be the only one.
     expect(sizes[0]).toBeGreaterThan(0);
     expect(new Set(sizes).size).toBe(1);
     journal.end(rows[0]!.requestId);
     await new Promise((done) => setImmediate(done));
-    look();
+    recordSize();
     expect(sizes.at(-1)).toBeGreaterThan(4 * 0.9 * sizes[0]!);
-    // As after kill -9: nobody has closed it.
+    // As after kill -9: the file was not closed.
     const [name] = readdirSync(folder.path);
     const copy = join(folder.path, "reservations-999999999-a.journal");
     writeFileSync(copy, readFileSync(join(folder.path, name!)));
     expect(recoverReservations(folder.path).requests).toBe(3);
-    expect(taken(folder.path)).toEqual(rows.slice(1).map(presumed));
+    expect(recoveredRows(folder.path)).toEqual(rows.slice(1).map(recoveredRow));
     journal.close();
   });
 
-  test("is gone when all is over, and not there where nothing is held", () => {
+  test("does not exist before the first reservation and after the last one", () => {
     using folder = temporaryFolder();
-    const journal = held(folder.path);
+    const journal = openLog(folder.path);
     expect(readdirSync(folder.path)).toEqual([]);
     const only = row();
     journal.begin(only);
@@ -168,12 +170,12 @@ describe("the journal of what is held", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test("does not grow, however many calls come and go while one lasts", () => {
+  test("stays bounded, however many requests begin and end during a long one", () => {
     using folder = temporaryFolder();
-    const journal = held(folder.path, 10_000);
+    const journal = openLog(folder.path, 10_000);
     const lasting = row();
     journal.begin(lasting);
-    for (let call = 0; call < 500; call++) {
+    for (let request = 0; request < 500; request++) {
       const short = row();
       journal.begin(short);
       journal.end(short.requestId);
@@ -183,12 +185,12 @@ describe("the journal of what is held", () => {
     }
     journal.close();
     recoverReservations(folder.path);
-    expect(taken(folder.path)).toEqual([presumed(lasting)]);
+    expect(recoveredRows(folder.path)).toEqual([recoveredRow(lasting)]);
   });
 
-  test("counts no call whose own row was written, in the journal or in the ledger", () => {
+  test("charges no request whose row is in the journal or in the ledger", () => {
     using folder = temporaryFolder();
-    const journal = held(folder.path);
+    const journal = openLog(folder.path);
     const [journaled, filed] = [row(), row()];
     for (const each of [journaled, filed]) journal.begin(each);
     journal.close();
@@ -198,15 +200,15 @@ describe("the journal of what is held", () => {
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
     file.write([{ ...filed, cost: 0.02, estimatedCost: null }]);
     recoverReservations(folder.path);
-    file.write(taken(folder.path));
+    file.write(recoveredRows(folder.path));
     expect(file.sumSpent({ scope: "key", id: "file:ci" }, "total")).toBeCloseTo(0.03, 12);
     file.close();
   });
 
-  test("is read as far as it can be after a power cut", () => {
+  test("is recovered up to the truncated line after a power failure", () => {
     using folder = temporaryFolder();
     const whole = row();
-    const journal = held(folder.path);
+    const journal = openLog(folder.path);
     journal.begin(whole);
     journal.begin(row());
     const [name] = readdirSync(folder.path);
@@ -215,6 +217,6 @@ describe("the journal of what is held", () => {
     rmSync(join(folder.path, name!));
     writeFileSync(join(folder.path, "reservations-999999999-a.journal"), lines);
     expect(recoverReservations(folder.path)).toEqual({ requests: 1, unreadable: 1 });
-    expect(taken(folder.path)).toEqual([presumed(whole)]);
+    expect(recoveredRows(folder.path)).toEqual([recoveredRow(whole)]);
   });
 });

@@ -5,17 +5,17 @@ import { startGateway, type TestGateway } from "../harness.ts";
 
 const keyOf = (name: string): string => `sk-test-${name.padEnd(20, "0")}`;
 
-let [breaks, draws]: Fake[] = [];
+let [failing, healthy]: Fake[] = [];
 let gateway: TestGateway;
 beforeAll(() => {
-  [breaks, draws] = [startFake(), startFake()];
+  [failing, healthy] = [startFake(), startFake()];
   const targets = (model: string) =>
-    `[{ upstream: breaks, model: ${model}, tier: 0 }, { upstream: draws, model: ${model}, tier: 1 }]`;
+    `[{ upstream: failing, model: ${model}, tier: 0 }, { upstream: healthy, model: ${model}, tier: 1 }]`;
   gateway = startGateway({
     yaml: `
 upstreams:
-  - { id: breaks, kind: openai, baseUrl: "${breaks.url}", apiKey: sk-fake }
-  - { id: draws, kind: openai, baseUrl: "${draws.url}", apiKey: sk-fake }
+  - { id: failing, kind: openai, baseUrl: "${failing.url}", apiKey: sk-fake }
+  - { id: healthy, kind: openai, baseUrl: "${healthy.url}", apiKey: sk-fake }
 models:
   - { id: reckless, kind: image, retryPaid: true, price: { image: 1 }, targets: ${targets("gpt-image-2")} }
   - { id: vectors, kind: embedding, cache: false, batch: false, price: { input: 1000 }, targets: ${targets("text-embedding-3-small")} }
@@ -26,17 +26,17 @@ keys:
   });
 });
 beforeEach(() => {
-  breaks?.clear();
-  draws?.clear();
+  failing?.clear();
+  healthy?.clear();
   gateway.resetTargets();
 });
 afterAll(async () => {
   await gateway.close();
-  breaks?.close();
-  draws?.close();
+  failing?.close();
+  healthy?.close();
 });
 
-const draw = () =>
+const generate = () =>
   gateway.post(
     "/v1/images/generations",
     { model: "reckless", prompt: "an otter" },
@@ -50,29 +50,29 @@ const embed = () =>
   );
 const lastRow = () => gateway.rows().at(-1);
 
-test("two orders for one picture count twice, and a budget for four pictures ends after two calls", async () => {
-  breaks?.script({ reset: "before-headers" }, { times: Infinity });
-  for (let call = 0; call < 2; call++) {
-    expect((await draw()).status).toBe(200);
-    // What is known, and what may have been paid besides.
+test("an image that was requested twice is charged twice, so a budget for four images admits two requests", async () => {
+  failing?.script({ reset: "before-headers" }, { times: Infinity });
+  for (let request = 0; request < 2; request++) {
+    expect((await generate()).status).toBe(200);
+    // The known cost, and the estimate of the attempt that may have been billed.
     expect(lastRow()).toMatchObject({ attempts: 2, cost: 1, estimatedCost: 1 });
   }
-  const refused = await draw();
+  const refused = await generate();
   expect(refused.status).toBe(429);
   const { error } = (await refused.json()) as { error: { budget: object } };
   expect(error.budget).toMatchObject({ spent: 4, reserved: 0 });
 });
 
-test("vectors that were asked for again after a broken connection count for both", async () => {
-  breaks?.script({ reset: "before-headers" });
+test("an embeddings request that is retried after a broken connection is charged for both attempts", async () => {
+  failing?.script({ reset: "before-headers" });
   expect((await embed()).status).toBe(200);
   const row = lastRow();
   expect(row?.cost).toBeGreaterThan(0);
   expect(row?.estimatedCost).toBeCloseTo(0.002, 12);
 });
 
-test("after a refusal that costs nothing, only what was made counts", async () => {
-  breaks?.script({ fail: "rate-limit" });
+test("a retry after a rate limit error is charged for the successful attempt only", async () => {
+  failing?.script({ fail: "rate-limit" });
   expect((await embed()).status).toBe(200);
   expect(lastRow()).toMatchObject({ attempts: 2, estimatedCost: null });
 });

@@ -1,17 +1,17 @@
-/** People are told when half, four fifths and all of a budget is spent: once in each period. */
+/** Budget thresholds: an event when 50, 80 and 100 percent of a budget are spent, once per period. */
 import { expect, test } from "bun:test";
 import type { Budgets } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";
-import { arrange, budgeted, dayMs, noon, refusal, sure } from "./budgets-fixture.ts";
+import { budgeted, createTestBudgets, dayMs, noon, refusal, sure } from "./budgets-fixture.ts";
 
 const spend = (budgets: Budgets, key: BudgetedOwner, dollars: number, at = noon): void =>
   budgets.reserve([key], sure(dollars), at).settle(dollars);
 
-test("each threshold is told once, with what was spent and of how much", () => {
-  const { budgets, told } = arrange();
+test("each threshold is emitted once, with the amount spent and the budget", () => {
+  const { budgets, events } = createTestBudgets();
   const key = budgeted({ day: 10 });
-  for (let call = 0; call < 10; call++) spend(budgets, key, 1);
-  expect(told.map(({ type, data }) => ({ type, ...data }))).toEqual(
+  for (let request = 0; request < 10; request++) spend(budgets, key, 1);
+  expect(events.map(({ type, data }) => ({ type, ...data }))).toEqual(
     [50, 80, 100].map((percent) => ({
       type: "budget.threshold",
       scope: "key",
@@ -23,73 +23,73 @@ test("each threshold is told once, with what was spent and of how much", () => {
       budget: 10,
     })),
   );
-  expect(new Set(told.map(({ once }) => once)).size).toBe(3);
+  expect(new Set(events.map(({ once }) => once)).size).toBe(3);
 });
 
-test("a call that passes several at once tells of all of them", () => {
-  const { budgets, told } = arrange();
+test("a request that crosses several thresholds emits all of them", () => {
+  const { budgets, events } = createTestBudgets();
   spend(budgets, budgeted({ month: 1, total: 2 }, "project", "web"), 0.9);
-  expect(told.map(({ data }) => `${data.scope} ${data.period} ${data.percent}`)).toEqual([
+  expect(events.map(({ data }) => `${data.scope} ${data.period} ${data.percent}`)).toEqual([
     "project month 50",
     "project month 80",
   ]);
 });
 
-test("a new day begins anew; what one process told the next does not tell again", () => {
-  const first = arrange();
+test("thresholds reset with the day, and a restarted process does not emit them again", () => {
+  const first = createTestBudgets();
   const key = budgeted({ day: 1, total: 100 });
   spend(first.budgets, key, 0.6);
   spend(first.budgets, key, 0.6, noon + dayMs);
-  expect(first.told.map(({ data }) => data.percent)).toEqual([50, 50]);
-  expect(first.told[0]?.once).not.toBe(first.told[1]?.once);
+  expect(first.events.map(({ data }) => data.percent)).toEqual([50, 50]);
+  expect(first.events[0]?.once).not.toBe(first.events[1]?.once);
 
-  const second = arrange({ "key ci 2026-11-15": 0.6, "key ci total": 1.2 });
+  const second = createTestBudgets({ "key ci 2026-11-15": 0.6, "key ci total": 1.2 });
   spend(second.budgets, key, 0.1);
-  expect(second.told).toEqual([]);
+  expect(second.events).toEqual([]);
   spend(second.budgets, key, 0.1);
-  expect(second.told.map(({ data }) => data.percent)).toEqual([80]);
+  expect(second.events.map(({ data }) => data.percent)).toEqual([80]);
 });
 
-test("what is held for calls under way is not spent yet", () => {
-  const { budgets, told } = arrange();
+test("reservations of requests in flight do not count as spent", () => {
+  const { budgets, events } = createTestBudgets();
   const key = budgeted({ day: 1 });
-  const held = budgets.reserve([key], sure(1), noon);
-  expect(told).toEqual([]);
-  held.settle(0.1);
-  expect(told).toEqual([]);
+  const reservation = budgets.reserve([key], sure(1), noon);
+  expect(events).toEqual([]);
+  reservation.settle(0.1);
+  expect(events).toEqual([]);
 });
 
-test("when what is left is too little for a call, all is told as spent, though it never will be", () => {
-  const { budgets, told } = arrange();
+test("100 percent is emitted when the rest of a budget is too small for the usual request", () => {
+  const { budgets, events } = createTestBudgets();
   const key = budgeted({ day: 1 });
-  // One large call says nothing about the others.
+  // One large request says nothing about the others.
   expect(refusal(() => budgets.reserve([key], sure(2), noon)).kind).toBe("over_budget");
-  for (let call = 0; call < 3; call++) spend(budgets, key, 0.32);
-  expect(told.map(({ data }) => data.percent)).toEqual([50, 80]);
-  for (let call = 0; call < 3; call++) {
+  for (let request = 0; request < 3; request++) spend(budgets, key, 0.32);
+  expect(events.map(({ data }) => data.percent)).toEqual([50, 80]);
+  for (let request = 0; request < 3; request++) {
     expect(refusal(() => budgets.reserve([key], sure(0.32), noon)).kind).toBe("over_budget");
   }
-  expect(told.map(({ data }) => data.percent)).toEqual([50, 80, 100]);
+  expect(events.map(({ data }) => data.percent)).toEqual([50, 80, 100]);
 });
 
-test("a smaller limit is news, and so is what is reached again of a larger one", () => {
+test("thresholds are emitted again for a smaller limit, and for a larger one when they are reached again", () => {
   const ledger: Record<string, number> = {};
-  const { budgets, told } = arrange(ledger);
+  const { budgets, events } = createTestBudgets(ledger);
   const day = (limit: number) => budgeted({ day: limit });
   spend(budgets, day(10), 4);
   ledger["key ci 2026-11-15"] = 4;
-  expect(told).toEqual([]);
-  // Already above it, and nothing more can be spent.
+  expect(events).toEqual([]);
+  // The sum is already above it, and nothing more can be spent.
   expect(refusal(() => budgets.reserve([day(4)], sure(1), noon)).kind).toBe("over_budget");
-  expect(told.map(({ data }) => `${data.percent} of ${data.budget}`)).toEqual([
+  expect(events.map(({ data }) => `${data.percent} of ${data.budget}`)).toEqual([
     "50 of 4",
     "80 of 4",
     "100 of 4",
   ]);
-  told.length = 0;
+  events.length = 0;
   const large = day(100);
   spend(budgets, large, 1);
-  expect(told).toEqual([]);
+  expect(events).toEqual([]);
   spend(budgets, large, 45);
-  expect(told.map(({ data }) => `${data.percent} of ${data.budget}`)).toEqual(["50 of 100"]);
+  expect(events.map(({ data }) => `${data.percent} of ${data.budget}`)).toEqual(["50 of 100"]);
 });

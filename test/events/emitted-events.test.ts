@@ -72,27 +72,30 @@ test("ledger.unwritable and ledger.recovered are emitted", async () => {
 });
 
 test("target.drifted is emitted for a target whose vectors drift", async () => {
-  const [honest, liar] = [startFake(), startFake()];
-  const lie = { data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }] };
-  liar.script({ reply: { status: 200, body: JSON.stringify(lie) } }, { times: Infinity });
+  const [reference, drifted] = [startFake(), startFake()];
+  const otherVector = { data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }] };
+  drifted.script(
+    { reply: { status: 200, body: JSON.stringify(otherVector) } },
+    { times: Infinity },
+  );
   const gateway = startWatched({
     settings: { VEXEL_CANARY_HOURS: "" },
     yaml: `
 upstreams:
-  - { id: honest, kind: openai, baseUrl: "${honest.url}", apiKey: sk-fake }
-  - { id: liar, kind: openai, baseUrl: "${liar.url}", apiKey: sk-fake }
+  - { id: reference, kind: openai, baseUrl: "${reference.url}", apiKey: sk-fake }
+  - { id: drifted, kind: openai, baseUrl: "${drifted.url}", apiKey: sk-fake }
 models:
-  - { id: vectors, kind: embedding, targets: [{ upstream: honest, model: house-embedder-1 }, { upstream: liar, model: house-embedder-1 }] }
+  - { id: vectors, kind: embedding, targets: [{ upstream: reference, model: house-embedder-1 }, { upstream: drifted, model: house-embedder-1 }] }
 `,
   });
-  open.push(honest, liar, gateway);
+  open.push(reference, drifted, gateway);
   await until(async () => (await eventsOf(gateway)).length === 1);
   expect(await eventsOf(gateway)).toMatchObject([
     {
       type: "target.drifted",
       data: {
         model: "vectors",
-        upstream: "liar",
+        upstream: "drifted",
         target_model: "house-embedder-1",
         reason: expect.stringContaining("cosine"),
       },
@@ -136,10 +139,10 @@ describe("webhooks in vexel.yaml", () => {
       good.replace("=", "-"),
       `${good}x`,
     ]) {
-      const said = await check(entry("http://a/", bad));
-      expect(said).toStartWith("1 ");
-      expect(said).toContain("webhooks[0].secret: must be whsec_ and 24 to 64 random bytes");
-      expect(said).not.toContain(bad);
+      const output = await check(entry("http://a/", bad));
+      expect(output).toStartWith("1 ");
+      expect(output).toContain("webhooks[0].secret: must be whsec_ and 24 to 64 random bytes");
+      expect(output).not.toContain(bad);
     }
   }, 20_000);
 });

@@ -3,11 +3,11 @@ import { afterEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { signWebhook } from "../../server/events/sign-webhook.ts";
 import {
-  type Answer,
   asOperator,
   isGenuine,
   type Page,
   type Received,
+  type Respond,
   type ShownWebhook,
   secret,
   startReceiver,
@@ -23,13 +23,13 @@ afterEach(async () => {
 });
 
 interface Arranged {
-  readonly answer?: Answer;
+  readonly respond?: Respond;
   readonly events?: string;
   readonly delays?: readonly number[];
 }
 
-function arrange({ answer, events, delays = [30, 30, 30] }: Arranged = {}) {
-  const receiver = startReceiver(answer);
+function arrange({ respond, events, delays = [30, 30, 30] }: Arranged = {}) {
+  const receiver = startReceiver(respond);
   const yaml = webhookYaml({ url: receiver.url, ...(events && { events }) });
   const gateway = startWatched({ yaml, webhookDelaysMs: delays });
   open.push(receiver, gateway);
@@ -40,7 +40,7 @@ function arrange({ answer, events, delays = [30, 30, 30] }: Arranged = {}) {
 }
 
 const failing =
-  (status: number, times: number, headers: Record<string, string> = {}): Answer =>
+  (status: number, times: number, headers: Record<string, string> = {}): Respond =>
   (_, count) =>
     count <= times ? new Response("no", { status, headers }) : new Response("thanks");
 
@@ -82,15 +82,15 @@ describe("a webhook", () => {
     expect(headers.get("user-agent")).toMatch(/^vexel\/\d/);
     expect(id).toMatch(/^evt_[0-9a-f]{32}$/);
     expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(60);
-    const told = JSON.parse(body) as Record<string, unknown>;
-    expect(told).toEqual({
+    const event = JSON.parse(body) as Record<string, unknown>;
+    expect(event).toEqual({
       id,
       type: "config.reloaded",
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       data: { what: "2 models added" },
     });
     await until(async () => (await newest()).deliveries[0]?.state === "delivered");
-    expect(await newest()).toMatchObject({ ...told, deliveries: [{ attempts: 1, status: 200 }] });
+    expect(await newest()).toMatchObject({ ...event, deliveries: [{ attempts: 1, status: 200 }] });
   });
 
   test("gets the events it subscribes to, and no others", async () => {
@@ -108,7 +108,7 @@ describe("a webhook", () => {
 
   test("gets events in the order in which they occurred", async () => {
     const { receiver, gateway } = arrange({
-      answer: async () => {
+      respond: async () => {
         await Bun.sleep(Math.random() * 5);
         return new Response(null, { status: 204 });
       },
@@ -121,7 +121,7 @@ describe("a webhook", () => {
 
 describe("an event that a webhook does not accept", () => {
   test("is retried with the same ID and body and a new signature", async () => {
-    const { receiver, gateway, shown, newest } = arrange({ answer: failing(500, 2) });
+    const { receiver, gateway, shown, newest } = arrange({ respond: failing(500, 2) });
     tell(gateway, 1);
     await until(() => receiver.received.length === 3);
     const [first, , third] = receiver.received as [Received, Received, Received];
@@ -137,7 +137,7 @@ describe("an event that a webhook does not accept", () => {
   test("does not block later events", async () => {
     const { receiver, gateway } = arrange({
       delays: [300],
-      answer: ({ data }, count) =>
+      respond: ({ data }, count) =>
         new Response(null, { status: data.what === "0" && count === 1 ? 500 : 200 }),
     });
     for (const what of [0, 1, 2]) tell(gateway, what);
@@ -147,7 +147,7 @@ describe("an event that a webhook does not accept", () => {
 
   test("is abandoned after the last attempt, with a log line", async () => {
     const { receiver, gateway, shown, newest } = arrange({
-      answer: () => new Response("no", { status: 404 }),
+      respond: () => new Response("no", { status: 404 }),
       delays: [10, 10],
     });
     tell(gateway, 1);
@@ -170,7 +170,7 @@ describe("an event that a webhook does not accept", () => {
     const elsewhere = startReceiver();
     open.push(elsewhere);
     const { gateway, shown } = arrange({
-      answer: () => Response.redirect(elsewhere.url, 307),
+      respond: () => Response.redirect(elsewhere.url, 307),
       delays: [],
     });
     tell(gateway, 1);
@@ -195,7 +195,7 @@ describe("a receiver that", () => {
   test("responds with 410 gets no more events until a test of it succeeds", async () => {
     let gone = true;
     const { receiver, gateway, shown } = arrange({
-      answer: () => new Response(null, { status: gone ? 410 : 200 }),
+      respond: () => new Response(null, { status: gone ? 410 : 200 }),
     });
     for (const what of [0, 1, 2]) tell(gateway, what);
     await until(async () => (await shown()).state === "gone");
@@ -215,7 +215,7 @@ describe("a receiver that", () => {
 
   test("sends retry-after gets no events for that time", async () => {
     const { receiver, gateway } = arrange({
-      answer: failing(429, 1, { "retry-after": "1" }),
+      respond: failing(429, 1, { "retry-after": "1" }),
       delays: [10],
     });
     tell(gateway, 0);
@@ -228,7 +228,7 @@ describe("a receiver that", () => {
   });
 
   test("is tested gets a result, and an unknown webhook gets 404", async () => {
-    const { receiver, gateway, shown } = arrange({ answer: failing(500, 1) });
+    const { receiver, gateway, shown } = arrange({ respond: failing(500, 1) });
     const { id } = await shown();
     const failed = await gateway.see(`/admin/webhooks/${id}/test`, "POST");
     expect(failed).toMatchObject({ delivered: false, status: 500, problem: "response status 500" });
@@ -242,7 +242,7 @@ describe("a receiver that", () => {
 });
 
 test("neither the secret nor the token in the URL appears in a log line or a response", async () => {
-  const { receiver, gateway, shown } = arrange({ answer: failing(500, 9), delays: [10] });
+  const { receiver, gateway, shown } = arrange({ respond: failing(500, 9), delays: [10] });
   tell(gateway, 1);
   await until(async () => (await shown()).given_up === 1);
   const responses = await Promise.all(

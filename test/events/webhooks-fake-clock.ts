@@ -24,11 +24,11 @@ const webhookNamed = (id: string): Webhook => ({
   events: ["*"],
 });
 
-export type Said = { status: number; retryAfterMs?: number } | Error;
+export type ReceiverResponse = { status: number; retryAfterMs?: number } | Error;
 
 export interface World {
-  /** What the receiver says to the count-th request. */
-  answer: (count: number) => Said | Promise<Said>;
+  /** The receiver's response to the count-th request. */
+  respond: (count: number) => ReceiverResponse | Promise<ReceiverResponse>;
   random?: () => number;
   maxWaiting?: number;
 }
@@ -67,9 +67,9 @@ export function arrange(world: World) {
     post: async ({ headers }) => {
       const { "webhook-id": id = "", "webhook-signature": signature = "" } = headers;
       attempts.push({ at, id, signature });
-      const said = await world.answer(attempts.length);
-      if (said instanceof Error) throw said;
-      return said;
+      const response = await world.respond(attempts.length);
+      if (response instanceof Error) throw response;
+      return response;
     },
   });
   let count = 0;
@@ -87,7 +87,7 @@ export function arrange(world: World) {
     db.close();
     folder[Symbol.dispose]();
   });
-  /** Lets time pass, from one timer to the next. */
+  /** Advances the clock from one timer to the next. */
   const pass = async (ms: number): Promise<void> => {
     const end = at + ms;
     for (;;) {
@@ -103,14 +103,14 @@ export function arrange(world: World) {
   return {
     db,
     attempts,
-    told: reported,
+    reported,
     hook,
     webhooks,
     deliver,
     pass,
     now: () => at,
     emit: () => events.emit({ type: "config.reloaded", data: { what: "x" } }),
-    /** Timers do not know the time of day. */
+    /** Timers are monotonic: they ignore changes of the time of day. */
     jump: (ms: number) => {
       at += ms;
       timers = timers.map((timer) => Object.assign(timer, { due: timer.due + ms }));

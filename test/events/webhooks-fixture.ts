@@ -19,17 +19,17 @@ export interface Received {
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
-  /** Those of one type. */
+  /** The received events of one type. */
   of(type: string): readonly Received[];
   close(): void;
 }
 
-export type Answer = (received: Received, count: number) => Response | Promise<Response>;
+export type Respond = (received: Received, count: number) => Response | Promise<Response>;
 
-const ok: Answer = () => new Response("thanks");
+const ok: Respond = () => new Response("thanks");
 
-/** `port`: for a receiver that comes back at the same address. */
-export function startReceiver(answer: Answer = ok, port = 0): Receiver {
+/** `port`: for a receiver that restarts at the same address. */
+export function startReceiver(respond: Respond = ok, port = 0): Receiver {
   const received: Received[] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -49,7 +49,7 @@ export function startReceiver(answer: Answer = ok, port = 0): Receiver {
         at: performance.now(),
       };
       received.push(reported);
-      return answer(reported, received.length);
+      return respond(reported, received.length);
     },
   });
   return {
@@ -81,7 +81,7 @@ export const webhookYaml = (...receivers: readonly { url: string; events?: strin
     .join("\n")}\n`;
 
 export interface Watched extends TestGateway {
-  /** As the operator: the body of an answer, which must be 200. */
+  /** A request with the admin key: the body of a response, which must be 200. */
   see<T>(path: string, method?: "GET" | "POST"): Promise<T>;
 }
 

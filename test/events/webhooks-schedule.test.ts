@@ -14,7 +14,7 @@ const down = () => ({ status: 500 });
 
 describe("a failed delivery", () => {
   test("is retried after 5 s, 30 s, 2 min, 10 min and 1 h, and then abandoned", async () => {
-    const world = arrange({ answer: down });
+    const world = arrange({ respond: down });
     world.emit();
     await world.pass(3 * hour);
     expect(gaps(world.attempts)).toEqual([
@@ -25,11 +25,11 @@ describe("a failed delivery", () => {
       60 * minute,
     ]);
     expect(world.states()).toEqual(["given_up"]);
-    expect(world.told.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
+    expect(world.reported.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
   });
 
   test("is retried with a jitter of up to a fifth of the delay", async () => {
-    const world = arrange({ answer: down, random: () => 0.999999 });
+    const world = arrange({ respond: down, random: () => 0.999999 });
     world.emit();
     await world.pass(3 * hour);
     const [first = 0, ...others] = gaps(world.attempts);
@@ -40,7 +40,7 @@ describe("a failed delivery", () => {
 
   test("is retried not before the receiver's retry-after, and at most an hour later", async () => {
     const world = arrange({
-      answer: (count) => ({ status: 503, retryAfterMs: count === 1 ? 20 * second : 24 * hour }),
+      respond: (count) => ({ status: 503, retryAfterMs: count === 1 ? 20 * second : 24 * hour }),
     });
     world.emit();
     await world.pass(2 * hour);
@@ -48,7 +48,7 @@ describe("a failed delivery", () => {
   });
 
   test("is neither delayed when the clock is set back nor lost when it is set ahead", async () => {
-    const world = arrange({ answer: (count) => ({ status: count < 3 ? 500 : 200 }) });
+    const world = arrange({ respond: (count) => ({ status: count < 3 ? 500 : 200 }) });
     world.emit();
     await world.pass(0);
     world.jump(-365 * 24 * hour);
@@ -60,23 +60,23 @@ describe("a failed delivery", () => {
   });
 
   test("waits in a bounded queue: the oldest are abandoned first, with a log line", async () => {
-    const world = arrange({ answer: down, maxWaiting: 10 });
+    const world = arrange({ respond: down, maxWaiting: 10 });
     for (let i = 0; i < 25; i++) world.emit();
     const states = world.states();
     expect(states.slice(0, 15)).toEqual(Array(15).fill("given_up"));
     expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
-    expect(world.told.filter(({ what }) => what === "queue-full")).toHaveLength(15);
+    expect(world.reported.filter(({ what }) => what === "queue-full")).toHaveLength(15);
   });
 });
 
 describe("when the event file cannot be written", () => {
   test("an event is sent, recorded later, and not sent twice", async () => {
-    const world = arrange({ answer: () => ({ status: 200 }) });
+    const world = arrange({ respond: () => ({ status: 200 }) });
     world.breakDisk(true);
     expect(() => world.emit()).not.toThrow();
     await world.pass(0);
     expect(world.attempts).toHaveLength(1);
-    expect(world.told.map(({ what }) => what)).toEqual(["not-recorded"]);
+    expect(world.reported.map(({ what }) => what)).toEqual(["not-recorded"]);
     world.breakDisk(false);
     world.emit();
     await world.pass(hour);
@@ -86,10 +86,10 @@ describe("when the event file cannot be written", () => {
   });
 
   test("a bounded number of events is buffered, and lost events are reported", async () => {
-    const world = arrange({ answer: () => ({ status: 500 }) });
+    const world = arrange({ respond: () => ({ status: 500 }) });
     world.breakDisk(true);
     for (let i = 0; i < 130; i++) world.emit();
-    expect(world.told.filter(({ what }) => what === "lost")).toHaveLength(30);
+    expect(world.reported.filter(({ what }) => what === "lost")).toHaveLength(30);
     world.breakDisk(false);
     world.emit();
     expect(world.states()).toHaveLength(101);
@@ -97,7 +97,7 @@ describe("when the event file cannot be written", () => {
 
   test("an event that was sent while the disk filled up is not sent repeatedly", async () => {
     const world = arrange({
-      answer: () => {
+      respond: () => {
         world.breakDisk(true);
         return { status: 200 };
       },
@@ -105,7 +105,7 @@ describe("when the event file cannot be written", () => {
     world.emit();
     await world.pass(hour);
     expect(world.attempts).toHaveLength(1);
-    expect(world.told.filter(({ what }) => what === "stalled")).toHaveLength(1);
+    expect(world.reported.filter(({ what }) => what === "stalled")).toHaveLength(1);
     world.breakDisk(false);
     await world.pass(hour);
     expect(world.attempts).toHaveLength(1);
@@ -114,7 +114,7 @@ describe("when the event file cannot be written", () => {
 });
 
 test("a webhook that responded with 410 gets events again after a configuration reload", async () => {
-  const world = arrange({ answer: (count) => ({ status: count === 1 ? 410 : 200 }) });
+  const world = arrange({ respond: (count) => ({ status: count === 1 ? 410 : 200 }) });
   world.emit();
   await world.pass(hour);
   world.emit();
@@ -128,7 +128,7 @@ test("a webhook that responded with 410 gets events again after a configuration 
 
 test("a new secret applies from the next attempt on, also to pending deliveries", async () => {
   const world = arrange({
-    answer: (count) => {
+    respond: (count) => {
       const changed = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
       if (count === 1) world.webhooks.set(world.hook.id, { ...world.hook, secret: changed });
       return { status: 200 };
@@ -151,7 +151,7 @@ test("a new secret applies from the next attempt on, also to pending deliveries"
 });
 
 test("deliveries in flight at shutdown are due at once at the next start", async () => {
-  const world = arrange({ answer: () => new Promise(() => {}) });
+  const world = arrange({ respond: () => new Promise(() => {}) });
   world.emit();
   await world.pass(second);
   expect(world.attempts).toHaveLength(1);
@@ -162,17 +162,17 @@ test("deliveries in flight at shutdown are due at once at the next start", async
 });
 
 test("an event with a deduplication key is recorded once", async () => {
-  const world = arrange({ answer: () => ({ status: 200 }) });
-  const told = { type: "key.revoked", data: { id: "key_1", name: "studio" } } as const;
-  world.events.emit({ ...told, once: "key.revoked key_1" });
-  world.events.emit({ ...told, once: "key.revoked key_1" });
-  world.events.emit({ ...told, once: "key.revoked key_2" });
+  const world = arrange({ respond: () => ({ status: 200 }) });
+  const event = { type: "key.revoked", data: { id: "key_1", name: "studio" } } as const;
+  world.events.emit({ ...event, once: "key.revoked key_1" });
+  world.events.emit({ ...event, once: "key.revoked key_1" });
+  world.events.emit({ ...event, once: "key.revoked key_2" });
   await world.pass(minute);
   expect(world.attempts).toHaveLength(2);
 });
 
 test("long texts and lists in an event are truncated", () => {
-  const world = arrange({ answer: () => ({ status: 200 }) });
+  const world = arrange({ respond: () => ({ status: 200 }) });
   const problems = Array.from({ length: 300 }, () => "x".repeat(5000));
   world.events.emit({ type: "config.rejected", data: { problems } });
   const row = world.db.query<{ data: string }, []>("SELECT data FROM events").get();

@@ -9,7 +9,7 @@ test("whatever a receiver and the clock do, every event ends delivered or given 
     const random = seeded(seed);
     const world = arrange({
       random,
-      answer: () => {
+      respond: () => {
         const dice = random();
         if (dice < 0.2) return new Error("broken off");
         if (dice < 0.3) return { status: 429, retryAfterMs: random() * hour };

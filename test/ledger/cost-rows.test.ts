@@ -1,4 +1,4 @@
-/** The ledger says what each call cost: by the price list, by the configuration, and null where nobody knows. */
+/** The ledger row has the cost of each request: by the price list, by the configuration, and null if it is unknown. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { arrange } from "../conformance/arrange.ts";
@@ -6,7 +6,7 @@ import { fakeTokens } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import { png } from "../http/gateway-fixture.ts";
 
-/** xAI, which says itself what a call cost: two cents. */
+/** xAI reports the cost of a request itself: two cents. */
 const grok = Bun.serve({
   port: 0,
   fetch: () =>
@@ -61,13 +61,13 @@ async function rowOf(response: Response): Promise<LedgerRow> {
 }
 const embed = async (model: string, input: unknown) =>
   rowOf(await gateway.post("/v1/embeddings", { model, input }));
-const draw = async (model: string, more: object = {}, headers = {}) =>
+const generate = async (model: string, more: object = {}, headers = {}) =>
   rowOf(
     await gateway.post("/v1/images/generations", { model, prompt: "an otter", ...more }, headers),
   );
 
-describe("vectors", () => {
-  test("cost what the upstream counted, and nothing when they are known", async () => {
+describe("the cost of an embeddings request", () => {
+  test("is what the upstream counted, and nothing for cached inputs", async () => {
     const text = "a boat in the harbour";
     expect((await embed("small", text)).cost).toBe((fakeTokens(text) * 0.02) / 1e6);
     expect(await embed("small", text)).toMatchObject({ cost: 0, cachedInputs: 1 });
@@ -75,17 +75,17 @@ describe("vectors", () => {
     expect(half.cost).toBe((fakeTokens("another boat") * 0.02) / 1e6);
   });
 
-  test("cost what the configuration says", async () => {
+  test("follows the price in the configuration", async () => {
     expect((await embed("ours", "a mill")).cost).toBe((fakeTokens("a mill") * 2) / 1e6);
   });
 
-  test("cost what nobody knows where there is no price, or nobody counted", async () => {
+  test("is unknown without a price or without reported usage", async () => {
     expect(await embed("theirs", "a tower")).toMatchObject({ status: 200, cost: null });
     fake.script({ usage: "absent" });
     expect(await embed("small", "a lighthouse")).toMatchObject({ status: 200, cost: null });
   });
 
-  test("cost the price of the target that answered", async () => {
+  test("follows the price of the target that responded", async () => {
     expect((await embed("either", "a ship")).cost).toBe(fakeTokens("a ship") / 1e6);
     fake.script({ fail: "rate-limit" });
     const second = await embed("either", ["a ship", "a sail"]);
@@ -93,30 +93,34 @@ describe("vectors", () => {
     expect(second.cost).toBe(((fakeTokens("a ship") + fakeTokens("a sail")) * 0.02) / 1e6);
   });
 
-  test("of a call that failed cost what nobody knows", async () => {
+  test("is unknown if the request failed", async () => {
     fake.script({ fail: "rate-limit" });
     expect(await embed("small", "a wreck")).toMatchObject({ status: 429, cost: null });
   });
 });
 
-/** As OpenAI lists gpt-image-1.5. */
-const tokens = ({ inputTokens, outputTokens }: LedgerRow, inPrice = 5, outPrice = 32): number =>
+/** The list price of gpt-image-1.5. */
+const tokenCost = ({ inputTokens, outputTokens }: LedgerRow, inPrice = 5, outPrice = 32): number =>
   ((inputTokens ?? Number.NaN) * inPrice + (outputTokens ?? Number.NaN) * outPrice) / 1e6;
 
-describe("pictures", () => {
-  test("cost their tokens, each kind at its price", async () => {
-    const row = await draw("gpt-image-1.5", { n: 2, quality: "low" });
+describe("the cost of an image request", () => {
+  test("is the sum of its tokens, each kind at its price", async () => {
+    const row = await generate("gpt-image-1.5", { n: 2, quality: "low" });
     expect(row).toMatchObject({ images: 2, outputTokens: 544 });
-    expect(row.cost).toBeCloseTo(tokens(row), 12);
+    expect(row.cost).toBeCloseTo(tokenCost(row), 12);
   });
 
-  test("of a stream cost the same, once it is over", async () => {
-    const row = await draw("gpt-image-1.5", { stream: true, partial_images: 1, quality: "low" });
+  test("is the same for a stream", async () => {
+    const row = await generate("gpt-image-1.5", {
+      stream: true,
+      partial_images: 1,
+      quality: "low",
+    });
     expect(row).toMatchObject({ status: 200, images: 1 });
-    expect(row.cost).toBeCloseTo(tokens(row), 12);
+    expect(row.cost).toBeCloseTo(tokenCost(row), 12);
   });
 
-  test("of an edit cost what went in as well", async () => {
+  test("includes the input images of an edit", async () => {
     const form = new FormData();
     form.append("model", "gpt-image-1.5");
     form.append("prompt", "a hat");
@@ -125,8 +129,8 @@ describe("pictures", () => {
     const row = await rowOf(
       await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers, body: form }),
     );
-    const picture = (194 * (8 - 5)) / 1e6;
-    expect(row.cost).toBeCloseTo(tokens(row) + picture, 12);
+    const inputImage = (194 * (8 - 5)) / 1e6;
+    expect(row.cost).toBeCloseTo(tokenCost(row) + inputImage, 12);
   });
 
   test.each<[object, number]>([
@@ -136,51 +140,51 @@ describe("pictures", () => {
     [{ quality: "hd", size: "1024x1792", response_format: "b64_json" }, 0.12],
     [{ quality: "high", size: "1024x1792", response_format: "url" }, 0.12],
     [{ n: 3, quality: "standard" }, 0.12],
-  ])("of dall-e-3 with %p cost %p", async (options, dollars) => {
-    const row = await draw("dall-e-3", options);
+  ])("for dall-e-3 with %p is %p", async (options, dollars) => {
+    const row = await generate("dall-e-3", options);
     expect(row.status).toBe(200);
     expect(row.cost).toBeCloseTo(dollars, 12);
   });
 
-  test("that could be made cost what they cost, when others of the call could not", async () => {
+  test("covers the images that were generated if others failed", async () => {
     fake.script({ fail: "rate-limit" });
-    expect(await draw("dall-e-3", { n: 3 })).toMatchObject({ images: 2, cost: 0.08 });
+    expect(await generate("dall-e-3", { n: 3 })).toMatchObject({ images: 2, cost: 0.08 });
   });
 
-  test("cost what nobody knows where there is no price, or nobody counted", async () => {
-    expect(await draw("unpriced")).toMatchObject({ status: 200, images: 1, cost: null });
+  test("is unknown without a price or without reported usage", async () => {
+    expect(await generate("unpriced")).toMatchObject({ status: 200, images: 1, cost: null });
     fake.script({ usage: "absent" });
-    expect(await draw("gpt-image-1.5")).toMatchObject({ status: 200, images: 1, cost: null });
+    expect(await generate("gpt-image-1.5")).toMatchObject({ status: 200, images: 1, cost: null });
   });
 
-  test("that never came cost what nobody knows", async () => {
+  test("is unknown if no image was generated", async () => {
     fake.script({ fail: "server-error" });
-    expect((await draw("gpt-image-1.5")).cost).toBeNull();
+    expect((await generate("gpt-image-1.5")).cost).toBeNull();
     fake.script({ stream: "error" });
-    const broken = await draw("gpt-image-1.5", { stream: true, partial_images: 1 });
+    const broken = await generate("gpt-image-1.5", { stream: true, partial_images: 1 });
     expect(broken).toMatchObject({ status: 502, cost: null });
   });
 
-  test("cost what the vendor says, whatever else is said, whole and as a stream", async () => {
-    expect(await draw("grok")).toMatchObject({ status: 200, cost: 0.02 });
-    expect(await draw("grok", { stream: true })).toMatchObject({ status: 200, cost: 0.02 });
+  test("is what the vendor reports, whatever the configured price, also for a stream", async () => {
+    expect(await generate("grok")).toMatchObject({ status: 200, cost: 0.02 });
+    expect(await generate("grok", { stream: true })).toMatchObject({ status: 200, cost: 0.02 });
   });
 
-  test("that were paid for already cost nothing", async () => {
+  test("is zero for a replayed idempotent response", async () => {
     const key = { "idempotency-key": crypto.randomUUID() };
-    const first = await draw("gpt-image-1.5", { quality: "low" }, key);
+    const first = await generate("gpt-image-1.5", { quality: "low" }, key);
     expect(first.cost).toBeGreaterThan(0);
-    expect(await draw("gpt-image-1.5", { quality: "low" }, key)).toMatchObject({ cost: 0 });
+    expect(await generate("gpt-image-1.5", { quality: "low" }, key)).toMatchObject({ cost: 0 });
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("cost what the configuration says: each, by quality and size, by pixels, by tokens", async () => {
-    expect((await draw("flat", { n: 2 })).cost).toBe(0.08);
-    const asked = { quality: "high", size: "1024x1024" };
-    expect((await draw("by-size", asked)).cost).toBe(0.17);
-    expect((await draw("by-size", { ...asked, quality: "low" })).cost).toBeNull();
-    expect((await draw("by-pixel", asked)).cost).toBeCloseTo(0.01048576, 12);
-    const row = await draw("by-token", asked);
-    expect(row.cost).toBeCloseTo(tokens(row, 5, 40), 12);
+  test("follows the price in the configuration: per image, by quality and size, by pixels, by tokens", async () => {
+    expect((await generate("flat", { n: 2 })).cost).toBe(0.08);
+    const options = { quality: "high", size: "1024x1024" };
+    expect((await generate("by-size", options)).cost).toBe(0.17);
+    expect((await generate("by-size", { ...options, quality: "low" })).cost).toBeNull();
+    expect((await generate("by-pixel", options)).cost).toBeCloseTo(0.01048576, 12);
+    const row = await generate("by-token", options);
+    expect(row.cost).toBeCloseTo(tokenCost(row, 5, 40), 12);
   });
 });

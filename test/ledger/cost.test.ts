@@ -1,4 +1,4 @@
-/** What a call cost is a sum of what is known, and where something is not known it is nothing at all. */
+/** Cost of a request: the sum of its known parts, and undefined if any part is unknown. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { sumUsage } from "../../server/images/image-usage.ts";
@@ -39,8 +39,8 @@ const delivered: fc.Arbitrary<Delivered> = fc
 
 const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * (1 + Math.abs(b));
 
-describe("whatever is charged and delivered", () => {
-  test("a cost is never negative, and never a number that is none", () => {
+describe("for any price and any result", () => {
+  test("a cost is never negative and always finite", () => {
     fc.assert(
       fc.property(price, delivered, (charged, what) => {
         const cost = costOf(charged, what);
@@ -49,7 +49,7 @@ describe("whatever is charged and delivered", () => {
     );
   });
 
-  test("n times as much costs n times as much", () => {
+  test("n times the usage costs n times as much", () => {
     const many = (what: Delivered, n: number): Delivered => {
       const more = (part: Delivered["input"]) =>
         part && { text: part.text * n, image: part.image * n };
@@ -70,7 +70,7 @@ describe("whatever is charged and delivered", () => {
     );
   });
 
-  test("the upstream's own word wins, and a word that cannot be true is none", () => {
+  test("the cost that the upstream reports wins, unless it is invalid", () => {
     fc.assert(
       fc.property(
         fc.option(price, { nil: undefined }),
@@ -86,7 +86,7 @@ describe("whatever is charged and delivered", () => {
     );
   });
 
-  test("without a price nothing is known", () => {
+  test("the cost is unknown without a price", () => {
     fc.assert(fc.property(delivered, (what) => costOf(undefined, what) === undefined));
     expect(costOf({}, { images: 1 })).toBeUndefined();
   });
@@ -97,24 +97,24 @@ describe("tokens", () => {
   const used = { images: 1, inputTokens: 100, outputTokens: 1000 };
   const known = { ...used, input: { text: 20, image: 80 }, output: { text: 0, image: 1000 } };
 
-  test("cost what each kind of them costs", () => {
+  test("cost the price of their kind", () => {
     expect(costOf(charged, known)).toBeCloseTo((20 * 5 + 80 * 8 + 1000 * 32) / 1e6, 12);
   });
 
-  test("that nobody counted cost what nobody knows", () => {
+  test("have an unknown cost if they were not counted", () => {
     expect(costOf(charged, { images: 1 })).toBeUndefined();
     expect(
       costOf(charged, { ...known, outputTokens: undefined, output: undefined }),
     ).toBeUndefined();
   });
 
-  test("that nobody tells apart cost what nobody knows, unless it makes no difference", () => {
+  test("have an unknown cost if text and image tokens are not told apart, unless their prices are equal", () => {
     expect(costOf(charged, { ...known, input: undefined })).toBeUndefined();
     const alike: Price = { tokens: { textIn: 2, imageIn: 2, textOut: 8, imageOut: 8 } };
     expect(costOf(alike, used)).toBeCloseTo((100 * 2 + 1000 * 8) / 1e6, 12);
   });
 
-  test("of a kind without a price cost what nobody knows, unless there are none", () => {
+  test("have an unknown cost if their kind has no price, unless there are none", () => {
     const partly: Price = { tokens: { textIn: 5, imageOut: 30 } };
     expect(costOf(partly, known)).toBeUndefined();
     const prompt = { ...known, input: { text: 100, image: 0 } };
@@ -122,7 +122,7 @@ describe("tokens", () => {
   });
 });
 
-describe("what several answers used together", () => {
+describe("the summed usage of several responses", () => {
   const used = (input: object | undefined) => ({
     total_tokens: 30,
     input_tokens: 10,
@@ -130,7 +130,7 @@ describe("what several answers used together", () => {
     ...(input && { input_tokens_details: { ...input } }),
   });
 
-  test("is told in as much detail as all of them tell", () => {
+  test("has as much detail as all of them have", () => {
     const each = used({ text_tokens: 4, image_tokens: 6 });
     expect(sumUsage(each, each)).toEqual({
       total_tokens: 60,
@@ -147,7 +147,7 @@ describe("what several answers used together", () => {
   });
 });
 
-describe("pictures", () => {
+describe("images", () => {
   const charged: Price = {
     images: {
       "hd 1024x1024": 0.08,
@@ -170,18 +170,18 @@ describe("pictures", () => {
     [undefined, "256x256", 0.01],
     [undefined, "1536x1024", 0.5],
     [undefined, undefined, 0.5],
-  ])("of quality %p and size %p cost %p", (asked, delivers, dollars) => {
-    expect(costOf(charged, { images: 1, quality: asked, size: delivers })).toBe(dollars);
+  ])("of quality %p and size %p cost %p", (quality, delivers, dollars) => {
+    expect(costOf(charged, { images: 1, quality, size: delivers })).toBe(dollars);
   });
 
-  test("that no price fits cost what nobody knows", () => {
+  test("have an unknown cost if no price matches", () => {
     const few: Price = { images: { "high 1024x1024": 0.17 } };
     expect(costOf(few, { images: 1, size: "1024x1024" })).toBeUndefined();
     expect(costOf(few, { images: 1, quality: "high" })).toBeUndefined();
     expect(costOf(few, { images: 2, quality: "high", size: "1024x1024" })).toBe(0.34);
   });
 
-  test("by pixels need a size", () => {
+  test("billed by pixels need a size", () => {
     const charged: Price = { megapixel: 0.01 };
     expect(costOf(charged, { images: 2, size: "1000x500" })).toBeCloseTo(0.01, 12);
     expect(costOf(charged, { images: 2 })).toBeUndefined();

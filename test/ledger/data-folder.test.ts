@@ -1,4 +1,4 @@
-/** The data folder removed, replaced or damaged while the gateway runs: noticed, told, and no answered request without a row. */
+/** The data folder is removed, replaced or damaged while the gateway runs: detected, logged, and no successful response without a row. */
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import {
@@ -36,7 +36,7 @@ interface Running {
   readonly data: string;
   embed(): Promise<Response>;
   ready(): Promise<Response>;
-  /** Stops it as an operator would. */
+  /** Stops the gateway with SIGTERM. */
   stop(): Promise<number>;
 }
 
@@ -66,27 +66,27 @@ async function start(env: Record<string, string> = {}): Promise<Running> {
   };
 }
 
-/** Sends one request after the other until told to stop; the ids of those that were answered with 200. */
-function keepAsking({ embed }: Running) {
-  const answered: string[] = [];
+/** Sends requests in 8 loops until stopped, and collects the IDs of the responses with status 200. */
+function startLoad({ embed }: Running) {
+  const successful: string[] = [];
   let refused = 0;
   let stopped = false;
-  const asking = Promise.all(
+  const load = Promise.all(
     Array.from({ length: 8 }, async () => {
       while (!stopped) {
         const response = await embed();
         await response.text();
-        if (response.status === 200) answered.push(response.headers.get("x-request-id")!);
+        if (response.status === 200) successful.push(response.headers.get("x-request-id")!);
         else refused++;
       }
     }),
   );
   return {
-    answered,
+    successful,
     refused: () => refused,
     stop: () => {
       stopped = true;
-      return asking;
+      return load;
     },
   };
 }
@@ -94,15 +94,15 @@ function keepAsking({ embed }: Running) {
 const idsIn = (folder: string): Set<string> =>
   new Set(readLedger(folder).map(({ requestId }) => requestId));
 
-/** An end in order: the exit code, and no stack. */
-function expectInOrder(code: number, { gateway }: Running): void {
+/** A clean shutdown: exit code 0, and no stack trace. */
+function expectCleanExit(code: number, { gateway }: Running): void {
   const output = gateway.output();
   expect(code, output).toBe(0);
   expect(output).not.toMatch(/\n\s+at |ENOENT|[Uu]ncaught/);
 }
 
 describe("a data folder that is removed while the gateway runs", () => {
-  test("is noticed before /readyz answers; requests are refused, the log says why, and it stops in order", async () => {
+  test("is detected by /readyz; requests are refused, the log has the reason, and the shutdown is clean", async () => {
     const running = await start({ VEXEL_ADMIN_KEY: adminKey });
     expect((await running.embed()).status).toBe(200);
     rmSync(running.data, { recursive: true });
@@ -117,17 +117,17 @@ describe("a data folder that is removed while the gateway runs", () => {
       headers: { authorization: `Bearer ${adminKey}` },
     });
     expect(await events.text()).toContain("ledger.unwritable");
-    expectInOrder(await running.stop(), running);
+    expectCleanExit(await running.stop(), running);
     expect(output()).not.toContain("ledger-recovered");
   });
 
-  test("is noticed without any request", async () => {
+  test("is detected without any request", async () => {
     const { gateway, data } = await start();
     rmSync(data, { recursive: true });
     await until(() => gateway.output().includes("ledger-unwritable"));
   });
 
-  test("is served on where the policy says so, and each response says that it has no row", async () => {
+  test('does not stop the service under the policy "serve", and each response says that it has no row', async () => {
     const running = await start({ VEXEL_ON_LEDGER_ERROR: "serve" });
     rmSync(running.data, { recursive: true });
     const ready = await running.ready();
@@ -138,7 +138,7 @@ describe("a data folder that is removed while the gateway runs", () => {
       expect(response.status).toBe(200);
       expect(response.headers.get("vexel-ledger")).toBe("unsettled");
     }
-    expectInOrder(await running.stop(), running);
+    expectCleanExit(await running.stop(), running);
     expect(running.gateway.output()).toContain('"event":"ledger-rows-lost"');
     expect(existsSync(running.data)).toBeFalse();
   });
@@ -146,15 +146,15 @@ describe("a data folder that is removed while the gateway runs", () => {
 
 describe("the ledger's write-ahead log", () => {
   test.each([[["-wal"]], [["-wal", "-shm"]]])(
-    "removed under load (%p) costs no row of an answered request, even after kill -9",
+    "removed under load (%p) loses no row of a successful response, even after kill -9",
     async (suffixes) => {
       const running = await start();
       const { gateway, data } = running;
-      const asking = keepAsking(running);
-      await until(() => asking.answered.length > 50);
+      const load = startLoad(running);
+      await until(() => load.successful.length > 50);
       for (const suffix of suffixes) rmSync(join(data, `ledger.db${suffix}`));
-      await until(() => asking.refused() > 20);
-      await asking.stop();
+      await until(() => load.refused() > 20);
+      await load.stop();
       expect(gateway.output()).toContain("ledger.db-wal was removed while the gateway was running");
       expect((await running.ready()).status).toBe(503);
       gateway.kill("SIGKILL");
@@ -164,15 +164,15 @@ describe("the ledger's write-ahead log", () => {
       next.kill("SIGTERM");
       await next.exited;
       const ids = idsIn(data);
-      expect(asking.answered.filter((id) => !ids.has(id))).toEqual([]);
+      expect(load.successful.filter((id) => !ids.has(id))).toEqual([]);
     },
   );
 
-  test("truncated by another program is noticed, and requests are refused", async () => {
+  test("is detected if another program truncates it, and requests are refused", async () => {
     const running = await start();
     for (let times = 0; times < 5; times++) expect((await running.embed()).status).toBe(200);
     await until(() => statSync(join(running.data, "ledger.db-wal")).size > 0);
-    // The size is looked at every second.
+    // The size is checked every second.
     await Bun.sleep(1100);
     truncateSync(join(running.data, "ledger.db-wal"), 0);
     const { output } = running.gateway;
@@ -181,7 +181,7 @@ describe("the ledger's write-ahead log", () => {
     await expectError(await running.embed(), "ledger_unavailable");
   });
 
-  test("emptied by a checkpoint of another program is no problem", async () => {
+  test("may be checkpointed by another program", async () => {
     const running = await start();
     for (let times = 0; times < 5; times++) expect((await running.embed()).status).toBe(200);
     await Bun.sleep(1100);
@@ -197,55 +197,55 @@ describe("the ledger's write-ahead log", () => {
   });
 });
 
-test("a lock file that is removed is noticed: another gateway could take the folder", async () => {
+test("removal of the lock file is detected, because another gateway could lock the folder", async () => {
   const running = await start();
   rmSync(join(running.data, "lock.db"));
   await until(() => running.gateway.output().includes("lock.db was removed"));
   expect((await running.ready()).status).toBe(503);
 });
 
-describe("a data folder that is moved away and made anew under load", () => {
-  test("is noticed, and moved back, all is as before: every answered request has its row", async () => {
+describe("a data folder that is moved away and recreated under load", () => {
+  test("is detected, and after it is moved back every successful response has its row", async () => {
     const running = await start();
     const { gateway, data } = running;
-    const asking = keepAsking(running);
-    await until(() => asking.answered.length > 50);
+    const load = startLoad(running);
+    await until(() => load.successful.length > 50);
     renameSync(data, `${data}-away`);
     mkdirSync(data);
-    await until(() => asking.refused() > 20);
+    await until(() => load.refused() > 20);
     expect(gateway.output()).toMatch(/was (removed|replaced by another one) while the gateway/);
     rmSync(data, { recursive: true });
     renameSync(`${data}-away`, data);
     await until(() => gateway.output().includes("ledger-recovered"));
-    const before = asking.answered.length;
-    await until(() => asking.answered.length > before + 20);
-    await asking.stop();
+    const before = load.successful.length;
+    await until(() => load.successful.length > before + 20);
+    await load.stop();
     expect((await running.ready()).status).toBe(200);
-    expectInOrder(await running.stop(), running);
+    expectCleanExit(await running.stop(), running);
     const ids = idsIn(data);
-    expect(asking.answered.filter((id) => !ids.has(id))).toEqual([]);
+    expect(load.successful.filter((id) => !ids.has(id))).toEqual([]);
   });
 
-  test("and stopped then, the rows that were under way are in the new folder for the next start", async () => {
+  test("receives the pending rows at shutdown, and the next start recovers them", async () => {
     const running = await start();
     const { gateway, data } = running;
-    const asking = keepAsking(running);
-    await until(() => asking.answered.length > 50);
+    const load = startLoad(running);
+    await until(() => load.successful.length > 50);
     renameSync(data, `${data}-away`);
     mkdirSync(data);
-    await until(() => asking.refused() > 20);
-    await asking.stop();
-    expectInOrder(await running.stop(), running);
+    await until(() => load.refused() > 20);
+    await load.stop();
+    expectCleanExit(await running.stop(), running);
     expect(gateway.output()).not.toContain("ledger-rows-lost");
     const again = await startProcess({ folder: join(data, "..") });
     again.kill("SIGTERM");
     await again.exited;
     const ids = new Set([...idsIn(`${data}-away`), ...idsIn(data)]);
-    expect(asking.answered.filter((id) => !ids.has(id))).toEqual([]);
+    expect(load.successful.filter((id) => !ids.has(id))).toEqual([]);
   });
 });
 
-test("a ledger file that is replaced by a copy while the gateway runs is noticed", async () => {
+test("replacing the ledger file by a copy while the gateway runs is detected", async () => {
   const running = await start();
   expect((await running.embed()).status).toBe(200);
   const path = join(running.data, "ledger.db");
@@ -254,17 +254,17 @@ test("a ledger file that is replaced by a copy while the gateway runs is noticed
   expect((await running.ready()).status).toBe(503);
   await expectError(await running.embed(), "ledger_unavailable");
   await until(() => running.gateway.output().includes("ledger.db was replaced by another one"));
-  expectInOrder(await running.stop(), running);
+  expectCleanExit(await running.stop(), running);
 });
 
-test("garbage inside of the ledger file is found by the periodic check, told, and ends readiness", async () => {
+test("a corrupted ledger file is found by the periodic check, logged, and makes the gateway not ready", async () => {
   const running = await start({ VEXEL_LEDGER_CHECK: "0.2" });
-  const asking = keepAsking(running);
-  await until(() => asking.answered.length > 600);
-  await asking.stop();
+  const load = startLoad(running);
+  await until(() => load.successful.length > 600);
+  await load.stop();
   const { gateway, data } = running;
   const path = join(data, "ledger.db");
-  // All rows are in the file: the next look at it is not the gateway's own.
+  // All rows are in the file: the next read of it is not the gateway's own.
   await until(() => journaledRows(data).length === 0);
   Bun.spawnSync([process.execPath, "-e", checkpoint, path]);
   expect((await running.ready()).status).toBe(200);
@@ -279,7 +279,7 @@ test("garbage inside of the ledger file is found by the periodic check, told, an
   expect(gateway.output()).toContain("ledger.db is damaged");
   expect((await running.ready()).status).toBe(503);
   await expectError(await running.embed(), "ledger_unavailable");
-  expectInOrder(await running.stop(), running);
+  expectCleanExit(await running.stop(), running);
 });
 
 const checkpoint = `

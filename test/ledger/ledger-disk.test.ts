@@ -1,4 +1,4 @@
-/** When the ledger cannot be written: refuse or serve, as the operator chose; and all is well again without a restart. */
+/** An unwritable ledger: requests are refused or served, as the policy says, and the gateway recovers without a restart. */
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,21 +26,21 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** Holds some forty rows. */
+/** Holds about forty rows. */
 const ledgerBytes = 28 * 1024;
-/** Room for the most rows that are written together, twice: what waits must fit once there is room. */
+/** Room for two of the largest write groups: the pending rows must fit once there is room. */
 const roomyBytes = 96 * 1024;
 
-/** A gateway whose ledger holds few rows and is then as full as a disk. */
+/** A gateway whose ledger reaches its maximum size after a few rows. */
 function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
-  const edge = startGatewayWithFake({
+  const setup = startGatewayWithFake({
     settings: { VEXEL_LEDGER_MAX_BYTES: String(bytes), VEXEL_ON_LEDGER_ERROR: policy },
   });
-  cleanUps.push(() => edge.close());
-  const { gateway } = edge;
+  cleanUps.push(() => setup.close());
+  const { gateway } = setup;
   return {
-    ...edge,
-    call: () =>
+    ...setup,
+    embed: () =>
       gateway.post("/v1/embeddings", { model: embeddingModel, input: "a", dimensions: 2 }),
     ready: () => fetch(`${gateway.url}/readyz`),
     makeRoom: () => {
@@ -52,13 +52,13 @@ function startSmall(policy: "refuse" | "serve", bytes = ledgerBytes) {
   };
 }
 
-/** Calls until one is refused; that one, and those that were answered. */
-async function fill(call: () => Promise<Response>) {
-  const answered: string[] = [];
+/** Sends requests until one is refused; returns it, and the IDs of the successful ones. */
+async function fill(embed: () => Promise<Response>) {
+  const successful: string[] = [];
   for (let i = 0; i < 2000; i++) {
-    const response = await call();
-    if (response.status !== 200) return { refused: response, answered };
-    answered.push(response.headers.get("x-request-id")!);
+    const response = await embed();
+    if (response.status !== 200) return { refused: response, successful };
+    successful.push(response.headers.get("x-request-id")!);
     await response.text();
   }
   throw new Error("the ledger was never full");
@@ -66,32 +66,32 @@ async function fill(call: () => Promise<Response>) {
 
 const idsOf = (rows: readonly LedgerRow[]): string[] => rows.map(({ requestId }) => requestId);
 
-describe("a full ledger, where calls are refused", () => {
-  test("refuses them before any upstream is asked, is not ready, says why, and recovers without losing a row", async () => {
-    const { gateway, fake, call, ready, makeRoom } = startSmall("refuse", roomyBytes);
+describe('a full ledger under the policy "refuse"', () => {
+  test("refuses requests before any upstream request, is not ready, logs the reason, and recovers without losing a row", async () => {
+    const { gateway, fake, embed, ready, makeRoom } = startSmall("refuse", roomyBytes);
     expect((await ready()).status).toBe(200);
-    const { refused: first, answered } = await fill(call);
-    // Whoever was served has its row, if not in the ledger then in the journal: none was paid for and then refused.
-    expect(fake.requests).toHaveLength(answered.length);
-    expect(idsOf(gateway.rows())).toEqual(answered);
+    const { refused: first, successful } = await fill(embed);
+    // Each successful response has its row in the ledger or in the journal: no request was billed and then refused.
+    expect(fake.requests).toHaveLength(successful.length);
+    expect(idsOf(gateway.rows())).toEqual(successful);
     const message = await expectError(first, "ledger_unavailable");
     expect(message).toContain("VEXEL_DATA");
     expect(first.headers.get("retry-after")).toBe("5");
 
     fake.clear();
-    for (const refused of [await call(), await call()])
+    for (const refused of [await embed(), await embed()])
       await expectError(refused, "ledger_unavailable");
     expect(fake.requests).toHaveLength(0);
     const notReady = await ready();
     expect(notReady.status).toBe(503);
     expect(await notReady.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
-    const told = gateway
+    const reported = gateway
       .log()
       .split("\n")
       .filter((line) => line.includes("ledger-unwritable"));
-    expect(told).toHaveLength(1);
-    expect(JSON.parse(told[0]!)).toMatchObject({
+    expect(reported).toHaveLength(1);
+    expect(JSON.parse(reported[0]!)).toMatchObject({
       level: "error",
       event: "ledger-unwritable",
       policy: "refuse",
@@ -103,14 +103,14 @@ describe("a full ledger, where calls are refused", () => {
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
     expect((await ready()).status).toBe(200);
-    const next = await call();
+    const next = await embed();
     expect(next.status).toBe(200);
     expect(idsOf(gateway.rows())).toEqual([...journaled, next.headers.get("x-request-id")!]);
   });
 
-  test("lets a stream that has begun end well, with its row in the journal", async () => {
-    const { gateway, call } = startSmall("refuse");
-    // Leaves room for nothing more, without the gateway knowing.
+  test("lets a stream that has begun complete, with its row in the journal", async () => {
+    const { gateway, embed } = startSmall("refuse");
+    // Fills the ledger without the gateway's knowledge.
     await fillQuietly(gateway.folder);
     const response = await gateway.post("/v1/images/generations", {
       model: imageModel,
@@ -120,11 +120,11 @@ describe("a full ledger, where calls are refused", () => {
     expect(await response.text()).toContain(".completed");
     expect(idsOf(journaledRows(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
     await until(() => gateway.log().includes("ledger-unwritable"));
-    await expectError(await call(), "ledger_unavailable");
+    await expectError(await embed(), "ledger_unavailable");
   });
 });
 
-/** Rows until no more fit, written beside the gateway. */
+/** Inserts rows through a second connection until no more fit. */
 async function fillQuietly(folder: string): Promise<void> {
   const other = new Database(join(folder, "ledger.db"));
   other.run("PRAGMA busy_timeout = 5000");
@@ -138,28 +138,28 @@ async function fillQuietly(folder: string): Promise<void> {
   other.close();
 }
 
-describe("a full ledger, where calls are served", () => {
-  test("answers them, stays ready, and brings their rows into the ledger once there is room", async () => {
-    const { gateway, call, ready, makeRoom } = startSmall("serve", roomyBytes);
-    const answers: string[] = [];
-    const answer = async () => {
-      const response = await call();
+describe('a full ledger under the policy "serve"', () => {
+  test("serves requests, stays ready, and writes their rows when there is room", async () => {
+    const { gateway, embed, ready, makeRoom } = startSmall("serve", roomyBytes);
+    const successful: string[] = [];
+    const embedOnce = async () => {
+      const response = await embed();
       expect(response.status).toBe(200);
-      // In the journal it is as safe as in the ledger.
+      // A row in the journal is as durable as one in the ledger.
       expect(response.headers.has("vexel-ledger")).toBe(false);
       expect(await response.json()).toMatchObject({ object: "list" });
-      answers.push(response.headers.get("x-request-id")!);
+      successful.push(response.headers.get("x-request-id")!);
     };
-    while (!gateway.log().includes("ledger-unwritable")) await answer();
-    await answer();
+    while (!gateway.log().includes("ledger-unwritable")) await embedOnce();
+    await embedOnce();
     const state = await ready();
     expect(state.status).toBe(200);
     expect(await state.json()).toMatchObject({ status: "ready", ledger: "unwritable" });
     expect(gateway.log()).toContain('"policy":"serve"');
-    expect(idsOf(gateway.rows())).toEqual(answers);
+    expect(idsOf(gateway.rows())).toEqual(successful);
 
     const journaled = idsOf(journaledRows(gateway.folder));
-    expect(journaled).toContain(answers.at(-1)!);
+    expect(journaled).toContain(successful.at(-1)!);
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
     expect(journaledRows(gateway.folder)).toEqual([]);
@@ -167,42 +167,42 @@ describe("a full ledger, where calls are served", () => {
   });
 });
 
-describe("when not even the journal can be written", () => {
+describe("if the journal cannot be written either", () => {
   const full = (): never => {
     throw new Error("disk full");
   };
   const row = { requestId: "a", status: 200, inputTokens: 5 } as LedgerRow;
-  const arrange = (onFault: "refuse" | "serve") => {
+  const setUp = (policy: "refuse" | "serve") => {
     const written: LedgerRow[] = [];
     let broken = true;
-    const told: boolean[] = [];
+    const reported: boolean[] = [];
     const ledger = new Ledger({
       file: { write: (rows) => (broken ? full() : written.push(...rows)) },
       journal: { append: () => (broken ? full() : undefined), clear: () => undefined },
-      onError: onFault,
+      onError: policy,
       maxPending: 3,
       retryMs: 5,
-      report: ({ writable }) => told.push(writable),
+      report: ({ writable }) => reported.push(writable),
     });
-    const mend = () => {
+    const repair = () => {
       broken = false;
     };
-    return { ledger, written, told, mend };
+    return { ledger, written, reported, repair };
   };
 
-  test("calls that are to be refused are, and their rows say so once there is room", async () => {
-    const { ledger, written, told, mend } = arrange("refuse");
+  test('requests are refused under the policy "refuse", and their rows say so when there is room', async () => {
+    const { ledger, written, reported, repair } = setUp("refuse");
     await expect(ledger.settle(row)).rejects.toThrow("cannot write its ledger");
     expect(() => ledger.admit()).toThrow("cannot write its ledger");
-    mend();
+    repair();
     await until(() => ledger.writable);
     expect(written).toEqual([{ ...row, status: 503, error: "ledger_unavailable" }]);
-    expect(told).toEqual([false, true]);
+    expect(reported).toEqual([false, true]);
     ledger.admit();
   });
 
-  test("calls that are to be served are, until no more rows can be kept", async () => {
-    const { ledger } = arrange("serve");
+  test('requests are served under the policy "serve" until the row buffer is full', async () => {
+    const { ledger } = setUp("serve");
     for (let i = 0; i < 3; i++) {
       ledger.admit();
       expect(await ledger.settle(row)).toBe("unsettled");
@@ -225,7 +225,7 @@ describe("when not even the journal can be written", () => {
   });
 });
 
-test("rows that were not in the ledger when the gateway stopped are in it after the next start", async () => {
+test("rows that were not in the ledger at shutdown are written at the next start", async () => {
   using folder = temporaryFolder();
   const data = join(folder.path, "data");
   const fake = startFake();
@@ -256,9 +256,9 @@ test("rows that were not in the ledger when the gateway stopped are in it after 
   expect(idsOf(readLedger(data))).toEqual([id]);
 });
 
-describe("rows that the last process left, and a disk that is still full at the start", () => {
-  /** A folder with a full ledger, and a journal that holds the row of one answered call. */
-  async function strand(folder: string) {
+describe("with journaled rows of the last process and a disk that is still full at the start", () => {
+  /** A folder with a full ledger, and a journal with the row of one successful request. */
+  async function leaveJournal(folder: string) {
     const data = join(folder, "data");
     const fake = startFake();
     cleanUps.push(() => fake.close());
@@ -294,15 +294,15 @@ describe("rows that the last process left, and a disk that is still full at the 
     return idsOf(rows);
   };
 
-  test("it is not ready and says so from the start; with room again the rows are in, without a restart", async () => {
+  test('the gateway is not ready under "refuse", and when there is room it writes the rows without a restart', async () => {
     using folder = temporaryFolder();
-    const { data, start, makeRoom, id } = await strand(folder.path);
+    const { data, start, makeRoom, id } = await leaveJournal(folder.path);
     const gateway = await start("refuse");
-    const call = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
+    const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
     const state = await fetch(`${gateway.url}/readyz`);
     expect(state.status).toBe(503);
     expect(await state.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
-    await expectError(await call(), "ledger_unavailable");
+    await expectError(await embed(), "ledger_unavailable");
     expect(gateway.output().split("ledger-unwritable")).toHaveLength(2);
 
     makeRoom();
@@ -310,43 +310,43 @@ describe("rows that the last process left, and a disk that is still full at the 
     expect(inLedger(data)).toEqual([id]);
     expect(journaledRows(data)).toEqual([]);
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
-    expect((await call()).status).toBe(200);
+    expect((await embed()).status).toBe(200);
   });
 
-  test("where calls are served all the same, the rows of both processes are in once there is room", async () => {
+  test('the gateway serves under "serve", and writes the rows of both processes when there is room', async () => {
     using folder = temporaryFolder();
-    const { data, start, makeRoom, id } = await strand(folder.path);
+    const { data, start, makeRoom, id } = await leaveJournal(folder.path);
     const gateway = await start("serve");
     expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({
       status: "ready",
       ledger: "unwritable",
     });
-    const answer = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
-    expect(answer.status).toBe(200);
+    const embedOnce = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
+    expect(embedOnce.status).toBe(200);
     makeRoom();
     await until(() => gateway.output().includes("ledger-recovered"));
     await until(() => inLedger(data).length === 2);
-    expect(inLedger(data)).toEqual([answer.headers.get("x-request-id")!, id]);
+    expect(inLedger(data)).toEqual([embedOnce.headers.get("x-request-id")!, id]);
     expect(journaledRows(data)).toEqual([]);
   });
 
-  test("rows that no ledger could ever take keep no others out of it", () => {
+  test("rows that no ledger can store do not block the others", () => {
     using folder = temporaryFolder();
     const good = { ...wholeRow, requestId: "good" };
     const lines = [{ ...good, requestId: "bad", keyId: null }, null, [[1, 2]], good];
     const path = join(folder.path, "ledger-999999999-a.journal");
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
-    const earlier = new JournalRecovery(folder.path, file);
-    expect(earlier.unreadable).toBe(3);
-    earlier.recover();
+    const recovery = new JournalRecovery(folder.path, file);
+    expect(recovery.unreadable).toBe(3);
+    recovery.recover();
     expect(idsOf(file.recent(10))).toEqual(["good"]);
-    expect(earlier.rows).toEqual([]);
+    expect(recovery.rows).toEqual([]);
     expect(existsSync(path)).toBe(false);
     file.close();
   });
 
-  test("of many rows, those that are in are not counted as still outside", () => {
+  test("a partly recovered journal reports only its remaining rows", () => {
     using folder = temporaryFolder();
     const lines = Array.from({ length: 1200 }, (_, at) => ({
       ...wholeRow,
@@ -354,21 +354,21 @@ describe("rows that the last process left, and a disk that is still full at the 
     }));
     const path = join(folder.path, "ledger-999999999-a.journal");
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    const taken: string[] = [];
+    const written: string[] = [];
     let room = 600;
-    const earlier = new JournalRecovery(folder.path, {
+    const recovery = new JournalRecovery(folder.path, {
       write: (rows) => {
         if (rows.length > room) throw new Error("full");
         room -= rows.length;
-        taken.push(...idsOf(rows));
+        written.push(...idsOf(rows));
       },
     });
-    expect(() => earlier.recover()).toThrow("full");
-    expect([...taken, ...idsOf(earlier.rows)]).toEqual(idsOf(lines));
+    expect(() => recovery.recover()).toThrow("full");
+    expect([...written, ...idsOf(recovery.rows)]).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(true);
     room = 5000;
-    earlier.recover();
-    expect(taken).toEqual(idsOf(lines));
+    recovery.recover();
+    expect(written).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(false);
   });
 });
@@ -394,29 +394,29 @@ describe("a ledger that another process has locked", () => {
     };
   }
 
-  test("fails, and recovers by itself when the lock is gone; no row is lost", async () => {
-    const edge = startGatewayWithFake();
-    cleanUps.push(() => edge.close());
-    const { gateway, fake } = edge;
-    const call = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
-    const before = await call();
+  test("is unwritable, and recovers without losing a row when the lock is released", async () => {
+    const setup = startGatewayWithFake();
+    cleanUps.push(() => setup.close());
+    const { gateway, fake } = setup;
+    const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
+    const before = await embed();
     const unlock = await lock(join(gateway.folder, "ledger.db"));
-    const { refused, answered } = await fill(call);
+    const { refused, successful } = await fill(embed);
     await expectError(refused, "ledger_unavailable");
-    expect(fake.requests).toHaveLength(1 + answered.length);
+    expect(fake.requests).toHaveLength(1 + successful.length);
     expect(gateway.log()).toContain("locked");
     await unlock();
     await until(() => gateway.log().includes("ledger-recovered"));
-    const after = await call();
+    const after = await embed();
     expect(idsOf(gateway.rows())).toEqual([
       before.headers.get("x-request-id")!,
-      ...answered,
+      ...successful,
       after.headers.get("x-request-id")!,
     ]);
   });
 });
 
-/** How a start ends that cannot succeed. */
+/** The output and exit code of a start that must fail. */
 async function failedStart(data: string, folder: string) {
   const child = Bun.spawn([process.execPath, join(root, "cli", "main.ts"), "serve"], {
     cwd: folder,
@@ -434,8 +434,12 @@ async function failedStart(data: string, folder: string) {
   return { code, out, err };
 }
 
-describe("a data folder that is of no use ends the start with exit code 1 and one clear line", () => {
-  const expectComplaint = ({ code, out, err }: Awaited<ReturnType<typeof failedStart>>): string => {
+describe("an unusable data folder ends the start with exit code 1 and one clear line", () => {
+  const expectStartError = ({
+    code,
+    out,
+    err,
+  }: Awaited<ReturnType<typeof failedStart>>): string => {
     expect({ code, out }, err).toEqual({ code: 1, out: "" });
     expect(err.trim().split("\n")).toHaveLength(1);
     expect(err).not.toContain("    at ");
@@ -443,14 +447,14 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
   };
 
   test.each([
-    ["a file", (folder: string) => join(folder, "file")],
+    ["that is a file", (folder: string) => join(folder, "file")],
     ["below a file", (folder: string) => join(folder, "file", "data")],
-    ["where nothing can be made", () => "/proc/nope"],
+    ["where no folder can be created", () => "/proc/nope"],
   ])("%s", async (_, pathIn) => {
     using folder = temporaryFolder();
     writeFileSync(join(folder.path, "file"), "not a folder");
     const data = pathIn(folder.path);
-    const err = expectComplaint(await failedStart(data, folder.path));
+    const err = expectStartError(await failedStart(data, folder.path));
     expect(err).toStartWith(`The folder ${data} (VEXEL_DATA) cannot be used: `);
   });
 
@@ -458,33 +462,33 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
     ["ledger.db", 10],
     ["ledger.db", 60_000],
     ["vexel.db", 60_000],
-  ])("with a %s of %d bytes of garbage, which is left as it was", async (name, size) => {
+  ])("with a %s of %d bytes of garbage, which is not modified", async (name, size) => {
     using folder = temporaryFolder();
     const garbage = crypto.getRandomValues(new Uint8Array(size));
     const path = join(folder.path, name);
     writeFileSync(path, garbage);
-    const err = expectComplaint(await failedStart(folder.path, folder.path));
+    const err = expectStartError(await failedStart(folder.path, folder.path));
     expect(err).toContain(path);
     expect(err).toContain("damaged or not a database");
     expect(err).toContain("move it away");
     expect(readFileSync(path).equals(Buffer.from(garbage))).toBe(true);
   });
 
-  test("with a ledger of another shape, which is left as it was", async () => {
+  test("with a ledger of another schema, which is not modified", async () => {
     using folder = temporaryFolder();
     const path = join(folder.path, "ledger.db");
     const other = new Database(path, { create: true });
     other.run("CREATE TABLE ledger (something TEXT)");
     other.run("INSERT INTO ledger VALUES ('precious')");
     other.close();
-    const err = expectComplaint(await failedStart(folder.path, folder.path));
+    const err = expectStartError(await failedStart(folder.path, folder.path));
     expect(err).toContain(path);
     const again = new Database(path);
     expect(again.query("SELECT * FROM ledger").all()).toEqual([{ something: "precious" }]);
     again.close();
   });
 
-  test("but not with a ledger of the first version, which gets what is new", async () => {
+  test("but a ledger of the first version is migrated and gets the new columns", async () => {
     using folder = temporaryFolder();
     const path = join(folder.path, "ledger.db");
     new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
@@ -507,7 +511,7 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
     ]);
   });
 
-  test("but not with a ledger whose columns had other names, which keeps every value", async () => {
+  test("but a ledger with the earlier column names is migrated and keeps every value", async () => {
     using folder = temporaryFolder();
     const path = join(folder.path, "ledger.db");
     new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
@@ -537,12 +541,12 @@ describe("a data folder that is of no use ends the start with exit code 1 and on
   test("with a ledger that is a folder", async () => {
     using folder = temporaryFolder();
     mkdirSync(join(folder.path, "ledger.db"));
-    const err = expectComplaint(await failedStart(folder.path, folder.path));
+    const err = expectStartError(await failedStart(folder.path, folder.path));
     expect(err).toContain(join(folder.path, "ledger.db"));
   });
 });
 
-/** Only with a disk of one's own can it really be full. */
+/** These tests mount a tmpfs, which can really be full. */
 if (mayMount()) {
   describe("on a disk of two megabytes", () => {
     const smallDisk = () => {
@@ -557,7 +561,7 @@ if (mayMount()) {
       return { folder: folder.path, disk };
     };
 
-    test("that is full, calls are refused, uploads too; with room again, all is well", async () => {
+    test("that is full, requests and uploads are refused, and served again when there is room", async () => {
       const { folder, disk } = smallDisk();
       const fake = startFake();
       cleanUps.push(() => fake.close());
@@ -566,7 +570,7 @@ if (mayMount()) {
         gateway.kill("SIGKILL");
         await gateway.exited;
       });
-      const call = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
+      const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
       const edit = () => {
         const form = new FormData();
         form.append("model", imageModel);
@@ -580,13 +584,13 @@ if (mayMount()) {
           body: form,
         });
       };
-      expect((await call()).status).toBe(200);
+      expect((await embed()).status).toBe(200);
       expect((await edit()).status).toBe(200);
 
       // Room for rows, but not for an upload.
       writeFileSync(join(disk, "ballast"), new Uint8Array(900_000));
       await expectError(await edit(), "storage_unavailable");
-      expect((await call()).status).toBe(200);
+      expect((await embed()).status).toBe(200);
 
       const fillUp = () =>
         Bun.spawnSync(["dd", "if=/dev/zero", `of=${join(disk, "more")}`, "bs=4k"], {
@@ -595,7 +599,7 @@ if (mayMount()) {
       let refused: Response | undefined;
       for (let i = 0; i < 50 && refused === undefined; i++) {
         fillUp();
-        const response = await call();
+        const response = await embed();
         if (response.status !== 200) refused = response;
       }
       await expectError(refused!, "ledger_unavailable");
@@ -605,9 +609,9 @@ if (mayMount()) {
       for (const name of ["ballast", "more"]) rmSync(join(disk, name));
       await until(() => gateway.output().includes("ledger-recovered"));
       expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
-      expect((await call()).status).toBe(200);
+      expect((await embed()).status).toBe(200);
       expect((await edit()).status).toBe(200);
-      // Refused before the upstream was asked, or after: then the row tells what it used.
+      // If it was refused after the upstream request, the row has its usage.
       const rows = readLedger(disk);
       const id = refused!.headers.get("x-request-id");
       const row = rows.find(({ requestId }) => requestId === id);
@@ -626,7 +630,7 @@ if (mayMount()) {
       expect(err).not.toContain("    at ");
     });
 
-    test("that becomes read-only between two starts, it is the same", async () => {
+    test("that becomes read-only between two starts, the second start ends with exit code 1", async () => {
       const { folder, disk } = smallDisk();
       const gateway = await startProcess({ folder });
       gateway.kill("SIGTERM");

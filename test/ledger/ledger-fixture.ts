@@ -1,10 +1,10 @@
-/** A row of the ledger, with everything that it must have. */
+/** A ledger row with every required value. */
 import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 
-let made = 0;
+let rowCount = 0;
 
 export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow => ({
-  requestId: `req_${String(at).padStart(16, "0")}_${++made}`,
+  requestId: `req_${String(at).padStart(16, "0")}_${++rowCount}`,
   at,
   endpoint: "embeddings",
   keyId: "file:ci",

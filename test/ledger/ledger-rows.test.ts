@@ -1,4 +1,4 @@
-/** Every call by a known key is one row that tells what happened, and what nobody knows is null. */
+/** Every request with a valid key has one ledger row that says what happened, with null for unknown values. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { LedgerFile } from "../../server/storage/ledger-file.ts";
 import type { LedgerRow } from "../../server/storage/ledger-row.ts";
@@ -14,13 +14,13 @@ import {
 } from "../http/gateway-fixture.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
 
-const edge = startGatewayWithFake({
+const setup = startGatewayWithFake({
   yaml: `  - { name: second, key: sk-second-0123456789abcdef }
 `,
 });
-const { gateway, fake } = edge;
+const { gateway, fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => edge.close());
+afterAll(() => setup.close());
 
 const rowOf = (response: Response): LedgerRow => {
   const id = response.headers.get("x-request-id");
@@ -30,8 +30,8 @@ const rowOf = (response: Response): LedgerRow => {
 };
 const nothingUsed = { inputTokens: null, outputTokens: null, images: null };
 
-describe("a row tells of a call that went well", () => {
-  test("of embeddings: tokens as the upstream counted them, bytes as they passed", async () => {
+describe("the row of a successful request", () => {
+  test("has the tokens that the upstream counted and the bytes in and out, for embeddings", async () => {
     const body = JSON.stringify({ model: "our-embedder", input: ["a red boat", "a blue car"] });
     const before = Date.now();
     const response = await gateway.post("/v1/embeddings", body);
@@ -65,7 +65,7 @@ describe("a row tells of a call that went well", () => {
     expect(row.latencyMs).toBeWithin(0.01, 10_000);
   });
 
-  test("of pictures: how many, and both kinds of tokens", async () => {
+  test("has the number of images and both kinds of tokens, for images", async () => {
     const response = await gateway.post("/v1/images/generations", {
       model: imageModel,
       prompt: "an otter",
@@ -83,7 +83,7 @@ describe("a row tells of a call that went well", () => {
     });
   });
 
-  test("of an edit: the bytes of the whole form", async () => {
+  test("has the bytes of the whole form, for an edit", async () => {
     const form = new FormData();
     for (const [name, value] of [
       ["model", imageModel],
@@ -109,7 +109,7 @@ describe("a row tells of a call that went well", () => {
     });
   });
 
-  test("of a stream: every byte that went out, and the usage of its last event", async () => {
+  test("has every byte sent and the usage of the last event, for a stream", async () => {
     const response = await gateway.post("/v1/images/generations", {
       model: imageModel,
       prompt: "an otter",
@@ -130,7 +130,7 @@ describe("a row tells of a call that went well", () => {
     });
   });
 
-  test("of whom it was: each key has its own rows", async () => {
+  test("has the key of the client", async () => {
     const response = await gateway.post(
       "/v1/embeddings",
       { model: embeddingModel, input: "a" },
@@ -140,11 +140,11 @@ describe("a row tells of a call that went well", () => {
   });
 });
 
-describe("what nobody knows is null, never 0", () => {
+describe("unknown values are null, never 0", () => {
   test.each<[string, string, object, Partial<LedgerRow>]>([
     ["embeddings", "/v1/embeddings", { model: embeddingModel, input: "a" }, nothingUsed],
     [
-      "pictures",
+      "images",
       "/v1/images/generations",
       { model: imageModel, prompt: "a" },
       { ...nothingUsed, images: 1 },
@@ -155,14 +155,14 @@ describe("what nobody knows is null, never 0", () => {
       { model: imageModel, prompt: "a", stream: true },
       { ...nothingUsed, images: 1 },
     ],
-  ])("when the upstream does not tell what %s used", async (_, path, body, used) => {
+  ])("if the upstream reports no usage for %s", async (_, path, body, used) => {
     fake.script({ usage: "absent" });
     const response = await gateway.post(path, body);
     await response.text();
     expect(rowOf(response)).toMatchObject({ status: 200, ...used });
   });
 
-  test("when the call was refused before it had a model", async () => {
+  test("if the request was refused before its model was read", async () => {
     const response = await gateway.post("/v1/embeddings", "{");
     const text = await response.text();
     expect(rowOf(response)).toMatchObject({
@@ -178,8 +178,8 @@ describe("what nobody knows is null, never 0", () => {
   });
 });
 
-describe("a row tells of a call that went wrong", () => {
-  test("at the upstream: where it went, and how it ended", async () => {
+describe("the row of a failed request", () => {
+  test("has the upstream and the error, if the upstream failed", async () => {
     fake.script({ fail: "rate-limit" });
     const response = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "a" });
     await response.text();
@@ -194,7 +194,7 @@ describe("a row tells of a call that went wrong", () => {
     });
   });
 
-  test("in the middle of a stream", async () => {
+  test("has the error in the middle of a stream", async () => {
     fake.script({ stream: "error" });
     const response = await gateway.post("/v1/images/generations", {
       model: imageModel,
@@ -206,19 +206,19 @@ describe("a row tells of a call that went wrong", () => {
     expect(rowOf(response)).toMatchObject({ status: 502, error: "upstream_error", images: null });
   });
 
-  test("because the caller left", async () => {
+  test("has client_closed if the client disconnected", async () => {
     fake.script({ delayMs: 5_000 });
     const before = gateway.rows().length;
-    const leaving = new AbortController();
-    const call = fetch(`${gateway.url}/v1/embeddings`, {
+    const disconnect = new AbortController();
+    const request = fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: { ...bearer, "content-type": "application/json" },
       body: JSON.stringify({ model: embeddingModel, input: "a" }),
-      signal: leaving.signal,
+      signal: disconnect.signal,
     });
     await fake.arrived(1);
-    leaving.abort();
-    await call.catch(() => undefined);
+    disconnect.abort();
+    await request.catch(() => undefined);
     await until(() => gateway.rows().length > before);
     expect(gateway.rows().at(-1)).toMatchObject({
       status: 499,
@@ -228,7 +228,7 @@ describe("a row tells of a call that went wrong", () => {
   });
 });
 
-test("who has no valid key leaves no row", async () => {
+test("a request without a valid key has no row", async () => {
   const before = gateway.rows().length;
   for (const authorization of ["", "Bearer sk-wrong", "Basic x"]) {
     const response = await gateway.post(
@@ -241,24 +241,24 @@ test("who has no valid key leaves no row", async () => {
   expect(gateway.rows()).toHaveLength(before);
 });
 
-test("a hundred calls at once are a hundred rows", async () => {
+test("a hundred concurrent requests have a hundred rows", async () => {
   const before = gateway.rows().length;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 100 }, (_, at) =>
       gateway.post("/v1/embeddings", { model: embeddingModel, input: `${at}` }),
     ),
   );
-  const ids = answers.map(({ headers }) => headers.get("x-request-id") ?? "");
+  const ids = responses.map(({ headers }) => headers.get("x-request-id") ?? "");
   expect(new Set(ids).size).toBe(100);
   const rows = gateway.rows().slice(before);
   expect(rows.map(({ requestId }) => requestId).sort()).toEqual(ids.sort());
 });
 
-describe("old rows are taken out", () => {
+describe("old rows are pruned", () => {
   const row = (at: number): LedgerRow =>
     ledgerRow(at, { requestId: `req_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}` });
 
-  test("the oldest first, in small bites, and only those that are old enough", () => {
+  test("the oldest first, in bounded steps, and only rows that are old enough", () => {
     using folder = temporaryFolder();
     const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
     const times = Array.from({ length: 30 }, (_, at) => 1_700_000_000_000 + at * 1000);
@@ -272,7 +272,7 @@ describe("old rows are taken out", () => {
     file.close();
   });
 
-  test("and the room they leave is used again", () => {
+  test("and their space is reused", () => {
     using folder = temporaryFolder();
     const file = new LedgerFile({ folder: folder.path, maxBytes: 64 * 1024 });
     const fill = (): number => {

@@ -12,88 +12,88 @@ afterEach(async () => {
   await closeArranged();
 });
 
-/** A moderation at an upstream of its own that has limits, before one that draws. */
-function moderated(limits: string, onFailure = "refuse") {
-  const seen = { asked: 0, atOnce: 0, most: 0 };
-  const watcher = Bun.serve({
+/** A gateway whose image model is moderated by an upstream with limits. */
+function startModerated(limits: string, onFailure = "refuse") {
+  const counts = { requests: 0, inFlight: 0, maxInFlight: 0 };
+  const moderation = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     fetch: async () => {
-      seen.asked++;
-      seen.atOnce++;
-      seen.most = Math.max(seen.most, seen.atOnce);
+      counts.requests++;
+      counts.inFlight++;
+      counts.maxInFlight = Math.max(counts.maxInFlight, counts.inFlight);
       await Bun.sleep(50);
-      seen.atOnce--;
+      counts.inFlight--;
       return Response.json({ id: "m", results: [{ flagged: false, categories: {} }] });
     },
   });
-  const painter = startFake();
+  const imageUpstream = startFake();
   const gateway = startGateway({
     yaml: `
 upstreams:
-  - { id: watcher, kind: openai, baseUrl: "http://127.0.0.1:${watcher.port}/v1", apiKey: k, limits: { ${limits} } }
-  - { id: painter, kind: openai, baseUrl: "${painter.url}", apiKey: sk-fake }
+  - { id: moderation, kind: openai, baseUrl: "http://127.0.0.1:${moderation.port}/v1", apiKey: k, limits: { ${limits} } }
+  - { id: images, kind: openai, baseUrl: "${imageUpstream.url}", apiKey: sk-fake }
 models:
-  - id: seen
+  - id: moderated
     kind: image
-    moderation: { upstream: watcher, onFailure: ${onFailure} }
-    targets: [{ upstream: painter, model: gpt-image-1.5 }]
+    moderation: { upstream: moderation, onFailure: ${onFailure} }
+    targets: [{ upstream: images, model: gpt-image-1.5 }]
 keys:
   - { name: test, key: ${testKey} }
 `,
   });
   open.push(
-    () => watcher.stop(true),
-    () => painter.close(),
+    () => moderation.stop(true),
+    () => imageUpstream.close(),
     () => gateway.close(),
   );
-  const draw = () =>
-    gateway.post("/v1/images/generations", { model: "seen", prompt: "an otter at dusk" });
-  return { seen, painter, gateway, draw };
+  const generate = () =>
+    gateway.post("/v1/images/generations", { model: "moderated", prompt: "an otter at dusk" });
+  return { counts, imageUpstream, gateway, generate };
 }
 
-describe("a moderation", () => {
-  test("is asked no more than its upstream's limits allow, and the caller hears which limit it is", async () => {
-    const { seen, painter, draw } = moderated("requestsPerMinute: 1");
-    expect((await draw()).status).toBe(200);
-    const refusal = await draw();
+describe("a moderation request", () => {
+  test("stays within the limits of its upstream, and the client gets a rate limit error", async () => {
+    const { counts, imageUpstream, generate } = startModerated("requestsPerMinute: 1");
+    expect((await generate()).status).toBe(200);
+    const refusal = await generate();
     expect(refusal.status).toBe(429);
     expect(Number(refusal.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await refusal.text()).toContain("Rate limit reached for seen at its upstream");
-    expect(seen.asked).toBe(1);
-    expect(painter.requests).toHaveLength(1);
+    expect(await refusal.text()).toContain("Rate limit reached for moderated at its upstream");
+    expect(counts.requests).toBe(1);
+    expect(imageUpstream.requests).toHaveLength(1);
   });
 
-  test("at its limit is passed over where the model says that pictures may be drawn unseen", async () => {
-    const { seen, gateway, draw } = moderated("requestsPerMinute: 1", "allow");
-    for (let call = 0; call < 2; call++) expect((await draw()).status).toBe(200);
-    expect(seen.asked).toBe(1);
+  test("at its limit is skipped if the model allows images without moderation", async () => {
+    const { counts, gateway, generate } = startModerated("requestsPerMinute: 1", "allow");
+    for (let request = 0; request < 2; request++) expect((await generate()).status).toBe(200);
+    expect(counts.requests).toBe(1);
     expect(gateway.rows().at(-1)!.steps).toBe(
-      "moderation: target_at_limit; painter/gpt-image-1.5: generated",
+      "moderation: target_at_limit; images/gpt-image-1.5: generated",
     );
   });
 
-  test("is asked by no more at a time than may be", async () => {
-    const { seen, draw } = moderated("concurrent: 1");
-    const responses = await Promise.all([draw(), draw(), draw()]);
+  test("stays within the concurrency limit of its upstream", async () => {
+    const { counts, generate } = startModerated("concurrent: 1");
+    const responses = await Promise.all([generate(), generate(), generate()]);
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(seen).toMatchObject({ asked: 3, most: 1 });
+    expect(counts).toMatchObject({ requests: 3, maxInFlight: 1 });
   });
 
-  test("is not asked while nobody could draw", async () => {
-    const { seen, painter, draw } = moderated("concurrent: 9");
-    painter.script({ fail: "rate-limit", retryAfter: 60 });
-    expect((await draw()).status).toBe(429);
-    expect(seen.asked).toBe(1);
-    const refusal = await draw();
+  test("is not sent while no target can generate", async () => {
+    const { counts, imageUpstream, generate } = startModerated("concurrent: 9");
+    imageUpstream.script({ fail: "rate-limit", retryAfter: 60 });
+    expect((await generate()).status).toBe(429);
+    expect(counts.requests).toBe(1);
+    const refusal = await generate();
     expect(refusal.status).toBe(429);
     expect(Number(refusal.headers.get("retry-after"))).toBeGreaterThan(50);
-    expect(seen.asked).toBe(1);
-    expect(painter.requests).toHaveLength(1);
+    expect(counts.requests).toBe(1);
+    expect(imageUpstream.requests).toHaveLength(1);
   });
 });
 
-test("comparing the vectors of targets counts against an upstream's limits", async () => {
+test("the drift canary counts against the limits of an upstream", async () => {
   const fakes = [startFake(), startFake()];
   const targets =
     "[{ upstream: u0, model: text-embedding-3-small }, { upstream: u1, model: text-embedding-3-small }]";
@@ -117,7 +117,7 @@ keys:
   expect(fakes[0]!.requests).toHaveLength(1);
 });
 
-test("time that a call stood in line here is not held against the target", async () => {
+test("time in the queue does not count as latency of the target", async () => {
   const { gateway, fakes, embed } = arrange({
     upstreams: 2,
     ofUpstreams: ", limits: { concurrent: 1 }",
@@ -137,7 +137,7 @@ test("time that a call stood in line here is not held against the target", async
   for (const mean of means) expect(mean).toBeWithin(55, 150);
 });
 
-test("calls whose time is over while they stand in line here do not count against a model's only target", async () => {
+test("requests that time out in the queue do not eject the only target of a model", async () => {
   const { fakes, embed } = arrange({
     upstreams: 1,
     ofUpstreams: ", limits: { concurrent: 1 }",

@@ -1,4 +1,4 @@
-/** Where limits are written down: in the file and with keys; what a slip in them is told; what a reload does to counts. */
+/** Configuration of limits in vexel.yaml and on the command line: validation messages, and counts that survive a reload. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const problemsOf = (text: string): string[] => {
 };
 const key = "sk-0123456789abcdef";
 
-describe("a slip is told with its place", () => {
+describe("a mistake in limits is reported with its location", () => {
   test.each([
     [
       `keys: [{ name: a, key: ${key}, limits: { requestsPerMinut: 3 } }]`,
@@ -40,26 +40,26 @@ describe("a slip is told with its place", () => {
       "upstreams: [{ id: o, kind: openai, apiKey: sk-x, limits: { perMinute: 3 } }]",
       /upstreams\[0\]\.limits\.perMinute: unknown key/,
     ],
-  ])("%s", (text, message) => {
+  ])("in %s", (text, message) => {
     expect(problemsOf(text).join("\n")).toMatch(message);
   });
 });
 
-describe("beside a running gateway", () => {
+describe("while a gateway runs", () => {
   const fake = startFake();
   const folder = temporaryFolder();
   const data = join(folder.path, "data");
   let gateway: GatewayProcess;
   const write = (one: string, projects = "  - { name: acme, limits: { requestsPerMinute: 2 } }") =>
     writeFileSync(join(folder.path, "vexel.yaml"), yamlFor(fake.url, { keys: { one }, projects }));
-  const ask = (secret: string) =>
+  const embed = (secret: string) =>
     gateway.post(
       "/v1/embeddings",
       { model: embedder, input: "a", dimensions: 2 },
       { authorization: `Bearer ${secret}` },
     );
-  const left = async (secret: string): Promise<string | null> => {
-    const response = await ask(secret);
+  const remainingOf = async (secret: string): Promise<string | null> => {
+    const response = await embed(secret);
     await response.text();
     return response.headers.get("x-ratelimit-remaining-requests");
   };
@@ -91,42 +91,42 @@ describe("beside a running gateway", () => {
     }
   };
 
-  test("a key of the command line has the limits and the project it was made with", async () => {
+  test("a key created on the command line has its limits and its project", async () => {
     const own = await create("--name", "own", "--requests-per-minute", "7", "--concurrent", "2");
-    expect(await left(own)).toBe("6");
+    expect(await remainingOf(own)).toBe("6");
     const shared = await create("--name", "shared", "--project", "acme");
-    expect(await left(shared)).toBe("1");
+    expect(await remainingOf(shared)).toBe("1");
     const listed = await vexel(["keys", "list"], { cwd: folder.path, env: { VEXEL_DATA: data } });
     expect(listed.out).toMatch(/own +sk-vx-\S+ +\* +7 requests\/min, 2 concurrent/);
     expect(listed.out).toMatch(/shared +sk-vx-\S+ +\* +acme/);
   });
 
-  test("a limit that is no number is refused, and no key is made", async () => {
-    const wrong = await vexel(["keys", "create", "--tokens-per-minute", "lots"], {
+  test("a limit that is not a number is rejected, and no key is created", async () => {
+    const rejected = await vexel(["keys", "create", "--tokens-per-minute", "lots"], {
       cwd: folder.path,
       env: { VEXEL_DATA: data },
     });
-    expect(wrong.code).toBe(2);
-    expect(wrong.err).toContain('--tokens-per-minute must be a number above 0, not "lots".');
+    expect(rejected.code).toBe(2);
+    expect(rejected.err).toContain('--tokens-per-minute must be a number above 0, not "lots".');
   });
 
-  test("a change of the file keeps what was used, and a limit that is gone holds nobody back", async () => {
+  test("a reload keeps the used share of a limit, and a removed limit no longer applies", async () => {
     const secret = "sk-limited-one-0123456789";
-    for (let at = 0; at < 50; at++) await left(secret);
+    for (let at = 0; at < 50; at++) await remainingOf(secret);
     const reloads = () => gateway.output().split('"config-reloaded"').length;
     const before = reloads();
     write("limits: { requestsPerMinute: 1000 }");
     await until(() => reloads() > before);
-    const remaining = Number(await left(secret));
-    // Half of it was used, so half of it is; a little has come in since.
+    const remaining = Number(await remainingOf(secret));
+    // Half of the old limit was used, so half of the new one is left, and the bucket refills in the meantime.
     expect(remaining).toBeGreaterThan(480);
     expect(remaining).toBeLessThan(650);
     write("");
     await until(() => reloads() > before + 1);
-    expect(await left(secret)).toBeNull();
+    expect(await remainingOf(secret)).toBeNull();
   });
 
-  test("a change of a project alone is a change", async () => {
+  test("a change of a project alone is applied", async () => {
     const reloads = () => gateway.output().split('"config-reloaded"').length;
     const before = reloads();
     write("", "  - { name: acme, limits: { requestsPerMinute: 5000 } }");

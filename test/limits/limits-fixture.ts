@@ -1,27 +1,27 @@
-/** What the tests of limits share: a gateway whose keys, models and upstreams have some, before a fake OpenAI. */
+/** A gateway whose keys, models and upstreams have limits, in front of a fake OpenAI. */
 import OpenAI from "openai";
 import { type Fake, type RecordedRequest, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway } from "../harness.ts";
 
 export const embedder = "text-embedding-3-small";
-export const painter = "gpt-image-2";
+export const imageModel = "gpt-image-2";
 
 export interface Limited {
   readonly fake: Fake;
   readonly gateway: TestGateway;
-  /** As the key of this name. */
+  /** An official client with the key of this name. */
   client(key?: string, maxRetries?: number): OpenAI;
   embed(key: string, input?: unknown, signal?: AbortSignal): Promise<Response>;
-  draw(key: string, more?: object, signal?: AbortSignal): Promise<Response>;
+  generate(key: string, more?: object, signal?: AbortSignal): Promise<Response>;
   close(): Promise<void>;
 }
 
 export interface LimitedOptions {
-  /** Name of each key, and the rest of its entry. */
+  /** The name of each key, and the remaining fields of its entry. */
   readonly keys: Readonly<Record<string, string>>;
   readonly projects?: string;
   readonly embedderLimits?: string;
-  readonly painterLimits?: string;
+  readonly imageModelLimits?: string;
   readonly upstreamLimits?: string;
   readonly targetLimits?: string;
   readonly settings?: Readonly<Record<string, string>>;
@@ -31,7 +31,8 @@ const secretOf = (name: string): string => `sk-limited-${name}-0123456789`;
 const limits = (text: string | undefined): string => (text ? `, limits: { ${text} }` : "");
 
 export function yamlFor(url: string, options: LimitedOptions): string {
-  const { keys, projects, embedderLimits, painterLimits, upstreamLimits, targetLimits } = options;
+  const { keys, projects, embedderLimits, imageModelLimits, upstreamLimits, targetLimits } =
+    options;
   const target = (model: string) => `[{ upstream: fake, model: ${model}${limits(targetLimits)} }]`;
   const entries = Object.entries(keys).map(
     ([name, more]) => `  - { name: ${name}, key: ${secretOf(name)}${more ? `, ${more}` : ""} }`,
@@ -42,7 +43,7 @@ upstreams:
 models:
   - { id: ${embedder}, kind: embedding, targets: ${target(embedder)}${limits(embedderLimits)} }
   - { id: other, kind: embedding, targets: ${target(embedder)} }
-  - { id: ${painter}, kind: image, targets: ${target(painter)}${limits(painterLimits)} }
+  - { id: ${imageModel}, kind: image, targets: ${target(imageModel)}${limits(imageModelLimits)} }
 keys:
 ${entries.join("\n")}
 ${projects ? `projects:\n${projects}` : ""}
@@ -53,7 +54,7 @@ export function startLimited(options: LimitedOptions): Limited {
   const fake = startFake();
   const gateway = startGateway({
     yaml: yamlFor(fake.url, options),
-    // Each call is one question to the upstream: what is counted there is what was let in.
+    // No batching: each admitted request is one upstream request, so the upstream counts admitted requests.
     settings: { VEXEL_BATCH_WAIT_MS: "0", ...options.settings },
   });
   const post = (path: string, key: string, body: object, signal?: AbortSignal) =>
@@ -70,8 +71,13 @@ export function startLimited(options: LimitedOptions): Limited {
       new OpenAI({ baseURL: gateway.baseURL, apiKey: secretOf(key), maxRetries }),
     embed: (key, input = "a red boat", signal) =>
       post("/embeddings", key, { model: embedder, input }, signal),
-    draw: (key, more = {}, signal) =>
-      post("/images/generations", key, { model: painter, prompt: "a red boat", ...more }, signal),
+    generate: (key, more = {}, signal) =>
+      post(
+        "/images/generations",
+        key,
+        { model: imageModel, prompt: "a red boat", ...more },
+        signal,
+      ),
     close: async () => {
       await gateway.close();
       fake.close();
@@ -79,11 +85,11 @@ export function startLimited(options: LimitedOptions): Limited {
   };
 }
 
-/** So many tokens, as tokens: of these the gateway knows how many they are. */
+/** An input of `count` token IDs, whose size the gateway knows exactly. */
 export const tokens = (count: number): number[] => Array.from({ length: count }, () => 1);
 
-/** The most that were under way at the same moment. */
-export function mostAtOnce(requests: readonly RecordedRequest[]): number {
+/** The maximum number of requests in flight at the same time. */
+export function maxConcurrent(requests: readonly RecordedRequest[]): number {
   const at = requests.map(
     ({ startedAt }) =>
       requests.filter(

@@ -1,4 +1,4 @@
-/** When there is more to do than can be done: what is given up first, and what goes on as if nothing were. */
+/** Load shedding: under overload queued requests are shed first, and cached embeddings and health checks are still served. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { until } from "../http/gateway-fixture.ts";
 import { type Limited, startLimited, statuses } from "./limits-fixture.ts";
@@ -11,21 +11,21 @@ const start = (...args: Parameters<typeof startLimited>): Limited => {
 afterEach(() => limited.close());
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
-const faults = (): (string | null)[] => limited.gateway.rows().map(({ error: fault }) => fault);
+const errors = (): (string | null)[] => limited.gateway.rows().map(({ error }) => error);
 
 describe("beyond VEXEL_MAX_CONCURRENT", () => {
-  test("a new call is refused, and those that have begun are brought to their end", async () => {
+  test("a new request is refused, and requests in flight finish", async () => {
     const { embed, fake } = start({ keys: { one: "" }, settings: { VEXEL_MAX_CONCURRENT: "3" } });
     fake.script({ delayMs: 300 }, { times: Infinity });
-    const begun = times(3, () => embed("one"));
+    const inFlight = times(3, () => embed("one"));
     await fake.arrived(3);
     const refused = await embed("one");
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).toBe("1");
-    expect(Object.fromEntries(await statuses(begun))).toEqual({ 200: 3 });
+    expect(Object.fromEntries(await statuses(inFlight))).toEqual({ 200: 3 });
   });
 
-  test("a call that waits is given up before anything that has begun, and before a new one", async () => {
+  test("a queued request is shed before a request in flight and before a new one", async () => {
     const { embed, fake } = start({
       keys: { many: "limits: { concurrent: 1 }", few: "" },
       settings: { VEXEL_MAX_CONCURRENT: "4" },
@@ -34,16 +34,16 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
     const flood = times(4, (at) => embed("many", `text ${at}`));
     await until(() => fake.requests.length === 1);
     await Bun.sleep(50);
-    // One works and three wait: there is no place, so the last that came makes way.
+    // One is in flight and three are queued: there is no free slot, so the last one is shed.
     const other = await embed("few");
     expect(other.status).toBe(200);
     const counts = await statuses(flood);
     expect(counts.get(503)).toBe(1);
     expect(counts.get(200)).toBe(3);
-    expect(faults().filter((fault) => fault === "overloaded")).toHaveLength(1);
+    expect(errors().filter((error) => error === "overloaded")).toHaveLength(1);
   });
 
-  test("it is one of the key with most waiting, not of a key with few", async () => {
+  test("the shed request is of the key with the most queued requests", async () => {
     const { embed, fake, gateway } = start({
       keys: { many: "", few: "" },
       embedderLimits: "concurrent: 1",
@@ -56,53 +56,53 @@ describe("beyond VEXEL_MAX_CONCURRENT", () => {
     await Bun.sleep(50);
     const later = times(3, () => embed("few"));
     await statuses([first, ...flood, ...later]);
-    const shed = gateway.rows().filter(({ error: fault }) => fault === "overloaded");
+    const shed = gateway.rows().filter(({ error }) => error === "overloaded");
     expect(shed).toHaveLength(2);
     expect(shed.map(({ keyId }) => keyId)).toEqual(["file:many", "file:many"]);
   });
 
-  test("vectors that are known are still given, as they cost next to nothing", async () => {
+  test("cached embeddings are still served", async () => {
     const { embed, fake } = start({
       keys: { one: "" },
       settings: { VEXEL_MAX_CONCURRENT: "8", VEXEL_CACHE_BYTES: "1000000" },
     });
-    expect((await embed("one", "known")).status).toBe(200);
+    expect((await embed("one", "cached")).status).toBe(200);
     fake.script({ delayMs: 500 }, { times: Infinity });
-    const begun = times(8, (at) => embed("one", `text ${at}`));
+    const inFlight = times(8, (at) => embed("one", `text ${at}`));
     await fake.arrived(9);
-    const known = await embed("one", "known");
-    expect(known.status).toBe(200);
-    const unknown = await embed("one", "unknown");
-    expect(unknown.status).toBe(503);
+    const cached = await embed("one", "cached");
+    expect(cached.status).toBe(200);
+    const uncached = await embed("one", "uncached");
+    expect(uncached.status).toBe(503);
     expect(fake.requests).toHaveLength(9);
-    expect(Object.fromEntries(await statuses(begun))).toEqual({ 200: 8 });
+    expect(Object.fromEntries(await statuses(inFlight))).toEqual({ 200: 8 });
   });
 
-  test("whoever asks whether the gateway lives is answered, and so is every other look at it", async () => {
+  test("health checks and the other unlimited routes are still served", async () => {
     const { embed, fake, gateway } = start({
       keys: { one: "" },
       settings: { VEXEL_MAX_CONCURRENT: "1" },
     });
     fake.script({ delayMs: 300 });
-    const begun = embed("one");
+    const inFlight = embed("one");
     await fake.arrived(1);
     for (const path of ["/healthz", "/readyz", "/openapi.json", "/"]) {
       expect(`${path} ${(await fetch(`${gateway.url}${path}`)).status}`).toBe(`${path} 200`);
     }
-    expect((await begun).status).toBe(200);
+    expect((await inFlight).status).toBe(200);
   });
 });
 
-test("image calls that wait leave room for embeddings: more of them than may wait are refused at once", async () => {
-  const { draw, embed, fake } = start({
+test("queued image requests leave room for embeddings: those above the queue limit are refused at once", async () => {
+  const { generate, embed, fake } = start({
     keys: { one: "" },
     settings: { VEXEL_MAX_IMAGE_REQUESTS: "1", VEXEL_MAX_QUEUE: "2" },
   });
   fake.script({ delayMs: 200 }, { times: Infinity, when: ({ path }) => path.includes("images") });
-  const pictures = times(6, () => draw("one"));
+  const imageRequests = times(6, () => generate("one"));
   await fake.arrived(1);
   expect((await embed("one")).status).toBe(200);
-  const counts = await statuses(pictures);
+  const counts = await statuses(imageRequests);
   expect(counts.get(200)).toBe(3);
   expect((counts.get(503) ?? 0) + (counts.get(429) ?? 0)).toBe(3);
 });

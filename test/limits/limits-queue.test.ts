@@ -1,7 +1,7 @@
-/** Calls at the same time: who waits, in whose turn, for how long, and who is told to come back. */
+/** Concurrency limits and their queue: fair queueing by key, queue timeouts, and refusals when the queue is full. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { until } from "../http/gateway-fixture.ts";
-import { embedder, type Limited, mostAtOnce, startLimited, statuses } from "./limits-fixture.ts";
+import { embedder, type Limited, maxConcurrent, startLimited, statuses } from "./limits-fixture.ts";
 
 let limited: Limited;
 const start = (...args: Parameters<typeof startLimited>): Limited => {
@@ -12,7 +12,7 @@ afterEach(() => limited.close());
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-describe("a limit on calls at the same time", () => {
+describe("a concurrency limit", () => {
   test.each([
     ["of a key", { keys: { one: "limits: { concurrent: 2 }" } }],
     [
@@ -25,18 +25,15 @@ describe("a limit on calls at the same time", () => {
     ["of a model", { keys: { one: "" }, embedderLimits: "concurrent: 2" }],
     ["of an upstream", { keys: { one: "" }, upstreamLimits: "concurrent: 2" }],
     ["of a target", { keys: { one: "" }, targetLimits: "concurrent: 2" }],
-  ])(
-    "%s is kept to the call, and whoever is one too many waits and is served",
-    async (_, options) => {
-      const { embed, fake } = start(options);
-      fake.script({ delayMs: 30 }, { times: Infinity });
-      const counts = await statuses(times(12, (at) => embed("one", `text ${at}`)));
-      expect(Object.fromEntries(counts)).toEqual({ 200: 12 });
-      expect(mostAtOnce(fake.requests)).toBe(2);
-    },
-  );
+  ])("%s is exact, and requests above it are queued and served", async (_, options) => {
+    const { embed, fake } = start(options);
+    fake.script({ delayMs: 30 }, { times: Infinity });
+    const counts = await statuses(times(12, (at) => embed("one", `text ${at}`)));
+    expect(Object.fromEntries(counts)).toEqual({ 200: 12 });
+    expect(maxConcurrent(fake.requests)).toBe(2);
+  });
 
-  test("of an upstream is kept by a large call that travels in parts, and what has begun is not given up for waiting", async () => {
+  test("of an upstream applies to each chunk of a split request, and a request that has begun does not time out in the queue", async () => {
     const { client, fake } = start({
       keys: { one: "" },
       upstreamLimits: "concurrent: 1",
@@ -50,10 +47,10 @@ describe("a limit on calls at the same time", () => {
     });
     expect(data).toHaveLength(7000);
     expect(fake.requests.length).toBe(4);
-    expect(mostAtOnce(fake.requests)).toBe(1);
+    expect(maxConcurrent(fake.requests)).toBe(1);
   });
 
-  test("with a full queue makes whoever has most waiting make room: one key cannot shut out another", async () => {
+  test("with a full queue sheds requests of the key with the most queued, so one key cannot lock out another", async () => {
     const { embed, fake } = start({
       keys: { one: "", two: "" },
       upstreamLimits: "concurrent: 2",
@@ -68,35 +65,37 @@ describe("a limit on calls at the same time", () => {
     expect(counts.get(429) ?? 0).toBeGreaterThan(0);
   });
 
-  test("of a model holds back pictures while they are drawn, also those that come as a stream", async () => {
-    const { draw, fake } = start({ keys: { one: "" }, upstreamLimits: "concurrent: 1" });
+  test("of an upstream holds its slot for the whole image request, streams included", async () => {
+    const { generate, fake } = start({ keys: { one: "" }, upstreamLimits: "concurrent: 1" });
     fake.script({ eventDelayMs: 40 }, { times: Infinity });
-    const counts = await statuses(times(3, () => draw("one", { stream: true, partial_images: 2 })));
+    const counts = await statuses(
+      times(3, () => generate("one", { stream: true, partial_images: 2 })),
+    );
     expect(Object.fromEntries(counts)).toEqual({ 200: 3 });
-    expect(mostAtOnce(fake.requests)).toBe(1);
+    expect(maxConcurrent(fake.requests)).toBe(1);
   });
 });
 
-describe("those who wait", () => {
-  test("take turns by key: one with many calls waiting does not hold up one with few", async () => {
+describe("queued requests", () => {
+  test("are served by fair queueing: a key with many of them does not delay a key with few", async () => {
     const { embed, fake } = start({
       keys: { many: "", few: "" },
       embedderLimits: "concurrent: 1",
     });
     fake.script({ delayMs: 25 }, { times: Infinity });
     const order: string[] = [];
-    const ask = async (key: string): Promise<void> => {
+    const send = async (key: string): Promise<void> => {
       await (await embed(key)).text();
       order.push(key);
     };
-    const flood = times(20, () => ask("many"));
+    const flood = times(20, () => send("many"));
     await fake.arrived(2);
-    await Promise.all(times(3, () => ask("few")));
+    await Promise.all(times(3, () => send("few")));
     expect(order.filter((key) => key === "many").length).toBeLessThan(10);
     await Promise.all(flood);
   });
 
-  test("are told to come back when the queue is full", async () => {
+  test("are refused with Retry-After if the queue is full", async () => {
     const { embed, fake } = start({
       keys: { one: "limits: { concurrent: 1 }" },
       settings: { VEXEL_MAX_QUEUE: "2" },
@@ -110,12 +109,10 @@ describe("those who wait", () => {
     expect(await first.json()).toMatchObject({
       error: { type: "requests", code: "rate_limit_exceeded" },
     });
-    expect(
-      limited.gateway.rows().filter(({ error: fault }) => fault === "queue_full"),
-    ).toHaveLength(2);
+    expect(limited.gateway.rows().filter(({ error }) => error === "queue_full")).toHaveLength(2);
   });
 
-  test("and when they have waited long enough, although the place is not free", async () => {
+  test("are refused when the queue timeout is over", async () => {
     const { embed, fake } = start({
       keys: { one: "limits: { concurrent: 1, requestsPerMinute: 10 }" },
       settings: { VEXEL_QUEUE_TIMEOUT: "0.2" },
@@ -129,30 +126,30 @@ describe("those who wait", () => {
     expect(await late.text()).toContain("timed out while queued");
     expect(performance.now() - began).toBeGreaterThan(190);
     expect(performance.now() - began).toBeLessThan(1200);
-    // Nothing was done for it, so it is not counted.
+    // It was not admitted, so it does not count.
     expect(late.headers.get("x-ratelimit-remaining-requests")).toBe("9");
     expect((await first).status).toBe(200);
   });
 
-  test("and who leaves gives up the place", async () => {
+  test("give up their slot when the client disconnects", async () => {
     const { embed, fake, gateway } = start({ keys: { one: "limits: { concurrent: 1 }" } });
     fake.script({ delayMs: 400 });
     const first = embed("one", "first");
     await fake.arrived(1);
-    const leaving = new AbortController();
-    const left = embed("one", "left", leaving.signal);
+    const disconnect = new AbortController();
+    const disconnected = embed("one", "left", disconnect.signal);
     const last = embed("one", "last");
     await Bun.sleep(50);
-    leaving.abort();
-    expect(await left.catch(() => "gone")).toBe("gone");
+    disconnect.abort();
+    expect(await disconnected.catch(() => "gone")).toBe("gone");
     expect((await first).status).toBe(200);
     expect((await last).status).toBe(200);
     await until(() => gateway.rows().length === 3);
     expect(fake.requests).toHaveLength(2);
-    expect(gateway.rows().map(({ error: fault }) => fault)).toContain("client_closed");
+    expect(gateway.rows().map(({ error }) => error)).toContain("client_closed");
   });
 
-  test("find a place, one after the other, when the calls before them fail", async () => {
+  test("are admitted when earlier requests fail", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { concurrent: 1 }" } });
     fake.script({ fail: "forbidden" }, { times: 3 });
     const counts = await statuses(times(5, (at) => embed("one", `text ${at}`)));
@@ -160,55 +157,55 @@ describe("those who wait", () => {
   });
 });
 
-describe("image calls beyond VEXEL_MAX_IMAGE_REQUESTS", () => {
-  test("wait for their turn, while embeddings go past them", async () => {
-    const { draw, embed, fake } = start({
+describe("image requests above VEXEL_MAX_IMAGE_REQUESTS", () => {
+  test("are queued, and embeddings requests are not delayed by them", async () => {
+    const { generate, embed, fake } = start({
       keys: { one: "" },
       settings: { VEXEL_MAX_IMAGE_REQUESTS: "1" },
     });
     fake.script({ delayMs: 150 }, { times: 3, when: ({ path }) => path.includes("images") });
-    const pictures = times(3, () => draw("one"));
+    const imageRequests = times(3, () => generate("one"));
     await fake.arrived(1);
     const began = performance.now();
     expect((await embed("one")).status).toBe(200);
     expect(performance.now() - began).toBeLessThan(300);
-    expect(Object.fromEntries(await statuses(pictures))).toEqual({ 200: 3 });
-    expect(mostAtOnce(fake.requests.filter(({ path }) => path.includes("images")))).toBe(1);
+    expect(Object.fromEntries(await statuses(imageRequests))).toEqual({ 200: 3 });
+    expect(maxConcurrent(fake.requests.filter(({ path }) => path.includes("images")))).toBe(1);
   });
 
-  test("are not drawn for a caller who leaves before it is their turn", async () => {
-    const { draw, fake, gateway } = start({
+  test("are not sent if the client disconnects while they are queued", async () => {
+    const { generate, fake, gateway } = start({
       keys: { one: "limits: { imagesPerMinute: 10 }" },
       settings: { VEXEL_MAX_IMAGE_REQUESTS: "1" },
     });
     fake.script({ delayMs: 400 });
-    const first = draw("one");
+    const first = generate("one");
     await fake.arrived(1);
-    const leaving = new AbortController();
-    const left = draw("one", { prompt: "left" }, leaving.signal).catch(() => "gone");
+    const disconnect = new AbortController();
+    const disconnected = generate("one", { prompt: "left" }, disconnect.signal).catch(() => "gone");
     await Bun.sleep(50);
-    leaving.abort();
-    await left;
+    disconnect.abort();
+    await disconnected;
     expect((await first).status).toBe(200);
-    const last = await draw("one", { prompt: "last" });
+    const last = await generate("one", { prompt: "last" });
     expect(last.headers.get("x-ratelimit-remaining-images")).toBe("8");
     await until(() => gateway.rows().length === 3);
     expect(fake.requests).toHaveLength(2);
   });
 
-  test("hold their place while they are worked on for a caller who left", async () => {
-    const { draw, fake, gateway } = start({
+  test("hold their slot until they finish, even if the client disconnects", async () => {
+    const { generate, fake, gateway } = start({
       keys: { one: "" },
       settings: { VEXEL_MAX_IMAGE_REQUESTS: "1" },
     });
     fake.script({ delayMs: 400 });
-    const leaving = new AbortController();
-    const left = draw("one", {}, leaving.signal).catch(() => "gone");
+    const disconnect = new AbortController();
+    const disconnected = generate("one", {}, disconnect.signal).catch(() => "gone");
     await fake.arrived(1);
-    leaving.abort();
-    await left;
-    expect((await draw("one", { prompt: "another" })).status).toBe(200);
-    expect(mostAtOnce(fake.requests)).toBe(1);
+    disconnect.abort();
+    await disconnected;
+    expect((await generate("one", { prompt: "another" })).status).toBe(200);
+    expect(maxConcurrent(fake.requests)).toBe(1);
     await until(() => gateway.rows().length === 2);
   });
 });

@@ -1,10 +1,10 @@
-/** Limits by the minute: exact counts, OpenAI's words and headers, and clients that wait as they are told. */
+/** Rate limits per minute (token bucket): exact counts, OpenAI's error messages and headers, and clients that honor Retry-After. */
 import { afterEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import {
   embedder,
+  imageModel,
   type Limited,
-  painter,
   startLimited,
   statuses,
   tokens,
@@ -26,19 +26,19 @@ const refusal = async (promise: Promise<unknown>) => {
   return error;
 };
 
-describe("requests", () => {
-  test("of 50 clients at once exactly as many are let in as the limit says, and no more reach the upstream", async () => {
+describe("a request limit", () => {
+  test("admits exactly as many of 50 concurrent requests as it says", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { requestsPerMinute: 10 }" } });
     const counts = await statuses(Array.from({ length: 50 }, () => embed("one")));
     expect(Object.fromEntries(counts)).toEqual({ 200: 10, 429: 40 });
     expect(fake.requests).toHaveLength(10);
   });
 
-  test("the next is refused in OpenAI's words, and told to the millisecond when to come back", async () => {
+  test("refuses the next request with OpenAI's message, and a Retry-After to the millisecond", async () => {
     const { client } = start({ keys: { one: "limits: { requestsPerMinute: 3 }" } });
-    const ask = () => client().embeddings.create({ model: embedder, input: "a" });
-    for (let at = 0; at < 3; at++) await ask();
-    const error = await refusal(ask());
+    const send = () => client().embeddings.create({ model: embedder, input: "a" });
+    for (let at = 0; at < 3; at++) await send();
+    const error = await refusal(send());
     expect(error.status).toBe(429);
     expect(error.code).toBe("rate_limit_exceeded");
     expect(error.type).toBe("requests");
@@ -52,40 +52,40 @@ describe("requests", () => {
     expect(error.headers.get("x-should-retry")).toBeNull();
   });
 
-  test("what is refused is in the ledger, and costs no place in the limit", async () => {
+  test("is not used up by refused requests, which have a ledger row", async () => {
     const { embed, gateway } = start({ keys: { one: "limits: { requestsPerMinute: 1 }" } });
     await statuses([embed("one"), embed("one"), embed("one")]);
-    const faults = gateway.rows().map(({ error: fault }) => fault);
-    expect(faults.toSorted()).toEqual([null, "rate_limited", "rate_limited"].toSorted());
+    const errors = gateway.rows().map(({ error }) => error);
+    expect(errors.toSorted()).toEqual([null, "rate_limited", "rate_limited"].toSorted());
     const ms = (await embed("one")).headers.get("retry-after-ms");
     expect(Number(ms)).toBeLessThanOrEqual(60_000);
   });
 });
 
-describe("headers", () => {
-  test("every answer to a limited key says how much is left, also one that failed", async () => {
+describe("rate limit headers", () => {
+  test("are on every response to a limited key, also if the request failed", async () => {
     const { embed, fake } = start({
       keys: { one: "limits: { requestsPerMinute: 10, tokensPerMinute: 1000 }" },
     });
-    const left = (response: Response): (string | null)[] =>
+    const limitAndRemaining = (response: Response): (string | null)[] =>
       ["limit", "remaining"].flatMap((what) =>
         ["requests", "tokens"].map((of) => response.headers.get(`x-ratelimit-${what}-${of}`)),
       );
     const first = await embed("one", [tokens(100)]);
     expect(first.status).toBe(200);
-    expect(left(first)).toEqual(["10", "1000", "9", "900"]);
+    expect(limitAndRemaining(first)).toEqual(["10", "1000", "9", "900"]);
     expect(first.headers.get("x-ratelimit-reset-requests")).toMatch(/^(5\.\d+|6)s$/);
     expect(first.headers.get("x-ratelimit-reset-tokens")).toMatch(/^(5\.\d+|6)s$/);
     fake.script({ fail: "forbidden" });
     const failed = await embed("one", [tokens(10)]);
     expect(failed.status).toBe(403);
-    expect(left(failed).slice(0, 3)).toEqual(["10", "1000", "8"]);
-    const wrong = await embed("one", []);
-    expect(wrong.status).toBe(400);
-    expect(left(wrong).slice(0, 3)).toEqual(["10", "1000", "8"]);
+    expect(limitAndRemaining(failed).slice(0, 3)).toEqual(["10", "1000", "8"]);
+    const invalid = await embed("one", []);
+    expect(invalid.status).toBe(400);
+    expect(limitAndRemaining(invalid).slice(0, 3)).toEqual(["10", "1000", "8"]);
   });
 
-  test("of a key, its project and the model, the one with least left decides", async () => {
+  test("show the limit of key, project and model with the least remaining", async () => {
     const { embed } = start({
       keys: { one: "project: shared, limits: { requestsPerMinute: 100 }", two: "project: shared" },
       projects: "  - { name: shared, limits: { requestsPerMinute: 20 } }",
@@ -97,27 +97,30 @@ describe("headers", () => {
     expect(other.headers.get("x-ratelimit-remaining-requests")).toBe("18");
   });
 
-  test("a key without limits hears nothing of them", async () => {
+  test("are not sent to a key without limits", async () => {
     const { embed } = start({ keys: { one: "limits: { requestsPerMinute: 10 }", free: "" } });
     const { headers } = await embed("free");
     expect([...headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).toEqual([]);
   });
 });
 
-describe("tokens", () => {
-  test("a client that is told to wait waits, and is served", async () => {
+describe("a token limit", () => {
+  test("is honored by a client that waits and then succeeds", async () => {
     const { client, fake } = start({ keys: { one: "limits: { tokensPerMinute: 6000 }" } });
     await client().embeddings.create({ model: embedder, input: Array(3).fill(tokens(2000)) });
     const began = performance.now();
-    const answer = await client("one", 2).embeddings.create({ model: embedder, input: tokens(80) });
-    expect(answer.data).toHaveLength(1);
+    const response = await client("one", 2).embeddings.create({
+      model: embedder,
+      input: tokens(80),
+    });
+    expect(response.data).toHaveLength(1);
     expect(performance.now() - began).toBeGreaterThan(300);
     expect(fake.requests).toHaveLength(2);
   });
 
-  test("more than was guessed is paid back by waiting, and less is given back at once", async () => {
+  test("is corrected by the reported usage: excess is charged, unused tokens are refunded at once", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { tokensPerMinute: 1000 }" } });
-    const used = (count: number) => ({
+    const replyWithUsage = (count: number) => ({
       reply: {
         status: 200,
         headers: { "content-type": "application/json" },
@@ -131,10 +134,10 @@ describe("tokens", () => {
     });
     const remaining = async (): Promise<number> =>
       Number((await embed("one", [])).headers.get("x-ratelimit-remaining-tokens"));
-    fake.script(used(5));
+    fake.script(replyWithUsage(5));
     expect((await embed("one", "x".repeat(2000))).status).toBe(200);
     expect(await remaining()).toBeGreaterThanOrEqual(995);
-    fake.script(used(1500));
+    fake.script(replyWithUsage(1500));
     expect((await embed("one", "y".repeat(1500))).status).toBe(200);
     expect(await remaining()).toBe(0);
     const next = await embed("one", "x");
@@ -143,10 +146,10 @@ describe("tokens", () => {
     expect(((await next.json()) as { error: { type: string } }).error.type).toBe("tokens");
   });
 
-  test("a call that is larger than the limit is refused for good, as OpenAI does", async () => {
+  test("refuses a request above it for good, as OpenAI does", async () => {
     const { client } = start({ keys: { one: "limits: { tokensPerMinute: 100 }" } });
-    const ask = client("one", 2).embeddings.create({ model: embedder, input: tokens(101) });
-    const error = await refusal(ask);
+    const send = client("one", 2).embeddings.create({ model: embedder, input: tokens(101) });
+    const error = await refusal(send);
     expect(error.type).toBe("tokens");
     expect(error.message).toContain("Request too large for text-embedding-3-small");
     expect(error.message).toContain("Limit 100, Requested 101.");
@@ -154,7 +157,7 @@ describe("tokens", () => {
     expect(error.headers.get("retry-after")).toBeNull();
   });
 
-  test("a call that failed without being served takes none", async () => {
+  test("is not used up by a failed request", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { tokensPerMinute: 1000 }" } });
     fake.script({ fail: "forbidden" });
     const failed = await embed("one", [tokens(900)]);
@@ -163,52 +166,52 @@ describe("tokens", () => {
   });
 });
 
-describe("pictures", () => {
-  test("are counted one by one, whoever asks for several at a time", async () => {
-    const { draw } = start({ keys: { one: "limits: { imagesPerMinute: 4 }" } });
-    const first = await draw("one", { n: 3 });
+describe("an image limit", () => {
+  test("counts each image of a request", async () => {
+    const { generate } = start({ keys: { one: "limits: { imagesPerMinute: 4 }" } });
+    const first = await generate("one", { n: 3 });
     expect(first.status).toBe(200);
     expect(first.headers.get("x-ratelimit-remaining-images")).toBe("1");
-    const second = await draw("one", { n: 2 });
+    const second = await generate("one", { n: 2 });
     expect(second.status).toBe(429);
     expect(await second.text()).toContain("on images per min (IPM): Limit 4, Used 3, Requested 2.");
-    expect((await draw("one")).status).toBe(200);
+    expect((await generate("one")).status).toBe(200);
   });
 
-  test("more than a model makes is a bad request, and not a matter of limits", async () => {
-    const { draw } = start({ keys: { one: "limits: { imagesPerMinute: 10 }" } });
-    const many = await draw("one", { n: 50 });
+  test("is not checked for an n that the model does not support: the request is invalid", async () => {
+    const { generate } = start({ keys: { one: "limits: { imagesPerMinute: 10 }" } });
+    const many = await generate("one", { n: 50 });
     expect(many.status).toBe(400);
     expect(many.headers.get("x-ratelimit-remaining-images")).toBe("10");
   });
 
-  test("and by their pixels", async () => {
-    const { draw } = start({
+  test("can count megapixels", async () => {
+    const { generate } = start({
       keys: { one: "" },
-      painterLimits: "megapixelsPerMinute: 2.5",
+      imageModelLimits: "megapixelsPerMinute: 2.5",
     });
-    const first = await draw("one", { size: "1024x1024" });
+    const first = await generate("one", { size: "1024x1024" });
     expect(first.status).toBe(200);
     expect(first.headers.get("x-ratelimit-limit-megapixels")).toBe("2.5");
     expect(Number(first.headers.get("x-ratelimit-remaining-megapixels"))).toBeCloseTo(1.451, 1);
-    const wide = await draw("one", { size: "1536x1024" });
+    const wide = await generate("one", { size: "1536x1024" });
     expect(wide.status).toBe(429);
-    expect(await wide.text()).toContain(`for ${painter} on megapixels per min: Limit 2.5`);
+    expect(await wide.text()).toContain(`for ${imageModel} on megapixels per min: Limit 2.5`);
   });
 
-  test("an answer that is given a second time counts once", async () => {
+  test("counts a replayed idempotent response once", async () => {
     const { client } = start({
       keys: { one: "limits: { imagesPerMinute: 2, requestsPerMinute: 9 }" },
     });
-    const ask = () =>
+    const send = () =>
       client()
         .images.generate(
-          { model: painter, prompt: "a boat" },
+          { model: imageModel, prompt: "a boat" },
           { headers: { "idempotency-key": "the-same" } },
         )
         .withResponse();
-    await ask();
-    const { response } = await ask();
+    await send();
+    const { response } = await send();
     expect(response.headers.get("idempotent-replayed")).toBe("true");
     expect(response.headers.get("x-ratelimit-remaining-images")).toBe("1");
     expect(response.headers.get("x-ratelimit-remaining-requests")).toBe("8");

@@ -1,4 +1,4 @@
-/** When the gateway has as much in hand as it can carry, one key with very many calls does not keep the others out. */
+/** Fair shares of the load shedder: under overload, a key with very many requests does not lock out the others. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { LoadShedder, type SheddingDecision } from "../../server/limits/load-shedder.ts";
@@ -30,14 +30,14 @@ test("a key with little traffic is served while another key takes every slot and
   };
   const loops = Array.from({ length: 30 }, loop);
   await fake.arrived(8);
-  for (let call = 0; call < 5; call++) {
-    // Without retries: each one finds a place.
+  for (let request = 0; request < 5; request++) {
+    // Without retries: each request gets a slot.
     const { data } = await client("modest").embeddings.create({ model: embedder, input: "a boat" });
     expect(data).toHaveLength(1);
   }
   over = true;
   await Promise.all(loops);
-  // What the modest one does not use is the greedy one's.
+  // The greedy key uses the slots that the modest key leaves free.
   expect(served.greedy).toBeGreaterThan(20);
   expect(served.refused).toBeGreaterThan(0);
 });
@@ -45,76 +45,76 @@ test("a key with little traffic is served while another key takes every slot and
 const small = new Headers({ "content-length": "20" });
 const large = new Headers({ "content-length": "1000000" });
 
-function house(all: number, { image = all, waiting = [] as string[] } = {}) {
-  const inHand = new LoadShedder({
+function setUp(all: number, { image = all, queued = [] as string[] } = {}) {
+  const shedder = new LoadShedder({
     all,
     image,
     shed: (mayLose) => {
-      const last = waiting.at(-1);
+      const last = queued.at(-1);
       if (last === undefined || !mayLose(last)) return false;
-      waiting.pop();
+      queued.pop();
       return true;
     },
   });
-  const come = (key: string, kind: "embedding" | "image" = "embedding", headers = large) => {
-    inHand.begin(kind);
+  const begin = (key: string, kind: "embedding" | "image" = "embedding", headers = large) => {
+    shedder.begin(kind);
     try {
-      return inHand.admit(kind, headers, key);
+      return shedder.admit(kind, headers, key);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      inHand.end(kind, "uncounted", undefined);
+      shedder.end(kind, "uncounted", undefined);
       return error.kind;
     }
   };
-  const go = (
+  const end = (
     key: string,
     decision: SheddingDecision = "counted",
     kind: "embedding" | "image" = "embedding",
-  ) => inHand.end(kind, decision, key);
+  ) => shedder.end(kind, decision, key);
   const fill = (key: string, count: number, kind: "embedding" | "image" = "embedding") =>
-    Array.from({ length: count }, () => come(key, kind));
-  return { inHand, come, go, fill, waiting };
+    Array.from({ length: count }, () => begin(key, kind));
+  return { shedder, begin, end, fill, queued };
 }
 
 describe("when all slots are in use", () => {
   test("a reserve is left for keys below their fair share, and for no others", () => {
-    const { come, fill, inHand } = house(16);
+    const { begin, fill, shedder } = setUp(16);
     fill("many", 16);
-    expect(come("many")).toBe("overloaded");
-    expect([come("few"), come("few")]).toEqual(["counted", "counted"]);
-    // One in eight, and no more.
-    expect(come("few")).toBe("overloaded");
-    expect(inHand.count).toBe(18);
+    expect(begin("many")).toBe("overloaded");
+    expect([begin("few"), begin("few")]).toEqual(["counted", "counted"]);
+    // One slot in eight is reserved, and no more.
+    expect(begin("few")).toBe("overloaded");
+    expect(shedder.count).toBe(18);
   });
 
   test("released slots go to the keys with fewer, until all have the same", () => {
-    const { come, go, fill } = house(16);
+    const { begin, end, fill } = setUp(16);
     fill("many", 16);
-    const got = { many: 16, few: 0 };
+    const slots = { many: 16, few: 0 };
     for (let turn = 0; turn < 100; turn++) {
-      // The greedy one is always there first.
-      for (const key of ["many", "few"] as const) if (come(key) === "counted") got[key]++;
-      const ends = got.many >= got.few ? "many" : "few";
-      go(ends);
-      got[ends]--;
+      // The greedy key always comes first.
+      for (const key of ["many", "few"] as const) if (begin(key) === "counted") slots[key]++;
+      const ending = slots.many >= slots.few ? "many" : "few";
+      end(ending);
+      slots[ending]--;
     }
-    expect(Math.abs(got.many - got.few)).toBeLessThanOrEqual(2);
+    expect(Math.abs(slots.many - slots.few)).toBeLessThanOrEqual(2);
   });
 
   test("two greedy keys leave slots for a third", () => {
-    const { come, go, fill } = house(16);
+    const { begin, end, fill } = setUp(16);
     fill("one", 16);
     for (let turn = 0; turn < 50; turn++) {
-      come("two");
-      go(turn % 2 === 0 ? "one" : "two");
-      come("one");
+      begin("two");
+      end(turn % 2 === 0 ? "one" : "two");
+      begin("one");
     }
-    expect(come("three")).toBe("counted");
+    expect(begin("three")).toBe("counted");
   });
 
   test("more keys than slots get one each, as far as the slots last", () => {
-    const { come } = house(4);
-    expect(["a", "b", "c", "d", "e", "f"].map((key) => come(key))).toEqual([
+    const { begin } = setUp(4);
+    expect(["a", "b", "c", "d", "e", "f"].map((key) => begin(key))).toEqual([
       "counted",
       "counted",
       "counted",
@@ -125,48 +125,48 @@ describe("when all slots are in use", () => {
   });
 
   test("cache-only requests take none of these slots", () => {
-    const { come, fill, go } = house(16);
+    const { begin, fill, end } = setUp(16);
     fill("many", 16);
-    expect([1, 2, 3].map(() => come("many", "embedding", small))).toEqual([
+    expect([1, 2, 3].map(() => begin("many", "embedding", small))).toEqual([
       "cache-only",
       "cache-only",
       "overloaded",
     ]);
-    expect([come("few"), come("few")]).toEqual(["counted", "counted"]);
-    go("many", "cache-only");
-    expect(come("many", "embedding", small)).toBe("cache-only");
+    expect([begin("few"), begin("few")]).toEqual(["counted", "counted"]);
+    end("many", "cache-only");
+    expect(begin("many", "embedding", small)).toBe("cache-only");
   });
 
   test("a queued request is shed, but not one of a key below its fair share", () => {
-    const greedy = house(8, { waiting: ["many"] });
+    const greedy = setUp(8, { queued: ["many"] });
     greedy.fill("many", 8);
-    expect(greedy.come("few")).toBe("counted");
-    expect(greedy.waiting).toEqual([]);
-    const modest = house(8, { waiting: ["few"] });
+    expect(greedy.begin("few")).toBe("counted");
+    expect(greedy.queued).toEqual([]);
+    const modest = setUp(8, { queued: ["few"] });
     modest.fill("few", 1);
     modest.fill("many", 7);
-    expect(modest.come("many")).toBe("overloaded");
-    expect(modest.waiting).toEqual(["few"]);
+    expect(modest.begin("many")).toBe("overloaded");
+    expect(modest.queued).toEqual(["few"]);
   });
 
   test("the same holds for image requests within their own slots", () => {
-    const { come, fill, inHand } = house(64, { image: 8 });
+    const { begin, fill, shedder } = setUp(64, { image: 8 });
     fill("many", 8, "image");
-    expect(come("many", "image")).toBe("overloaded");
-    expect(come("few", "image")).toBe("counted");
-    expect(come("few", "image")).toBe("overloaded");
-    expect(inHand.count).toBe(9);
+    expect(begin("many", "image")).toBe("overloaded");
+    expect(begin("few", "image")).toBe("counted");
+    expect(begin("few", "image")).toBe("overloaded");
+    expect(shedder.count).toBe(9);
   });
 });
 
 test("with plenty of free slots no key is counted, and earlier counts are released", () => {
-  const { come, go, fill } = house(100);
+  const { begin, end, fill } = setUp(100);
   expect(new Set(fill("many", 50))).toEqual(new Set(["uncounted"]));
   expect(new Set(fill("many", 50))).toEqual(new Set(["counted"]));
-  for (let call = 0; call < 50; call++) go("many", "uncounted");
-  for (let call = 0; call < 50; call++) go("many");
+  for (let request = 0; request < 50; request++) end("many", "uncounted");
+  for (let request = 0; request < 50; request++) end("many");
   expect(new Set(fill("many", 50))).toEqual(new Set(["uncounted"]));
   fill("other", 50);
-  // Had it not been forgotten what the first one held, it would have its share.
-  expect(come("many")).toBe("counted");
+  // If the count of the first key had not been released, it would be above its share.
+  expect(begin("many")).toBe("counted");
 });

@@ -1,9 +1,9 @@
-/** Limits of upstreams and of targets: one that has been asked enough is passed over, and nobody asks it more. */
+/** Limits of upstreams and targets: a target at its limit is skipped in target selection. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
-import { mostAtOnce, statuses } from "./limits-fixture.ts";
+import { maxConcurrent, statuses } from "./limits-fixture.ts";
 
 const [first, second] = [startFake(), startFake()];
 let gateway: TestGateway;
@@ -17,7 +17,7 @@ afterAll(() => {
   second.close();
 });
 
-/** Two upstreams, the first of which is asked while it can be. */
+/** Two upstreams; model `small` prefers the first. */
 function start(limits: string, { upstream = "", settings = {} } = {}): TestGateway {
   gateway = startGateway({
     yaml: `
@@ -36,7 +36,7 @@ models:
       - { upstream: first, model: text-embedding-3-small, limits: { ${limits} } }
       - { upstream: second, model: text-embedding-3-small }
   - { id: alone, kind: embedding, targets: [{ upstream: first, model: text-embedding-3-small, limits: { ${limits} } }] }
-  - { id: sister, kind: embedding, targets: [{ upstream: first, model: text-embedding-3-small }] }
+  - { id: sibling, kind: embedding, targets: [{ upstream: first, model: text-embedding-3-small }] }
   - id: painter
     kind: image
     targets:
@@ -52,13 +52,13 @@ keys:
 
 const embed = (model: string, input: unknown = "a red boat") =>
   gateway.post("/v1/embeddings", { model, input });
-const draw = (more: object = {}) =>
+const generate = (more: object = {}) =>
   gateway.post("/v1/images/generations", { model: "painter", prompt: "a red boat", ...more });
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-describe("a target that has been asked as much as it may be", () => {
-  test("is passed over for the next one, and no caller notices", async () => {
+describe("a target at its limit", () => {
+  test("is skipped for the next one, and every request succeeds", async () => {
     start("requestsPerMinute: 3");
     const counts = await statuses(times(10, () => embed("small")));
     expect(Object.fromEntries(counts)).toEqual({ 200: 10 });
@@ -66,14 +66,14 @@ describe("a target that has been asked as much as it may be", () => {
     expect(second.requests).toHaveLength(7);
   });
 
-  test("also for pictures, which are counted before they are drawn", async () => {
+  test("is skipped for images too, which count before they are generated", async () => {
     start("imagesPerMinute: 3");
-    for (let at = 0; at < 3; at++) expect((await draw({ n: 2 })).status).toBe(200);
+    for (let at = 0; at < 3; at++) expect((await generate({ n: 2 })).status).toBe(200);
     expect(first.requests).toHaveLength(1);
     expect(second.requests).toHaveLength(2);
   });
 
-  test("and where it is the only one, callers are told when to come back", async () => {
+  test("refuses with Retry-After if it is the only one", async () => {
     start("requestsPerMinute: 3");
     const counts = await statuses(times(5, () => embed("alone")));
     expect(Object.fromEntries(counts)).toEqual({ 200: 3, 429: 2 });
@@ -87,7 +87,7 @@ describe("a target that has been asked as much as it may be", () => {
     expect(text).not.toContain("first");
   });
 
-  test("is asked again as soon as it may be", async () => {
+  test("is used again as soon as its limit allows", async () => {
     start("requestsPerMinute: 240");
     await statuses(times(240, (at) => embed("alone", `${at}`)));
     const refused = await embed("alone");
@@ -98,7 +98,7 @@ describe("a target that has been asked as much as it may be", () => {
     expect(first.requests.length).toBeGreaterThanOrEqual(240);
   });
 
-  test("keeps what a call did not use in the end", async () => {
+  test("gets back what a failed request did not use", async () => {
     start("tokensPerMinute: 1000");
     first.script({ fail: "forbidden" }, { times: Infinity });
     for (let at = 0; at < 5; at++)
@@ -106,8 +106,8 @@ describe("a target that has been asked as much as it may be", () => {
   });
 });
 
-describe("an upstream that counts what cannot be", () => {
-  const lie = 50_000_000;
+describe("an upstream that reports implausible usage", () => {
+  const implausible = 50_000_000;
   const reply = (body: object) => ({
     reply: {
       status: 200,
@@ -116,40 +116,40 @@ describe("an upstream that counts what cannot be", () => {
     },
   });
 
-  test("uses up no limit of its own with it: of vectors", async () => {
+  test("uses up none of its token limit with embeddings", async () => {
     start("tokensPerMinute: 1000");
     const embedding = Array.from({ length: 1536 }, () => 0.02);
     const data = [{ object: "embedding", index: 0, embedding }];
-    const usage = { prompt_tokens: lie, total_tokens: lie };
+    const usage = { prompt_tokens: implausible, total_tokens: implausible };
     first.script(reply({ object: "list", model: "m", data, usage }), { times: Infinity });
     for (let at = 0; at < 5; at++) expect((await embed("alone")).status).toBe(200);
   });
 
-  test("nor of pictures", async () => {
+  test("uses up none of its token limit with images", async () => {
     start("tokensPerMinute: 1000");
-    const usage = { input_tokens: 5, output_tokens: lie, total_tokens: lie + 5 };
+    const usage = { input_tokens: 5, output_tokens: implausible, total_tokens: implausible + 5 };
     const data = [{ b64_json: base64Of(grayImage("an otter")) }];
     first.script(reply({ created: 1, data, usage }), { times: Infinity });
     second.script({ fail: "forbidden" }, { times: Infinity });
-    for (let at = 0; at < 3; at++) expect((await draw()).status).toBe(200);
+    for (let at = 0; at < 3; at++) expect((await generate()).status).toBe(200);
     expect(first.requests).toHaveLength(3);
   });
 });
 
-describe("the limit of an upstream", () => {
-  test("is over all its models together", async () => {
+describe("a limit of an upstream", () => {
+  test("covers all its models together", async () => {
     start("requestsPerMinute: 100", { upstream: ", limits: { requestsPerMinute: 4 }" });
-    const counts = await statuses(times(8, (at) => embed(at % 2 === 0 ? "alone" : "sister")));
+    const counts = await statuses(times(8, (at) => embed(at % 2 === 0 ? "alone" : "sibling")));
     expect(Object.fromEntries(counts)).toEqual({ 200: 4, 429: 4 });
   });
 
-  test("on calls at the same time sends those that are too many elsewhere, where there is an elsewhere", async () => {
+  test("on concurrency sends excess requests to another target if there is one", async () => {
     start("concurrent: 2");
     first.script({ delayMs: 100 }, { times: Infinity });
     second.script({ delayMs: 100 }, { times: Infinity });
     const counts = await statuses(times(6, (at) => embed("pair", `text ${at}`)));
     expect(Object.fromEntries(counts)).toEqual({ 200: 6 });
-    expect(mostAtOnce(first.requests)).toBeLessThanOrEqual(2);
+    expect(maxConcurrent(first.requests)).toBeLessThanOrEqual(2);
     expect(second.requests.length).toBeGreaterThan(0);
   });
 });

@@ -3,12 +3,12 @@ import { afterEach, expect, test } from "bun:test";
 import { startGateway, type TestGateway } from "../harness.ts";
 
 let gateway: TestGateway | undefined;
-let asked = 0;
-/** How long the upstream takes, by what the text begins with. */
+let upstreamRequests = 0;
+/** An upstream that takes 1.5 s for texts that begin with "slow". */
 const upstream = Bun.serve({
   ...{ port: 0, hostname: "127.0.0.1" },
   fetch: async (request) => {
-    asked++;
+    upstreamRequests++;
     const { input } = (await request.json()) as { input: string[] };
     await Bun.sleep(input[0]?.startsWith("slow") ? 1500 : 5);
     const data = input.map((_, index) => ({ object: "embedding", index, embedding: [0.6, 0.8] }));
@@ -18,7 +18,7 @@ const upstream = Bun.serve({
 });
 afterEach(async () => {
   await gateway?.close();
-  asked = 0;
+  upstreamRequests = 0;
 });
 
 const start = (model: string, keys: string): TestGateway =>
@@ -33,7 +33,7 @@ ${keys}`,
   });
 
 const keyOf = (name: string) => `sk-${name}-0123456789abcdef0123456789`;
-const ask = (name: string, input: string) =>
+const embed = (name: string, input: string) =>
   gateway!.post(
     "/v1/embeddings",
     { model: "vectors", input: [input] },
@@ -42,43 +42,45 @@ const ask = (name: string, input: string) =>
     },
   );
 
-test("calls that wait for money keep no place from those who have it", async () => {
+test("requests in the budget queue hold no concurrency slots", async () => {
   gateway = start(
     "limits: { concurrent: 3 }",
-    `  - { name: poor, key: ${keyOf("poor")}, budget: { total: 1.2 } }
-  - { name: rich, key: ${keyOf("rich")} }
+    `  - { name: limited, key: ${keyOf("limited")}, budget: { total: 1.2 } }
+  - { name: unlimited, key: ${keyOf("unlimited")} }
 `,
   );
-  // What is held for the first is all that there is, as long as it takes.
-  const slow = ask("poor", "slow text");
+  // The first request reserves the whole budget while it is in flight.
+  const slow = embed("limited", "slow text");
   await Bun.sleep(100);
-  const poor = Array.from({ length: 6 }, (_, at) => ask("poor", `slow ${at}`));
+  const queued = Array.from({ length: 6 }, (_, at) => embed("limited", `slow ${at}`));
   await Bun.sleep(100);
   const began = performance.now();
-  const rich = await Promise.all(Array.from({ length: 4 }, (_, at) => ask("rich", `quick ${at}`)));
-  expect(rich.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const unlimited = await Promise.all(
+    Array.from({ length: 4 }, (_, at) => embed("unlimited", `quick ${at}`)),
+  );
+  expect(unlimited.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(performance.now() - began).toBeLessThan(1200);
-  await Promise.all([slow, ...poor]);
+  await Promise.all([slow, ...queued]);
   expect(gateway.inFlight()).toBe(0);
 }, 30_000);
 
-test("a call whose time is over while it waits asks nobody, and is told so", async () => {
+test("a request that times out in the queue sends no upstream request", async () => {
   gateway = start(
     "timeout: 1, limits: { concurrent: 1 }",
     `  - { name: one, key: ${keyOf("one")} }
 `,
   );
-  const answers = await Promise.all(
-    Array.from({ length: 3 }, (_, at) => ask("one", at === 0 ? "slow one" : `quick ${at}`)),
+  const responses = await Promise.all(
+    Array.from({ length: 3 }, (_, at) => embed("one", at === 0 ? "slow one" : `quick ${at}`)),
   );
-  const late = answers.filter(({ status }) => status === 504);
-  expect(late.length).toBeGreaterThanOrEqual(1);
+  const timedOut = responses.filter(({ status }) => status === 504);
+  expect(timedOut.length).toBeGreaterThanOrEqual(1);
   const rows = gateway.rows();
   expect(rows).toHaveLength(3);
-  const unasked = rows.filter(({ attempts }) => attempts === 0);
-  expect(asked).toBe(3 - unasked.length);
-  for (const row of unasked) expect(row).toMatchObject({ error: "upstream_timeout", cost: null });
-  expect(JSON.stringify(await Promise.all(answers.map((each) => each.text())))).not.toMatch(
+  const notSent = rows.filter(({ attempts }) => attempts === 0);
+  expect(upstreamRequests).toBe(3 - notSent.length);
+  for (const row of notSent) expect(row).toMatchObject({ error: "upstream_timeout", cost: null });
+  expect(JSON.stringify(await Promise.all(responses.map((each) => each.text())))).not.toMatch(
     /-0\.\d|within -/,
   );
 }, 20_000);

@@ -11,18 +11,18 @@ afterAll(() => fake.close());
 
 /** Texts that are recognizable wherever they appear. */
 const marks = {
-  key: "sk-caller-SECRET-0123456789abcdef",
+  key: "sk-client-SECRET-0123456789abcdef",
   modelKey: "sk-model-SECRET-0123456789abcdef",
   wrongKey: "sk-wrong-SECRET-0123456789abcdef",
   upstreamKey: "sk-upstream-SECRET-1f2e3d4c5b",
   wrongUpstreamKey: "sk-upstream-SECRET-wrong-1f2e3d",
   header: "token-SECRET-9a8b7c6d",
-  text: "TEXT-SECRET-of-the-caller",
-  prompt: "PROMPT-SECRET-of-the-caller",
-  field: "FIELD-SECRET-of-the-caller",
-  user: "USER-SECRET-of-the-caller",
-  filename: "FILE-SECRET-of-the-caller.png",
-  picture: Buffer.from(png).toString("base64").slice(20, 60),
+  text: "TEXT-SECRET-of-the-client",
+  prompt: "PROMPT-SECRET-of-the-client",
+  field: "FIELD-SECRET-of-the-client",
+  user: "USER-SECRET-of-the-client",
+  filename: "FILE-SECRET-of-the-client.png",
+  image: Buffer.from(png).toString("base64").slice(20, 60),
 } as const;
 
 const yaml = `
@@ -36,7 +36,7 @@ models:
   - { id: nowhere, kind: embedding, targets: [{ upstream: nowhere, model: text-embedding-3-small }] }
   - { id: painter, kind: image, targets: [{ upstream: good, model: gpt-image-2 }] }
 keys:
-  - { name: caller, key: ${marks.key} }
+  - { name: client, key: ${marks.key} }
 `;
 
 describe.each(["json", "text"] as const)("the log as %s, at level debug", (format) => {
@@ -80,7 +80,7 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
       (await embed({ [marks.field]: marks.field })).status,
       (await embed({ input: [marks.text, ""] })).status,
       (await embed({ dimensions: marks.text })).status,
-      (await embed({ model: "nobody" })).status,
+      (await embed({ model: "unknown" })).status,
       (await embed({ model: marks.modelKey })).status,
       (await generate({ model: marks.prompt })).status,
       (await send(`/v1/engines/${marks.modelKey}/embeddings`, { input: marks.text })).status,
@@ -147,12 +147,12 @@ describe("the request log line", () => {
     const gateway = startGateway({
       yaml: `${yaml}  - { name: narrow, key: sk-narrow-0123456789abcdef, models: [painter] }\n`,
     });
-    const ask = async (model: string) => {
+    const embedWith = async (model: string) => {
       const headers = { authorization: "Bearer sk-narrow-0123456789abcdef" };
       const response = await gateway.post("/v1/embeddings", { model, input: "a" }, headers);
       return response.status;
     };
-    expect([await ask("vectors"), await ask("vectros")]).toEqual([404, 404]);
+    expect([await embedWith("vectors"), await embedWith("vectros")]).toEqual([404, 404]);
     const reported = gateway
       .log()
       .split("\n")

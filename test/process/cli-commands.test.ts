@@ -1,4 +1,4 @@
-/** The command line: what each command prints, where, and with which exit code. */
+/** The command line: the output of each command, its stream, and its exit code. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,28 +22,31 @@ const file = (name: string, text: string): string => {
 };
 
 describe("help", () => {
-  test.each([["help"], ["--help"], ["-h"]])("%s lists every command, exit code 0", async (word) => {
-    const { code, out, err } = await run([word]);
-    expect({ code, err }).toEqual({ code: 0, err: "" });
-    for (const name of ["serve", "check", "keys", "models"]) expect(out).toContain(`  ${name} `);
-  });
+  test.each([["help"], ["--help"], ["-h"]])(
+    "%s lists every command, with exit code 0",
+    async (word) => {
+      const { code, out, err } = await run([word]);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      for (const name of ["serve", "check", "keys", "models"]) expect(out).toContain(`  ${name} `);
+    },
+  );
 
-  test.each(["serve", "check", "keys", "models"])("%s --help tells how to use it", async (name) => {
+  test.each(["serve", "check", "keys", "models"])("%s --help shows the usage", async (name) => {
     const { code, out, err } = await run([name, "--help"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toStartWith(`Usage: vexel ${name}`);
   });
 
-  test("--version is the version", async () => {
+  test("--version prints the version", async () => {
     expect(await run(["--version"])).toEqual({ code: 0, out: `${manifest.version}\n`, err: "" });
   });
 
-  test("needs no folder and makes none", () => {
+  test("needs no data folder and creates none", () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 });
 
-describe("called wrongly, the exit code is 2 and the help is shown on standard error", () => {
+describe("wrong usage gives exit code 2 and the help on standard error:", () => {
   test.each<[string, readonly string[], string]>([
     ["an unknown command", ["frobnicate"], 'unknown command "frobnicate"'],
     ["an unknown option", ["--frobnicate"], "--frobnicate"],
@@ -63,7 +66,7 @@ describe("called wrongly, the exit code is 2 and the help is shown on standard e
 });
 
 describe("check", () => {
-  test("a valid file: exit code 0 and what is in it", async () => {
+  test("prints a summary of a valid file, with exit code 0", async () => {
     const lasting = configFor(fake.url).replaceAll(
       /model: (gpt-image-1\.5|dall-e-3)/g,
       "model: gpt-image-2",
@@ -74,14 +77,14 @@ describe("check", () => {
     expect(out).toMatch(/good\.yaml is valid: \d+ upstreams, \d+ models, 1 keys\.\n$/);
   });
 
-  test("a model that its vendor has ended is a warning with the day, and no mistake", async () => {
+  test("warns about a model that its vendor has retired, with the date", async () => {
     const ended = configFor(fake.url).replaceAll("gpt-image-1.5", "gpt-image-1");
     const { code, err } = await run(["check", file("ended.yaml", ended)]);
     expect(code).toBe(0);
     expect(err).toContain('warning: the model "our-painter": "gpt-image-1" at "fake" ended on ');
   });
 
-  test("a file with mistakes: exit code 1 and all of them with their places", async () => {
+  test("reports every mistake in a file with its location, with exit code 1", async () => {
     const path = file(
       "bad.yaml",
       "upstreams:\n  - { id: a, kind: opnai, apiKey: x }\nmodels:\n  - { id: m, kind: image, targets: [{ upstream: b, model: x }] }\n",
@@ -92,17 +95,17 @@ describe("check", () => {
     expect(err).toMatch(/bad\.yaml:4:\d+ models\[0\]\.targets\[0\]\.upstream: /);
   });
 
-  test("a file that is not there: exit code 1", async () => {
+  test("fails for a missing file, with exit code 1", async () => {
     const { code, err } = await run(["check", "nowhere.yaml"]);
     expect(code).toBe(1);
     expect(err).toBe("nowhere.yaml: does not exist\n");
   });
 
-  test("no file at all is as good as an empty one", async () => {
+  test("treats no file like an empty one", async () => {
     expect((await run(["check"])).code).toBe(0);
   });
 
-  test("a slip is warned of, and is no mistake", async () => {
+  test("warns about a likely typo without an error", async () => {
     const path = file(
       "slip.yaml",
       `${configFor(fake.url)}  - { name: idle, key: sk-idle-0123456789abcdef, models: ["nothing-*"] }\n`,
@@ -114,18 +117,18 @@ describe("check", () => {
     expect(err).not.toContain("sk-idle");
   });
 
-  test("--probe finds a good upstream well, and asks it for nothing that costs", async () => {
+  test("--probe passes a working upstream, and sends it only free requests", async () => {
     fake.clear();
     const path = file("good.yaml", configFor(fake.url));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(out).toContain("ok     fake: reachable, and accepts the apiKey");
     expect(code).toBe(0);
-    expect(fake.requests.map(({ method, path: asked }) => `${method} ${asked}`)).toEqual([
+    expect(fake.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
       "GET /v1/models",
     ]);
   });
 
-  test("--probe finds a wrong key", async () => {
+  test("--probe reports an invalid key", async () => {
     const path = file(
       "wrong-key.yaml",
       configFor(fake.url).replace("apiKey: sk-fake", "apiKey: sk-wrong-0123456789"),
@@ -136,14 +139,14 @@ describe("check", () => {
     expect(`${out}${err}`).not.toContain("sk-wrong");
   });
 
-  test("--probe finds a place where nobody is", async () => {
-    const path = file("nobody.yaml", configFor("http://127.0.0.1:9/v1"));
+  test("--probe reports an unreachable address", async () => {
+    const path = file("unreachable.yaml", configFor("http://127.0.0.1:9/v1"));
     const { code, out } = await run(["check", path, "--probe"]);
     expect(code).toBe(1);
     expect(out).toContain("FAILED fake: The upstream cannot be reached. (http://127.0.0.1:9/v1)");
   });
 
-  test("--probe finds one that fails, and one that has no list", async () => {
+  test("--probe reports a failing upstream, and passes one without a model list", async () => {
     const path = file("good.yaml", configFor(fake.url));
     fake.script({ fail: "server-error" });
     const failing = await run(["check", path, "--probe"]);
@@ -159,7 +162,7 @@ describe("check", () => {
 });
 
 describe("models", () => {
-  test("lists what a gateway with this configuration serves, and where each goes", async () => {
+  test("lists the models that a gateway with this configuration serves, with their targets", async () => {
     const path = file("good.yaml", configFor(fake.url));
     const { code, out, err } = await run(["models", "--config", path]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -171,7 +174,7 @@ describe("models", () => {
     expect(rows.some((row) => /^all-minilm-l6-v2 +embedding +embedded /.test(row))).toBe(true);
   });
 
-  test("the same as JSON", async () => {
+  test("lists the same as JSON", async () => {
     const path = file("good.yaml", configFor(fake.url));
     const { code, out } = await run(["models", "--json"], { VEXEL_CONFIG: path });
     expect(code).toBe(0);
@@ -184,14 +187,14 @@ describe("models", () => {
     } as never);
   });
 
-  test("knows the providers whose keys are in the environment, and shows no key", async () => {
+  test("includes the providers whose keys are in the environment, and shows no key", async () => {
     const { code, out, err } = await run(["models"], { OPENAI_API_KEY: "sk-from-the-environment" });
     expect(code).toBe(0);
     expect(out).toMatch(/^text-embedding-3-small +embedding +environment /m);
     expect(`${out}${err}`).not.toContain("sk-from");
   });
 
-  test("of a configuration with mistakes: exit code 1", async () => {
+  test("fails for a configuration with mistakes, with exit code 1", async () => {
     const path = file("bad.yaml", "models: [");
     const { code, out, err } = await run(["models", "--config", path]);
     expect({ code, out }).toEqual({ code: 1, out: "" });

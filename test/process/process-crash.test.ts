@@ -1,4 +1,4 @@
-/** A gateway in which something throws that nobody catches: it says so, finishes requests in flight, and starts anew. */
+/** Crash guard: after an uncaught exception, the gateway logs it, finishes the requests in flight, and restarts. */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ describe.each([
   ["exception", "uncaught-exception"],
   ["rejection", "unhandled-rejection"],
 ])("after an uncaught %s", (kind, event) => {
-  test("it is logged with its stack, a request in flight is answered, and the gateway serves again", async () => {
+  test("the error is logged with its stack, a request in flight is finished, and the gateway serves again", async () => {
     const gateway = await start({ TEST_CRASH_KIND: kind });
     expect((await embed(gateway)).status).toBe(200);
     fake.script({ delayMs: 1500 });
@@ -78,12 +78,10 @@ describe.each([
       .output()
       .split("\n")
       .find((each) => each.includes(`"event":"${event}"`));
-    expect(JSON.parse(line!).error).toMatch(
-      /a defect that nobody catches[\s\S]*preload\/crash\.ts/,
-    );
+    expect(JSON.parse(line!).error).toMatch(/an uncaught test error[\s\S]*preload\/crash\.ts/);
     expect(gateway.output()).toContain('"event":"shutdown","reason":"crash","inFlight":1');
     expect(gateway.output()).toContain('"event":"restarting","crashes":1');
-    // The same address and the same process: nobody outside has to do anything.
+    // The same address and the same process: nothing outside has to act.
     const next = await embed(gateway);
     expect(next.status).toBe(200);
     expect(readLedger(join(folder.path, "data"))).toHaveLength(3);
@@ -92,7 +90,7 @@ describe.each([
   });
 });
 
-test("a gateway that starts anew leaves no file of the run before it open", async () => {
+test("a restart leaves no file of the earlier run open", async () => {
   const gateway = await start();
   expect((await embed(gateway)).status).toBe(200);
   const before = filesOf(gateway.pid);
@@ -102,7 +100,7 @@ test("a gateway that starts anew leaves no file of the run before it open", asyn
   expect(filesOf(gateway.pid)).toEqual(before);
 });
 
-test("a gateway that crashes again and again soon after its start gives up with exit code 70 and says so", async () => {
+test("a gateway in a crash loop gives up with exit code 70 and logs it", async () => {
   const gateway = await start({ TEST_CRASH_EVERY_MS: "100" });
   expect(await gateway.exited).toBe(70);
   expect(startsOf(gateway)).toBe(5);
@@ -110,7 +108,7 @@ test("a gateway that crashes again and again soon after its start gives up with 
   expect(gateway.output()).toContain("crashed 5 times in a row soon after its start");
 });
 
-test("with VEXEL_ON_CRASH=exit a crash ends the gateway with exit code 70, requests in flight finished", async () => {
+test("with VEXEL_ON_CRASH=exit a crash ends the gateway with exit code 70 after the requests in flight", async () => {
   const gateway = await start({ VEXEL_ON_CRASH: "exit" });
   fake.script({ delayMs: 500 });
   const slow = embed(gateway);
@@ -121,7 +119,7 @@ test("with VEXEL_ON_CRASH=exit a crash ends the gateway with exit code 70, reque
   expect(startsOf(gateway)).toBe(1);
 });
 
-test("a gateway that is told to stop while it drains after a crash does not start anew", async () => {
+test("a gateway that gets a signal while it drains after a crash does not restart", async () => {
   const gateway = await start();
   fake.script({ delayMs: 1500 });
   const slow = embed(gateway);
@@ -134,7 +132,7 @@ test("a gateway that is told to stop while it drains after a crash does not star
   expect(startsOf(gateway)).toBe(1);
 });
 
-test("a start that fails because the port is in use is not repeated", async () => {
+test("a start that fails because the port is in use is not retried", async () => {
   const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
   const words = await start({ PORT: String(taken.port), HOST: "127.0.0.1" }).then(
     () => "started",
@@ -145,7 +143,7 @@ test("a start that fails because the port is in use is not repeated", async () =
   expect(words.split("is already in use")).toHaveLength(2);
 });
 
-test("pauses between restarts grow, and a process that ran for a while begins anew", () => {
+test("pauses between restarts grow (exponential backoff), and reset after a longer run", () => {
   expect(planRestart(undefined, 100)).toEqual({ crashes: 1, delayMs: 0 });
   expect(planRestart("1", 100)).toEqual({ crashes: 2, delayMs: 1000 });
   expect(planRestart("3", 100)).toEqual({ crashes: 4, delayMs: 4000 });
@@ -153,7 +151,7 @@ test("pauses between restarts grow, and a process that ran for a while begins an
   expect(planRestart("4", 120_000)).toEqual({ crashes: 1, delayMs: 0 });
 });
 
-/** What a process has open, without sockets and what the runtime opens as it likes. */
+/** The open files of a process in the data folder, without sockets and files of the runtime. */
 const filesOf = (pid: number): string[] =>
   readdirSync(`/proc/${pid}/fd`)
     .flatMap((fd) => {
@@ -201,7 +199,7 @@ describe("a disk that is full when an image request ends", () => {
           })
         : await gateway.post("/v1/images/generations", { model: imageModel, prompt: "x", stream });
     expect(await response.text()).toContain("ledger_unavailable");
-    // The garbage collector has had several turns.
+    // The garbage collector has run several times.
     await Bun.sleep(300);
     rmSync(full);
     await until(() => gateway.output().includes("ledger-recovered"));

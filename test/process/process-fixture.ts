@@ -1,4 +1,4 @@
-/** What the tests of whole processes share: the command line, run to its end or watched while it runs. */
+/** Runs the command line in tests: to its end, or as an installed package. */
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../harness.ts";
@@ -14,14 +14,14 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Nothing of the machine's own settings or provider keys. */
+/** An environment without the machine's own settings and provider keys. */
 export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}) => ({
   PATH: process.env.PATH ?? "",
   HOME: process.env.HOME ?? "/tmp",
   ...more,
 });
 
-/** `vexel ARGS`, to its end. */
+/** Runs `vexel ARGS` to its end. */
 export async function vexel(
   args: readonly string[],
   { cwd, env = {} }: CommandOptions,
@@ -44,7 +44,7 @@ export async function vexel(
 }
 
 /**
- * The package as somebody has it who installed it as a dependency: without the lock file that would make
+ * The package as it is when installed as a dependency: without the lock file that would make
  * `bin/vexel.mjs` install anything into the real node_modules.
  */
 export function installedCopy(folder: string): string {

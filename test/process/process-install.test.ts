@@ -1,4 +1,4 @@
-/** The first run installs what is missing; whatever is there already stays there. */
+/** The first run installs the missing packages, and never removes installed ones. */
 import { expect, test } from "bun:test";
 import {
   cpSync,
@@ -23,12 +23,16 @@ const lock = {
   },
 };
 
-/** A folder with these packages, with or without the link to its workspace, and an npm that only records its arguments. */
-function arrange(folder: string, packages: Readonly<Record<string, string>>, linked = true) {
+/** Creates a folder with these packages, with or without its workspace link, and an npm that only records its arguments. */
+function createInstallation(
+  folder: string,
+  packages: Readonly<Record<string, string>>,
+  linked = true,
+) {
   const bin = join(folder, "npm-bin");
   mkdirSync(bin, { recursive: true });
-  const said = join(folder, "npm-said");
-  writeFileSync(join(bin, "npm"), `#!/bin/sh\necho "$@" >> ${said}\n`, { mode: 0o755 });
+  const npmArguments = join(folder, "npm-said");
+  writeFileSync(join(bin, "npm"), `#!/bin/sh\necho "$@" >> ${npmArguments}\n`, { mode: 0o755 });
   cpSync(join(root, "bin"), join(folder, "bin"), { recursive: true });
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify(lock));
   mkdirSync(join(folder, "node_modules", "@vexel"), { recursive: true });
@@ -49,50 +53,50 @@ function arrange(folder: string, packages: Readonly<Record<string, string>>, lin
       stderr: "ignore",
     });
     expect(await child.exited).toBe(0);
-    return existsSync(said) ? readFileSync(said, "utf8") : "";
+    return existsSync(npmArguments) ? readFileSync(npmArguments, "utf8") : "";
   };
 }
 
-test("after npm install by hand, a command installs nothing and so removes nothing", async () => {
+test("after a manual npm install, a command installs nothing and so removes nothing", async () => {
   using folder = temporaryFolder();
-  const ensure = arrange(folder.path, { needed: "1.0.0", "for-tests": "2.0.0" });
+  const ensure = createInstallation(folder.path, { needed: "1.0.0", "for-tests": "2.0.0" });
   expect(await ensure("run")).toBe("");
   expect(await ensure("all")).toBe("");
 });
 
-test("something is missing, and what is for tests is there: npm is not told to leave it out", async () => {
+test("npm runs without --omit if a package is missing and dev packages are installed", async () => {
   using folder = temporaryFolder();
-  const ensure = arrange(folder.path, { "for-tests": "2.0.0" });
-  const said = await ensure("run");
-  expect(said).toStartWith("install ");
-  expect(said).not.toContain("--omit");
+  const ensure = createInstallation(folder.path, { "for-tests": "2.0.0" });
+  const npmArguments = await ensure("run");
+  expect(npmArguments).toStartWith("install ");
+  expect(npmArguments).not.toContain("--omit");
 });
 
-test("of a change of the lock file too", async () => {
+test("npm runs without --omit if the lock file has changed", async () => {
   using folder = temporaryFolder();
-  const ensure = arrange(folder.path, { needed: "0.9.0" });
-  writeFileSync(join(folder.path, "node_modules", ".vexel-installed"), "before all");
+  const ensure = createInstallation(folder.path, { needed: "0.9.0" });
+  writeFileSync(join(folder.path, "node_modules", ".vexel-installed"), "an earlier lock file");
   expect(await ensure("run")).not.toContain("--omit");
 });
 
-test("with nothing there, only what is needed to run is installed, once; the rest when it is needed", async () => {
+test("an empty node_modules gets the runtime packages only, once, and the dev packages when they are needed", async () => {
   using folder = temporaryFolder();
-  const ensure = arrange(folder.path, {});
-  const said = await ensure("run");
-  expect(said).toContain("--omit=dev");
-  expect(await ensure("run")).toBe(said);
+  const ensure = createInstallation(folder.path, {});
+  const npmArguments = await ensure("run");
+  expect(npmArguments).toContain("--omit=dev");
+  expect(await ensure("run")).toBe(npmArguments);
   expect((await ensure("all")).split("\n")[1]).not.toContain("--omit");
 });
 
-test("a workspace that is not linked is installed, although every other package is there", async () => {
+test("a workspace that is not linked is installed, although every other package is installed", async () => {
   using folder = temporaryFolder();
-  const ensure = arrange(folder.path, { needed: "1.0.0", "for-tests": "2.0.0" }, false);
+  const ensure = createInstallation(folder.path, { needed: "1.0.0", "for-tests": "2.0.0" }, false);
   expect(await ensure("run")).toStartWith("install ");
 });
 
-test("a copy of node_modules that lost its links is completed, although it is marked as installed", async () => {
+test("a copy of node_modules without its links is completed, although it is marked as installed", async () => {
   using folder = temporaryFolder();
-  const ensure = arrange(folder.path, { needed: "1.0.0", "for-tests": "2.0.0" });
+  const ensure = createInstallation(folder.path, { needed: "1.0.0", "for-tests": "2.0.0" });
   expect(await ensure("all")).toBe("");
   rmSync(join(folder.path, "node_modules", "@vexel", "part"));
   expect(await ensure("all")).toStartWith("install ");

@@ -1,4 +1,4 @@
-/** `npm start` as an operator stops it: by a signal to npm. */
+/** `npm start`: a signal to npm stops the gateway. */
 import { expect, test } from "bun:test";
 import { readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
@@ -36,7 +36,7 @@ test("npm start leaves no Node process beside npm, and a signal to npm stops the
   const url = /Base URL {2}(\S+)\/v1/.exec(text)?.[1] ?? "";
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const below = descendantsOf(npm.pid).map((pid) => ({ pid, program: programOf(pid) }));
-  // Node takes 40 MB, whatever it does: only npm itself stays.
+  // A Node process takes 40 MB: only npm itself stays.
   expect(below.filter(({ program }) => program.startsWith("node"))).toEqual([]);
   const [gateway] = below.filter(({ program }) => program.startsWith("bun"));
   const environment = readFileSync(`/proc/${gateway?.pid}/environ`, "utf8").split("\0");

@@ -1,4 +1,4 @@
-/** The first minute: one command, and a key, an address and a line that works when pasted. */
+/** The first start: one command prints an address, an API key, and a curl command that works. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -33,7 +33,7 @@ const keyIn = (text: string): string | undefined => /API key {3}(sk-\S+)/.exec(t
 const modelsWith = (gateway: GatewayProcess, key: string) =>
   fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
 
-test("the first start prints an address, a key and a curl line that works in bash", async () => {
+test("the first start prints an address, a key and a curl command that works in bash", async () => {
   using folder = temporaryFolder();
   const gateway = await start({ folder: folder.path });
   const text = gateway.output();
@@ -49,13 +49,13 @@ test("the first start prints an address, a key and a curl line that works in bas
     stdout: "pipe",
     stderr: "ignore",
   });
-  const answer = JSON.parse(await new Response(bash.stdout).text()) as {
+  const response = JSON.parse(await new Response(bash.stdout).text()) as {
     data: { embedding: number[] }[];
   };
-  expect(answer.data[0]?.embedding).toHaveLength(384);
+  expect(response.data[0]?.embedding).toHaveLength(384);
 }, 30_000);
 
-test("the second start prints no key, and the first one still works", async () => {
+test("the second start prints no key, and the first key still works", async () => {
   using folder = temporaryFolder();
   const first = await start({ folder: folder.path });
   const key = keyIn(first.output())!;
@@ -66,7 +66,7 @@ test("the second start prints no key, and the first one still works", async () =
   expect((await modelsWith(second, key)).status).toBe(200);
 });
 
-test("a second gateway is not let near the data folder of one that runs, and commands are", async () => {
+test("a second gateway cannot use a locked data folder, and commands can", async () => {
   using folder = temporaryFolder();
   const first = await start({ folder: folder.path });
   const key = keyIn(first.output())!;
@@ -81,19 +81,19 @@ test("a second gateway is not let near the data folder of one that runs, and com
     const { code, err } = await vexel(command, { cwd: folder.path, env });
     expect(code, err).toBe(0);
   }
-  // Killed, so that it could not let go of anything itself.
+  // Killed, so that it cannot release the lock itself.
   await stop(first);
   const third = await start({ folder: folder.path });
   expect((await modelsWith(third, key)).status).toBe(200);
 }, 30_000);
 
-test("a configuration with keys of its own needs no other", async () => {
+test("a configuration with keys needs no generated key", async () => {
   using folder = temporaryFolder();
   const gateway = await start({ folder: folder.path, yaml: configFor("http://127.0.0.1:9/v1") });
   expect(gateway.output()).not.toContain("sk-vx-");
 });
 
-describe("a model of one's own whose folder holds none", () => {
+describe("an embedded model whose folder has no model", () => {
   const yamlFor = (path: string): string => `
 upstreams:
   - { id: mine, kind: local, path: ${path} }
@@ -103,7 +103,7 @@ keys:
   - { name: test, key: ${testKey} }
 `;
 
-  test("ends the start as it ends a check: exit code 1, with the place", async () => {
+  test("ends the start and the check with exit code 1 and its location", async () => {
     using folder = temporaryFolder();
     const empty = join(folder.path, "empty");
     mkdirSync(empty);
@@ -116,7 +116,7 @@ keys:
     expect(serve.err).toContain("has no tokenizer.json");
   });
 
-  test("is not taken over by a gateway that runs", async () => {
+  test("is rejected on a reload", async () => {
     using folder = temporaryFolder();
     const yaml = configFor("http://127.0.0.1:9/v1");
     const gateway = await start({ folder: folder.path, yaml });
@@ -131,13 +131,13 @@ keys:
   });
 });
 
-test("a variable that is named like a setting and is none is told of, with what it may be meant for", async () => {
+test("an unknown VEXEL_ variable causes a warning that suggests a setting", async () => {
   using folder = temporaryFolder();
   const env = {
     VEXEL_LOG_LEVLE: "silent",
     VEXEL_BOGUS: "1",
     VEXEL_OUR_TOKEN: "x-0123456789",
-    // What README.md, and Kubernetes beside a service "vexel", set.
+    // README.md sets the first; Kubernetes sets the others beside a service "vexel".
     VEXEL_KEY: "sk-mine",
     VEXEL_PORT: "tcp://10.0.0.1:80",
     VEXEL_PORT_80_TCP_ADDR: "10.0.0.1",
@@ -145,12 +145,12 @@ test("a variable that is named like a setting and is none is told of, with what 
   };
   const yaml = `${configFor("http://127.0.0.1:9/v1")}  - { name: more, key: "\${VEXEL_OUR_TOKEN}-long-enough" }\n`;
   const gateway = await start({ folder: folder.path, yaml, env });
-  const told = gateway
+  const warnings = gateway
     .output()
     .split("\n")
     .filter((line) => line.includes("unknown-setting"))
     .map((line) => JSON.parse(line) as { name: string; nearest?: string });
-  expect(told.map(({ name, nearest }) => [name, nearest])).toEqual([
+  expect(warnings.map(({ name, nearest }) => [name, nearest])).toEqual([
     ["VEXEL_BOGUS", undefined],
     ["VEXEL_LOG_LEVLE", "VEXEL_LOG_LEVEL"],
   ]);
@@ -161,7 +161,7 @@ test("a variable that is named like a setting and is none is told of, with what 
   );
 });
 
-test("a person's browser finds something useful at /", async () => {
+test("a browser gets a useful page at /", async () => {
   using folder = temporaryFolder();
   const gateway = await start({ folder: folder.path });
   const page = await (await fetch(`${gateway.url}/`)).text();
@@ -170,7 +170,7 @@ test("a person's browser finds something useful at /", async () => {
   expect(page).not.toContain("sk-vx-");
 });
 
-test("what it keeps is for nobody else's eyes", async () => {
+test("files in the data folder are readable by their owner only", async () => {
   using folder = temporaryFolder();
   await start({ folder: folder.path });
   expect(statSync(join(folder.path, "data")).mode & 0o777).toBe(0o700);
@@ -178,7 +178,7 @@ test("what it keeps is for nobody else's eyes", async () => {
 });
 
 describe("a port that is in use", () => {
-  test("ends the start with exit code 1 and a way out, and costs no key", async () => {
+  test("ends the start with exit code 1 and advice, and no key is lost", async () => {
     using folder = temporaryFolder();
     const taken = createServer().listen(0, "127.0.0.1");
     const { port } = taken.address() as { port: number };
@@ -189,12 +189,12 @@ describe("a port that is in use", () => {
       `Port ${port} on 127.0.0.1 is already in use. Choose another one: PORT=8081 npm start\n`,
     );
     taken.close();
-    // The key that a start makes is shown by the start that works, or everyone would be locked out.
+    // The generated key is shown by the first start that succeeds; otherwise no client could authenticate.
     const gateway = await start({ folder: folder.path });
     expect((await modelsWith(gateway, keyIn(gateway.output())!)).status).toBe(200);
   });
 
-  test("also when it is another gateway that uses it", async () => {
+  test("by another gateway ends the start as well", async () => {
     using folder = temporaryFolder();
     const first = await start({ folder: folder.path });
     const { port } = new URL(first.url);
@@ -206,7 +206,7 @@ describe("a port that is in use", () => {
   });
 });
 
-describe("an address that is not this machine's", () => {
+describe("an address that is not local", () => {
   test.each(["nope.invalid", "203.0.113.7"])(
     "HOST=%s ends the start with exit code 1",
     async (HOST) => {
@@ -222,7 +222,7 @@ describe("an address that is not this machine's", () => {
   );
 });
 
-describe("a setting that cannot be meant ends the start with exit code 2 and its name", () => {
+describe("an invalid setting ends the start with exit code 2 and its name", () => {
   test.each<[Record<string, string>, string]>([
     [{ PORT: "eighty" }, 'PORT="eighty"'],
     [{ PORT: "70000" }, 'PORT="70000"'],
@@ -240,8 +240,8 @@ describe("a setting that cannot be meant ends the start with exit code 2 and its
   });
 });
 
-describe("a configuration that is wrong or not there ends the start with exit code 1", () => {
-  test("and the place of every mistake", async () => {
+describe("an invalid or missing configuration ends the start with exit code 1", () => {
+  test("and the location of every mistake", async () => {
     using folder = temporaryFolder();
     const yaml = join(folder.path, "wrong.yaml");
     await Bun.write(yaml, "models:\n  - { id: a, kind: embeding, targets: [] }\nkeyz: []\n");
@@ -253,7 +253,7 @@ describe("a configuration that is wrong or not there ends the start with exit co
     expect(err).toContain("keyz");
   });
 
-  test("and the name of a file that was asked for", async () => {
+  test("and the name of the missing file", async () => {
     using folder = temporaryFolder();
     const env = { PORT: "0", VEXEL_CONFIG: "nowhere.yaml" };
     const { code, err } = await vexel(["serve"], { cwd: folder.path, env });
@@ -263,7 +263,7 @@ describe("a configuration that is wrong or not there ends the start with exit co
   });
 });
 
-test("options stand for settings, and win over them", async () => {
+test("command line options override settings", async () => {
   using folder = temporaryFolder();
   const gateway = await start({
     folder: folder.path,
@@ -274,7 +274,7 @@ test("options stand for settings, and win over them", async () => {
   expect(readdirSync(folder.path)).toContain("chosen");
 });
 
-test("the line to paste is quoted for the shell, whatever a model is called", () => {
+test("the printed curl command is quoted for the shell, whatever the name of the model", () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "vexel.yaml");
   const yaml = `

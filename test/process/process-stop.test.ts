@@ -1,4 +1,4 @@
-/** A gateway that is told to stop finishes what it has in hand, and no more. */
+/** Graceful shutdown: a gateway that gets a signal drains requests in flight and accepts no new ones. */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
@@ -42,16 +42,16 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-const call = () => running().post("/v1/embeddings", { model: embeddingModel, input: "a" });
+const embed = () => running().post("/v1/embeddings", { model: embeddingModel, input: "a" });
 const rows = () => readLedger(join(folder.path, "data"));
-/** The exit code, and after how many milliseconds. */
+/** The exit code, and the milliseconds until the exit. */
 async function ended(): Promise<{ code: number; ms: number }> {
   const from = performance.now();
   const code = await running().exited;
   return { code, ms: performance.now() - from };
 }
 
-test("SIGTERM, SIGINT and SIGHUP each end an idle gateway soon, with exit code 0", async () => {
+test("SIGTERM, SIGINT and SIGHUP each stop an idle gateway within seconds, with exit code 0", async () => {
   const stopBy = async (signal: "SIGTERM" | "SIGINT" | "SIGHUP"): Promise<void> => {
     using home = temporaryFolder();
     const idle = await startProcess({ folder: home.path, yaml: configFor(fake.url) });
@@ -66,11 +66,11 @@ test("SIGTERM, SIGINT and SIGHUP each end an idle gateway soon, with exit code 0
   await Promise.all([stopBy("SIGTERM"), stopBy("SIGINT"), stopBy("SIGHUP")]);
 });
 
-describe("a call in hand", () => {
-  test("is finished first, while soon nobody new gets in", async () => {
+describe("at shutdown a request in flight", () => {
+  test("is finished, while new connections are soon refused", async () => {
     await start();
     fake.script({ delayMs: 2_000 });
-    const slow = call();
+    const slow = embed();
     await fake.arrived(1);
     running().kill("SIGTERM");
     await until(() => running().output().includes('"event":"shutdown"'));
@@ -84,7 +84,7 @@ describe("a call in hand", () => {
     expect(rows()).toEqual([expect.objectContaining({ requestId: id, status: 200 })]);
   });
 
-  test("is answered to the last byte, also to a caller who reads slowly", async () => {
+  test("is sent to the last byte, also to a client that reads slowly", async () => {
     await start();
     const connection = await RawConnection.open(running().url);
     const body = JSON.stringify({ model: embeddingModel, input: Array(400).fill("a") });
@@ -95,22 +95,22 @@ describe("a call in hand", () => {
     await until(() => running().output().includes('"event":"shutdown"'));
     await Bun.sleep(300);
     connection.resume();
-    const answer = await connection.response();
-    expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.body).data).toHaveLength(400);
+    const response = await connection.response();
+    expect(response.status).toBe(200);
+    expect(JSON.parse(response.body).data).toHaveLength(400);
     expect((await ended()).code).toBe(0);
   });
 
-  test("is told in its answer that the connection is at its end", async () => {
+  test('gets "connection: close" in its response', async () => {
     await start();
     fake.script({ delayMs: 500 });
-    const slow = call();
+    const slow = embed();
     await fake.arrived(1);
     running().kill("SIGTERM");
     expect((await slow).headers.get("connection")).toBe("close");
   });
 
-  test("that is a stream is finished first, to its last event", async () => {
+  test("that is a stream is finished, to its last event", async () => {
     await start();
     fake.script({ eventDelayMs: 500 });
     const response = await running().post("/v1/images/generations", {
@@ -126,11 +126,11 @@ describe("a call in hand", () => {
     expect(rows()).toEqual([expect.objectContaining({ status: 200, images: 1 })]);
   });
 
-  test("may not take longer than VEXEL_DRAIN_TIMEOUT; it is cut off, and has a row", async () => {
+  test("is aborted after VEXEL_DRAIN_TIMEOUT, and has a row", async () => {
     await start({ VEXEL_DRAIN_TIMEOUT: "1" });
     fake.script({ hang: "headers" });
-    const hanging = call().then(
-      () => "answered",
+    const hanging = embed().then(
+      () => "completed",
       () => "cut off",
     );
     await fake.arrived(1);
@@ -146,10 +146,10 @@ describe("a call in hand", () => {
   test("is not waited for after a second signal", async () => {
     await start();
     fake.script({ hang: "headers" });
-    const hanging = call().catch(() => undefined);
+    const hanging = embed().catch(() => undefined);
     await fake.arrived(1);
     running().kill("SIGTERM");
-    // Two at once are one: a terminal's Ctrl-C comes from the terminal and from the wrapper.
+    // Two signals within a short time count as one: a terminal's Ctrl-C arrives from the terminal and from the wrapper.
     running().kill("SIGINT");
     await until(() => running().output().includes('"event":"shutdown"'));
     await Bun.sleep(700);
@@ -162,8 +162,8 @@ describe("a call in hand", () => {
   });
 });
 
-test("a gateway whose log nobody reads any more serves on, and stops in order", async () => {
-  // By a shell, because the reader must really be gone.
+test("a gateway whose log has no reader continues to serve, and shuts down cleanly", async () => {
+  // A shell starts it, because the read end of the pipe must really be closed.
   const command = `exec "${process.execPath}" "${join(root, "cli", "main.ts")}" serve 2> >(exit 0)`;
   const child = Bun.spawn(["bash", "-c", command], {
     cwd: folder.path,
@@ -182,7 +182,7 @@ test("a gateway whose log nobody reads any more serves on, and stops in order", 
   expect(await child.exited).toBe(0);
 });
 
-test("a connection that nobody uses does not hold up the end", async () => {
+test("an idle keep-alive connection does not delay the shutdown", async () => {
   await start();
   const connection = await RawConnection.open(running().url);
   connection.send(toHttpText({ path: "/healthz" }));
@@ -200,27 +200,27 @@ test("a gateway that is draining is not ready", async () => {
   const connection = await RawConnection.open(running().url);
   connection.send(toHttpText({ path: "/readyz" }));
   expect((await connection.response()).status).toBe(200);
-  const slow = call();
+  const slow = embed();
   await fake.arrived(1);
   running().kill("SIGTERM");
   await until(() => running().output().includes('"event":"shutdown"'));
   connection.send(toHttpText({ path: "/readyz" }));
-  // Those already connected may still ask, unless they have been sent away.
-  const answer = await connection.response().catch(() => undefined);
-  if (answer) {
-    expect(answer.status).toBe(503);
-    expect(JSON.parse(answer.body)).toMatchObject({ status: "not ready", draining: true });
+  // Open connections are still served, unless they are already closed.
+  const response = await connection.response().catch(() => undefined);
+  if (response) {
+    expect(response.status).toBe(503);
+    expect(JSON.parse(response.body)).toMatchObject({ status: "not ready", draining: true });
   }
   expect((await slow).status).toBe(200);
   expect((await ended()).code).toBe(0);
 });
 
-test("what does not end in time does not keep the process", async () => {
+test("requests that exceed the drain timeout do not delay the exit", async () => {
   await start({ VEXEL_DRAIN_TIMEOUT: "1" });
   fake.script({ hang: "headers" }, { times: 2 });
   const pending = [
     running().post("/v1/images/generations", { model: imageModel, prompt: "an otter" }),
-    call(),
+    embed(),
   ].map((each) => each.catch(() => undefined));
   await until(() => fake.requests.length === 2);
   running().kill("SIGTERM");

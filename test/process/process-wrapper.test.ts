@@ -1,4 +1,4 @@
-/** `npm start` and `vexel` run under Node and hand over to Bun: signals arrive, and nobody is left behind. */
+/** The Node wrapper of `npm start` and `vexel`, which starts Bun: signals are forwarded, and no process is orphaned. */
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ function spawnWrapper(folder: string, args: readonly string[] = []) {
   return { child, output: () => text, gathering };
 }
 
-/** The process that really serves: the wrapper itself where Node can become Bun, else its child. */
+/** The process that serves: the wrapper itself if Node can exec Bun, otherwise its child. */
 function gatewayOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
   const found = Number(children[0]) || pid;
@@ -48,7 +48,7 @@ async function startWrapper(folder: string) {
   return { ...wrapper, url, pid: gatewayOf(wrapper.child.pid) };
 }
 
-test("it serves, and many calls to upstreams may be under way at once", async () => {
+test("the wrapper serves, and allows many concurrent upstream requests", async () => {
   using folder = temporaryFolder();
   const { url, pid } = await startWrapper(folder.path);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -70,7 +70,7 @@ test("SIGTERM, SIGINT and SIGHUP reach the gateway", async () => {
   await Promise.all([stopBy("SIGTERM"), stopBy("SIGINT"), stopBy("SIGHUP")]);
 });
 
-test("a wrapper that is killed takes the gateway with it", async () => {
+test("killing the wrapper ends the gateway", async () => {
   using folder = temporaryFolder();
   const { child, pid, url } = await startWrapper(folder.path);
   child.kill("SIGKILL");
@@ -79,7 +79,7 @@ test("a wrapper that is killed takes the gateway with it", async () => {
   await expect(fetch(`${url}/healthz`)).rejects.toThrow();
 });
 
-test("a gateway that is killed ends the wrapper, which does not pretend that all is well", async () => {
+test("killing the gateway ends the wrapper with an error", async () => {
   using folder = temporaryFolder();
   const { child, pid } = await startWrapper(folder.path);
   process.kill(pid, "SIGKILL");
@@ -93,7 +93,7 @@ test.each<[readonly string[], number, string]>([
     JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8")).version,
   ],
   [["nonsense"], 2, 'unknown command "nonsense"'],
-])("its arguments and exit code are those of the command: %p", async (args, code, words) => {
+])("the wrapper passes on arguments and exit code: %p", async (args, code, words) => {
   using folder = temporaryFolder();
   const { child, output, gathering } = spawnWrapper(folder.path, args);
   expect(await child.exited).toBe(code);

@@ -1,12 +1,23 @@
-/**
- * A data folder of an earlier version is migrated at the start: its images are served under the present path, and its
- * idempotent responses are replayed. Links with the earlier path get 404.
- */
+/** Migration of data folders of earlier versions: their files, databases and journals work under the present names. */
+import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { openEventFile } from "../../server/storage/event-file.ts";
+import { EventStore } from "../../server/storage/events.ts";
+import { orphanedJournals } from "../../server/storage/ledger-journal.ts";
+import { migrateDataFolder } from "../../server/storage/migrate-folders.ts";
+import { recoverReservations } from "../../server/storage/reservation-log.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, post, startGateway, temporaryFolder } from "../harness.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 const fake = startFake();
 const folders: Disposable[] = [];
@@ -32,13 +43,13 @@ const generate = (url: string, key: string): Promise<Response> =>
     { "idempotency-key": key },
   );
 
-/** How often the upstream generated. It also serves the image behind its own link. */
+/** The number of generation requests at the upstream. Downloads of the generated image come as GET requests. */
 const generations = (): number => fake.requests.filter(({ method }) => method === "POST").length;
 
 const linkIn = (body: string): string =>
   (JSON.parse(body) as { data: [{ url: string }] }).data[0].url;
 
-/** Lays the folder out as the earlier version did, with the links that it wrote into stored responses. */
+/** Renames the folders to their earlier names, and writes the earlier links into the stored responses. */
 function toEarlierLayout(folder: string): void {
   renameSync(join(folder, "images"), join(folder, "pictures"));
   renameSync(join(folder, "responses"), join(folder, "answers"));
@@ -54,20 +65,60 @@ function toEarlierLayout(folder: string): void {
   }
 }
 
-describe("a data folder of the earlier layout", () => {
-  test("serves its images under the present path and replays its idempotent responses", async () => {
+describe("the event database of an earlier version", () => {
+  const earlierEvents = [
+    ["target.strayed", { model: "m", upstream: "u", target_model: "t", why: "cosine 0.2" }],
+    ["target.returned", { model: "m", upstream: "u", target_model: "t", why: "cosine 1" }],
+    ["target.ejected", { upstream: "u", target_model: "t", why: "5 failures" }],
+    ["key.created", { id: "k", name: "why", models: ["*"] }],
+  ] as const;
+  const expected = [
+    ["target.drifted", { model: "m", upstream: "u", target_model: "t", reason: "cosine 0.2" }],
+    ["target.realigned", { model: "m", upstream: "u", target_model: "t", reason: "cosine 1" }],
+    ["target.ejected", { upstream: "u", target_model: "t", reason: "5 failures" }],
+    ["key.created", { id: "k", name: "why", models: ["*"] }],
+  ];
+
+  test("is migrated to the present event types and fields, and keeps its pending deliveries", () => {
+    using folder = temporaryFolder();
+    openEventFile(folder.path).close();
+    using earlier = new Database(join(folder.path, "events.db"), { strict: true });
+    for (const [at, [type, data]] of earlierEvents.entries()) {
+      earlier
+        .query("INSERT INTO events (id, type, at, data) VALUES (?1, ?2, ?3, ?4)")
+        .run(`evt_${at}`, type, at, JSON.stringify(data));
+      earlier
+        .query(
+          "INSERT INTO deliveries (webhook, seq, state, attempts, due) VALUES ('w', ?1, 'waiting', 0, 0)",
+        )
+        .run(at + 1);
+    }
+    // The second opening finds nothing left to migrate.
+    for (let opening = 0; opening < 2; opening++) {
+      using db = openEventFile(folder.path);
+      const listed = new EventStore(db).list({ limit: 10 })?.toReversed() ?? [];
+      expect(listed.map(({ type, data }) => [type, data])).toEqual(expected);
+      expect(listed.map(({ deliveries }) => deliveries.map(({ state }) => state))).toEqual(
+        earlierEvents.map(() => ["waiting"]),
+      );
+    }
+  });
+});
+
+describe("stored images and responses of an earlier version", () => {
+  test("are served under the present path and replayed by their idempotency keys, and the earlier path gets 404", async () => {
     const folder = newFolder();
     const key = crypto.randomUUID();
     const first = start(folder);
-    const made = await (await generate(first.url, key)).text();
-    const image = await (await fetch(linkIn(made))).bytes();
+    const generated = await (await generate(first.url, key)).text();
+    const image = await (await fetch(linkIn(generated))).bytes();
     expect(generations()).toBe(1);
     await first.close();
     toEarlierLayout(folder);
 
     const second = start(folder);
     try {
-      const link = linkIn(made).replace(first.url, second.url);
+      const link = linkIn(generated).replace(first.url, second.url);
       const served = await fetch(link);
       expect(served.status).toBe(200);
       expect(await served.bytes()).toEqual(image);
@@ -77,7 +128,7 @@ describe("a data folder of the earlier layout", () => {
 
       const replayed = await generate(second.url, key);
       expect(replayed.headers.get("idempotent-replayed")).toBe("true");
-      expect(await replayed.text()).toBe(made.replace("/files/images/", "/pictures/"));
+      expect(await replayed.text()).toBe(generated.replace("/files/images/", "/pictures/"));
       expect(generations()).toBe(1);
 
       expect(readdirSync(folder)).toContain("images");
@@ -88,13 +139,76 @@ describe("a data folder of the earlier layout", () => {
       await second.close();
     }
   });
+
+  test("are moved to the present folders", () => {
+    using folder = temporaryFolder();
+    for (const name of ["pictures", "answers"]) {
+      mkdirSync(join(folder.path, name));
+      writeFileSync(join(folder.path, name, "a"), name);
+    }
+    migrateDataFolder(folder.path);
+    expect(readdirSync(folder.path).sort()).toEqual(["images", "responses"]);
+    expect(readFileSync(join(folder.path, "images", "a"), "utf8")).toBe("pictures");
+    expect(readFileSync(join(folder.path, "responses", "a"), "utf8")).toBe("answers");
+  });
+
+  test("are moved one by one if the present folder exists as well", () => {
+    using folder = temporaryFolder();
+    for (const name of ["pictures", "images"]) {
+      mkdirSync(join(folder.path, name));
+      writeFileSync(join(folder.path, name, `of-${name}`), name);
+    }
+    migrateDataFolder(folder.path);
+    expect(readdirSync(join(folder.path, "images")).sort()).toEqual(["of-images", "of-pictures"]);
+    expect(existsSync(join(folder.path, "pictures"))).toBe(false);
+  });
+
+  test("stop the start with a message that names both folders if they cannot be moved", () => {
+    using folder = temporaryFolder();
+    mkdirSync(join(folder.path, "pictures"));
+    writeFileSync(join(folder.path, "pictures", "a"), "");
+    writeFileSync(join(folder.path, "images"), "a file, not a folder");
+    const [from, to] = [join(folder.path, "pictures"), join(folder.path, "images")];
+    expect(() => migrateDataFolder(folder.path)).toThrow(`${from} of an earlier version`);
+    expect(() => migrateDataFolder(folder.path)).toThrow(to);
+    expect(readdirSync(from)).toEqual(["a"]);
+  });
 });
 
-test("a new data folder has only the present names", async () => {
+test("a new data folder has only the present folder names", async () => {
   const folder = newFolder();
   const gateway = start(folder);
   await gateway.close();
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(["images", "responses"]));
   expect(existsSync(join(folder, "pictures"))).toBeFalse();
   expect(existsSync(join(folder, "answers"))).toBeFalse();
+});
+
+describe("journals of an earlier version", () => {
+  test("with the earlier file name held-… are recovered as reservations", () => {
+    using folder = temporaryFolder();
+    const line = ["req_1", 1, "embeddings", "file:ci", "m", null, 0.04];
+    writeFileSync(join(folder.path, "held-999999999-a.journal"), `${JSON.stringify(line)}\n`);
+    expect(recoverReservations(folder.path)).toEqual({ requests: 1, unreadable: 0 });
+    const rows = orphanedJournals(folder.path).flatMap((journal) => journal.rows);
+    expect(rows).toMatchObject([{ requestId: "req_1", estimatedCost: 0.04 }]);
+    expect(readdirSync(folder.path).filter((name) => name.startsWith("held-"))).toEqual([]);
+  });
+
+  test("with the earlier column names keep error, cached inputs and estimated cost", () => {
+    using folder = temporaryFolder();
+    const { error: _, cachedInputs: __, estimatedCost: ___, ...row } = ledgerRow(0);
+    const named = { ...row, fault: "upstream_timeout", knownInputs: 7, estimate: 0.25 };
+    const lines = [named, [named], null].map((line) => `${JSON.stringify(line)}\n`).join("");
+    writeFileSync(join(folder.path, "ledger-999999999-a.journal"), lines);
+    const [journal] = orphanedJournals(folder.path);
+    const expected = {
+      ...row,
+      error: "upstream_timeout",
+      cachedInputs: 7,
+      estimatedCost: 0.25,
+    };
+    expect(journal?.rows).toEqual([expected, expected]);
+    expect(journal?.unreadable).toBe(1);
+  });
 });

@@ -1,9 +1,9 @@
-/** Files are deleted in the order in which they expire, whatever the order in which they came. */
+/** Expiry queue (priority queue): files are deleted in the order in which they expire, whatever the order of insertion. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { ExpiryQueue } from "../../server/storage/expiry-queue.ts";
 
-test("expired files come out in order, and no other one does", () => {
+test("expired files are taken in the order of their expiry, and no others", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(50)), fc.nat(50), (times, now) => {
       const queue = new ExpiryQueue();

@@ -12,15 +12,15 @@ test("a file that cannot be deleted counts against the limit until it is deleted
   const files = new ImageFiles({ folder, maxBytes: 1500, disk: unlimitedDisk, now: () => now });
   const put = () => files.put(new Uint8Array(1000), { type: "image/png", ttlMs: 1000 });
   const { name } = await put();
-  // A folder in its place: unlink fails, whoever runs the test.
+  // A folder replaces the file: unlink fails, even for root.
   const path = join(folder, name);
-  renameSync(path, join(temporary.path, "aside"));
+  renameSync(path, join(temporary.path, "moved"));
   mkdirSync(path);
   now += 120_000;
   await files.sweep();
   await expect(put()).rejects.toThrow("There is no disk space left");
   rmSync(path, { recursive: true });
-  renameSync(join(temporary.path, "aside"), path);
+  renameSync(join(temporary.path, "moved"), path);
   now += 61_000;
   await files.sweep();
   expect(readdirSync(folder)).toEqual([]);

@@ -1,4 +1,4 @@
-/** A disk of one's own for a test, which can really be full. */
+/** A tmpfs mount for a test: a small disk that can really be full. */
 import { temporaryFolder } from "../harness.ts";
 
 export const mount = (...args: string[]): boolean =>
@@ -8,13 +8,13 @@ export const unmount = (path: string): boolean =>
 
 export function mayMount(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
-  // There it must be possible: a promise that is never checked is none.
+  // In CI the tests must run: a mount that fails there is an error, not a reason to skip.
   if (process.env.CI === "true") return true;
   using folder = temporaryFolder();
   return mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", folder.path) && unmount(folder.path);
 }
 
-/** Returns what unmounts it. */
+/** Returns a function that unmounts it. */
 export function mountTmpfs(path: string, size: string): () => void {
   if (!mount("-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path)) {
     throw new Error(`A tmpfs could not be mounted on ${path}.`);

@@ -1,4 +1,4 @@
-/** Request temp storage is shared out among API keys, and every byte is given back when its file is closed. */
+/** Request temp storage: each API key has a fair share of it, and every byte is released when its file is closed. */
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { spool } from "../../server/http/spool.ts";
@@ -9,48 +9,48 @@ import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { TempStorage } from "../../server/lib/temp-storage.ts";
 import { temporaryFolder } from "../harness.ts";
 
-const anyDisk = { hasRoom: () => true, recordWrite: () => undefined };
-const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: anyDisk });
+const unlimitedDisk = { hasRoom: () => true, recordWrite: () => undefined };
+const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: unlimitedDisk });
 
-/** Takes one byte after the other until it is refused. */
+/** Takes one byte at a time until one is refused. */
 function takeAll(storage: TempStorage, keyId: string, use: "upload" | "response" = "upload") {
   const account = storage.account(keyId, use);
   for (let taken = 0; ; taken++) {
     try {
       account.take(1);
     } catch (error) {
-      return { taken, fault: error instanceof GatewayError ? error.kind : String(error) };
+      return { taken, kind: error instanceof GatewayError ? error.kind : String(error) };
     }
   }
 }
 
-describe("the share of a key", () => {
-  test("is half while the key is alone, and the next keys find room in what is left", () => {
+describe("the temp storage share of a key", () => {
+  test("is half of the free space, so that further keys find space", () => {
     const storage = storageOf(1200);
-    expect(takeAll(storage, "a")).toEqual({ taken: 600, fault: "upload_limit_reached" });
-    expect(takeAll(storage, "b")).toEqual({ taken: 300, fault: "upload_limit_reached" });
+    expect(takeAll(storage, "a")).toEqual({ taken: 600, kind: "upload_limit_reached" });
+    expect(takeAll(storage, "b")).toEqual({ taken: 300, kind: "upload_limit_reached" });
     expect(takeAll(storage, "c").taken).toBe(150);
     expect(storage.held).toBe(1050);
   });
 
-  test("shrinks as others come: a key above it gets nothing until others are done", () => {
+  test("shrinks with each further key, and a key above its share gets nothing", () => {
     const storage = storageOf(1200);
     takeAll(storage, "a");
     takeAll(storage, "b");
     storage.release("a", 300);
-    // 600 are free: each may hold 400 at most.
+    // 600 bytes are free: each key may hold 400 at most.
     expect(takeAll(storage, "b").taken).toBe(150);
     expect(takeAll(storage, "a").taken).toBe(75);
   });
 
-  test("leaves room for responses that are paid for where its uploads have used it up", () => {
+  test("has an extra part for responses, which are already billed, when uploads have used it up", () => {
     const storage = storageOf(1000);
     expect(takeAll(storage, "a").taken).toBe(500);
-    expect(takeAll(storage, "a", "response")).toEqual({ taken: 300, fault: "storage_unavailable" });
+    expect(takeAll(storage, "a", "response")).toEqual({ taken: 300, kind: "storage_unavailable" });
     expect(takeAll(storage, "b", "response").taken).toBeGreaterThan(100);
   });
 
-  test("holds a reservation once, whether it is written or not", () => {
+  test("counts a reservation once, whether it is written or not", () => {
     const storage = storageOf(1000);
     const account = storage.account("a", "upload");
     account.reserve(400);
@@ -65,9 +65,9 @@ describe("the share of a key", () => {
   });
 });
 
-test("small uploads stay in memory while there is room for them, and go to disk beyond", async () => {
+test("small uploads stay in memory within the memory budget, and spill to disk beyond it", async () => {
   using folder = temporaryFolder();
-  const storage = new TempStorage({ maxBytes: 1_000_000, memoryBytes: 1500, disk: anyDisk });
+  const storage = new TempStorage({ maxBytes: 1_000_000, memoryBytes: 1500, disk: unlimitedDisk });
   const limits = { folder: folder.path, maxFileBytes: 1_000_000, memoryBytes: 1000 };
   const upload = (bytes: number) => {
     const body = async function* () {
@@ -90,7 +90,7 @@ test("small uploads stay in memory while there is room for them, and go to disk 
   expect([storage.takeMemory(1501), storage.takeMemory(1500)]).toEqual([false, true]);
 });
 
-test("spilled responses are charged to their key, also what a worker wrote, until the request is over", async () => {
+test("spilled responses, also those written by a worker, are charged to their key until the request ends", async () => {
   using folder = temporaryFolder();
   const storage = storageOf(1_000_000);
   const temp = createRequestTemp(
@@ -98,10 +98,10 @@ test("spilled responses are charged to their key, also what a worker wrote, unti
     new MemoryBudget(1000),
     storage.account("a", "response"),
   );
-  const held = temp.buffer();
-  await held.append(new Uint8Array(900));
+  const buffer = temp.buffer();
+  await buffer.append(new Uint8Array(900));
   expect(storage.held).toBe(0);
-  await held.append(new Uint8Array(900));
+  await buffer.append(new Uint8Array(900));
   expect(storage.held).toBe(1800);
   const file = await temp.file();
   writeFileSync(file.path ?? "", new Uint8Array(5000));
@@ -116,14 +116,14 @@ test("spilled responses are charged to their key, also what a worker wrote, unti
 
 describe("the disk reserve", () => {
   const diskOf = (totalBytes: number, reserveBytes: number) => {
-    const state = { freeBytes: totalBytes, now: 0, measured: 0, told: [] as boolean[] };
+    const state = { freeBytes: totalBytes, now: 0, measured: 0, reported: [] as boolean[] };
     const disk = new DiskReserve({
       reserveBytes,
       measure: () => {
         state.measured++;
         return { freeBytes: state.freeBytes, totalBytes };
       },
-      report: (isLow) => state.told.push(isLow),
+      report: (isLow) => state.reported.push(isLow),
       clock: () => state.now,
     });
     return { disk, state };
@@ -142,14 +142,14 @@ describe("the disk reserve", () => {
     expect(disk.hasRoom(1, "response")).toBeFalse();
   });
 
-  test("measures the disk once a second, and at once where room runs out", () => {
+  test("measures the disk once a second, and immediately when space runs out", () => {
     const { disk, state } = diskOf(100_000, 1000);
     for (let times = 0; times < 100; times++) {
       expect(disk.hasRoom(100, "upload")).toBeTrue();
       disk.recordWrite(100);
     }
     expect(state.measured).toBe(1);
-    // Another program has used the disk, and what was counted since the measurement says so, too.
+    // Another program has filled the disk, and the writes counted since the measurement reach the reserve.
     state.freeBytes = 1050;
     disk.recordWrite(89_000);
     expect(disk.hasRoom(100, "upload")).toBeFalse();
@@ -158,17 +158,17 @@ describe("the disk reserve", () => {
     expect(disk.hasRoom(100, "upload")).toBeTrue();
   });
 
-  test("tells once that it is reached, and once that there is room again", () => {
+  test("reports once that space is low, and once that it has recovered", () => {
     const { disk, state } = diskOf(100_000, 1000);
     for (const freeBytes of [50_000, 1300, 1200, 900, 1300, 1400, 1600, 1400]) {
       state.freeBytes = freeBytes;
       state.now += 2000;
       disk.hasRoom(10, "upload");
     }
-    expect(state.told).toEqual([true, false]);
+    expect(state.reported).toEqual([true, false]);
   });
 
-  test("reports once a minute that it is reached, however often responses cross the mark", () => {
+  test("reports low space at most once a minute, however often the threshold is crossed", () => {
     const { disk, state } = diskOf(100_000, 1000);
     for (let at = 0; at < 100; at++) {
       state.now += 2000;
@@ -176,10 +176,10 @@ describe("the disk reserve", () => {
       disk.hasRoom(1, "response");
     }
     // 200 s: at the start, and after each further minute.
-    expect(state.told.filter((isLow) => isLow)).toHaveLength(4);
+    expect(state.reported.filter((isLow) => isLow)).toHaveLength(4);
   });
 
-  test("is at most a twentieth of a small disk", () => {
+  test("is at most 5 percent of a small disk", () => {
     const { disk } = diskOf(2000, 1_000_000);
     expect(disk.hasRoom(1900, "upload")).toBeTrue();
     expect(disk.hasRoom(1901, "upload")).toBeFalse();

@@ -1,4 +1,4 @@
-/** Runs inside a gateway of a test: while the file TEST_DISK_FULL exists, the ledger gets ENOSPC, and garbage is collected. */
+/** Preloaded into a gateway: while the file TEST_DISK_FULL exists, ledger writes fail with ENOSPC; and garbage is collected often. */
 import { existsSync } from "node:fs";
 import { LedgerFile } from "../../../server/storage/ledger-file.ts";
 import { LedgerJournal } from "../../../server/storage/ledger-journal.ts";

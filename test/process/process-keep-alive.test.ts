@@ -1,4 +1,4 @@
-/** Stopping while callers keep their connections: nobody who was already there loses a call. */
+/** Shutdown with keep-alive connections: no request of an open connection is lost. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, post, startProcess, temporaryFolder } from "../harness.ts";
@@ -11,34 +11,34 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-test("callers with kept connections lose no call when the gateway stops, and are told to go", async () => {
+test('clients with keep-alive connections lose no request at shutdown, and get "connection: close"', async () => {
   const gateway = await startProcess({ folder: folder.path, yaml: configFor(fake.url) });
   const body = { model: "text-embedding-3-small", input: "hello" };
-  let told = 0;
-  let answered = 0;
-  const broken: string[] = [];
-  const call = async (): Promise<void> => {
+  let closed = 0;
+  let completed = 0;
+  const failures: string[] = [];
+  const sendUntilClosed = async (): Promise<void> => {
     for (;;) {
       const response = await post(`${gateway.url}/v1/embeddings`, body).catch((error: Error) => {
-        broken.push(error.message);
+        failures.push(error.message);
         return undefined;
       });
       if (!response) return;
       await response.bytes();
-      if (response.status !== 200) broken.push(String(response.status));
-      answered++;
-      // Told to go: a caller would now turn to another gateway.
+      if (response.status !== 200) failures.push(String(response.status));
+      completed++;
+      // The client closes its connection, and would now connect to another gateway.
       if (response.headers.get("connection") === "close") {
-        told++;
+        closed++;
         return;
       }
     }
   };
-  const callers = Array.from({ length: 8 }, call);
-  while (answered <= 20) await Bun.sleep(5);
+  const clients = Array.from({ length: 8 }, sendUntilClosed);
+  while (completed <= 20) await Bun.sleep(5);
   gateway.kill("SIGTERM");
   expect(await gateway.exited).toBe(0);
-  await Promise.all(callers);
-  expect(broken).toEqual([]);
-  expect(told).toBe(callers.length);
+  await Promise.all(clients);
+  expect(failures).toEqual([]);
+  expect(closed).toBe(clients.length);
 });

@@ -1,4 +1,4 @@
-/** A limit that is raised lets in those who wait for it, whether anyone new comes or not; and what nobody made uses up none. */
+/** A raised limit admits queued requests without a new request, and a request that was not executed uses up no limit. */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
@@ -15,9 +15,9 @@ const query: EmbeddingsQuery = {
   rest: {},
 };
 
-test("a call that waits goes in within one look at those who wait", async () => {
+test("a queued request is admitted by the next periodic check after its limit is raised", async () => {
   let limits: ReadonlyMap<string, Limits> = new Map([["key:one", { concurrent: 1 }]]);
-  let look: (() => void) | undefined;
+  let check: (() => void) | undefined;
   const admission = new Admission({
     snapshot: () => ({ limits }),
     maxImageRequests: 1,
@@ -25,37 +25,37 @@ test("a call that waits goes in within one look at those who wait", async () => 
     queueTimeoutMs: { embedding: 10_000, image: 10_000 },
     clock: () => 0,
     repeat: (again) => {
-      look = again;
+      check = again;
       return () => undefined;
     },
   });
-  const enter = () =>
+  const admit = () =>
     admission.admit({
       caller: { id: "one", name: "one", scopes: ["key:one"] } as unknown as Caller,
       route: { id: "m", kind: "embedding" } as unknown as Route,
       query,
       signal: () => new AbortController().signal,
     });
-  enter();
-  let inside = false;
-  const waiting = Promise.resolve(enter()).then(() => {
-    inside = true;
+  admit();
+  let isAdmitted = false;
+  const queued = Promise.resolve(admit()).then(() => {
+    isAdmitted = true;
   });
-  look?.();
+  check?.();
   await Bun.sleep(0);
-  expect(inside).toBe(false);
+  expect(isAdmitted).toBe(false);
   limits = new Map([["key:one", { concurrent: 2 }]]);
-  look?.();
+  check?.();
   await Bun.sleep(0);
-  expect(inside).toBe(true);
-  await waiting;
+  expect(isAdmitted).toBe(true);
+  await queued;
 });
 
-test("a call that came to a place which is none counts as a request, and for nothing else", () => {
-  const guess = demandOf(query);
+test("a request to a missing upstream endpoint counts as a request, and for nothing else", () => {
+  const estimated = demandOf(query);
   const error = new GatewayError("upstream_error", "no", { notExecuted: true });
-  expect(guess.tokens).toBeGreaterThan(0);
-  expect(actualDemand(guess, { usage: undefined, wasSent: true, error })).toEqual({
+  expect(estimated.tokens).toBeGreaterThan(0);
+  expect(actualDemand(estimated, { usage: undefined, wasSent: true, error })).toEqual({
     ...{ requests: 1, tokens: 0, images: 0, pixels: 0 },
   });
 });
