@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- bodies [--only 'CASE|CASE'] [--rounds N] [--check]`
- * JSON bodies that are expensive to parse, one at a time, each against a fresh gateway: how long the event loop is held
- * (as another connection sees it), how much the gateway's memory grows, and what the client is answered. Loopback only.
- * `--check` makes a body that holds the loop longer than 50 ms per 10 MB, or takes more than 4 times its size, a failure.
+ * JSON bodies that are expensive to parse, one at a time, each against a fresh gateway: how long the event loop is blocked
+ * (as another connection sees it), how much the gateway's memory grows, and the response. Loopback only.
+ * `--check` makes a body that blocks the loop longer than 50 ms per 10 MB, or takes more than 4 times its size, a failure.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -10,18 +10,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { rssMegabytes, watchPeak } from "./proc.ts";
-import { endWithUs, stopAll } from "./processes.ts";
+import { endWithParent, stopAll } from "./processes.ts";
 import { key } from "./scenarios.ts";
 import { startVexel } from "./vexel.ts";
 
 const MB = 1_000_000;
 
-/** `before` and `after` with as many of `piece` in between as make about so many megabytes. */
-const filled = (megabytes: number, before: string, piece: string, after: string) => (): Buffer => {
-  const count = Math.floor((megabytes * MB) / Buffer.byteLength(piece));
+/** `before` and `after` with copies of `filler` in between, about `megabytes` in total. */
+const filled = (megabytes: number, before: string, filler: string, after: string) => (): Buffer => {
+  const count = Math.floor((megabytes * MB) / Buffer.byteLength(filler));
   return Buffer.concat([
     Buffer.from(before),
-    Buffer.alloc(count * Buffer.byteLength(piece), piece),
+    Buffer.alloc(count * Buffer.byteLength(filler), filler),
     Buffer.from(after),
   ]);
 };
@@ -69,9 +69,9 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const folder = mkdtempSync(join(tmpdir(), "vexel-bodies-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-endWithUs((60 + Object.keys(cases).length * rounds * 60) * 1000);
+endWithParent((60 + Object.keys(cases).length * rounds * 60) * 1000);
 
-/** One response at a time, by its first line; the body does not matter here. */
+/** Opens a connection. */
 function open(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -85,16 +85,16 @@ function open(url: string): Promise<Socket> {
   });
 }
 
-/** The longest that `GET /healthz` took, in ms, from now until `end`. */
+/** The longest latency of `GET /healthz`, in ms, from now until `end`. */
 function watchLoop(socket: Socket): { end(): Promise<number> } {
   let longest = 0;
   let over = false;
   const done = (async () => {
     while (!over) {
       const began = performance.now();
-      const answered = new Promise<void>((resolve) => socket.once("data", () => resolve()));
+      const responded = new Promise<void>((resolve) => socket.once("data", () => resolve()));
       socket.write("GET /healthz HTTP/1.1\r\nhost: bench\r\n\r\n");
-      await answered;
+      await responded;
       longest = Math.max(longest, performance.now() - began);
       await Bun.sleep(1);
     }
@@ -108,34 +108,34 @@ function watchLoop(socket: Socket): { end(): Promise<number> } {
   };
 }
 
-const pieceBytes = 64 * 1024;
+const writeBytes = 64 * 1024;
 
-/** The status line of the response, which may come before the body has left. */
+/** The status and error code of the response, which may come before the body is sent. */
 async function send(socket: Socket, body: Buffer): Promise<string> {
-  let heard = "";
-  const answered = new Promise<void>((resolve) => {
+  let received = "";
+  const responded = new Promise<void>((resolve) => {
     socket.on("data", (bytes: Buffer) => {
-      heard += bytes.toString("latin1", 0, 600);
-      if (heard.includes("\r\n\r\n")) resolve();
+      received += bytes.toString("latin1", 0, 600);
+      if (received.includes("\r\n\r\n")) resolve();
     });
     socket.on("close", () => resolve());
   });
   socket.write(
     `POST /v1/embeddings HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
   );
-  for (let at = 0; at < body.length && heard === "" && !socket.destroyed; at += pieceBytes) {
-    const more = socket.write(body.subarray(at, at + pieceBytes));
-    if (!more) await Promise.race([new Promise((r) => socket.once("drain", r)), answered]);
+  for (let at = 0; at < body.length && received === "" && !socket.destroyed; at += writeBytes) {
+    const more = socket.write(body.subarray(at, at + writeBytes));
+    if (!more) await Promise.race([new Promise((r) => socket.once("drain", r)), responded]);
   }
-  await answered;
-  const [, code = ""] = /"code": ?"?(\w+)/.exec(heard) ?? [];
-  return `${heard.slice(9, 12)} ${code}`.trim();
+  await responded;
+  const [, code = ""] = /"code": ?"?(\w+)/.exec(received) ?? [];
+  return `${received.slice(9, 12)} ${code}`.trim();
 }
 
 interface Measured {
-  readonly holdMs: number;
+  readonly blockedMs: number;
   readonly grownMegabytes: number;
-  readonly answer: string;
+  readonly response: string;
 }
 
 async function measure(name: string, body: Buffer, upstream: string): Promise<Measured> {
@@ -145,24 +145,24 @@ async function measure(name: string, body: Buffer, upstream: string): Promise<Me
   });
   try {
     const [probe, sender] = [await open(gateway.url), await open(gateway.url)];
-    // Code paths are warm, as in a gateway that has served for a while.
+    // The code is warm, as in a gateway that has served for some time.
     for (let i = 0; i < 20; i++) await send(await open(gateway.url), Buffer.from(`${request}"a"}`));
     const before = rssMegabytes(gateway.process.pid);
     const memory = watchPeak(gateway.process.pid, 10);
     const loop = watchLoop(probe);
     await Bun.sleep(100);
-    const answer = await send(sender, body);
-    const holdMs = await loop.end();
+    const response = await send(sender, body);
+    const blockedMs = await loop.end();
     const grownMegabytes = ((memory.peak() - before) * 1024 * 1024) / MB;
     sender.destroy();
     probe.destroy();
-    return { holdMs, grownMegabytes, answer };
+    return { blockedMs, grownMegabytes, response };
   } finally {
     await gateway.process.stop();
   }
 }
 
-/** An upstream that reads no more of a request than it must: one vector for each text, one for a list of tokens. */
+/** An upstream that reads only what it needs of a request: one vector for each text, one for a list of tokens. */
 const upstream = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",
@@ -181,29 +181,30 @@ const upstream = Bun.serve({
   },
 });
 console.log(
-  "case | body | loop held, best of rounds (ms) | per 10 MB | memory | times body | answer",
+  "case | body | loop blocked, best of rounds (ms) | per 10 MB | memory | times body | response",
 );
 for (const name of options.only.split("|")) {
   const body = cases[name]?.();
-  if (!body) throw new Error(`no case is called ${name}: ${Object.keys(cases).join(" | ")}`);
+  if (!body) throw new Error(`there is no case ${name}: ${Object.keys(cases).join(" | ")}`);
   const all: Measured[] = [];
   for (let round = 0; round < rounds; round++) {
     all.push(await measure(`${name}-${round}`, body, upstream.url.origin));
   }
-  // The least of the rounds: whatever else the machine does only adds.
-  const holdMs = Math.min(...all.map((one) => one.holdMs));
+  // The minimum of the rounds: other load on the machine only adds.
+  const blockedMs = Math.min(...all.map((one) => one.blockedMs));
   const grown = Math.min(...all.map((one) => one.grownMegabytes));
   const megabytes = body.length / MB;
-  const fits = holdMs <= 50 * Math.max(1, megabytes / 10) && grown <= 4 * Math.max(10, megabytes);
+  const fits =
+    blockedMs <= 50 * Math.max(1, megabytes / 10) && grown <= 4 * Math.max(10, megabytes);
   console.log(
     [
       name,
       `${megabytes.toFixed(1)} MB`,
-      holdMs.toFixed(1),
-      (holdMs / (megabytes / 10)).toFixed(1),
+      blockedMs.toFixed(1),
+      (blockedMs / (megabytes / 10)).toFixed(1),
       `${grown.toFixed(0)} MB`,
       (grown / megabytes).toFixed(1),
-      all[0]?.answer,
+      all[0]?.response,
       ...(fits ? [] : ["MISSED"]),
     ].join(" | "),
   );

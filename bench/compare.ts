@@ -1,24 +1,24 @@
-/** One load on several proxies in turns, and the CPU of each as a multiple of another's. */
+/** Applies one load to several proxies in alternating rounds, and compares the CPU of each round. */
 
+import type { BenchContext } from "./context.ts";
 import { type Figures, median, underLoad } from "./measure.ts";
-import type { Contender } from "./nginx.ts";
+import type { RunningProxy } from "./nginx.ts";
 import type { Scenario } from "./scenarios.ts";
-import type { Site } from "./site.ts";
 
 const runInSeconds = 1;
 
-export async function inTurns(
-  site: Site,
+export async function alternate(
+  context: BenchContext,
   scenario: Scenario,
-  proxies: readonly Contender[],
-): Promise<Map<Contender, readonly Figures[]>> {
-  const lists = new Map<Contender, Figures[]>(proxies.map((proxy) => [proxy, []]));
-  for (let round = 1; round <= site.rounds; round++) {
-    site.say(`${scenario.name}: round ${round} of ${site.rounds}`);
+  proxies: readonly RunningProxy[],
+): Promise<Map<RunningProxy, readonly Figures[]>> {
+  const lists = new Map<RunningProxy, Figures[]>(proxies.map((proxy) => [proxy, []]));
+  for (let round = 1; round <= context.rounds; round++) {
+    context.log(`${scenario.name}: round ${round} of ${context.rounds}`);
     for (const [proxy, list] of lists) {
-      // A proxy was idle while the others had their turn; a proxy in service is not. This run-in is not counted.
-      await underLoad(site, proxy, scenario, runInSeconds);
-      list.push(await underLoad(site, proxy, scenario, site.seconds));
+      // The proxy was idle during the rounds of the others, which a proxy in service is not. This run-in is not counted.
+      await underLoad(context, proxy, scenario, runInSeconds);
+      list.push(await underLoad(context, proxy, scenario, context.seconds));
     }
   }
   return lists;
@@ -30,7 +30,7 @@ export interface Times {
   readonly most: number;
 }
 
-/** Other load on the machine hits all proxies of a round, so CPU is compared round by round. */
+/** Other load on the machine affects all proxies of a round, so CPU is compared round by round. */
 export function cpuTimes(rounds: readonly Figures[], others: readonly Figures[]): Times {
   const each = rounds.map(
     ({ cpuUsPerRequest }, at) => cpuUsPerRequest / others[at]!.cpuUsPerRequest,

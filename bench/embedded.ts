@@ -1,4 +1,4 @@
-/** Measures the embedded model, for people: `taskset -c 1 npm run bench -- embedded [native|wasm]`. */
+/** Measures the embedded model and prints the figures: `taskset -c 1 npm run bench -- embedded [native|wasm]`. */
 import { readFileSync } from "node:fs";
 import type { EmbeddingsQuery } from "../server/upstream/contract.ts";
 import { createMinilm } from "../server/workers/embedding/minilm.ts";
@@ -47,7 +47,7 @@ async function speed(name: string, texts: readonly string[]): Promise<void> {
 const start = performance.now();
 await embed(["hello"]);
 console.log(
-  `first call, with start and load: ${Math.round(performance.now() - start)} ms`,
+  `first request, with process start and model load: ${Math.round(performance.now() - start)} ms`,
   minilm.state().facts,
 );
 

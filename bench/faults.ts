@@ -1,17 +1,17 @@
 /**
  * `npm run bench -- faults [--seconds N] [--rate N] [--only MODE,MODE]`
- * A real gateway before two real upstreams, at a steady rate: one of them begins to misbehave, or both go away and come
- * back. What callers see of it, what it costs in extra calls, and how soon it is over. Loopback only.
+ * A real gateway with two real upstreams, at a constant rate: one of them begins to misbehave, or both go down and come
+ * back. Prints what clients see, the extra upstream requests, and the time to recovery. Loopback only.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Called, percentile, served, startLoad } from "./fault-load.ts";
+import { type CompletedRequest, percentile, startLoad, successRate } from "./fault-load.ts";
 import { type Mode, modes } from "./faulty-upstream.ts";
 import {
   cores,
-  endWithUs,
+  endWithParent,
   freePort,
   linesOf,
   type Running,
@@ -22,26 +22,26 @@ import {
 import { key } from "./scenarios.ts";
 import { presentState, serveCommand } from "./vexel.ts";
 
-const bad = modes.filter((mode) => mode !== "well");
+const faultyModes = modes.filter((mode) => mode !== "healthy");
 const { values: options } = parseArgs({
   options: {
     seconds: { type: "string", default: "20" },
     rate: { type: "string", default: "200" },
-    only: { type: "string", default: [...bad, "both-down"].join(",") },
+    only: { type: "string", default: [...faultyModes, "both-down"].join(",") },
   },
 });
 const [seconds, rate] = [Number(options.seconds), Number(options.rate)];
 const chosen = options.only.split(",");
-/** After this a fault should have been found. */
+/** After this time the gateway should have detected the fault. */
 const detectionMs = 3000;
 const healthyMs = Math.max(5000, (seconds * 1000) / 2);
 const folder = mkdtempSync(join(tmpdir(), "vexel-faults-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-endWithUs((60 + chosen.length * (seconds * 2 + 30)) * 1000);
+endWithParent((60 + chosen.length * (seconds * 2 + 30)) * 1000);
 
 interface Upstream {
   readonly port: number;
-  be(mode: Mode): void;
+  setMode(mode: Mode): void;
   count(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -53,9 +53,9 @@ async function startUpstream(port = 0): Promise<Upstream> {
   const next = async (): Promise<number> => Number((await lines.next()).value);
   return {
     port: await next(),
-    be: (mode) => child.say(mode),
+    setMode: (mode) => child.writeLine(mode),
     count: () => {
-      child.say("count");
+      child.writeLine("count");
       return next();
     },
     stop: () => child.stop(),
@@ -96,7 +96,7 @@ async function startGateway(
 const percent = (share: number): string => `${(share * 100).toFixed(3)} %`;
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
 
-async function oneMisbehaves(mode: Mode): Promise<void> {
+async function measureFault(mode: Mode): Promise<void> {
   const upstreams = await Promise.all([startUpstream(), startUpstream()]);
   const { url, child } = await startGateway(
     mode,
@@ -108,20 +108,20 @@ async function oneMisbehaves(mode: Mode): Promise<void> {
     (await Promise.all(upstreams.map((each) => each.count()))).reduce((a, b) => a + b);
   const load = startLoad(url, rate);
   await Bun.sleep(healthyMs);
-  const before = { asked: await countAll(), at: load.now() };
-  first.be(mode);
+  const before = { upstreamRequests: await countAll(), at: load.now() };
+  first.setMode(mode);
   await Bun.sleep(seconds * 1000);
   await load.end();
-  const extra = (await countAll()) - before.asked;
-  const healthy = load.calls.filter(({ at }) => at < before.at - 200);
-  const during = load.calls.filter(({ at }) => at >= before.at);
+  const extra = (await countAll()) - before.upstreamRequests;
+  const healthy = load.requests.filter(({ at }) => at < before.at - 200);
+  const during = load.requests.filter(({ at }) => at >= before.at);
   const after = during.filter(({ at }) => at >= before.at + detectionMs);
   print(mode, healthy, during, after, extra / during.length - 1);
   await child.stop();
   await Promise.all(upstreams.map((each) => each.stop()));
 }
 
-/** The first calls of a process are slow whatever it is, and say nothing about faults. */
+/** The first requests of a process are slow anyway, and say nothing about faults. */
 async function warmUp(url: string): Promise<void> {
   const load = startLoad(url, rate);
   await Bun.sleep(3000);
@@ -130,20 +130,20 @@ async function warmUp(url: string): Promise<void> {
 
 function print(
   mode: string,
-  healthy: readonly Called[],
-  during: readonly Called[],
-  after: readonly Called[],
+  healthy: readonly CompletedRequest[],
+  during: readonly CompletedRequest[],
+  after: readonly CompletedRequest[],
   extra: number,
 ): void {
-  const [well, later] = [percentile(healthy, 0.99), percentile(after, 0.99)];
+  const [healthyP99, laterP99] = [percentile(healthy, 0.99), percentile(after, 0.99)];
   console.log(
-    `${mode.padEnd(10)} ${String(during.length).padStart(6)} calls  served ${percent(served(during))} (healthy ${percent(served(healthy))})  ` +
-      `p99 healthy ${ms(well)}, all of the fault ${ms(percentile(during, 0.99))}, after ${detectionMs / 1000} s ${ms(later)} (x${(later / well).toFixed(2)})  ` +
-      `slowest ${ms(percentile(during, 1))}  extra upstream calls ${percent(extra)}`,
+    `${mode.padEnd(10)} ${String(during.length).padStart(6)} requests  served ${percent(successRate(during))} (healthy ${percent(successRate(healthy))})  ` +
+      `p99 healthy ${ms(healthyP99)}, during the fault ${ms(percentile(during, 0.99))}, after ${detectionMs / 1000} s ${ms(laterP99)} (x${(laterP99 / healthyP99).toFixed(2)})  ` +
+      `slowest ${ms(percentile(during, 1))}  extra upstream requests ${percent(extra)}`,
   );
 }
 
-async function bothGoAndComeBack(): Promise<void> {
+async function measureOutage(): Promise<void> {
   const upstreams = await Promise.all([startUpstream(), startUpstream()]);
   const ports = upstreams.map(({ port }) => port);
   const { url, child } = await startGateway("both-down", ports);
@@ -151,25 +151,25 @@ async function bothGoAndComeBack(): Promise<void> {
   const load = startLoad(url, rate);
   await Bun.sleep(3000);
   await Promise.all(upstreams.map((each) => each.stop()));
-  const gone = load.now();
+  const downAt = load.now();
   await Bun.sleep(Math.max(5000, (seconds * 1000) / 2));
   const returned = await Promise.all(ports.map((port) => startUpstream(port)));
-  const back = load.now();
+  const upAt = load.now();
   await Bun.sleep(8000);
   await load.end();
-  const out = load.calls.filter(({ at }) => at > gone + 1000 && at < back - 1000);
+  const duringOutage = load.requests.filter(({ at }) => at > downAt + 1000 && at < upAt - 1000);
   const firstServed = Math.min(
-    ...load.calls
-      .filter(({ at, ms: took, status }) => status === 200 && at + took > back)
-      .map(({ at, ms: took }) => at + took),
+    ...load.requests
+      .filter(({ at, ms: latency, status }) => status === 200 && at + latency > upAt)
+      .map(({ at, ms: latency }) => at + latency),
   );
   const lastRefused = Math.max(
-    back,
-    ...load.calls.filter(({ status }) => status !== 200).map(({ at }) => at),
+    upAt,
+    ...load.requests.filter(({ status }) => status !== 200).map(({ at }) => at),
   );
   console.log(
-    `both-down  ${String(out.length).padStart(6)} calls while down, told so within ${ms(percentile(out, 0.99))} (p99)  ` +
-      `first served ${ms(firstServed - back)} after the return, all served ${ms(lastRefused - back)} after it`,
+    `both-down  ${String(duringOutage.length).padStart(6)} requests while down, refused within ${ms(percentile(duringOutage, 0.99))} (p99)  ` +
+      `first served ${ms(firstServed - upAt)} after the recovery, all served ${ms(lastRefused - upAt)} after it`,
   );
   await child.stop();
   await Promise.all(returned.map((each) => each.stop()));
@@ -177,11 +177,11 @@ async function bothGoAndComeBack(): Promise<void> {
 
 try {
   console.log(
-    `${rate} calls a second, ${seconds} s of each fault, two upstreams, one of which misbehaves\n`,
+    `${rate} requests/s, ${seconds} s of each fault, two upstreams, one of which misbehaves\n`,
   );
   for (const mode of chosen) {
-    if (mode === "both-down") await bothGoAndComeBack();
-    else await oneMisbehaves(mode as Mode);
+    if (mode === "both-down") await measureOutage();
+    else await measureFault(mode as Mode);
   }
 } catch (error) {
   console.error(`bench: ${error instanceof Error ? error.message : error}`);

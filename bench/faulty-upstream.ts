@@ -1,26 +1,26 @@
 /**
- * An embedding server that misbehaves when told to, a process of its own: `bun bench/faulty-upstream.ts [PORT]` prints its
- * port. A line on its input is a mode; `count` is answered with the number of calls so far.
+ * An embeddings upstream that misbehaves on command, in a process of its own: `bun bench/faulty-upstream.ts [PORT]` prints
+ * its port. A line on its input sets the mode; for `count` it prints the number of requests so far.
  */
 
-export const modes = ["well", "fail100", "fail30", "hang", "reset", "trickle", "lie"] as const;
+export const modes = ["healthy", "fail100", "fail30", "hang", "reset", "trickle", "zeros"] as const;
 export type Mode = (typeof modes)[number];
 
-/** How long a good answer takes. */
-const answersMs = 4;
+/** Latency of a correct response. */
+const latencyMs = 4;
 const dimensions = 256;
 
-type Client = Bun.Socket<{ heard: string }>;
+type Client = Bun.Socket<{ received: string }>;
 
-let mode: Mode = "well";
-let calls = 0;
+let mode: Mode = "healthy";
+let requests = 0;
 
 const vector = (value: number): string =>
   Buffer.from(new Float32Array(dimensions).fill(value).buffer).toString("base64");
-const [truth, lie] = [vector(0.0625), vector(0)];
+const [correctVector, zeroVector] = [vector(0.0625), vector(0)];
 
 function bodyOf(inputs: number, model: string): string {
-  const embedding = mode === "lie" ? lie : truth;
+  const embedding = mode === "zeros" ? zeroVector : correctVector;
   const data = Array.from({ length: inputs }, (_, index) => ({
     object: "embedding",
     index,
@@ -30,17 +30,17 @@ function bodyOf(inputs: number, model: string): string {
   return JSON.stringify({ object: "list", model, data, usage });
 }
 
-const written = (status: string, body: string): string =>
+const responseText = (status: string, body: string): string =>
   `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-const broken = written(
+const serverError = responseText(
   "500 Internal Server Error",
   '{"error":{"message":"no","type":"server_error"}}',
 );
 
-function answer(socket: Client, question: string): void {
-  calls++;
-  const { input, model } = JSON.parse(question) as { input: string | string[]; model: string };
+function respond(socket: Client, body: string): void {
+  requests++;
+  const { input, model } = JSON.parse(body) as { input: string | string[]; model: string };
   const inputs = Array.isArray(input) ? input.length : 1;
   if (mode === "hang") return;
   if (mode === "reset") {
@@ -48,15 +48,15 @@ function answer(socket: Client, question: string): void {
     return;
   }
   if (mode === "fail100" || (mode === "fail30" && Math.random() < 0.3)) {
-    socket.write(broken);
+    socket.write(serverError);
     return;
   }
-  const good = written("200 OK", bodyOf(inputs, model));
-  if (mode === "trickle") trickle(socket, good);
-  else setTimeout(() => socket.write(good), answersMs);
+  const correct = responseText("200 OK", bodyOf(inputs, model));
+  if (mode === "trickle") trickle(socket, correct);
+  else setTimeout(() => socket.write(correct), latencyMs);
 }
 
-/** A byte now and then: never silent for long, and never done in time. */
+/** One byte every 50 ms: never silent for long, and never done in time. */
 function trickle(socket: Client, text: string): void {
   let at = 0;
   const timer = setInterval(() => {
@@ -64,30 +64,30 @@ function trickle(socket: Client, text: string): void {
   }, 50);
 }
 
-/** The next whole question, taken out of what was heard. */
-function nextQuestion(client: { heard: string }): string | undefined {
-  const end = client.heard.indexOf("\r\n\r\n");
+/** Removes the next complete request body from the received text. */
+function takeRequest(client: { received: string }): string | undefined {
+  const end = client.received.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
-  const length = Number(/content-length: (\d+)/i.exec(client.heard.slice(0, end))?.[1] ?? 0);
-  if (client.heard.length < end + 4 + length) return undefined;
-  const question = client.heard.slice(end + 4, end + 4 + length);
-  client.heard = client.heard.slice(end + 4 + length);
-  return question;
+  const length = Number(/content-length: (\d+)/i.exec(client.received.slice(0, end))?.[1] ?? 0);
+  if (client.received.length < end + 4 + length) return undefined;
+  const body = client.received.slice(end + 4, end + 4 + length);
+  client.received = client.received.slice(end + 4 + length);
+  return body;
 }
 
 function serve(port: number): void {
-  const server = Bun.listen<{ heard: string }>({
+  const server = Bun.listen<{ received: string }>({
     hostname: "127.0.0.1",
     port,
     socket: {
       open: (socket) => {
-        socket.data = { heard: "" };
+        socket.data = { received: "" };
       },
-      data: (socket, piece) => {
-        // Questions of the bench hold nothing but ASCII.
-        socket.data.heard += piece.toString("latin1");
-        for (let next = nextQuestion(socket.data); next; next = nextQuestion(socket.data)) {
-          answer(socket, next);
+      data: (socket, bytes) => {
+        // Requests of the bench are ASCII only.
+        socket.data.received += bytes.toString("latin1");
+        for (let next = takeRequest(socket.data); next; next = takeRequest(socket.data)) {
+          respond(socket, next);
         }
       },
     },
@@ -95,14 +95,14 @@ function serve(port: number): void {
   console.log(server.port);
 }
 
-async function listenToOrders(): Promise<void> {
+async function readCommands(): Promise<void> {
   for await (const line of console) {
-    if (line === "count") console.log(calls);
+    if (line === "count") console.log(requests);
     else mode = line as Mode;
   }
 }
 
 if (import.meta.main) {
   serve(Number(process.argv[2] ?? 0));
-  await listenToOrders();
+  await readCommands();
 }

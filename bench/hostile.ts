@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { idleMemory } from "./idle-connections.ts";
 import { cpuMs } from "./proc.ts";
-import { cores, endWithUs, firstLine, type Running, start, stopAll } from "./processes.ts";
+import { cores, endWithParent, firstLine, type Running, start, stopAll } from "./processes.ts";
 import { key } from "./scenarios.ts";
 import { startVexel } from "./vexel.ts";
 
@@ -25,7 +25,7 @@ const loads = [
   { name: "1 connection with a key", connections: 1, key },
   { name: "8 connections with a key", connections: 8, key },
 ] as const;
-endWithUs((90 + 3 * loads.length * (seconds + 3)) * 1000);
+endWithParent((90 + 3 * loads.length * (seconds + 3)) * 1000);
 
 interface Server {
   readonly name: string;
@@ -45,19 +45,19 @@ async function startGateway(): Promise<Server> {
   return { name: "vexel", port: Number(new URL(url).port), process: child };
 }
 
-/** One request after another on one kept connection, every 5 ms at most. Their latencies in ms. */
-async function watch(port: number, ms: number): Promise<number[]> {
+/** Sends one request after another on a keep-alive connection, with pauses of 5 ms. Returns the latencies in ms, sorted. */
+async function measureLatencies(port: number, ms: number): Promise<number[]> {
   const until = performance.now() + ms;
   const latencies: number[] = [];
   const socket = connect(port, "127.0.0.1");
   socket.setNoDelay(true);
-  let answered: (() => void) | undefined;
-  socket.on("data", () => answered?.());
-  socket.on("error", () => answered?.());
+  let onResponse: (() => void) | undefined;
+  socket.on("data", () => onResponse?.());
+  socket.on("error", () => onResponse?.());
   while (performance.now() < until) {
     const sent = performance.now();
     await new Promise<void>((resolve) => {
-      answered = resolve;
+      onResponse = resolve;
       socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
     });
     latencies.push(performance.now() - sent);
@@ -76,7 +76,7 @@ async function measure(server: Server, load: (typeof loads)[number]): Promise<st
   const sender = start([process.execPath, script, ...args], cores.rest, { listen: true });
   await Bun.sleep(300);
   const before = cpuMs(server.process.pid);
-  const latencies = await watch(server.port, seconds * 1000 - 500);
+  const latencies = await measureLatencies(server.port, seconds * 1000 - 500);
   const cpu = (cpuMs(server.process.pid) - before) / (seconds * 1000 - 500);
   const sent = JSON.parse(await firstLine(sender)) as { bytes: number; opened: number };
   await sender.stop();

@@ -1,13 +1,13 @@
-/** Memory of connections that have sent one request with a large head, and then nothing. */
+/** Memory of idle connections, each after one request with a large head. */
 import { connect, type Socket } from "node:net";
 import { rssMegabytes } from "./proc.ts";
 
 const headBytes = 15_000;
-const atOnce = 100;
+const concurrency = 100;
 
 export interface IdleMemory {
   readonly connections: number;
-  /** Megabytes beyond those at rest: at once, and after the connections were idle for some seconds. */
+  /** Megabytes more than at rest: immediately, and after the connections were idle for some seconds. */
   readonly soon: number;
   readonly later: number;
 }
@@ -25,8 +25,8 @@ export async function idleMemory(port: number, pid: number, wanted: number): Pro
       socket.write(request);
     });
   let connections = 0;
-  for (let at = 0; at < wanted; at += atOnce) {
-    const opened = await Promise.all(Array.from({ length: atOnce }, open));
+  for (let at = 0; at < wanted; at += concurrency) {
+    const opened = await Promise.all(Array.from({ length: concurrency }, open));
     connections += opened.reduce((sum, one) => sum + one, 0);
   }
   const soon = rssMegabytes(pid) - rest;

@@ -1,4 +1,4 @@
-/** Puts load on a proxy with wrk, or with a loader of our own where there is no wrk. */
+/** Closed-loop load on a proxy with wrk, or with our own load generator if wrk is not installed. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,51 +10,52 @@ export interface Load {
   readonly seconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Answers other than 2xx, and broken connections. */
+  /** Responses other than 2xx, and broken connections. */
   readonly failures: number;
 }
 
 const wrk = Bun.which("wrk");
 export const generator = wrk ? "wrk" : "bun loader (wrk is not installed)";
 
-const headersFor = ({ key: asked = key }: Scenario) => ({
-  authorization: `Bearer ${asked}`,
+const headersFor = ({ key: apiKey = key }: Scenario) => ({
+  authorization: `Bearer ${apiKey}`,
   "content-type": "application/json",
 });
 
-/** Where a body wants another number in each request. */
-export const mark = "{n}";
-/** So that every number has as many digits, and the length of a request never changes. */
+/** Placeholder in a body for a number that differs in each request. */
+export const placeholder = "{n}";
+/** Fixed numbers of digits, so that the length of a request never changes. */
 const digits = { series: 4, turn: 10 };
 
-let begun = 0;
-/** No two loads of a run ask for the same, unless their body has no mark. */
-const nextSeries = (): string => String(begun++).padStart(digits.series, "0");
+let seriesCount = 0;
+/** Requests of different loads of a run differ, unless their body has no placeholder. */
+const nextSeries = (): string => String(seriesCount++).padStart(digits.series, "0");
 
-/** The whole request as text, cut at the marks: putting a number between the pieces is all that is left to do. */
-function pieces(url: string, scenario: Scenario): string[] {
+/** The whole request as text, split at the placeholders: only the number is inserted between the parts. */
+function requestParts(url: string, scenario: Scenario): string[] {
   const { path, body } = scenario;
-  const marks = body.split(mark).length - 1;
+  const placeholders = body.split(placeholder).length - 1;
   const length =
-    Buffer.byteLength(body) + marks * (digits.series + digits.turn - Buffer.byteLength(mark));
+    Buffer.byteLength(body) +
+    placeholders * (digits.series + digits.turn - Buffer.byteLength(placeholder));
   const lines = [
     `POST ${path} HTTP/1.1`,
     `host: ${new URL(url).host}`,
     ...Object.entries(headersFor(scenario)).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${length}`,
   ];
-  return `${lines.join("\r\n")}\r\n\r\n${body}`.split(mark);
+  return `${lines.join("\r\n")}\r\n\r\n${body}`.split(placeholder);
 }
 
-// JSON's escapes are Lua's as well, as long as there is nothing but ASCII.
+// Escapes of JSON are valid in Lua, as long as the text is ASCII.
 const script = (url: string, scenario: Scenario): string => `
-local pieces = { ${pieces(url, scenario)
-  .map((piece) => JSON.stringify(piece))
+local parts = { ${requestParts(url, scenario)
+  .map((part) => JSON.stringify(part))
   .join(", ")} }
 local turn = 0
 function request()
   turn = turn + 1
-  return table.concat(pieces, string.format("${nextSeries()}%0${digits.turn}d", turn))
+  return table.concat(parts, string.format("${nextSeries()}%0${digits.turn}d", turn))
 end
 function done(summary, latency)
   local e = summary.errors
@@ -69,10 +70,10 @@ end
 function launch(url: string, scenario: Scenario, seconds: number, folder: string): Running {
   const { path, body, connections } = scenario;
   if (!wrk) {
-    const bodies = { pieces: body.split(mark), series: nextSeries(), digits: digits.turn };
+    const bodies = { parts: body.split(placeholder), series: nextSeries(), digits: digits.turn };
     const headers = headersFor(scenario);
-    const order = JSON.stringify({ url: url + path, ...bodies, headers, connections, seconds });
-    return start([process.execPath, join(import.meta.dir, "loader.ts"), order], cores.rest, {
+    const job = JSON.stringify({ url: url + path, ...bodies, headers, connections, seconds });
+    return start([process.execPath, join(import.meta.dir, "fetch-load.ts"), job], cores.rest, {
       listen: true,
     });
   }
@@ -89,23 +90,24 @@ export async function load(
   folder: string,
 ): Promise<Load> {
   const child = launch(url, scenario, seconds, folder);
-  const said = await new Response(child.output).text();
+  const output = await new Response(child.output).text();
   await child.exited;
-  const result = /^RESULT (.+)$/m.exec(said)?.[1];
-  if (!result) throw new Error(`the load generator said nothing: ${child.complaints()} ${said}`);
+  const result = /^RESULT (.+)$/m.exec(output)?.[1];
+  if (!result)
+    throw new Error(`the load generator printed no result: ${child.errorOutput()} ${output}`);
   return JSON.parse(result) as Load;
 }
 
-/** One call, to be sure that what is measured is the right answer. */
-export async function tryOnce(url: string, scenario: Scenario): Promise<string> {
+/** Sends one request, to make sure that the measured response is correct. */
+export async function sendOnce(url: string, scenario: Scenario): Promise<string> {
   const { path, body } = scenario;
-  const answer = await fetch(url + path, {
+  const response = await fetch(url + path, {
     method: "POST",
     headers: headersFor(scenario),
-    body: body.replaceAll(mark, nextSeries()),
+    body: body.replaceAll(placeholder, nextSeries()),
   });
-  const text = await answer.text();
-  if (answer.status !== 200)
-    throw new Error(`${url}${path} answered ${answer.status}: ${text.slice(0, 500)}`);
+  const text = await response.text();
+  if (response.status !== 200)
+    throw new Error(`${url}${path} responded with ${response.status}: ${text.slice(0, 500)}`);
   return text;
 }

@@ -1,11 +1,11 @@
-/** What a proxy does under load: one round, many rounds, and the rounds before they count. */
+/** Measures a proxy under load: one round, the medians of many rounds, and the warm-up before them. */
 
-import { tallyOf } from "./embeddings.ts";
+import type { BenchContext } from "./context.ts";
 import { type Load, load } from "./load.ts";
-import type { Contender } from "./nginx.ts";
+import type { RunningProxy } from "./nginx.ts";
 import { cpuMs, watchPeak } from "./proc.ts";
 import type { Scenario } from "./scenarios.ts";
-import type { Site } from "./site.ts";
+import { readRequestCounts } from "./upstream-embeddings.ts";
 
 export interface Figures {
   readonly requests: number;
@@ -14,21 +14,21 @@ export interface Figures {
   readonly p99Ms: number;
   /** User and system time of the proxy's processes. */
   readonly cpuUsPerRequest: number;
-  /** Answered by the upstream for each request that the proxy answered. */
-  readonly upstreamCalls: number;
-  /** Of its one core: near 1, the proxy is what limits; well below, upstream or load does. */
+  /** Upstream responses per response of the proxy. */
+  readonly upstreamRequests: number;
+  /** Share of its one core: near 1, the proxy is the bottleneck; well below, upstream or load generator is. */
   readonly coreShare: number;
   readonly peakMegabytes: number;
 }
 
 export async function underLoad(
-  { upstream, folder }: Pick<Site, "upstream" | "folder">,
-  proxy: Contender,
+  { upstream, folder }: Pick<BenchContext, "upstream" | "folder">,
+  proxy: RunningProxy,
   scenario: Scenario,
   seconds: number,
 ): Promise<Figures> {
   const { pid } = proxy.process;
-  const calls = (await tallyOf(upstream)).answered;
+  const requestsBefore = (await readRequestCounts(upstream)).completed;
   const before = cpuMs(pid);
   const watch = watchPeak(pid);
   const result: Load = await load(proxy.url, scenario, seconds, folder);
@@ -36,7 +36,7 @@ export async function underLoad(
   const cpu = cpuMs(pid) - before;
   if (result.failures > 0 || result.requests === 0)
     throw new Error(
-      `${proxy.url}: ${result.failures} of ${result.requests} requests failed. ${proxy.process.complaints()}`,
+      `${proxy.url}: ${result.failures} of ${result.requests} requests failed. ${proxy.process.errorOutput()}`,
     );
   return {
     requests: result.requests,
@@ -44,22 +44,23 @@ export async function underLoad(
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
     cpuUsPerRequest: (cpu * 1000) / result.requests,
-    upstreamCalls: ((await tallyOf(upstream)).answered - calls) / result.requests,
+    upstreamRequests:
+      ((await readRequestCounts(upstream)).completed - requestsBefore) / result.requests,
     coreShare: cpu / 1000 / result.seconds,
     peakMegabytes,
   };
 }
 
 /**
- * Until it becomes no cheaper, because the first rounds are those of a compiler at work: it is at it for ten seconds and
- * more, and two rounds that agree by chance are no sign that it is done. At most twelve.
+ * Repeats rounds until they become no cheaper, at most twelve. The JIT compiler works for ten seconds and more, and two
+ * rounds that agree by chance do not show that it has finished.
  */
 export async function warmUp(round: () => Promise<number>): Promise<void> {
   const costs: number[] = [];
   while (costs.length < 12) {
     costs.push(await round());
-    const [before, lately] = [costs.slice(0, -3), costs.slice(-3)];
-    if (before.length >= 2 && Math.min(...lately) > 0.97 * Math.min(...before)) return;
+    const [before, recent] = [costs.slice(0, -3), costs.slice(-3)];
+    if (before.length >= 2 && Math.min(...recent) > 0.97 * Math.min(...before)) return;
   }
 }
 
@@ -75,8 +76,8 @@ export const medians = (rounds: readonly Figures[]): Figures => ({
   p50Ms: median(rounds.map((round) => round.p50Ms)),
   p99Ms: median(rounds.map((round) => round.p99Ms)),
   cpuUsPerRequest: median(rounds.map((round) => round.cpuUsPerRequest)),
-  upstreamCalls: median(rounds.map((round) => round.upstreamCalls)),
+  upstreamRequests: median(rounds.map((round) => round.upstreamRequests)),
   coreShare: median(rounds.map((round) => round.coreShare)),
-  // The worst, not the middle: memory is a promise about every moment.
+  // The maximum, not the median: a memory bound holds at every moment.
   peakMegabytes: Math.max(...rounds.map((round) => round.peakMegabytes)),
 });

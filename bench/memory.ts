@@ -1,41 +1,41 @@
-/** What the gateway takes, told apart: the process that callers talk to, and those that do its work on pixels. */
+/** Memory of the gateway: its own process, and its worker processes. */
 
 import { commandOf, pssMegabytes, rssMegabytes, treeOf, watchPeak } from "./proc.ts";
 
 /** In MB. */
 export interface Memory {
   readonly gateway: number;
-  readonly children: number;
+  readonly workers: number;
 }
 
-const isChild = (pid: number): boolean => commandOf(pid).includes("/server/workers/");
-const gatewayOf = (root: number): number[] => treeOf(root).filter((pid) => !isChild(pid));
-const childrenOf = (root: number): number[] => treeOf(root).filter(isChild);
+const isWorker = (pid: number): boolean => commandOf(pid).includes("/server/workers/");
+const gatewayOf = (root: number): number[] => treeOf(root).filter((pid) => !isWorker(pid));
+const workersOf = (root: number): number[] => treeOf(root).filter(isWorker);
 
 export const memoryOf = (root: number): Memory => ({
   gateway: rssMegabytes(root, gatewayOf),
-  children: rssMegabytes(root, childrenOf),
+  workers: rssMegabytes(root, workersOf),
 });
 
-/** The highest of each between now and `peak()`. */
+/** The maximum of each between now and `peak()`. */
 export function watchMemory(root: number, everyMs = 50): { peak(): Memory } {
   const gateway = watchPeak(root, everyMs, gatewayOf);
-  const children = watchPeak(root, everyMs, childrenOf);
-  return { peak: () => ({ gateway: gateway.peak(), children: children.peak() }) };
+  const workers = watchPeak(root, everyMs, workersOf);
+  return { peak: () => ({ gateway: gateway.peak(), workers: workers.peak() }) };
 }
 
-/** How much more memory a process and all below it take at once than they do now, at most. What they share counts once. */
-export function watchTogether(root: number, everyMs = 50): { growth(): number } {
+/** The growth of a process tree until `growth()`, at most. Shared pages count once (PSS). */
+export function watchTree(root: number, everyMs = 50): { growth(): number } {
   const before = pssMegabytes(root);
   let most = before;
-  const look = () => {
+  const sample = () => {
     most = Math.max(most, pssMegabytes(root));
   };
-  const timer = setInterval(look, everyMs);
+  const timer = setInterval(sample, everyMs);
   return {
     growth: () => {
       clearInterval(timer);
-      look();
+      sample();
       return most - before;
     },
   };
@@ -43,8 +43,8 @@ export function watchTogether(root: number, everyMs = 50): { growth(): number } 
 
 export const highest = (each: readonly Memory[]): Memory => ({
   gateway: Math.max(...each.map(({ gateway }) => gateway)),
-  children: Math.max(...each.map(({ children }) => children)),
+  workers: Math.max(...each.map(({ workers }) => workers)),
 });
 
-export const memoryText = ({ gateway, children }: Memory): string =>
-  `${gateway.toFixed(0)} MB and ${children.toFixed(0)} MB in child processes`;
+export const memoryText = ({ gateway, workers }: Memory): string =>
+  `${gateway.toFixed(0)} MB and ${workers.toFixed(0)} MB in child processes`;

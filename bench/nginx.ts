@@ -1,14 +1,14 @@
-/** The yardstick: nginx as a plain reverse proxy with kept-alive connections, one worker. */
+/** The reference: nginx as a plain reverse proxy with keep-alive connections and one worker. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cores, freePort, type Running, ready, start } from "./processes.ts";
 
-// Debian puts it where only root's PATH looks.
+// On Debian it is in a folder that only root's PATH has.
 const binary = Bun.which("nginx") ?? Bun.which("/usr/sbin/nginx");
-export const nginxIsHere = binary !== null;
+export const isNginxInstalled = binary !== null;
 
-/** For large answers: fewer and larger pieces than nginx moves without being told. */
+/** For large responses: fewer and larger buffers than nginx's default. */
 export const largeBuffers =
   "proxy_buffer_size 16k; proxy_buffers 8 32k; proxy_busy_buffers_size 64k; proxy_max_temp_file_size 0;";
 
@@ -47,7 +47,7 @@ http {
 }
 `;
 
-export interface Contender {
+export interface RunningProxy {
   readonly url: string;
   readonly process: Running;
   readonly readyMs: number;
@@ -58,7 +58,7 @@ export async function startNginx(
   folder: string,
   upstream: string,
   more = "",
-): Promise<Contender | undefined> {
+): Promise<RunningProxy | undefined> {
   if (!binary) return undefined;
   mkdirSync(folder, { recursive: true });
   const port = freePort();

@@ -1,4 +1,4 @@
-/** PNG files that any decoder reads, of as many bytes as wanted: pixels nobody can compress, and a scene like a photograph. */
+/** Valid PNG files of a given size: incompressible noise, and a scene that compresses like a photograph. */
 
 import { crc32, deflateSync } from "node:zlib";
 
@@ -7,7 +7,7 @@ export interface Shape {
   readonly height: number;
 }
 
-/** Noise, stored as it is: three bytes for each pixel, and the same for the same seed in every process. */
+/** Noise, stored uncompressed: three bytes per pixel, and the same for the same seed in every process. */
 export function noisePng(shape: Shape, seed: number): Buffer {
   const rows = rowsOf(shape);
   const words = new Uint32Array(rows.buffer, 0, Math.floor(rows.length / 4));
@@ -17,7 +17,7 @@ export function noisePng(shape: Shape, seed: number): Buffer {
   return png(shape, deflateSync(rows, { level: 0 }));
 }
 
-/** Soft colours, some edges and a little grain: it compresses as a photograph does, to half its size. */
+/** Soft colors, some edges and a little grain: it compresses as a photograph does, to half its size. */
 export function photoPng(shape: Shape): Buffer {
   const { width, height } = shape;
   const rows = rowsOf(shape);
@@ -33,7 +33,7 @@ export function photoPng(shape: Shape): Buffer {
       }
     }
   }
-  // As encoders do it, differences to the pixel on the left are what is compressed; from the right, as they need it whole.
+  // As encoders do, the differences to the pixel on the left are compressed (filter Sub); right to left, because each needs the original value.
   for (let y = 0; y < height; y++)
     for (let at = y * row + row - 1; at > y * row + 3; at--)
       rows[at] = (rows[at] as number) - (rows[at - 3] as number);
@@ -41,9 +41,9 @@ export function photoPng(shape: Shape): Buffer {
   return png(shape, deflateSync(rows));
 }
 
-/** Marsaglia's xorshift: numbers of 32 bits. */
+/** Marsaglia's xorshift: random numbers of 32 bits. */
 function chance(seed: number): () => number {
-  // Never 0, where it would stay.
+  // Never 0, which is a fixed point.
   let state = ((seed + 1) * 0x9e3779b1) | 1;
   return () => {
     state ^= state << 13;
@@ -53,7 +53,7 @@ function chance(seed: number): () => number {
   };
 }
 
-/** Room for a byte that names the filter, and the pixels, for each row. */
+/** A filter byte and the pixels for each row. */
 const rowsOf = ({ width, height }: Shape): Uint8Array =>
   new Uint8Array(new ArrayBuffer(height * (1 + width * 3)));
 

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 // USER_HZ, which is 100 on every Linux that Bun runs on.
 const msPerTick = 10;
 
-/** A process may end between listing and reading; it then counts nothing. */
+/** A process may end between listing and reading; it then counts as zero. */
 const read = (path: string): string => {
   try {
     return readFileSync(path, "latin1");
@@ -14,7 +14,7 @@ const read = (path: string): string => {
   }
 };
 
-/** The fields after the name, which may itself hold spaces and brackets; [0] is the state. */
+/** The fields after the name, which may contain spaces and parentheses; [0] is the state. */
 const statOf = (pid: number): string[] => {
   const text = read(`/proc/${pid}/stat`);
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -35,7 +35,7 @@ export function treeOf(root: number): number[] {
 const sum = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0);
 
-/** User and system time so far, in milliseconds, of the living and of the children waited for. */
+/** User and system time so far, in milliseconds, of the process tree and of its ended children. */
 export const cpuMs = (root: number): number =>
   msPerTick *
   sum(
@@ -44,7 +44,7 @@ export const cpuMs = (root: number): number =>
       .filter(Number.isFinite),
   );
 
-/** What the whole machine has worked for processes so far, and what its host took away. */
+/** CPU time of all processes of the machine so far, and the time that the hypervisor took (steal). */
 export function machineMs(): { readonly worked: number; readonly stolen: number } {
   const [user = 0, nice = 0, system = 0, , , , , steal = 0] = read("/proc/stat")
     .split("\n", 1)[0]!
@@ -57,13 +57,13 @@ export function machineMs(): { readonly worked: number; readonly stolen: number 
 const statusKilobytes = (pid: number, field: "VmRSS" | "VmHWM"): number =>
   Number(new RegExp(`${field}:\\s+(\\d+)`).exec(read(`/proc/${pid}/status`))?.[1] ?? 0);
 
-/** What it was started with, between spaces. */
+/** The command line, separated by spaces. */
 export const commandOf = (pid: number): string =>
   read(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
 
-/** Files it has open although they have no name any more, which is how the gateway keeps what is large. */
-export function namelessFilesOf(root: number): number {
-  const isNameless = (link: string): boolean => {
+/** Open unlinked files, in which the gateway stores large bodies. */
+export function unlinkedFilesOf(root: number): number {
+  const isUnlinked = (link: string): boolean => {
     try {
       return readlinkSync(link).endsWith(" (deleted)");
     } catch {
@@ -72,17 +72,17 @@ export function namelessFilesOf(root: number): number {
   };
   return treeOf(root).flatMap((pid) => {
     const folder = `/proc/${pid}/fd`;
-    return readdirSync(folder).filter((name) => isNameless(`${folder}/${name}`));
+    return readdirSync(folder).filter((name) => isUnlinked(`${folder}/${name}`));
   }).length;
 }
 
-/** Which of the processes below one are meant. */
+/** Selects processes of a tree. */
 type Members = (root: number) => number[];
 
 export const rssMegabytes = (root: number, members: Members = treeOf): number =>
   sum(members(root).map((pid) => statusKilobytes(pid, "VmRSS"))) / 1024;
 
-/** Its share of all it uses: what several processes have in common, such as the program itself, counts once for all of them. */
+/** Proportional set size (PSS): a page that several processes share, such as the program itself, counts once in total. */
 export const pssMegabytes = (root: number): number =>
   sum(
     treeOf(root).map((pid) =>
@@ -91,8 +91,8 @@ export const pssMegabytes = (root: number): number =>
   ) / 1024;
 
 /**
- * The highest RSS between now and `peak()`. The kernel's own mark is used where it can be reset;
- * samples catch what it cannot say: processes that came and went.
+ * The maximum RSS between now and `peak()`. The kernel's high-water mark is used if it can be reset;
+ * samples add the processes that started and ended in between.
  */
 export function watchPeak(
   root: number,
@@ -103,7 +103,7 @@ export function watchPeak(
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, "5");
     } catch {
-      // Not allowed here: the samples alone must do, and marks from before are not used.
+      // Not permitted here: only samples are used, because the marks would include earlier peaks.
       return sampled(root, everyMs, members);
     }
   }

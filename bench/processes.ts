@@ -1,25 +1,25 @@
-/** Starts the processes of a run on their cores, and ends every one of them however the run ends. */
+/** Starts the processes of a run on their cores, and ends all of them, however the run ends. */
 
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { treeOf } from "./proc.ts";
 
-/** The proxy under test has a core to itself; upstream, load and this script share the other. */
+/** The proxy under test has a core of its own; upstream, load generator and this script share the other. */
 export const cores = { proxy: 0, rest: 1 } as const;
 
 export const pinned = Bun.which("taskset") !== null && availableParallelism() > 1;
 
 export interface Running {
   readonly pid: number;
-  /** Milliseconds on the clock of `performance.now()`, taken just before the process was made. */
+  /** Milliseconds on the clock of `performance.now()`, taken just before the process was spawned. */
   readonly startedAt: number;
-  /** Of those that were started to be listened to. */
+  /** Standard output, with the option `listen`. */
   readonly output: ReadableStream<Uint8Array>;
   readonly exited: Promise<number>;
-  /** Heard by those that were started to be listened to: who is not talked with has no input. */
-  say(line: string): void;
-  /** The last of what it complained about. */
-  complaints(): string;
+  /** Writes a line to standard input, with the option `listen`. */
+  writeLine(line: string): void;
+  /** The last part of its standard error and log. */
+  errorOutput(): string;
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ function signalTree(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
     try {
       process.kill(each, signal);
     } catch {
-      // Gone already.
+      // The process has ended.
     }
   }
 }
@@ -39,7 +39,7 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The bench reads its output and writes to its input. */
   readonly listen?: boolean;
-  /** Its output goes to this file, as that of a service does: a pipe would have to be read by the bench. */
+  /** Its output goes to this file, as that of a service does: the bench would have to read a pipe. */
   readonly logFile?: string;
 }
 
@@ -51,7 +51,7 @@ export function start(
   const log = logFile === undefined ? undefined : openSync(logFile, "a");
   const startedAt = performance.now();
   const child = Bun.spawn([...(pinned ? ["taskset", "-c", String(core)] : []), ...command], {
-    // A clean environment: a provider key in the caller's would add upstreams to the gateway.
+    // A clean environment: a provider key of the user's would add upstreams to the gateway.
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "/tmp", ...env },
     stdin: listen ? "pipe" : "ignore",
     stdout: log ?? "pipe",
@@ -59,27 +59,28 @@ export function start(
   });
   if (log !== undefined) closeSync(log);
   const stdout = child.stdout instanceof ReadableStream ? child.stdout : undefined;
-  let heard = "";
-  const overhear = async (stream: ReadableStream<Uint8Array>) => {
+  let captured = "";
+  const capture = async (stream: ReadableStream<Uint8Array>) => {
     const text = new TextDecoder();
-    for await (const piece of stream) heard = (heard + text.decode(piece)).slice(-2000);
+    for await (const bytes of stream) captured = (captured + text.decode(bytes)).slice(-2000);
   };
-  void overhear(child.stderr);
-  // Unread output would fill its pipe and then stop the process.
-  if (!listen && stdout) void overhear(stdout);
+  void capture(child.stderr);
+  // A full output pipe would block the process.
+  if (!listen && stdout) void capture(stdout);
   void child.exited.then(() => running.delete(child.pid));
   const started: Running = {
     pid: child.pid,
     startedAt,
     output: stdout ?? new ReadableStream(),
     exited: child.exited,
-    say: (line) => {
+    writeLine: (line) => {
       child.stdin?.write(`${line}\n`);
       child.stdin?.flush();
     },
-    complaints: () => (heard + (logFile ? readFileSync(logFile, "utf8").slice(-2000) : "")).trim(),
+    errorOutput: () =>
+      (captured + (logFile ? readFileSync(logFile, "utf8").slice(-2000) : "")).trim(),
     stop: async () => {
-      // The number of a process that has ended may be somebody else's by now.
+      // The PID of an ended process may be reused.
       if (!running.has(child.pid)) return;
       signalTree(child.pid, "SIGTERM");
       const late = setTimeout(() => signalTree(child.pid, "SIGKILL"), 3000);
@@ -100,35 +101,35 @@ function killAll(): void {
   for (const pid of running.keys()) signalTree(pid, "SIGKILL");
 }
 
-/** Also keeps this script off the proxy's core, and ends it when it takes longer than it may. */
-export function endWithUs(mostMs: number): void {
+/** Also keeps this script off the proxy's core, and ends the run when it exceeds its timeout. */
+export function endWithParent(timeoutMs: number): void {
   if (pinned) Bun.spawnSync(["taskset", "-acp", String(cores.rest), String(process.pid)]);
   process.on("exit", killAll);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => void stopAll().then(() => process.exit(130)));
   setTimeout(() => {
-    console.error(`bench: not done after ${mostMs / 1000} s, giving up`);
+    console.error(`bench: timed out after ${timeoutMs / 1000} s`);
     process.exit(2);
-  }, mostMs).unref();
+  }, timeoutMs).unref();
 }
 
-/** What a process says, line by line. */
-export async function* linesOf({ output, complaints }: Running): AsyncGenerator<string, never> {
+/** The output of a process, line by line. */
+export async function* linesOf({ output, errorOutput }: Running): AsyncGenerator<string, never> {
   const text = new TextDecoder();
-  let said = "";
-  for await (const piece of output) {
-    const lines = (said + text.decode(piece, { stream: true })).split("\n");
-    said = lines.pop() ?? "";
+  let rest = "";
+  for await (const bytes of output) {
+    const lines = (rest + text.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
     yield* lines;
   }
-  throw new Error(`a process of the bench ended early: ${complaints() || "without a word"}`);
+  throw new Error(`a process of the bench ended early: ${errorOutput() || "without a message"}`);
 }
 
-/** What a process says first, e.g. its port. */
+/** The first line of output, for example the port. */
 export const firstLine = async (child: Running): Promise<string> =>
   (await linesOf(child).next()).value;
 
-/** A port that was free a moment ago. */
+/** A port that was free just now. */
 export function freePort(): number {
   const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = listener;
@@ -136,18 +137,18 @@ export function freePort(): number {
   return port;
 }
 
-/** Resolves with the clock when the address answers 200. */
-export async function ready(url: string, child: Running, mostMs = 15_000): Promise<number> {
-  const until = performance.now() + mostMs;
+/** Resolves with the time at which the address responds with 200. */
+export async function ready(url: string, child: Running, timeoutMs = 15_000): Promise<number> {
+  const until = performance.now() + timeoutMs;
   let ended = false;
   void child.exited.then(() => {
     ended = true;
   });
   while (performance.now() < until && !ended) {
     const status = await fetch(url, { keepalive: false }).then(
-      async (answer) => {
-        await answer.arrayBuffer();
-        return answer.status;
+      async (response) => {
+        await response.arrayBuffer();
+        return response.status;
       },
       () => 0,
     );
@@ -155,6 +156,6 @@ export async function ready(url: string, child: Running, mostMs = 15_000): Promi
     await Bun.sleep(4);
   }
   throw new Error(
-    `${url} was not ready${ended ? ", the process ended" : ` within ${mostMs} ms`}: ${child.complaints()}`,
+    `${url} was not ready${ended ? ", the process ended" : ` within ${timeoutMs} ms`}: ${child.errorOutput()}`,
   );
 }

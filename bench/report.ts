@@ -1,19 +1,19 @@
-/** What the bench found, for people. */
+/** Prints the results of a run for people. */
 
-import type { Finding, Verdict } from "./finding.ts";
+import type { ScenarioResult, Verdict } from "./result.ts";
 
 export interface Report {
   readonly generator: string;
   readonly pinned: boolean;
   readonly seconds: number;
   readonly rounds: number;
-  /** What other processes and the host took of the machine meanwhile. */
-  readonly coresOfOthers: number;
+  /** CPU that other processes and the host used during the run, in cores. */
+  readonly otherCores: number;
   readonly nginx: boolean;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ScenarioResult[];
 }
 
-/** Others' share of the machine below which figures are worth comparing. */
+/** The results are comparable if other processes used less than this share of a core. */
 const quiet = 0.05;
 
 export function print({ findings, ...report }: Report): void {
@@ -23,9 +23,9 @@ export function print({ findings, ...report }: Report): void {
       pinned ? "proxy on core 0, upstream and load on core 1" : "not pinned to cores"
     }`,
   );
-  if (report.coresOfOthers > quiet)
+  if (report.otherCores > quiet)
     console.log(
-      `NOTE: others used ${report.coresOfOthers.toFixed(2)} cores meanwhile; rates and latencies are worth little, CPU per request is a bit high.`,
+      `NOTE: other processes used ${report.otherCores.toFixed(2)} cores during the run; rates and latencies are not reliable, and CPU per request is slightly too high.`,
     );
   for (const { text } of findings) console.log(`\n${text}`);
   if (!report.nginx) console.log("\nnginx is not installed: no ratios to it.");

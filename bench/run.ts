@@ -1,76 +1,76 @@
 /**
- * `bun bench/run.ts [--check] [--only PART,PART] [--json FILE] [--vexel COMMAND] [--against COMMIT] [--seconds N] [--rounds N]`
- * The gateway, nginx where it is the yardstick, and one upstream, in one run, on one machine. Loopback only.
+ * `bun bench/run.ts [--check] [--only SCENARIO,SCENARIO] [--json FILE] [--vexel COMMAND] [--against COMMIT] [--seconds N] [--rounds N]`
+ * The gateway, nginx as the reference, and one upstream, in one run on one machine. Loopback only.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { watchBystanders } from "./bystanders.ts";
-import { checkOut } from "./earlier-state.ts";
-import type { Finding } from "./finding.ts";
+import { checkOut } from "./checkout.ts";
+import { createContext, type RunScenario } from "./context.ts";
 import { generator } from "./load.ts";
-import { nginxIsHere } from "./nginx.ts";
-import { againstNginx } from "./parts/against-nginx.ts";
-import { manyAnswers } from "./parts/answers.ts";
-import { atRest } from "./parts/at-rest.ts";
-import { converted } from "./parts/convert.ts";
-import { largeEdits } from "./parts/edits.ts";
-import { inFloats } from "./parts/floats.ts";
-import { fullCache } from "./parts/full-cache.ts";
-import { idle } from "./parts/idle.ts";
-import { linksFetched } from "./parts/links.ts";
-import { together } from "./parts/together.ts";
-import { fromColdStart } from "./parts/warm-up.ts";
-import { cores, endWithUs, firstLine, pinned, start, stopAll } from "./processes.ts";
+import { isNginxInstalled } from "./nginx.ts";
+import { watchOtherLoad } from "./other-load.ts";
+import { cores, endWithParent, firstLine, pinned, start, stopAll } from "./processes.ts";
 import { print, type Report } from "./report.ts";
+import type { ScenarioResult } from "./result.ts";
+import { againstNginx } from "./scenarios/against-nginx.ts";
+import { atRest } from "./scenarios/at-rest.ts";
+import { batching } from "./scenarios/batching.ts";
+import { concurrentResponses } from "./scenarios/concurrent-responses.ts";
+import { converted } from "./scenarios/convert.ts";
+import { largeEdits } from "./scenarios/edits.ts";
+import { inFloats } from "./scenarios/floats.ts";
+import { fullCache } from "./scenarios/full-cache.ts";
+import { imageDownloads } from "./scenarios/image-downloads.ts";
+import { singleClient } from "./scenarios/single-client.ts";
+import { fromColdStart } from "./scenarios/warm-up.ts";
 import {
-  answerWays,
-  knownText,
+  cachedText,
+  image,
   limitedText,
-  newText,
   passThrough,
-  picture,
+  responseFormats,
   targets,
+  uncachedText,
 } from "./scenarios.ts";
-import { createSite, type Part } from "./site.ts";
 
-const parts: Readonly<Record<string, Part>> = {
+const scenarios: Readonly<Record<string, RunScenario>> = {
   rest: atRest,
   cold: fromColdStart,
-  new: againstNginx({ scenario: newText, mostCpu: targets.newTextTimesNginx }),
-  limited: againstNginx({ scenario: limitedText, mostCpu: targets.newTextTimesNginx }),
-  known: againstNginx({
-    scenario: knownText,
-    mostCpu: targets.knownTextTimesNginx,
+  uncached: againstNginx({ scenario: uncachedText, mostCpu: targets.uncachedTextTimesNginx }),
+  limited: againstNginx({ scenario: limitedText, mostCpu: targets.uncachedTextTimesNginx }),
+  cached: againstNginx({
+    scenario: cachedText,
+    mostCpu: targets.cachedTextTimesNginx,
     fromCache: true,
   }),
-  large: againstNginx({
+  passthrough: againstNginx({
     scenario: passThrough,
     mostCpu: targets.passThroughTimesNginx,
     alsoLargeBuffers: true,
   }),
   floats: inFloats,
-  together,
-  idle,
-  cache: fullCache,
-  picture: againstNginx({
-    scenario: picture,
-    mostCpu: targets.pictureTimesNginx,
+  batching,
+  latency: singleClient,
+  "full-cache": fullCache,
+  image: againstNginx({
+    scenario: image,
+    mostCpu: targets.imageTimesNginx,
     alsoLargeBuffers: true,
   }),
-  answers: manyAnswers(answerWays.whole),
-  streams: manyAnswers(answerWays.streamed),
-  stills: manyAnswers(answerWays.cutUp),
-  kept: manyAnswers(answerWays.kept),
+  responses: concurrentResponses(responseFormats.whole),
+  streams: concurrentResponses(responseFormats.streamed),
+  "converted-streams": concurrentResponses(responseFormats.convertedToStream),
+  "image-links": concurrentResponses(responseFormats.asLinks),
   edits: largeEdits,
-  links: linksFetched,
+  downloads: imageDownloads,
   convert: converted,
 };
 
-/** The parts that `--against` compares with another commit, round by round. */
-const compared = ["new", "limited", "known", "large", "floats", "picture"];
+/** The scenarios that `--against` compares with another commit, round by round. */
+const compared = ["uncached", "limited", "cached", "passthrough", "floats", "image"];
 
 const { values: options } = parseArgs({
   options: {
@@ -86,21 +86,22 @@ const { values: options } = parseArgs({
 const [seconds, rounds] = [Number(options.seconds), Number(options.rounds)];
 const folder = mkdtempSync(join(tmpdir(), "vexel-bench-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-// Without options a run takes about eleven minutes; asking for more time moves the limit.
-endWithUs((600 + 15 * rounds * seconds) * 1000);
+// Without options a run takes about eleven minutes; more seconds or rounds raise the timeout.
+endWithParent((600 + 15 * rounds * seconds) * 1000);
 
-/** Also makes sure that nobody takes this run for a good one. */
-function complain(what: string, error: unknown): void {
+/** Also sets the exit code, so that the run does not pass. */
+function reportFailure(what: string, error: unknown): void {
   console.error(`bench: ${what}: ${error instanceof Error ? error.message : error}`);
   process.exitCode = 2;
 }
 
 async function measure(): Promise<Report> {
-  const only = options.only?.split(",") ?? (options.against ? compared : Object.keys(parts));
+  const only = options.only?.split(",") ?? (options.against ? compared : Object.keys(scenarios));
   const chosen = only.map((name) => {
-    const part = parts[name];
-    if (!part) throw new Error(`no part is called ${name}: ${Object.keys(parts).join(", ")}`);
-    return [name, part] as const;
+    const scenario = scenarios[name];
+    if (!scenario)
+      throw new Error(`there is no scenario ${name}: ${Object.keys(scenarios).join(", ")}`);
+    return [name, scenario] as const;
   });
   const source = start([process.execPath, join(import.meta.dir, "upstream.ts")], cores.rest, {
     listen: true,
@@ -108,20 +109,20 @@ async function measure(): Promise<Report> {
   const upstream = `http://127.0.0.1:${await firstLine(source)}`;
   const command = options.vexel?.split(" ");
   const against = options.against ? checkOut(options.against, folder) : undefined;
-  const site = createSite({ folder, upstream, seconds, rounds, command, against });
-  const bystanders = watchBystanders();
-  const findings: Finding[] = [];
-  for (const [name, part] of chosen) {
+  const context = createContext({ folder, upstream, seconds, rounds, command, against });
+  const otherLoad = watchOtherLoad();
+  const findings: ScenarioResult[] = [];
+  for (const [name, scenario] of chosen) {
     try {
-      findings.push(await part(site));
+      findings.push(await scenario(context));
     } catch (error) {
-      // The others are worth having all the same.
-      complain(`${name} could not be measured`, error);
+      // The other results are still useful.
+      reportFailure(`${name} could not be measured`, error);
       await stopAll(source);
     }
   }
-  const coresOfOthers = bystanders();
-  return { generator, pinned, seconds, rounds, coresOfOthers, nginx: nginxIsHere, findings };
+  const otherCores = otherLoad();
+  return { generator, pinned, seconds, rounds, otherCores, nginx: isNginxInstalled, findings };
 }
 
 try {
@@ -131,7 +132,7 @@ try {
   const missed = report.findings.some(({ verdicts }) => verdicts.some(({ met }) => !met));
   process.exitCode ||= options.check && missed ? 1 : 0;
 } catch (error) {
-  complain("could not run", error);
+  reportFailure("could not run", error);
 }
 await stopAll();
 process.exit();

@@ -1,4 +1,4 @@
-/** Figures side by side, as text; also the second column as a multiple of the first. */
+/** Prints figures side by side, and the second column as a multiple of the first. */
 
 import type { Figures } from "./measure.ts";
 
@@ -7,7 +7,7 @@ const rows: readonly [string, keyof Figures, number][] = [
   ["p50 ms", "p50Ms", 2],
   ["p99 ms", "p99Ms", 2],
   ["CPU us/request", "cpuUsPerRequest", 1],
-  ["upstream calls/req.", "upstreamCalls", 3],
+  ["upstream req./req.", "upstreamRequests", 3],
   ["share of its core", "coreShare", 2],
   ["peak memory MB", "peakMegabytes", 1],
 ];

@@ -15,7 +15,7 @@ let bytes = 0;
 let opened = 0;
 const open = new Set<Socket>();
 
-/** What the system has taken. */
+/** Bytes that the kernel has accepted. */
 const sentOn = (socket: Socket): number => socket.bytesWritten - socket.writableLength;
 
 function send(): void {
@@ -30,7 +30,7 @@ function send(): void {
     socket.write(head);
     write();
   });
-  // The response is of no interest, but an unread response would stop the server.
+  // The response is ignored, but an unread response would block the server.
   socket.on("data", () => undefined);
   socket.on("drain", write);
   socket.on("error", () => undefined);

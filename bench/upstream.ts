@@ -1,10 +1,17 @@
-/** The upstream of the bench, a process of its own: `bun bench/upstream.ts`, prints its port. */
+/** The upstream of the bench, in a process of its own: `bun bench/upstream.ts`, prints its port. */
 
-import { answerAtOnce, answerInSlots, createTally } from "./embeddings.ts";
-import { giveLarge, giveLink, givePhoto, givePicture, servePicture, takeEdit } from "./images.ts";
 import { calm, crowded } from "./scenarios.ts";
+import { createRequestCounter, respondImmediately, respondInSlots } from "./upstream-embeddings.ts";
+import {
+  acceptEdit,
+  respondWithImage,
+  respondWithLargeImage,
+  respondWithLink,
+  respondWithPhoto,
+  serveImage,
+} from "./upstream-images.ts";
 
-const { count, read } = createTally();
+const { count, read } = createRequestCounter();
 
 const server = Bun.serve({
   hostname: "127.0.0.1",
@@ -12,18 +19,18 @@ const server = Bun.serve({
   idleTimeout: 0,
   maxRequestBodySize: 1024 * 1024 * 1024,
   routes: {
-    "/tally": () => Response.json(read()),
-    "/v1/embeddings": count(answerAtOnce),
-    "/crowded/v1/embeddings": count(answerInSlots(crowded)),
-    "/calm/v1/embeddings": count(answerInSlots(calm)),
-    "/v1/images/generations": count(givePicture),
-    "/v1/images/edits": count(takeEdit),
-    "/large/v1/images/generations": count(giveLarge),
-    "/photos/v1/images/generations": count(givePhoto),
-    "/links/v1/images/generations": count(giveLink),
-    "/picture.png": servePicture,
+    "/counts": () => Response.json(read()),
+    "/v1/embeddings": count(respondImmediately),
+    "/crowded/v1/embeddings": count(respondInSlots(crowded)),
+    "/calm/v1/embeddings": count(respondInSlots(calm)),
+    "/v1/images/generations": count(respondWithImage),
+    "/v1/images/edits": count(acceptEdit),
+    "/large/v1/images/generations": count(respondWithLargeImage),
+    "/photos/v1/images/generations": count(respondWithPhoto),
+    "/links/v1/images/generations": count(respondWithLink),
+    "/image.png": serveImage,
   },
-  fetch: () => new Response("not here", { status: 404 }),
+  fetch: () => new Response("not found", { status: 404 }),
 });
 
 console.log(server.port);

@@ -1,11 +1,11 @@
-/** The vectors that the bench's upstream gives, known also to whoever measures what becomes of them. */
+/** The vectors that the bench's upstream returns, shared with the scenarios that verify them. */
 
 export const dimensions = 1536;
 
-// As many as a call in floats asks for; what asks for more gets them again from the beginning.
+// As many as a request for floats has; larger requests get them repeatedly.
 const distinct = 64;
 
-/** Base64 of packed float32, each of length 1 or nearly so. */
+/** Base64 of packed float32 values, each vector of length 1 or nearly so. */
 export const vectors: readonly string[] = Array.from({ length: distinct }, (_, at) =>
   Buffer.from(
     Float32Array.from(

@@ -1,12 +1,12 @@
-/** The gateway under test with the defaults that users have: ledger, cache, micro-batching, and a log of level info to a file. */
+/** Starts the gateway under test with the default settings: ledger, cache, micro-batching, and a log of level info to a file. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Contender } from "./nginx.ts";
+import type { RunningProxy } from "./nginx.ts";
 import { cores, freePort, ready, start } from "./processes.ts";
 import { key, limitedKey } from "./scenarios.ts";
 
-/** Where the present state of the gateway is. */
+/** The repository of the present commit. */
 export const presentState = join(import.meta.dir, "..");
 
 /** Starts the gateway of a checkout. */
@@ -18,17 +18,17 @@ export const serveCommand = (checkout: string): readonly string[] => [
 ];
 
 export interface GatewayOptions {
-  /** Of the run: configuration, data and log. */
+  /** For configuration, data and log. */
   readonly folder: string;
   readonly upstream: string;
-  /** The repository whose gateway, configuration and environment are used; the present one unless told. */
+  /** The repository whose gateway, configuration and environment are used; by default the present one. */
   readonly checkout?: string;
   /** Started instead of the checkout's own gateway. */
   readonly command?: readonly string[] | undefined;
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
-export async function startVexel(options: GatewayOptions): Promise<Contender> {
+export async function startVexel(options: GatewayOptions): Promise<RunningProxy> {
   const { folder, upstream, checkout = presentState, settings = {} } = options;
   const command = options.command ?? serveCommand(checkout);
   mkdirSync(folder, { recursive: true });

@@ -1,9 +1,9 @@
-/** Stands in for wrk where it is not installed: closed loops of fetch. Its own cost is higher. */
+/** Replaces wrk if it is not installed: closed loops of fetch. Its own CPU cost is higher. */
 
-interface Order {
+interface LoadJob {
   readonly url: string;
-  /** Of the body; between them goes what makes each request another: the series, and its turn. */
-  readonly pieces: readonly string[];
+  /** Parts of the body; the series and the turn are inserted between them, so that each request differs. */
+  readonly parts: readonly string[];
   readonly series: string;
   readonly digits: number;
   readonly headers: Record<string, string>;
@@ -11,8 +11,8 @@ interface Order {
   readonly seconds: number;
 }
 
-const order = JSON.parse(process.argv[2] ?? "") as Order;
-const { url, pieces, series, digits, headers, connections, seconds } = order;
+const job = JSON.parse(process.argv[2] ?? "") as LoadJob;
+const { url, parts, series, digits, headers, connections, seconds } = job;
 const started = performance.now();
 const until = started + seconds * 1000;
 const times: number[] = [];
@@ -21,16 +21,16 @@ let turn = 0;
 
 async function loop(): Promise<void> {
   while (performance.now() < until) {
-    const asked = performance.now();
-    const body = pieces.join(series + String(turn++).padStart(digits, "0"));
+    const sentAt = performance.now();
+    const body = parts.join(series + String(turn++).padStart(digits, "0"));
     try {
-      const answer = await fetch(url, { method: "POST", headers, body });
-      await answer.arrayBuffer();
-      if (!answer.ok) failures += 1;
+      const response = await fetch(url, { method: "POST", headers, body });
+      await response.arrayBuffer();
+      if (!response.ok) failures += 1;
     } catch {
       failures += 1;
     }
-    times.push(performance.now() - asked);
+    times.push(performance.now() - sentAt);
   }
 }
 

@@ -1,54 +1,54 @@
-/** One call on a socket of its own, whose body is sent as it is taken and whose answer is seen piece by piece. */
+/** One request on a socket of its own: its body is streamed, and the response body is passed on as it arrives. */
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { type AnswerBody, BodyReader } from "./answer-body.ts";
+import { BodyReader, type ResponseBodyListener } from "./response-body.ts";
 import { key } from "./scenarios.ts";
 
-export interface RawCall extends AnswerBody {
+export interface RawRequest extends ResponseBodyListener {
   readonly path: string;
   readonly type: string;
-  /** Sent in chunks, without a length. */
+  /** Sent with chunked transfer encoding. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly length: number;
 }
 
-export async function rawCall(url: string, call: RawCall): Promise<RawAnswer> {
+export async function sendRaw(url: string, request: RawRequest): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const head = [
-    `POST ${call.path} HTTP/1.1`,
+    `POST ${request.path} HTTP/1.1`,
     `host: ${hostname}:${port}`,
     `authorization: Bearer ${key}`,
-    `content-type: ${call.type}`,
+    `content-type: ${request.type}`,
     "transfer-encoding: chunked",
   ];
   try {
     socket.write(`${head.join("\r\n")}\r\n\r\n`);
-    const answered = readAnswer(socket, call);
-    // An early answer is a refusal, and ends the sending.
-    await Promise.race([writeBody(socket, call.body), answered]);
-    return await answered;
+    const response = readResponse(socket, request);
+    // An early response is a refusal, and ends the upload.
+    await Promise.race([writeBody(socket, request.body), response]);
+    return await response;
   } finally {
     socket.destroy();
   }
 }
 
 async function writeBody(socket: Socket, body: AsyncIterable<Uint8Array>): Promise<void> {
-  for await (const piece of body) {
-    socket.write(`${piece.length.toString(16)}\r\n`);
-    socket.write(piece);
+  for await (const bytes of body) {
+    socket.write(`${bytes.length.toString(16)}\r\n`);
+    socket.write(bytes);
     if (!socket.write("\r\n")) await once(socket, "drain");
   }
   socket.write("0\r\n\r\n");
 }
 
-function readAnswer(socket: Socket, call: RawCall): Promise<RawAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+function readResponse(socket: Socket, request: RawRequest): Promise<RawResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
   let head = Buffer.alloc(0);
   let status = 0;
   let body: BodyReader | undefined;
@@ -59,7 +59,7 @@ function readAnswer(socket: Socket, call: RawCall): Promise<RawAnswer> {
       if (end < 0) return;
       const text = head.toString("latin1", 0, end);
       status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
-      body = new BodyReader(text, call);
+      body = new BodyReader(text, request);
       take(head.subarray(end + 4));
       return;
     }
@@ -75,7 +75,7 @@ function readAnswer(socket: Socket, call: RawCall): Promise<RawAnswer> {
   });
   socket.on("error", reject);
   socket.on("close", () =>
-    reject(new Error(`the connection closed after ${body?.length ?? 0} bytes of an answer`)),
+    reject(new Error(`the connection closed after ${body?.length ?? 0} bytes of the response`)),
   );
   return promise;
 }

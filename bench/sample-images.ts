@@ -1,16 +1,16 @@
-/** The pictures that the bench's upstream gives, known also to whoever looks at what becomes of them. */
+/** The images that the bench's upstream returns, shared with the scenarios that verify them. */
 
 import { noisePng, photoPng, type Shape } from "./png.ts";
 
-const made = new Map<string, Buffer>();
+const imageCache = new Map<string, Buffer>();
 
-/** Made when first asked for, as most processes need few of them. */
+/** Created at the first use, because most processes need few of them. */
 function once(name: string, make: () => Buffer): Buffer {
-  const before = made.get(name);
-  if (before) return before;
-  const picture = make();
-  made.set(name, picture);
-  return picture;
+  const existing = imageCache.get(name);
+  if (existing) return existing;
+  const image = make();
+  imageCache.set(name, image);
+  return image;
 }
 
 /** 1.5 MB, and 2 MB in base64. */
@@ -19,38 +19,38 @@ const usual: Shape = { width: 1024, height: 512 };
 const large: Shape = { width: 1024, height: 1024 };
 const photo: Shape = { width: 1024, height: 1024 };
 
-/** So many large ones are different from each other: what gets into the wrong answer is seen there. */
+/** The number of different large images: an image in the wrong response is detected. */
 export const largeKinds = 8;
 
-export const usualPicture = (): Buffer => once("usual", () => noisePng(usual, 0));
-export const largePicture = (kind: number): Buffer =>
+export const usualImage = (): Buffer => once("usual", () => noisePng(usual, 0));
+export const largeImage = (kind: number): Buffer =>
   once(`large ${kind}`, () => noisePng(large, kind));
-export const photoPicture = (): Buffer => once("photo", () => photoPng(photo));
+export const photoImage = (): Buffer => once("photo", () => photoPng(photo));
 
 const sizeOf = ({ width, height }: Shape): string => `${width}x${height}`;
-const told = { usual: sizeOf(usual), large: sizeOf(large), photo: sizeOf(photo) } as const;
+const sizes = { usual: sizeOf(usual), large: sizeOf(large), photo: sizeOf(photo) } as const;
 
-/** As OpenAI streams, its last event. */
+/** The last event of a stream, as OpenAI sends it. */
 export function eventWith(
   entry: Readonly<Record<string, string>>,
-  kind: keyof typeof told,
+  kind: keyof typeof sizes,
 ): string {
   const type = "image_generation.completed";
   const {
     created,
     data: _,
     ...facts
-  } = JSON.parse(answerWith({}, kind)) as { created: number } & {
+  } = JSON.parse(responseWith({}, kind)) as { created: number } & {
     data: unknown;
   };
   const payload = { type, ...entry, created_at: created, ...facts };
   return `event: ${type}\ndata: ${JSON.stringify(payload)}\n\n`;
 }
 
-/** As OpenAI answers. `entry`: the picture, in the way that it is handed over. */
-export const answerWith = (
+/** A response body as OpenAI sends it. `entry`: the image, as base64 or as a link. */
+export const responseWith = (
   entry: Readonly<Record<string, string>>,
-  kind: keyof typeof told,
+  kind: keyof typeof sizes,
   more: Readonly<Record<string, unknown>> = {},
 ): string =>
   JSON.stringify({
@@ -58,7 +58,7 @@ export const answerWith = (
     background: "opaque",
     output_format: "png",
     quality: "low",
-    size: told[kind],
+    size: sizes[kind],
     ...more,
     data: [entry],
     usage: {
@@ -73,9 +73,9 @@ interface Entry {
   readonly b64_json?: string;
 }
 
-/** The picture in an answer, or nothing at all. */
-export function pictureIn(answer: string): Buffer {
-  const event = /^event: image_generation\.completed\ndata: (.*)$/m.exec(answer)?.[1];
-  const { data, b64_json } = JSON.parse(event ?? answer) as Entry & { data?: Entry[] };
+/** The image in a response body, or an empty buffer. */
+export function imageIn(body: string): Buffer {
+  const event = /^event: image_generation\.completed\ndata: (.*)$/m.exec(body)?.[1];
+  const { data, b64_json } = JSON.parse(event ?? body) as Entry & { data?: Entry[] };
   return Buffer.from(b64_json ?? data?.[0]?.b64_json ?? "", "base64");
 }

@@ -1,68 +1,68 @@
 /** The same load on nginx, on the gateway, and with `--against` on the gateway of another commit. */
 
-import { cpuTimes, inTurns, timesLine } from "../compare.ts";
-import { atMost, type Verdict } from "../finding.ts";
-import { tryOnce } from "../load.ts";
+import { alternate, cpuTimes, timesLine } from "../compare.ts";
+import type { BenchContext, RunScenario } from "../context.ts";
+import { sendOnce } from "../load.ts";
 import { type Figures, medians, underLoad, warmUp } from "../measure.ts";
-import { type Contender, largeBuffers } from "../nginx.ts";
+import { largeBuffers, type RunningProxy } from "../nginx.ts";
+import { atMost, type Verdict } from "../result.ts";
 import { type Scenario, targets } from "../scenarios.ts";
-import type { Part, Site } from "../site.ts";
 import { figureTable } from "../table.ts";
 
 export interface AgainstNginx {
   readonly scenario: Scenario;
   /** Most CPU per request, as a multiple of nginx's. */
   readonly mostCpu: number;
-  /** The gateway must answer from its cache; otherwise it must call the upstream. */
+  /** The gateway must serve from its cache; otherwise it must send upstream requests. */
   readonly fromCache?: boolean;
-  /** Reported and not judged: nginx as one would configure it for such responses. */
+  /** Also reports, without a target, nginx as one would configure it for such responses. */
   readonly alsoLargeBuffers?: boolean;
 }
 
 const warmSeconds = 2;
 
 export const againstNginx =
-  (options: AgainstNginx): Part =>
-  async (site) => {
+  (options: AgainstNginx): RunScenario =>
+  async (context) => {
     const { scenario } = options;
-    const nginx = await site.nginx();
-    const tuned = options.alsoLargeBuffers ? await site.nginx(largeBuffers) : undefined;
-    const vexel = await site.vexel();
-    const other = await site.other?.start();
+    const nginx = await context.nginx();
+    const tuned = options.alsoLargeBuffers ? await context.nginx(largeBuffers) : undefined;
+    const vexel = await context.vexel();
+    const other = await context.other?.start();
     const gateways = [vexel, other].filter((proxy) => proxy !== undefined);
     const proxies = [nginx, tuned, ...gateways].filter((proxy) => proxy !== undefined);
     // The gateway twice: its second response may come from the cache.
-    await compareResponses(site, scenario, [...proxies, vexel]);
+    await compareResponses(context, scenario, [...proxies, vexel]);
 
-    site.say(`${scenario.name}: warming up`);
+    context.log(`${scenario.name}: warming up`);
     // nginx has no JIT compiler.
-    for (const proxy of [nginx, tuned]) if (proxy) await underLoad(site, proxy, scenario, 1);
+    for (const proxy of [nginx, tuned]) if (proxy) await underLoad(context, proxy, scenario, 1);
     for (const proxy of gateways)
       await warmUp(
-        async () => (await underLoad(site, proxy, scenario, warmSeconds)).cpuUsPerRequest,
+        async () => (await underLoad(context, proxy, scenario, warmSeconds)).cpuUsPerRequest,
       );
-    const figures = await inTurns(site, scenario, proxies);
+    const figures = await alternate(context, scenario, proxies);
     await Promise.all(proxies.map((proxy) => proxy.process.stop()));
 
-    const of = (proxy: Contender | undefined) => proxy && figures.get(proxy);
+    const of = (proxy: RunningProxy | undefined) => proxy && figures.get(proxy);
     return report(options, {
       vexel: of(vexel)!,
       nginx: of(nginx),
       tuned: of(tuned),
-      other: site.other && { name: site.other.name, rounds: of(other)! },
+      other: context.other && { name: context.other.name, rounds: of(other)! },
     });
   };
 
 async function compareResponses(
-  site: Site,
+  context: BenchContext,
   scenario: Scenario,
-  proxies: readonly Contender[],
+  proxies: readonly RunningProxy[],
 ): Promise<void> {
   const responses: unknown[] = [];
-  for (const { url } of proxies) responses.push(JSON.parse(await tryOnce(url, scenario)));
-  // In any order of their members.
+  for (const { url } of proxies) responses.push(JSON.parse(await sendOnce(url, scenario)));
+  // The order of members may differ.
   if (!responses.every((response) => Bun.deepEquals(response, responses[0])))
-    site.say("the responses of nginx and the gateway differ");
+    context.log("the responses of nginx and the gateway differ");
 }
 
 interface Rounds {
@@ -76,8 +76,8 @@ function report({ scenario, mostCpu, fromCache = false }: AgainstNginx, rounds: 
   const { name, connections } = scenario;
   const { other } = rounds;
   const vexel = medians(rounds.vexel);
-  if ((vexel.upstreamCalls === 0) !== fromCache)
-    throw new Error(`${name}: ${vexel.upstreamCalls} upstream calls for each request`);
+  if ((vexel.upstreamRequests === 0) !== fromCache)
+    throw new Error(`${name}: ${vexel.upstreamRequests} upstream requests per request`);
   const nginx = rounds.nginx && medians(rounds.nginx);
   const columns = {
     ...(nginx && { nginx }),
@@ -93,7 +93,7 @@ function report({ scenario, mostCpu, fromCache = false }: AgainstNginx, rounds: 
   }
   const tuned = rounds.tuned && cpuTimes(rounds.vexel, rounds.tuned);
   if (tuned)
-    lines.push(`against nginx with larger buffers: ${tuned.median.toFixed(2)} x (not judged)`);
+    lines.push(`against nginx with larger buffers: ${tuned.median.toFixed(2)} x (no target)`);
   const timesOther = other && cpuTimes(rounds.vexel, other.rounds);
   if (timesOther) {
     const unit = `x ${other.name}`;

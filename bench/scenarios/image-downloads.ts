@@ -1,38 +1,38 @@
-/** Pictures that come as links and are asked for in base64: how many are fetched and handed over, and in how much memory. */
+/** Images that the upstream returns as links and the client requests as base64: throughput and memory of the downloads. */
 
-import { atMost } from "../finding.ts";
-import { tryOnce } from "../load.ts";
+import type { RunScenario } from "../context.ts";
+import { sendOnce } from "../load.ts";
 import { type Figures, medians, underLoad, warmUp } from "../measure.ts";
 import { highest, type Memory, memoryOf, memoryText, watchMemory } from "../memory.ts";
-import { pictureIn, usualPicture } from "../pictures.ts";
+import { atMost } from "../result.ts";
+import { imageIn, usualImage } from "../sample-images.ts";
 import { links, targets } from "../scenarios.ts";
-import type { Part } from "../site.ts";
 import { figureTable } from "../table.ts";
 
 const warmSeconds = 2;
 
-export const linksFetched: Part = async (site) => {
+export const imageDownloads: RunScenario = async (context) => {
   const { name, connections } = links;
-  const vexel = await site.vexel();
+  const vexel = await context.vexel();
   const { pid } = vexel.process;
   await Bun.sleep(500);
   const rest = memoryOf(pid);
-  await look(vexel.url);
-  site.say(`${name}: warming up`);
+  await checkImage(vexel.url);
+  context.log(`${name}: warming up`);
   const memory: Memory[] = [];
   const round = async (seconds: number): Promise<Figures> => {
     const watch = watchMemory(pid);
-    const figures = await underLoad(site, vexel, links, seconds);
+    const figures = await underLoad(context, vexel, links, seconds);
     memory.push(watch.peak());
     return figures;
   };
   await warmUp(async () => (await round(warmSeconds)).cpuUsPerRequest);
   const rounds: Figures[] = [];
-  for (let at = 1; at <= site.rounds; at++) {
-    site.say(`${name}: round ${at} of ${site.rounds}`);
-    rounds.push(await round(site.seconds));
+  for (let at = 1; at <= context.rounds; at++) {
+    context.log(`${name}: round ${at} of ${context.rounds}`);
+    rounds.push(await round(context.seconds));
   }
-  await look(vexel.url);
+  await checkImage(vexel.url);
   await vexel.process.stop();
 
   const [figures, peak] = [medians(rounds), highest(memory)];
@@ -47,8 +47,8 @@ export const linksFetched: Part = async (site) => {
   };
 };
 
-/** Before the load, and after it: it must not have mixed anything up. */
-async function look(url: string): Promise<void> {
-  if (!pictureIn(await tryOnce(url, links)).equals(usualPicture()))
-    throw new Error(`${links.name}: another picture came than the link leads to`);
+/** Before and after the load: the response must have the image behind the link. */
+async function checkImage(url: string): Promise<void> {
+  if (!imageIn(await sendOnce(url, links)).equals(usualImage()))
+    throw new Error(`${links.name}: the response has another image than the link`);
 }

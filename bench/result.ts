@@ -1,4 +1,4 @@
-/** What a part of the bench found out, and whether that is what it should be. */
+/** The result of a bench scenario: its figures, and whether they meet their targets. */
 
 export interface Verdict {
   readonly name: string;
@@ -15,7 +15,7 @@ export const atMost = (name: string, value: number, target: number, unit: string
   unit,
   bound: "<=",
   target,
-  // Not a number is not met either.
+  // NaN does not meet a target.
   met: value <= target,
 });
 
@@ -28,10 +28,10 @@ export const atLeast = (name: string, value: number, target: number, unit: strin
   met: value >= target,
 });
 
-export interface Finding {
-  /** For people: what was measured, how, and the figures. */
+export interface ScenarioResult {
+  /** For people: the measurement, its method, and the figures. */
   readonly text: string;
-  /** For machines: the same figures. */
+  /** For programs: the same figures. */
   readonly figures: unknown;
   readonly verdicts: readonly Verdict[];
 }

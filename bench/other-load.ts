@@ -1,9 +1,9 @@
-/** How much of the machine others used while we measured: figures from a busy machine are worth less. */
+/** Other load: the CPU that other processes used during a run. Figures from a busy machine are worth less. */
 
 import { cpuMs, machineMs } from "./proc.ts";
 
-/** Returns a function that says, in cores, what processes not of this run and the host took since. */
-export function watchBystanders(): () => number {
+/** Returns a function that returns the CPU, in cores, that other processes and the host have used since. */
+export function watchOtherLoad(): () => number {
   const read = () => {
     const { worked, stolen } = machineMs();
     return { at: performance.now(), others: worked + stolen - cpuMs(process.pid) };

@@ -5,10 +5,10 @@ import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 
-/** A folder with a gateway in it that can be started. */
+/** A folder with a gateway that can be started. */
 export interface Checkout {
   readonly folder: string;
-  /** As the table calls it. */
+  /** Its name in the table. */
   readonly name: string;
 }
 
@@ -29,7 +29,7 @@ export function checkOut(commit: string, parent: string): Checkout {
   return { folder, name: hash.slice(0, 7) };
 }
 
-/** The installed dependencies serve both states when they ask for the same ones; otherwise npm installs the others. */
+/** The installed dependencies are shared if both commits declare the same ones; otherwise npm installs them. */
 function provideDependencies(folder: string): void {
   if (!sameDependencies(folder)) {
     run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts"]);

@@ -1,0 +1,95 @@
+/** Floats from an upstream that sends base64: the CPU of the gateway, compared with printing the numbers alone. */
+
+import { join } from "node:path";
+import { cpuTimes, timesLine } from "../compare.ts";
+import type { RunScenario } from "../context.ts";
+import { sendOnce } from "../load.ts";
+import { type Figures, median, medians, underLoad, warmUp } from "../measure.ts";
+import { cores, linesOf, start } from "../processes.ts";
+import { atMost } from "../result.ts";
+import { floats, targets } from "../scenarios.ts";
+import { figureTable } from "../table.ts";
+import { dimensions, vectors } from "../vectors.ts";
+
+const warmSeconds = 2;
+
+export const inFloats: RunScenario = async (context) => {
+  const { seconds, rounds, log } = context;
+  const vexel = await context.vexel();
+  checkResponse(await sendOnce(vexel.url, floats));
+  log(`${floats.name}: warming up`);
+  const other = await context.other?.start();
+  for (const proxy of [vexel, other])
+    if (proxy)
+      await warmUp(
+        async () => (await underLoad(context, proxy, floats, warmSeconds)).cpuUsPerRequest,
+      );
+  const printing = startPrinting();
+  // The first round is not counted: it returns when the process is warm.
+  await printing.round(1);
+  const served: Figures[] = [];
+  const servedByOther: Figures[] = [];
+  const printed: number[] = [];
+  for (let at = 1; at <= rounds; at++) {
+    log(`${floats.name}: round ${at} of ${rounds}`);
+    served.push(await underLoad(context, vexel, floats, seconds));
+    if (other) servedByOther.push(await underLoad(context, other, floats, seconds));
+    printed.push(await printing.round(seconds));
+  }
+  await printing.stop();
+  await vexel.process.stop();
+  await other?.process.stop();
+  const timesOther = other && cpuTimes(served, servedByOther);
+  const [figures, printingUs] = [medians(served), median(printed)];
+  return {
+    text: [
+      `${floats.name}, ${floats.connections} connections`,
+      figureTable({
+        vexel: figures,
+        ...(context.other && { [context.other.name]: medians(servedByOther) }),
+      }),
+      `printing alone: ${printingUs.toFixed(0)} us of CPU per request (a bare process: base64 decoded and printed by the runtime itself; no HTTP, no validation, no assembled body)`,
+      ...(timesOther ? [timesLine(timesOther, context.other!.name)] : []),
+    ].join("\n"),
+    figures: { name: floats.name, vexel: figures, printingUs, printed, timesOther },
+    verdicts: [
+      atMost(
+        `CPU per request, ${floats.name}`,
+        figures.cpuUsPerRequest / printingUs,
+        targets.floatsTimesPrinting,
+        "x printing the numbers",
+      ),
+      ...(timesOther
+        ? [
+            atMost(
+              `CPU per request, ${floats.name}`,
+              timesOther.median,
+              targets.timesOtherCommit,
+              `x ${context.other!.name}`,
+            ),
+          ]
+        : []),
+    ],
+  };
+};
+
+/** On the proxy's core; each of the two is idle while the other works. */
+function startPrinting() {
+  const command = [process.execPath, join(import.meta.dir, "../print-floats.ts")];
+  const child = start(command, cores.proxy, { listen: true });
+  const lines = linesOf(child);
+  return {
+    round: async (seconds: number): Promise<number> => {
+      child.writeLine(String(seconds));
+      return Number((await lines.next()).value);
+    },
+    stop: child.stop,
+  };
+}
+
+function checkResponse(body: string): void {
+  const { data } = JSON.parse(body) as { data: { embedding: number[] }[] };
+  const isComplete = data.every(({ embedding }) => embedding.length === dimensions);
+  if (data.length !== vectors.length || !isComplete)
+    throw new Error("the response does not have the requested floats");
+}

@@ -1,0 +1,108 @@
+/** The embeddings endpoint of the bench's upstream: immediate, or with a limited number of slots and a fixed latency. */
+
+import { vectors } from "./vectors.ts";
+
+export const headers = {
+  "content-type": "application/json",
+  "access-control-expose-headers": "X-Request-ID",
+  "openai-model": "text-embedding-3-small",
+  "openai-organization": "org-bench",
+  "openai-processing-ms": "23",
+  "openai-version": "2020-10-01",
+  "strict-transport-security": "max-age=31536000; includeSubDomains; preload",
+  "x-ratelimit-limit-requests": "5000",
+  "x-ratelimit-limit-tokens": "1000000",
+  "x-ratelimit-remaining-requests": "4999",
+  "x-ratelimit-remaining-tokens": "999990",
+  "x-ratelimit-reset-requests": "12ms",
+  "x-ratelimit-reset-tokens": "0s",
+  "x-request-id": "req_bench0123456789abcdef01234567",
+};
+
+interface EmbeddingsBody {
+  readonly model: string;
+  readonly input: string | readonly string[];
+  readonly encoding_format?: string;
+}
+
+const tokensEach = 9;
+/** Serialized once: the upstream shares its core with the load, and must not be the bottleneck. */
+const written = new Map<string, Uint8Array>();
+
+function responseBody(model: string, count: number): Uint8Array {
+  const name = `${model} ${count}`;
+  const existing = written.get(name);
+  if (existing) return existing;
+  const data = Array.from({ length: count }, (_, index) => ({
+    object: "embedding",
+    index,
+    embedding: vectors[index % vectors.length],
+  }));
+  const tokens = count * tokensEach;
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
+  const bytes = Buffer.from(JSON.stringify({ object: "list", data, model, usage }));
+  written.set(name, bytes);
+  return bytes;
+}
+
+export async function respondImmediately(request: Request): Promise<Response> {
+  const { model, input, encoding_format } = (await request.json()) as EmbeddingsBody;
+  // The gateway must request base64; any other format would be another measurement.
+  if (encoding_format !== "base64") return new Response("not base64", { status: 400 });
+  return new Response(responseBody(model, typeof input === "string" ? 1 : input.length), {
+    headers,
+  });
+}
+
+type Handler = (request: Request) => Promise<Response>;
+
+/** Processes up to `slots` requests at a time, each for `ms` whatever its number of inputs; other requests queue (FIFO). */
+export function respondInSlots({ slots, ms }: { slots: number; ms: number }): Handler {
+  const queue: (() => void)[] = [];
+  let admitted = 0;
+  const enter = (): Promise<void> => {
+    admitted++;
+    return admitted <= slots ? Promise.resolve() : new Promise((resolve) => queue.push(resolve));
+  };
+  return async (request) => {
+    await enter();
+    try {
+      await Bun.sleep(ms);
+      return await respondImmediately(request);
+    } finally {
+      admitted--;
+      queue.shift()?.();
+    }
+  };
+}
+
+/** The request counts of the upstream. */
+export interface RequestCounts {
+  readonly completed: number;
+  /** Requests in flight, whether or not their clients are still connected. */
+  readonly inFlight: number;
+}
+
+export function createRequestCounter(): {
+  readonly read: () => RequestCounts;
+  count(handler: Handler): Handler;
+} {
+  let [completed, inFlight] = [0, 0];
+  return {
+    read: () => ({ completed, inFlight }),
+    count: (handler) => async (request) => {
+      inFlight++;
+      try {
+        return await handler(request);
+      } finally {
+        inFlight--;
+        completed++;
+      }
+    },
+  };
+}
+
+export async function readRequestCounts(upstream: string): Promise<RequestCounts> {
+  const response = await fetch(`${upstream}/counts`);
+  return (await response.json()) as RequestCounts;
+}
