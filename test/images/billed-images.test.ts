@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "bun:test";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-let answer: (request: Request) => Response = () => new Response("?", { status: 500 });
+let response: (request: Request) => Response = () => new Response("?", { status: 500 });
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -14,7 +14,7 @@ const fake = Bun.serve({
     const { pathname } = new URL(request.url);
     if (pathname === "/good.png") return new Response(grayImage("an otter"));
     if (pathname === "/page.html") return new Response("<html>gone</html>");
-    return answer(request);
+    return response(request);
   },
 });
 const origin = `http://127.0.0.1:${fake.port}`;
@@ -39,22 +39,22 @@ afterAll(async () => {
 
 const ask = (body: object) =>
   gateway.post("/v1/images/generations", { model: "g1", prompt: "x", ...body });
-interface Answer {
+interface UpstreamResponse {
   readonly data: readonly { b64_json?: string; url?: string }[];
   readonly [fact: string]: unknown;
 }
-const read = async (response: Response) => (await response.json()) as Answer;
+const read = async (response: Response) => (await response.json()) as UpstreamResponse;
 const gives = (body: object, status = 200) => {
-  answer = () => Response.json({ created: 1, ...body }, { status });
+  response = () => Response.json({ created: 1, ...body }, { status });
 };
-const picture = base64Of(grayImage("an otter"));
+const imageBytes = base64Of(grayImage("an otter"));
 
 test("one bad link does not fail the other images", async () => {
   gives({ data: [{ url: `${origin}/good.png` }, { url: `${origin}/page.html` }] });
   const response = await ask({ model: "d2", n: 2, response_format: "b64_json" });
   expect(response.status).toBe(200);
   expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
-  expect((await read(response)).data).toEqual([{ b64_json: picture }]);
+  expect((await read(response)).data).toEqual([{ b64_json: imageBytes }]);
 });
 
 test("where all links are bad, the ledger has no delivered image, and the cost of those generated", async () => {
@@ -74,7 +74,7 @@ test("without storage for links the image is delivered in base64, and a header s
 });
 
 test("fewer images than requested are reported as missing", async () => {
-  gives({ data: [{ b64_json: picture }] });
+  gives({ data: [{ b64_json: imageBytes }] });
   const response = await ask({ n: 3 });
   expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
 });
@@ -94,7 +94,7 @@ test("a link into the operator's own network becomes a link of the gateway's own
   const [{ url = "" } = {}] = data as { url?: string }[];
   expect(url).toStartWith(gateway.url);
   const image = await (await fetch(url)).arrayBuffer();
-  expect(Buffer.from(image).toString("base64")).toBe(picture);
+  expect(Buffer.from(image).toString("base64")).toBe(imageBytes);
   expect(size).toBe("16x16");
 });
 
@@ -111,9 +111,9 @@ test("a target whose account lacks permission, or that has no such model, is ski
     [403, null],
   ] as const) {
     gateway.resetTargets();
-    answer = ({ url }) =>
+    response = ({ url }) =>
       url.includes("/other/")
-        ? Response.json({ created: 1, data: [{ b64_json: picture }] })
+        ? Response.json({ created: 1, data: [{ b64_json: imageBytes }] })
         : Response.json({ error: { message: "No.", type: "x", code } }, { status });
     expect((await ask({ model: "chain" })).status).toBe(200);
     expect(gateway.rows().at(-1)).toMatchObject({ upstream: "other", attempts: 2 });

@@ -13,13 +13,13 @@ interface Seen {
   readonly form?: FormData;
 }
 
-const picture = base64Of(grayImage("an otter", 64));
+const image = base64Of(grayImage("an otter", 64));
 const seen: Seen[] = [];
-/** What stands in for an answer, by the end of the path. */
+/** Replacement responses, by the end of the path. */
 let instead: Record<string, () => Response> = {};
 
 const images = () =>
-  Response.json({ created: 1_700_000_000, data: [{ b64_json: picture }], output_format: "png" });
+  Response.json({ created: 1_700_000_000, data: [{ b64_json: image }], output_format: "png" });
 
 /** The members that the official client's types say a response has. */
 const response = (result: object) => ({
@@ -44,7 +44,7 @@ const response = (result: object) => ({
   },
 });
 const drewIt = {
-  result: picture,
+  result: image,
   revised_prompt: "A photograph of an otter, at dusk",
   size: "1024x1024",
   quality: "low",
@@ -60,7 +60,7 @@ const streamed = () =>
       frame({ type: "response.created", response: { id: "resp_1" } }),
       frame({
         type: "response.image_generation_call.partial_image",
-        partial_image_b64: picture,
+        partial_image_b64: image,
         partial_image_index: 0,
         size: "1024x1024",
       }),
@@ -156,8 +156,8 @@ describe("a chain", () => {
     );
     instead = { responses: overloaded };
     seen.length = 0;
-    let asked = 0;
-    instead["images/generations"] = () => (asked++ === 0 ? overloaded() : images());
+    let requested = 0;
+    instead["images/generations"] = () => (requested++ === 0 ? overloaded() : images());
     await client.images.generate({ model: "chained", prompt: "an otter" });
     expect(paths()).toEqual([
       "moderations",
@@ -175,17 +175,17 @@ describe("a chain", () => {
     await client.images.generate({ model: "chained", prompt: "an otter" });
     expect(paths()).toEqual(["moderations", "images/generations", "responses"]);
     expect(gateway.rows().at(-1)).toMatchObject({ attempts: 2, status: 200 });
-    // Of whoever stands between, and cannot know what was done behind it.
+    // From a proxy in between, which cannot know what the upstream did.
     for (const unsure of [failed("bad_gateway", 500), failed("server_error", 502)]) {
       gateway.resetTargets();
       seen.length = 0;
       instead = { "images/generations": unsure };
-      const answer = await gateway.post("/v1/images/generations", {
+      const reply = await gateway.post("/v1/images/generations", {
         model: "chained",
         prompt: "an otter",
       });
-      expect(answer.status).toBe(502);
-      expect(answer.headers.get("x-should-retry")).toBe("false");
+      expect(reply.status).toBe(502);
+      expect(reply.headers.get("x-should-retry")).toBe("false");
       expect(paths()).toEqual(["moderations", "images/generations"]);
     }
     gateway.resetTargets();
@@ -199,14 +199,14 @@ describe("a chain", () => {
     form.set("image", new Blob([grayImage("a")]), "a.png");
     form.set("markup", new Blob([grayImage("b")]), "b.png");
     instead = { "images/edits": overloaded };
-    const answer = await fetch(`${gateway.url}/v1/images/edits`, {
+    const reply = await fetch(`${gateway.url}/v1/images/edits`, {
       method: "POST",
       headers: { authorization: `Bearer ${testKey}` },
       body: form,
     });
-    expect(answer.status).toBe(503);
+    expect(reply.status).toBe(503);
     expect(paths().slice(0, 3)).toEqual(["moderations", "images/edits", "openai/v1/images/edits"]);
-    // What is overloaded is asked again, and the one that cannot is not.
+    // An overloaded surface is retried; an unsupported one is not.
     expect(new Set(paths()).size).toBe(3);
     expect(steps()).toContain("(responses): cannot, unknown_parameter");
   });
@@ -246,7 +246,7 @@ describe("a chain", () => {
 
 describe("the Responses API", () => {
   test("generates with the image tool, and returns the revised prompt", async () => {
-    const answer = await client.images.generate({
+    const reply = await client.images.generate({
       model: "told",
       prompt: "an otter",
       size: "1024x1024",
@@ -275,9 +275,9 @@ describe("the Responses API", () => {
       store: false,
       user: "user-1",
     });
-    expect(answer).toMatchObject({
+    expect(reply).toMatchObject({
       created: 1_700_000_001,
-      data: [{ b64_json: picture, revised_prompt: "A photograph of an otter, at dusk" }],
+      data: [{ b64_json: image, revised_prompt: "A photograph of an otter, at dusk" }],
       quality: "low",
       background: "opaque",
       usage: { input_tokens: 20, output_tokens: 272, total_tokens: 292 },
@@ -327,7 +327,7 @@ describe("the Responses API", () => {
       "image_generation.partial_image",
       "image_generation.completed",
     ]);
-    expect(events[1]).toMatchObject({ b64_json: picture, quality: "low", size: "64x64" });
+    expect(events[1]).toMatchObject({ b64_json: image, quality: "low", size: "64x64" });
   });
 
   test("that refuses in text is a moderation error", async () => {
@@ -352,9 +352,9 @@ describe("the Responses API", () => {
   test("that responds with text only is an upstream error", async () => {
     const output = [{ type: "message", content: [{ type: "output_text", text: "Hello!" }] }];
     instead = { responses: () => Response.json({ ...response({}), output }) };
-    const answer = await gateway.post("/v1/images/generations", { model: "told", prompt: "x" });
-    expect(answer.status).toBe(502);
-    const { error } = (await answer.json()) as { error: { code: string } };
+    const reply = await gateway.post("/v1/images/generations", { model: "told", prompt: "x" });
+    expect(reply.status).toBe(502);
+    const { error } = (await reply.json()) as { error: { code: string } };
     expect(error.code).toBe("upstream_invalid");
   });
 });

@@ -13,20 +13,20 @@ export interface Arrived {
 export function startEdits() {
   const arrived: Arrived[] = [];
   const shown = new Map<string, Uint8Array<ArrayBuffer>>();
-  const answer = base64Of(grayImage("an otter"));
+  const response = base64Of(grayImage("an otter"));
   const fake = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     fetch: async (request) => {
-      const picture = shown.get(new URL(request.url).pathname);
-      if (picture) return new Response(picture);
+      const image = shown.get(new URL(request.url).pathname);
+      if (image) return new Response(image);
       if (request.headers.get("content-type")?.includes("json")) {
         arrived.push(ofJson((await request.json()) as never));
         const info = JSON.stringify({ sd_model_name: "house-checkpoint" });
-        return Response.json({ images: [answer], info });
+        return Response.json({ images: [response], info });
       }
       arrived.push(await ofForm((await request.formData()) as FormData));
-      return Response.json({ created: 1, data: [{ b64_json: answer }] });
+      return Response.json({ created: 1, data: [{ b64_json: response }] });
     },
   });
   const origin = `http://127.0.0.1:${fake.port}`;
@@ -97,9 +97,9 @@ async function ofForm(form: FormData): Promise<Arrived> {
 }
 
 /** Four bytes for each pixel, as they are stored: whatever the file says about turning it. */
-export async function storedIn(picture: Uint8Array) {
-  const { orientation, format, hasAlpha } = await sharp(picture).metadata();
-  const { data, info } = await sharp(picture)
+export async function storedIn(image: Uint8Array) {
+  const { orientation, format, hasAlpha } = await sharp(image).metadata();
+  const { data, info } = await sharp(image)
     .toColourspace("srgb")
     .ensureAlpha()
     .raw()

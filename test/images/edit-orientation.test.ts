@@ -55,9 +55,9 @@ const photo = async (kind: "jpeg" | "png" | "webp", orientation: number, upright
 
 /** In the upstream's mask convention, the image is red where the mask is open, and nowhere else. */
 async function expectSameWayUp(across = width, down = height): Promise<void> {
-  const [order] = arrived;
-  const image = await storedIn(order?.images[0] ?? new Uint8Array());
-  const mask = await storedIn(order?.mask ?? new Uint8Array());
+  const [request] = arrived;
+  const image = await storedIn(request?.images[0] ?? new Uint8Array());
+  const mask = await storedIn(request?.mask ?? new Uint8Array());
   expect([image.width, image.height, image.orientation ?? 1]).toEqual([across, down, 1]);
   expect([mask.width, mask.height, mask.orientation ?? 1]).toEqual([across, down, 1]);
   const isWhite = !mask.hasAlpha;

@@ -5,7 +5,7 @@ import { type PrepareTools, prepareSources } from "../../server/images/sources/p
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
 import type { Conversion, Seen } from "../../server/workers/image/image-worker.ts";
-import { drawn, expectFault, speckled, upload } from "../workers/image-worker-fixture.ts";
+import { expectFault, generated, speckled, upload } from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 import { edit as asked, file, noise } from "./preflight-fixture.ts";
 
@@ -62,7 +62,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
 
   test("gets a mask without its colors, where with them it is too large", async () => {
     const pixels = speckled(1100, 1100, 4).map((value, i) => (i % 4 === 3 ? (i % 3) * 120 : value));
-    const mask = await drawn(pixels, 1100, 1100, 4).png().toBuffer();
+    const mask = await generated(pixels, 1100, 1100, 4).png().toBuffer();
     expect(mask.length).toBeGreaterThan(limit);
     const image = await noise(1100, 1100).blur(3).ensureAlpha().png().toBuffer();
     expect((await edit("d2", image, mask)).status).toBe(200);
@@ -85,7 +85,7 @@ describe("a model that reads PNG of up to 4 MiB", () => {
 
 test("a mask with a transparent color arrives with an alpha channel, which every program supports", async () => {
   const pixels = new Uint8Array(64 * 4).map((_, i) => (i % 4 === 3 && i > 128 ? 255 : 0));
-  const mask = await drawn(pixels, 8, 8, 4).png({ palette: true }).toBuffer();
+  const mask = await generated(pixels, 8, 8, 4).png({ palette: true }).toBuffer();
   expect((await sharp(mask).metadata()).isPalette).toBeTrue();
   expect((await edit("form", await noise(8, 8).png().toBuffer(), mask)).status).toBe(200);
   const sent = arrived[0]?.mask ?? new Uint8Array();
@@ -98,7 +98,7 @@ describe("of the conversions that make an image small enough, the least lossy is
     ...{ type: "image/webp", width: 8, height: 8, pages: 1 },
     ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },
   };
-  /** Every way makes a file of 1000 bytes, unless it is told here. */
+  /** Every way makes a file of 1000 bytes, unless it is set here. */
   const tried = async (
     edits: Partial<EditCapabilities>,
     sizes: Record<string, number>,
@@ -107,7 +107,7 @@ describe("of the conversions that make an image small enough, the least lossy is
     const ways: string[] = [];
     const nameOf = ({ format, quality, packed }: Conversion) =>
       `${format}${packed ? " packed" : ""}${quality ? ` ${quality}` : ""}`;
-    const desk: PrepareTools = {
+    const server: PrepareTools = {
       fetchSource: () => Promise.reject(new Error("There is no link.")),
       inspect: async () => more,
       convertMask: async (mask) => mask,
@@ -119,7 +119,7 @@ describe("of the conversions that make an image small enough, the least lossy is
     };
     const gif = { ...upload(new Uint8Array(10)), type: "image/gif" };
     const query = { ...asked([]), images: [file(gif)] };
-    const made = prepareSources(query, { maxImages: 1, maxBytes: 500, ...edits }, desk);
+    const made = prepareSources(query, { maxImages: 1, maxBytes: 500, ...edits }, server);
     return { made, ways };
   };
 

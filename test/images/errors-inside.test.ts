@@ -31,7 +31,7 @@ afterAll(async () => {
   second.close();
 });
 
-const answerWith = (body: unknown, times = 1): void =>
+const respondWith = (body: unknown, times = 1): void =>
   first.script(
     {
       reply: {
@@ -60,7 +60,7 @@ async function generate(model: string, more: object = {}) {
 
 describe("an error inside a 200", () => {
   test("has the status and the words of the error, and nothing is booked", async () => {
-    answerWith(noQuota);
+    respondWith(noQuota);
     const { status, error, row } = await generate("one");
     expect([status, error?.code]).toEqual([429, "insufficient_quota"]);
     expect(error?.message).toBe("You exceeded your current quota");
@@ -68,28 +68,28 @@ describe("an error inside a 200", () => {
   });
 
   test("about quota makes the gateway ask the next target", async () => {
-    answerWith(noQuota);
+    respondWith(noQuota);
     const { status } = await generate("two");
     expect(status).toBe(200);
     expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
   });
 
   test("from the safety system is a 400, and no other target is called", async () => {
-    answerWith({ error: { message: "Not this.", code: "moderation_blocked" } });
+    respondWith({ error: { message: "Not this.", code: "moderation_blocked" } });
     const { status, error } = await generate("two");
     expect([status, error?.code]).toEqual([400, "moderation_blocked"]);
     expect(second.requests).toEqual([]);
   });
 
   test("is the same for a request that wants a stream", async () => {
-    answerWith(noQuota);
+    respondWith(noQuota);
     const { status, error } = await generate("one", { stream: true });
     expect([status, error?.code]).toEqual([429, "insufficient_quota"]);
   });
 });
 
 test("a response with invalid images is no error of the upstream's, whatever else it says", async () => {
-  answerWith({ message: "success", data: [{ index: 0 }] });
+  respondWith({ message: "success", data: [{ index: 0 }] });
   const { status, error, row } = await generate("one");
   expect([status, error?.code]).toEqual([502, "upstream_invalid"]);
   expect(row?.estimatedCost).toBe(0.04);

@@ -4,23 +4,23 @@ import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-interface Asked {
+interface SentRequest {
   readonly n?: number;
   readonly seed?: number;
 }
-type Gives = (body: Asked, call: number) => Response | Promise<Response>;
+type Gives = (body: SentRequest, call: number) => Response | Promise<Response>;
 
 /** An upstream with scripted responses that records its requests. */
 class Upstream {
-  readonly asked: Asked[] = [];
+  readonly requests: SentRequest[] = [];
   readonly made: string[] = [];
-  gives: Gives = (body) => this.draws(body);
+  respond: Gives = (body) => this.generate(body);
   readonly server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     fetch: async (request): Promise<Response> => {
-      const body = (await request.json()) as Asked;
-      return this.gives(body, this.asked.push(body) - 1);
+      const body = (await request.json()) as SentRequest;
+      return this.respond(body, this.requests.push(body) - 1);
     },
   });
   readonly #name: string;
@@ -31,35 +31,33 @@ class Upstream {
     this.#size = size;
   }
 
-  draws({ n = 1 }: Asked): Response {
-    const pictures = Array.from({ length: n }, (_, at) =>
+  generate({ n = 1 }: SentRequest): Response {
+    const images = Array.from({ length: n }, (_, at) =>
       base64Of(grayImage(`${this.#name} ${this.made.length + at}`, this.#size)),
     );
-    this.made.push(...pictures);
+    this.made.push(...images);
     const usage = { input_tokens: 10 * n, output_tokens: 100 * n, total_tokens: 110 * n };
-    return Response.json({ created: 1, data: pictures.map((b64_json) => ({ b64_json })), usage });
+    return Response.json({ created: 1, data: images.map((b64_json) => ({ b64_json })), usage });
   }
 
-  /** Answers by the number of the call; draws where there is none. */
-  instead(answers: Readonly<Record<number, () => Response>>): void {
-    this.gives = (body, call) => answers[call]?.() ?? this.draws(body);
+  /** Responses by the index of the request; without one, images. */
+  respondInstead(responses: Readonly<Record<number, () => Response>>): void {
+    this.respond = (body, call) => responses[call]?.() ?? this.generate(body);
   }
 
   clear(): void {
-    this.asked.length = 0;
+    this.requests.length = 0;
     this.made.length = 0;
-    this.gives = (body) => this.draws(body);
+    this.respond = (body) => this.generate(body);
   }
 }
 
 export const slowDown = () =>
   Response.json({ error: { message: "Slow down.", code: "rate_limit_exceeded" } }, { status: 429 });
 export const breaks = () => Response.json({ error: { message: "Broken." } }, { status: 500 });
-/** Calls side by side arrive in any order. */
-export const sameAs = (
-  pictures: readonly string[],
-  ...made: readonly (readonly string[])[]
-): void => expect(pictures.toSorted()).toEqual(made.flat().toSorted());
+/** Concurrent requests arrive in any order. */
+export const sameAs = (images: readonly string[], ...made: readonly (readonly string[])[]): void =>
+  expect(images.toSorted()).toEqual(made.flat().toSorted());
 export const sent = (...frames: readonly object[]) =>
   new Response(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(""), {
     headers: { "content-type": "text/event-stream" },
@@ -72,7 +70,7 @@ export const limitFrame = {
   type: "error",
   error: { type: "requests", code: "rate_limit_exceeded", message: "Slow down." },
 };
-// dall-e-3 makes one picture a call, gpt-image-1 ten.
+// dall-e-3 makes one image per request, gpt-image-1 ten.
 const first = "{ upstream: east, model: dall-e-3, tier: 0, price: { image: 0.5 } }";
 const second = "{ upstream: west, model: gpt-image-1, tier: 1, price: { image: 0.25 } }";
 const third = "{ upstream: north, model: dall-e-3, tier: 2, price: { image: 1 } }";
@@ -129,14 +127,14 @@ keys:
   const row = () => gateway.rows().at(-1);
   async function ask(body: object = {}) {
     const response = await post(body);
-    const answer = (await response.json()) as {
+    const reply = (await response.json()) as {
       data?: { b64_json: string }[];
       [fact: string]: unknown;
     };
     return {
       status: response.status,
-      answer,
-      pictures: (answer.data ?? []).map(({ b64_json }) => b64_json),
+      response: reply,
+      images: (reply.data ?? []).map(({ b64_json }) => b64_json),
       missing: response.headers.get("vexel-missing"),
       adapted: response.headers.get("vexel-adapted"),
     };
@@ -146,7 +144,7 @@ keys:
     const events = eventsOf(await response.text());
     const error = events.find(({ event }) => event === "error")?.data.error;
     return {
-      pictures: events
+      images: events
         .filter(({ event }) => event?.endsWith(".completed"))
         .map(({ data }) => data.b64_json as string),
       error: error as { code: string; message: string } | undefined,

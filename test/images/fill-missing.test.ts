@@ -20,21 +20,21 @@ afterAll(close);
 
 describe("two of four images fail with a rate limit", () => {
   beforeEach(() => {
-    east.instead({ 1: slowDown, 3: slowDown });
+    east.respondInstead({ 1: slowDown, 3: slowDown });
   });
 
   test("and the other target generates those two: nothing is missing, and nothing was requested twice", async () => {
-    const { pictures, missing, adapted } = await ask();
-    sameAs(pictures.slice(0, 2), east.made);
-    sameAs(pictures.slice(2), west.made);
+    const { images, missing, adapted } = await ask();
+    sameAs(images.slice(0, 2), east.made);
+    sameAs(images.slice(2), west.made);
     expect([missing, adapted]).toEqual([null, "n"]);
-    expect(east.asked).toHaveLength(4);
-    expect(west.asked.map(({ n }) => n)).toEqual([2]);
+    expect(east.requests).toHaveLength(4);
+    expect(west.requests.map(({ n }) => n)).toEqual([2]);
   });
 
   test("and the row has the cost and the usage of both targets, and says what failed where", async () => {
-    const { answer } = await ask();
-    expect(answer.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
+    const { response } = await ask();
+    expect(response.usage).toMatchObject({ input_tokens: 40, output_tokens: 400 });
     expect(row()).toMatchObject({
       ...{ status: 200, images: 4, attempts: 2, cost: 1.5, estimatedCost: null },
       ...{ inputTokens: 40, outputTokens: 400 },
@@ -44,24 +44,24 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("and metadata that the images of both targets do not share is not reported", async () => {
-    const { answer } = await ask();
-    expect(answer).toMatchObject({ output_format: "png" });
-    expect(answer).not.toHaveProperty("size");
+    const { response } = await ask();
+    expect(response).toMatchObject({ output_format: "png" });
+    expect(response).not.toHaveProperty("size");
   });
 
   test("and in a stream, the images of the other target follow those of the first", async () => {
-    const { pictures, error, missing } = await stream();
-    sameAs(pictures.slice(0, 2), east.made);
-    sameAs(pictures.slice(2), west.made);
+    const { images, error, missing } = await stream();
+    sameAs(images.slice(0, 2), east.made);
+    sameAs(images.slice(2), west.made);
     expect([error, missing]).toEqual([undefined, null]);
     expect(row()).toMatchObject({ status: 200, error: null, images: 4, attempts: 2, cost: 1.5 });
     expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
   });
 
   test("and the other target fails as well: images that arrived are delivered, and the rest is reported as missing", async () => {
-    west.gives = slowDown;
-    const { status, pictures, missing } = await ask();
-    sameAs(pictures, east.made);
+    west.respond = slowDown;
+    const { status, images, missing } = await ask();
+    sameAs(images, east.made);
     expect([status, missing]).toEqual([200, "2; error=upstream_rate_limit"]);
     expect(row()).toMatchObject({ upstream: "east", attempts: 2, images: 2, cost: 1 });
     expect(row()?.estimatedCost).toBeNull();
@@ -69,58 +69,58 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("and the other target fails as well, in a stream: its end says how many are missing", async () => {
-    west.gives = slowDown;
-    const { pictures, error } = await stream();
-    sameAs(pictures, east.made);
+    west.respond = slowDown;
+    const { images, error } = await stream();
+    sameAs(images, east.made);
     expect(error?.code).toBe("rate_limit_exceeded");
     expect(error?.message).toStartWith("2 of 4 images are missing.");
     expect(row()).toMatchObject({ status: 429, images: 2, cost: 1 });
   });
 
   test("and the other target may have generated them in vain: that counts besides the cost", async () => {
-    west.gives = breaks;
-    const { pictures, missing } = await ask();
-    sameAs(pictures, east.made);
+    west.respond = breaks;
+    const { images, missing } = await ask();
+    sameAs(images, east.made);
     expect(missing).toBe("2; error=upstream_error");
-    // Four pictures at the dearest target are held as 2 dollars.
+    // Four images at the most expensive target reserve 2 dollars.
     expect(row()).toMatchObject({ cost: 1, estimatedCost: 1, attempts: 2 });
   });
 
   test("and a third target generates what the second does not", async () => {
-    west.gives = slowDown;
-    const { pictures, missing } = await ask({ model: "three" });
-    sameAs(pictures, east.made, north.made);
-    expect([pictures.length, missing]).toEqual([4, null]);
+    west.respond = slowDown;
+    const { images, missing } = await ask({ model: "three" });
+    sameAs(images, east.made, north.made);
+    expect([images.length, missing]).toEqual([4, null]);
     expect(row()).toMatchObject({ attempts: 3, cost: 3, estimatedCost: null });
   });
 
   test("and the second generates fewer than requested: they may be billed, so no third is called", async () => {
-    west.gives = ({ n = 1 }) => west.draws({ n: n - 1 });
-    const { pictures, missing } = await ask({ model: "three" });
-    sameAs(pictures, east.made, west.made);
-    expect([pictures.length, missing]).toEqual([3, "1; error=upstream_invalid"]);
-    expect(north.asked).toHaveLength(0);
+    west.respond = ({ n = 1 }) => west.generate({ n: n - 1 });
+    const { images, missing } = await ask({ model: "three" });
+    sameAs(images, east.made, west.made);
+    expect([images.length, missing]).toEqual([3, "1; error=upstream_invalid"]);
+    expect(north.requests).toHaveLength(0);
   });
 
   test("and the other target sends its images as a stream, requested or not", async () => {
     const [one, other] = [base64Of(grayImage("one", 512)), base64Of(grayImage("other", 512))];
-    west.gives = () => sent(completedWith(one), completedWith(other));
+    west.respond = () => sent(completedWith(one), completedWith(other));
     const events = await stream();
-    sameAs(events.pictures, east.made, [one, other]);
+    sameAs(events.images, east.made, [one, other]);
     expect(events.error).toBeUndefined();
     expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
-    for (const each of [east, west]) each.asked.length = 0;
+    for (const each of [east, west]) each.requests.length = 0;
     east.made.length = 0;
     gateway.resetTargets();
     const whole = await ask();
-    sameAs(whole.pictures, east.made, [one, other]);
+    sameAs(whole.images, east.made, [one, other]);
     expect(whole.missing).toBeNull();
     expect(row()).toMatchObject({ status: 200, images: 4, cost: 1.5 });
   });
 
   test("and the client disconnects while the other target is called: the row says so, and has the cost of the images that arrived", async () => {
     const held = Promise.withResolvers<Response>();
-    west.gives = () => held.promise;
+    west.respond = () => held.promise;
     const controller = new AbortController();
     const leaving = fetch(`${gateway.url}/v1/images/generations`, {
       method: "POST",
@@ -128,7 +128,7 @@ describe("two of four images fail with a rate limit", () => {
       body: JSON.stringify({ model: "fickle", prompt: "an otter", n: 4 }),
       signal: controller.signal,
     }).catch(() => "we hung up ourselves");
-    await until(() => west.asked.length === 1);
+    await until(() => west.requests.length === 1);
     controller.abort();
     await leaving;
     await until(() => row()?.model === "fickle");
@@ -137,10 +137,10 @@ describe("two of four images fail with a rate limit", () => {
   });
 
   test("and there is no other target: images that arrived are delivered", async () => {
-    const { pictures, missing } = await ask({ model: "alone" });
-    sameAs(pictures, east.made);
+    const { images, missing } = await ask({ model: "alone" });
+    sameAs(images, east.made);
     expect(missing).toBe("2; error=upstream_rate_limit");
-    expect(east.asked).toHaveLength(4);
+    expect(east.requests).toHaveLength(4);
     expect(row()?.steps).toContain("east/dall-e-3: upstream_rate_limit for 2 of 4");
   });
 });
@@ -148,19 +148,19 @@ describe("two of four images fail with a rate limit", () => {
 describe("one request for several images, in a stream that ends with a rate limit", () => {
   test("is not sent to another target once an image has arrived: the rest may have been generated", async () => {
     const only = base64Of(grayImage("only", 512));
-    west.gives = () => sent(completedWith(only), limitFrame);
-    const { pictures, error } = await stream({ model: "several", n: 3 });
-    expect(pictures).toEqual([only]);
+    west.respond = () => sent(completedWith(only), limitFrame);
+    const { images, error } = await stream({ model: "several", n: 3 });
+    expect(images).toEqual([only]);
     expect(error?.message).toStartWith("2 of 3 images are missing.");
-    expect(east.asked).toHaveLength(0);
+    expect(east.requests).toHaveLength(0);
     expect(row()?.steps).toContain("upstream_rate_limit for 2 of 3, may have been billed");
   });
 
   test("is sent to another where none has", async () => {
-    west.gives = () => sent(limitFrame);
-    const { pictures, error } = await stream({ model: "several", n: 2 });
-    sameAs(pictures, east.made);
-    expect([pictures.length, error]).toEqual([2, undefined]);
+    west.respond = () => sent(limitFrame);
+    const { images, error } = await stream({ model: "several", n: 2 });
+    sameAs(images, east.made);
+    expect([images.length, error]).toEqual([2, undefined]);
     expect(row()).toMatchObject({
       status: 200,
       images: 2,
@@ -173,10 +173,10 @@ describe("one request for several images, in a stream that ends with a rate limi
 
 test("images of the other target have seeds of their own", async () => {
   // Makes one at a time, which is seen at the first call.
-  east.gives = (body, call) => (call < 2 ? east.draws({ ...body, n: 1 }) : slowDown());
-  const { pictures, missing } = await ask({ model: "house", seed: 7 });
-  expect([pictures.length, missing]).toEqual([4, null]);
-  const seeds = [...east.asked, ...west.asked].map(({ seed }) => seed);
+  east.respond = (body, call) => (call < 2 ? east.generate({ ...body, n: 1 }) : slowDown());
+  const { images, missing } = await ask({ model: "house", seed: 7 });
+  expect([images.length, missing]).toEqual([4, null]);
+  const seeds = [...east.requests, ...west.requests].map(({ seed }) => seed);
   expect(seeds).toHaveLength(5);
   expect(new Set(seeds).size).toBe(5);
 });
@@ -188,6 +188,6 @@ test("a client's link into a private network is rejected before any upstream is 
     images: [{ image_url: "http://10.0.0.7/x.png" }],
   });
   expect(response.status).toBe(400);
-  expect([...east.asked, ...west.asked]).toEqual([]);
+  expect([...east.requests, ...west.requests]).toEqual([]);
   expect(row()).toMatchObject({ endpoint: "edits", attempts: 0, upstream: null, cost: null });
 });

@@ -3,19 +3,19 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-interface Asked {
+interface SentRequest {
   readonly n?: number;
   readonly seed?: number;
 }
 
-const asked: Asked[] = [];
-let gives: (body: Asked, call: number) => number | Response = () => 1;
+const requested: SentRequest[] = [];
+let gives: (body: SentRequest, call: number) => number | Response = () => 1;
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: async (request) => {
-    const body = (await request.json()) as Asked;
-    const call = asked.push(body) - 1;
+    const body = (await request.json()) as SentRequest;
+    const call = requested.push(body) - 1;
     const given = gives(body, call);
     if (typeof given !== "number") return given;
     const data = Array.from({ length: given }, (_, at) => ({
@@ -39,7 +39,7 @@ beforeEach(async () => {
   // A new one: what one learned of a server, the next does not know.
   await gateway.close();
   gateway = start();
-  asked.length = 0;
+  requested.length = 0;
   gives = () => 1;
 });
 afterAll(async () => {
@@ -53,58 +53,58 @@ const ask = async (body: object) => {
     prompt: "x",
     ...body,
   });
-  const answer = (await response.json()) as { data?: { b64_json: string }[] };
-  const pictures = (answer.data ?? []).map(({ b64_json }) => b64_json);
-  return { response, pictures, missing: response.headers.get("vexel-missing") };
+  const reply = (await response.json()) as { data?: { b64_json: string }[] };
+  const images = (reply.data ?? []).map(({ b64_json }) => b64_json);
+  return { response, images, missing: response.headers.get("vexel-missing") };
 };
 
 describe("a server that generates one image, whatever n says", () => {
   test("is called for the others one by one, each with its own seed, and a header says so", async () => {
-    const { response, pictures, missing } = await ask({ n: 4, seed: 7 });
-    expect(new Set(pictures).size).toBe(4);
+    const { response, images, missing } = await ask({ n: 4, seed: 7 });
+    expect(new Set(images).size).toBe(4);
     expect(missing).toBeNull();
     expect(response.headers.get("vexel-adapted")).toBe("n");
-    expect(asked.map(({ n }) => n)).toEqual([4, undefined, undefined, undefined]);
-    expect(new Set(asked.map(({ seed }) => seed)).size).toBe(4);
+    expect(requested.map(({ n }) => n)).toEqual([4, undefined, undefined, undefined]);
+    expect(new Set(requested.map(({ seed }) => seed)).size).toBe(4);
     expect(gateway.rows().at(-1)).toMatchObject({ images: 4, cost: 2 });
   });
 
   test("is remembered, and not called for several again", async () => {
     await ask({ n: 2 });
-    asked.length = 0;
-    const { pictures } = await ask({ n: 3 });
-    expect(pictures).toHaveLength(3);
-    expect(asked.map(({ n }) => n)).toEqual([undefined, undefined, undefined]);
+    requested.length = 0;
+    const { images } = await ask({ n: 3 });
+    expect(images).toHaveLength(3);
+    expect(requested.map(({ n }) => n)).toEqual([undefined, undefined, undefined]);
   });
 
   test("delivers its images when a further request fails, and the response says why the rest is missing", async () => {
     gives = (_, call) => (call === 0 ? 1 : Response.json({ error: {} }, { status: 429 }));
-    const { response, pictures, missing } = await ask({ n: 2 });
+    const { response, images, missing } = await ask({ n: 2 });
     expect(response.status).toBe(200);
-    expect(pictures).toHaveLength(1);
+    expect(images).toHaveLength(1);
     expect(missing).toBe("1; error=upstream_rate_limit");
   });
 
   test.each(["strict", "pass"])("is called once where the policy is %s", async (model) => {
-    const { pictures, missing } = await ask({ model, n: 3 });
-    expect(pictures).toHaveLength(1);
+    const { images, missing } = await ask({ model, n: 3 });
+    expect(images).toHaveLength(1);
     expect(missing).toBe("2; error=upstream_invalid");
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 });
 
 test("a server that generates several, and not all, supports n: the rest is reported as missing", async () => {
   gives = ({ n = 1 }) => n - 1;
-  const { pictures, missing } = await ask({ n: 3 });
-  expect(pictures).toHaveLength(2);
+  const { images, missing } = await ask({ n: 3 });
+  expect(images).toHaveLength(2);
   expect(missing).toBe("1; error=upstream_invalid");
-  expect(asked).toHaveLength(1);
+  expect(requested).toHaveLength(1);
 });
 
 test("images beyond the requested number are not delivered; the ledger has the number delivered, and the cost of all", async () => {
   gives = ({ n = 1 }) => n + 2;
-  const { pictures, missing } = await ask({ n: 2 });
-  expect(pictures).toEqual([base64Of(grayImage("0/0")), base64Of(grayImage("0/1"))]);
+  const { images, missing } = await ask({ n: 2 });
+  expect(images).toEqual([base64Of(grayImage("0/0")), base64Of(grayImage("0/1"))]);
   expect(missing).toBeNull();
   expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 2 });
 });
@@ -119,7 +119,7 @@ test("a stream that is assembled from several responses has as many images as re
 
 test("a client that omits n, and requests several by a vendor field, gets all images", async () => {
   gives = () => 3;
-  const { pictures, missing } = await ask({ sequential_image_generation: "auto" });
-  expect(pictures).toHaveLength(3);
+  const { images, missing } = await ask({ sequential_image_generation: "auto" });
+  expect(images).toHaveLength(3);
   expect(missing).toBeNull();
 });

@@ -7,16 +7,16 @@ import { base64Of, grayImage, maskOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
 
-const orders: Record<string, unknown>[] = [];
+const upstreamRequests: Record<string, unknown>[] = [];
 const shown = new Map<string, Uint8Array<ArrayBuffer>>();
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: async (request) => {
     const { pathname } = new URL(request.url);
-    const picture = shown.get(pathname);
-    if (picture) return new Response(picture);
-    orders.push((await request.json()) as Record<string, unknown>);
+    const image = shown.get(pathname);
+    if (image) return new Response(image);
+    upstreamRequests.push((await request.json()) as Record<string, unknown>);
     const info = JSON.stringify({ sd_model_name: "house-checkpoint" });
     return Response.json({ images: [base64Of(grayImage("an otter"))], info });
   },
@@ -30,19 +30,19 @@ keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml, settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" } });
 beforeEach(() => {
-  orders.length = 0;
+  upstreamRequests.length = 0;
 });
 afterAll(async () => {
   await gateway.close();
   await fake.stop(true);
 });
 
-const link = (name: string, picture: Uint8Array<ArrayBuffer>) => {
-  shown.set(name, picture);
+const link = (name: string, image: Uint8Array<ArrayBuffer>) => {
+  shown.set(name, image);
   return { image_url: `${origin}${name}` };
 };
-const inline = (picture: Uint8Array) => ({
-  image_url: `data:image/png;base64,${base64Of(picture)}`,
+const inline = (image: Uint8Array) => ({
+  image_url: `data:image/png;base64,${base64Of(image)}`,
 });
 const edit = (body: object) =>
   gateway.post("/v1/images/edits", { model: "painter", prompt: "a hat", ...body });
@@ -54,7 +54,7 @@ describe("an edit without a size, at a server that has a size of its own", () =>
   test.each([{}, { size: "auto" }])("requests that of the image: %j", async (more) => {
     const images = [inline(await painted(640, 320))];
     expect((await edit({ images, ...more })).status).toBe(200);
-    expect(orders).toMatchObject([{ width: 640, height: 320 }]);
+    expect(upstreamRequests).toMatchObject([{ width: 640, height: 320 }]);
   });
 
   test("uses the size of the image as shown, not as stored", async () => {
@@ -62,14 +62,14 @@ describe("an edit without a size, at a server that has a size of its own", () =>
     const turned = await sharp(stored).jpeg().withMetadata({ orientation: 6 }).toBuffer();
     const images = [link("/turned.jpg", new Uint8Array(turned))];
     expect((await edit({ images })).status).toBe(200);
-    expect(orders).toMatchObject([{ width: 320, height: 640 }]);
+    expect(upstreamRequests).toMatchObject([{ width: 320, height: 640 }]);
   });
 
   test("requests the size of the request, where there is one", async () => {
     const images = [inline(await painted(640, 320))];
     await edit({ images, size: "512x512" });
     await edit({ images, width: 256, height: 128 });
-    expect(orders).toMatchObject([
+    expect(upstreamRequests).toMatchObject([
       { width: 512, height: 512 },
       { width: 256, height: 128 },
     ]);
@@ -77,8 +77,8 @@ describe("an edit without a size, at a server that has a size of its own", () =>
 
   test("with a mask sends no size: the result is composed into the image", async () => {
     await edit({ images: [inline(grayImage("mine"))], mask: inline(await maskOf()) });
-    expect(orders).toHaveLength(1);
-    expect(orders[0]).not.toHaveProperty("width");
+    expect(upstreamRequests).toHaveLength(1);
+    expect(upstreamRequests[0]).not.toHaveProperty("width");
   });
 });
 
@@ -99,17 +99,17 @@ test("the nearest size is one that the rule allows, and keeps the aspect ratio w
 describe("a mask that does not fit is rejected before the upstream is called", () => {
   test.each(["the mask", "the image", "both"])("where %s came by a link", async (which) => {
     const mask = await maskOf(24);
-    const picture = grayImage("mine", 16);
+    const image = grayImage("mine", 16);
     const linked = (part: string) => which === part || which === "both";
     const response = await edit({
-      images: [linked("the image") ? link("/image.png", picture) : inline(picture)],
+      images: [linked("the image") ? link("/image.png", image) : inline(image)],
       mask: linked("the mask") ? link("/mask.png", mask) : inline(mask),
     });
     expect(response.status).toBe(400);
     const { error } = (await response.json()) as { error: { param: string; message: string } };
     expect(error.param).toBe("mask.image_url");
     expect(error.message).toContain("the mask is 24x24 and the image 16x16");
-    expect(orders).toHaveLength(0);
+    expect(upstreamRequests).toHaveLength(0);
   });
 
   test("and one that fits is sent on", async () => {
@@ -118,7 +118,7 @@ describe("a mask that does not fit is rejected before the upstream is called", (
       mask: link("/mask.png", await maskOf(16)),
     });
     expect(response.status).toBe(200);
-    expect(orders).toHaveLength(1);
+    expect(upstreamRequests).toHaveLength(1);
   });
 });
 

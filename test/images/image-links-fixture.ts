@@ -7,7 +7,7 @@ import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
 import { temporaryFolder, unlimitedDisk, unlimitedStorage } from "../harness.ts";
 
-export interface LinkDesk {
+export interface LinkServer {
   readonly links: ImageLinks;
   readonly url: string;
   readonly folder: string;
@@ -19,12 +19,15 @@ export interface LinkDesk {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface DeskOptions {
+export interface LinkServerOptions {
   readonly ttlMs?: number;
   readonly maxBytes?: number;
 }
 
-export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptions = {}): LinkDesk {
+export function startLinkServer({
+  ttlMs = 3_600_000,
+  maxBytes = 10_000_000,
+}: LinkServerOptions = {}): LinkServer {
   const folder = temporaryFolder();
   const open = () =>
     createImageLinks({
@@ -33,9 +36,9 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
       replayMs: 600_000,
       maxBytes,
       disk: unlimitedDisk,
-      now: () => desk.now,
+      now: () => server.now,
     });
-  const desk = { now: Date.now() } as LinkDesk;
+  const server = { now: Date.now() } as LinkServer;
   const links = open();
   const nothing = () => ({ status: 500, headers: {}, body: "not what this test is about" });
   const handlers = {
@@ -67,7 +70,7 @@ export function linkDesk({ ttlMs = 3_600_000, maxBytes = 10_000_000 }: DeskOptio
       throw error;
     },
   });
-  return Object.assign(desk, {
+  return Object.assign(server, {
     links,
     url: edge.url,
     folder: folder.path,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { expectError } from "../http/gateway-fixture.ts";
 import { largePng, png } from "../upstream/download-fixture.ts";
-import { linkDesk } from "./image-links-fixture.ts";
+import { startLinkServer } from "./image-links-fixture.ts";
 
 const small = { kind: "bytes", bytes: png } as const;
 const large = { kind: "bytes", bytes: largePng } as const;
@@ -18,12 +18,12 @@ const flipped = (text: string): string => (text.startsWith("A") ? "B" : "A") + t
 
 describe("a link", () => {
   test("serves the image without an API key, cacheable as long as the link works", async () => {
-    await using desk = linkDesk({ ttlMs: 600_000 });
-    desk.now = Math.ceil(desk.now / 1000) * 1000;
-    const link = await desk.links.store(large, desk.url);
-    expect(link).toStartWith(`${desk.url}/files/images/`);
-    desk.now += 100_000;
-    const response = await desk.get(link);
+    await using server = startLinkServer({ ttlMs: 600_000 });
+    server.now = Math.ceil(server.now / 1000) * 1000;
+    const link = await server.links.store(large, server.url);
+    expect(link).toStartWith(`${server.url}/files/images/`);
+    server.now += 100_000;
+    const response = await server.get(link);
     expect(response.status).toBe(200);
     expect(largePng.equals(await response.bytes())).toBeTrue();
     const { headers } = response;
@@ -37,11 +37,11 @@ describe("a link", () => {
     expect(headers.get("content-security-policy")).toContain("sandbox");
   });
 
-  test("answers HEAD with the same headers, without the image", async () => {
-    await using desk = linkDesk();
-    const link = await desk.links.store(small, desk.url);
-    const head = await desk.get(link, { range: "bytes=0-3" }, "HEAD");
-    const got = await desk.get(link);
+  test("responds to HEAD with the same headers, without the image", async () => {
+    await using server = startLinkServer();
+    const link = await server.links.store(small, server.url);
+    const head = await server.get(link, { range: "bytes=0-3" }, "HEAD");
+    const got = await server.get(link);
     expect(head.status).toBe(200);
     expect(await head.text()).toBe("");
     for (const name of ["content-type", "content-length", "etag", "accept-ranges"]) {
@@ -50,7 +50,7 @@ describe("a link", () => {
   });
 
   test("has the media type of the image", async () => {
-    await using desk = linkDesk();
+    await using server = startLinkServer();
     const kinds: readonly [string, Uint8Array][] = [
       ["image/jpeg", Buffer.from([0xff, 0xd8, 0xff, 0xe0])],
       ["image/webp", Buffer.from("RIFF    WEBPVP8 ")],
@@ -59,28 +59,30 @@ describe("a link", () => {
       ["image/svg+xml", Buffer.from("<svg xmlns='x'/>")],
     ];
     for (const [type, bytes] of kinds) {
-      const response = await desk.get(await desk.links.store({ kind: "bytes", bytes }, desk.url));
+      const response = await server.get(
+        await server.links.store({ kind: "bytes", bytes }, server.url),
+      );
       expect(response.headers.get("content-type")).toBe(type);
       expect(Buffer.from(bytes).equals(await response.bytes())).toBeTrue();
     }
   });
 
   test("still works after a restart of the gateway", async () => {
-    await using desk = linkDesk();
-    const before = await desk.links.store(small, desk.url);
-    const after = await desk.again().store(small, desk.url);
-    expect((await desk.get(before)).status).toBe(200);
-    expect((await desk.get(after)).status).toBe(200);
+    await using server = startLinkServer();
+    const before = await server.links.store(small, server.url);
+    const after = await server.again().store(small, server.url);
+    expect((await server.get(before)).status).toBe(200);
+    expect((await server.get(after)).status).toBe(200);
   });
 });
 
 describe("no image is served", () => {
   const outsider = async (alter: (link: string, other: string) => string): Promise<void> => {
-    await using desk = linkDesk();
-    const link = await desk.links.store(small, desk.url);
-    const other = await desk.links.store(small, desk.url);
-    expect((await desk.get(link)).status).toBe(200);
-    const message = await expectError(await desk.get(alter(link, other)), "unknown_url");
+    await using server = startLinkServer();
+    const link = await server.links.store(small, server.url);
+    const other = await server.links.store(small, server.url);
+    expect((await server.get(link)).status).toBe(200);
+    const message = await expectError(await server.get(alter(link, other)), "unknown_url");
     expect(message).toBe("This image does not exist, or its link has expired.");
   };
 
@@ -97,7 +99,7 @@ describe("no image is served", () => {
     outsider((link) => `${link}${signs}`),
   );
   test("with a signature in the other alphabet of base64", async () => {
-    // Several pictures: not every signature has a sign that differs between the two.
+    // Several images: not every signature has a sign that differs between the two.
     for (let at = 0; at < 8; at++) {
       await outsider((link) =>
         changed(link, "signature", (text) => `${text.replaceAll("-", "+").replaceAll("_", "/")}=`),
@@ -114,21 +116,21 @@ describe("no image is served", () => {
     outsider((link) => link.replace("?", "?expires=99999999999&")));
 
   test("after it has expired, to the second", async () => {
-    await using desk = linkDesk({ ttlMs: 60_000 });
-    desk.now = Math.ceil(desk.now / 1000) * 1000;
-    const link = await desk.links.store(small, desk.url);
-    desk.now += 59_999;
-    expect((await desk.get(link)).status).toBe(200);
-    desk.now += 1;
-    await expectError(await desk.get(link), "unknown_url");
-    await expectError(await desk.get(link, { "if-none-match": "*" }), "unknown_url");
-    expect((await desk.get(link, {}, "HEAD")).status).toBe(404);
+    await using server = startLinkServer({ ttlMs: 60_000 });
+    server.now = Math.ceil(server.now / 1000) * 1000;
+    const link = await server.links.store(small, server.url);
+    server.now += 59_999;
+    expect((await server.get(link)).status).toBe(200);
+    server.now += 1;
+    await expectError(await server.get(link), "unknown_url");
+    await expectError(await server.get(link, { "if-none-match": "*" }), "unknown_url");
+    expect((await server.get(link, {}, "HEAD")).status).toBe(404);
   });
 
   test("by a gateway with another secret", async () => {
-    await using desk = linkDesk();
-    await using elsewhere = linkDesk();
-    const link = await desk.links.store(small, elsewhere.url);
+    await using server = startLinkServer();
+    await using elsewhere = startLinkServer();
+    const link = await server.links.store(small, elsewhere.url);
     await expectError(await elsewhere.get(link), "unknown_url");
   });
 });
@@ -145,8 +147,8 @@ describe("a range of an image", () => {
     [`bytes=10-${size * 2}`, 10, size],
     ["BYTES= 3 - 4", 3, 5],
   ])("%s", async (range, from, to) => {
-    await using desk = linkDesk();
-    const response = await desk.get(await desk.links.store(large, desk.url), { range });
+    await using server = startLinkServer();
+    const response = await server.get(await server.links.store(large, server.url), { range });
     expect(response.status).toBe(206);
     expect(response.headers.get("content-range")).toBe(`bytes ${from}-${to - 1}/${size}`);
     expect(response.headers.get("content-length")).toBe(String(to - from));
@@ -156,8 +158,8 @@ describe("a range of an image", () => {
   test.each([[`bytes=${size}-`], [`bytes=${size}-${size + 9}`], ["bytes=-0"]])(
     "%s is beyond it",
     async (range) => {
-      await using desk = linkDesk();
-      const response = await desk.get(await desk.links.store(large, desk.url), { range });
+      await using server = startLinkServer();
+      const response = await server.get(await server.links.store(large, server.url), { range });
       expect(response.status).toBe(416);
       expect(response.headers.get("content-range")).toBe(`bytes */${size}`);
       const { error } = (await response.json()) as { error: Record<string, unknown> };
@@ -168,8 +170,8 @@ describe("a range of an image", () => {
   test.each([["bytes=0-1,4-5"], ["bytes=5-2"], ["bytes=x-2"], ["bytes=-"], ["lines=1-2"], ["0-1"]])(
     "%s is not one: all of it comes",
     async (range) => {
-      await using desk = linkDesk();
-      const response = await desk.get(await desk.links.store(small, desk.url), { range });
+      await using server = startLinkServer();
+      const response = await server.get(await server.links.store(small, server.url), { range });
       expect(response.status).toBe(200);
       expect(response.headers.get("content-range")).toBeNull();
       expect(png.equals(await response.bytes())).toBeTrue();
@@ -177,23 +179,23 @@ describe("a range of an image", () => {
   );
 
   test("is served if the image is unchanged (If-Range), otherwise the whole image", async () => {
-    await using desk = linkDesk();
-    const link = await desk.links.store(small, desk.url);
-    const etag = (await desk.get(link)).headers.get("etag")!;
+    await using server = startLinkServer();
+    const link = await server.links.store(small, server.url);
+    const etag = (await server.get(link)).headers.get("etag")!;
     const range = "bytes=1-3";
-    expect((await desk.get(link, { range, "if-range": etag })).status).toBe(206);
-    expect((await desk.get(link, { range, "if-range": '"another"' })).status).toBe(200);
+    expect((await server.get(link, { range, "if-range": etag })).status).toBe(206);
+    expect((await server.get(link, { range, "if-range": '"another"' })).status).toBe(200);
   });
 });
 
 describe("an image in a browser's cache", () => {
   test("is not sent again", async () => {
-    await using desk = linkDesk();
-    const link = await desk.links.store(small, desk.url);
-    const etag = (await desk.get(link)).headers.get("etag")!;
+    await using server = startLinkServer();
+    const link = await server.links.store(small, server.url);
+    const etag = (await server.get(link)).headers.get("etag")!;
     expect(etag).toMatch(/^"[\w-]+"$/);
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
-      const response = await desk.get(link, { "if-none-match": known, range: "bytes=0-1" });
+      const response = await server.get(link, { "if-none-match": known, range: "bytes=0-1" });
       expect(response.status).toBe(304);
       expect(await response.text()).toBe("");
       expect(response.headers.get("etag")).toBe(etag);
@@ -202,13 +204,13 @@ describe("an image in a browser's cache", () => {
   });
 
   test("is sent if it is another", async () => {
-    await using desk = linkDesk();
+    await using server = startLinkServer();
     const [one, two] = [
-      await desk.links.store(small, desk.url),
-      await desk.links.store(small, desk.url),
+      await server.links.store(small, server.url),
+      await server.links.store(small, server.url),
     ];
-    const etag = (await desk.get(one)).headers.get("etag")!;
-    const response = await desk.get(two, { "if-none-match": etag });
+    const etag = (await server.get(one)).headers.get("etag")!;
+    const response = await server.get(two, { "if-none-match": etag });
     expect(response.status).toBe(200);
     expect(response.headers.get("etag")).not.toBe(etag);
   });

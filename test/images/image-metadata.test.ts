@@ -6,12 +6,12 @@ import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-let picture = "";
-let told: object = {};
+let image = "";
+let reported: object = {};
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
-  fetch: () => Response.json({ created: 1, ...told, data: [{ b64_json: picture }] }),
+  fetch: () => Response.json({ created: 1, ...reported, data: [{ b64_json: image }] }),
 });
 const yaml = `
 upstreams:
@@ -45,23 +45,23 @@ const kinds = {
 };
 
 const ask = async (body: object, came: Uint8Array, says: object = {}) => {
-  picture = base64Of(came);
-  told = says;
+  image = base64Of(came);
+  reported = says;
   const response = await gateway.post("/v1/images/generations", {
     model: "g1",
     prompt: "x",
     ...body,
   });
   const text = await response.text();
-  const answer =
+  const reply =
     "stream" in body && response.status === 200
       ? eventsOf(text)[0]!.data
       : (JSON.parse(text) as Record<string, unknown>);
-  const { data } = answer as { data?: { b64_json: string }[] };
-  const bytes = Buffer.from((answer.b64_json as string) ?? data?.[0]?.b64_json ?? "", "base64");
+  const { data } = reply as { data?: { b64_json: string }[] };
+  const bytes = Buffer.from((reply.b64_json as string) ?? data?.[0]?.b64_json ?? "", "base64");
   const { headers } = response;
   return {
-    answer,
+    response: reply,
     bytes,
     status: response.status,
     dropped: headers.get("vexel-dropped"),
@@ -71,22 +71,22 @@ const ask = async (body: object, came: Uint8Array, says: object = {}) => {
 
 describe("background", () => {
   test.each(["png with a transparent colour", "webp with alpha"] as const)(
-    "is transparent where that was asked for and came: %s",
+    "is transparent where it was requested and generated: %s",
     async (kind) => {
-      const { answer, dropped } = await ask({ background: "transparent" }, kinds[kind]);
-      expect(answer.background).toBe("transparent");
+      const { response, dropped } = await ask({ background: "transparent" }, kinds[kind]);
+      expect(response.background).toBe("transparent");
       expect(dropped).toBeNull();
     },
   );
 
   test.each(["png without", "webp without", "png without, behind a profile"] as const)(
-    "is opaque without an alpha channel, whoever says what, and that is told: %s",
+    "is opaque without an alpha channel, whatever the upstream says, and a header reports it: %s",
     async (kind) => {
       for (const says of [{}, { background: "transparent" }]) {
         for (const stream of [{}, { stream: true }]) {
           const body = { background: "transparent", ...stream };
-          const { answer, dropped } = await ask(body, kinds[kind], says);
-          expect(answer.background).toBe("opaque");
+          const { response, dropped } = await ask(body, kinds[kind], says);
+          expect(response.background).toBe("opaque");
           expect(dropped).toBe("background");
         }
       }
@@ -95,16 +95,16 @@ describe("background", () => {
 
   test("is not reported as opaque for an image with alpha only because it was requested", async () => {
     const came = kinds["webp with alpha"];
-    expect((await ask({ background: "opaque" }, came)).answer).not.toHaveProperty("background");
+    expect((await ask({ background: "opaque" }, came)).response).not.toHaveProperty("background");
     const streamed = await ask({ background: "opaque", stream: true }, came);
-    expect(streamed.answer.background).toBe("auto");
+    expect(streamed.response.background).toBe("auto");
   });
 
   test("is made opaque where the image is converted anyway", async () => {
     const body = { background: "opaque", output_format: "webp" };
     const came = kinds["png with a transparent colour"];
-    const { answer, bytes } = await ask(body, came);
-    expect(answer.background).toBe("opaque");
+    const { response, bytes } = await ask(body, came);
+    expect(response.background).toBe("opaque");
     expect((await sharp(bytes).stats()).isOpaque).toBe(true);
   });
 });
@@ -112,37 +112,39 @@ describe("background", () => {
 test("a size that the upstream ignored is reported, in a stream as well", async () => {
   const came = kinds["png without"];
   for (const stream of [{}, { stream: true }]) {
-    const { answer, dropped } = await ask({ size: "1024x1024", ...stream }, came);
-    expect(answer.size).toBe("16x16");
+    const { response, dropped } = await ask({ size: "1024x1024", ...stream }, came);
+    expect(response.size).toBe("16x16");
     expect(dropped).toBe("size");
   }
   expect((await ask({ size: "auto" }, came)).dropped).toBeNull();
 });
 
 describe("an aspect ratio, for an upstream that takes no sizes", () => {
-  const drawn = (width: number, height: number) =>
+  const generated = (width: number, height: number) =>
     encodeImage({ width, height, shade: 90, format: "png" });
-  const told = async (size: string, came: Uint8Array, more: object = {}) => {
+  const headersFor = async (size: string, came: Uint8Array, more: object = {}) => {
     const { adapted, dropped } = await ask({ model: "shaped", size, ...more }, came);
     return { adapted, dropped };
   };
 
   test("that was applied is reported as adapted, and not as dropped, though vendors round sizes", async () => {
     const heeded = { adapted: "size", dropped: null };
-    expect(await told("1536x1024", drawn(96, 64))).toEqual(heeded);
-    // As Imagen draws 4:3, and Gemini 16:9.
-    expect(await told("1600x1200", drawn(80, 56))).toEqual(heeded);
-    expect(await told("1920x1080", drawn(84, 48))).toEqual(heeded);
+    expect(await headersFor("1536x1024", generated(96, 64))).toEqual(heeded);
+    // As Imagen generates 4:3, and Gemini 16:9.
+    expect(await headersFor("1600x1200", generated(80, 56))).toEqual(heeded);
+    expect(await headersFor("1920x1080", generated(84, 48))).toEqual(heeded);
   });
 
   test("that was ignored is reported, in whatever form the image arrived", async () => {
     const unheeded = { adapted: "size", dropped: "size" };
-    expect(await told("1536x1024", drawn(64, 64))).toEqual(unheeded);
-    expect(await told("1536x1024", drawn(64, 96), { output_format: "webp" })).toMatchObject({
+    expect(await headersFor("1536x1024", generated(64, 64))).toEqual(unheeded);
+    expect(
+      await headersFor("1536x1024", generated(64, 96), { output_format: "webp" }),
+    ).toMatchObject({
       dropped: "size",
     });
-    expect(await told("3:2", drawn(64, 64))).toEqual({ adapted: null, dropped: "size" });
-    expect(await told("auto", drawn(64, 96))).toEqual({ adapted: null, dropped: null });
+    expect(await headersFor("3:2", generated(64, 64))).toEqual({ adapted: null, dropped: "size" });
+    expect(await headersFor("auto", generated(64, 96))).toEqual({ adapted: null, dropped: null });
   });
 });
 
@@ -166,10 +168,10 @@ describe("output_compression", () => {
   test("of a png is dropped and reported where that is the policy", async () => {
     const came = kinds["png without"];
     for (const format of [{ output_format: "png" }, {}]) {
-      const asked = { model: "drop", ...format };
-      const half = await ask({ ...asked, output_compression: 50 }, came);
+      const requested = { model: "drop", ...format };
+      const half = await ask({ ...requested, output_compression: 50 }, came);
       expect([half.status, half.dropped]).toEqual([200, "output_compression"]);
-      const whole = await ask({ ...asked, output_compression: 100 }, came);
+      const whole = await ask({ ...requested, output_compression: 100 }, came);
       expect([whole.status, whole.dropped]).toEqual([200, null]);
     }
   });
@@ -192,8 +194,8 @@ describe("links in a stream, which carries none", () => {
   });
 
   test("are rejected by name where nothing may be adapted", async () => {
-    const { status, answer } = await ask({ ...body, model: "strict" }, kinds["png without"]);
+    const { status, response } = await ask({ ...body, model: "strict" }, kinds["png without"]);
     expect(status).toBe(400);
-    expect(answer).toMatchObject({ error: { param: "response_format" } });
+    expect(response).toMatchObject({ error: { param: "response_format" } });
   });
 });

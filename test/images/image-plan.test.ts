@@ -26,7 +26,7 @@ const query = (
   ...more,
 });
 
-/** A target that can do nothing but draw. */
+/** A target without any optional capability. */
 const bare: ImageCapabilities = {
   maxImages: 1,
   takes: {},
@@ -86,19 +86,19 @@ describe("adapt", () => {
   });
 
   test("translates between the two sets of quality names, and reports it", () => {
-    const told = (quality: string, model: string) => {
-      const { query: asked, adapted } = planImage(
+    const reported = (quality: string, model: string) => {
+      const { query: requested, adapted } = planImage(
         query({ quality }),
         openaiImageCapabilities(model),
         "adapt",
       );
-      return [asked.options.quality, adapted];
+      return [requested.options.quality, adapted];
     };
-    expect(told("hd", "gpt-image-1")).toEqual(["high", ["quality"]]);
-    expect(told("standard", "gpt-image-2")).toEqual(["medium", ["quality"]]);
-    expect(told("high", "dall-e-3")).toEqual(["hd", ["quality"]]);
-    expect(told("low", "dall-e-3")).toEqual(["standard", ["quality"]]);
-    expect(told("high", "gpt-image-1")).toEqual(["high", []]);
+    expect(reported("hd", "gpt-image-1")).toEqual(["high", ["quality"]]);
+    expect(reported("standard", "gpt-image-2")).toEqual(["medium", ["quality"]]);
+    expect(reported("high", "dall-e-3")).toEqual(["hd", ["quality"]]);
+    expect(reported("low", "dall-e-3")).toEqual(["standard", ["quality"]]);
+    expect(reported("high", "gpt-image-1")).toEqual(["high", []]);
   });
 
   test("omits defaults without a report", () => {
@@ -154,10 +154,10 @@ describe("other policies", () => {
   });
 
   test("pass sends everything unchanged to OpenAI-compatible targets, and to no other", () => {
-    const asked = query({ n: 7, style: "odd", size: "huge" });
-    expect(refusalOf(asked.options, bare, "pass").details.param).toBe("size");
-    expect(planImage(asked, { ...bare, verbatim: true }, "pass")).toMatchObject({
-      query: asked,
+    const requested = query({ n: 7, style: "odd", size: "huge" });
+    expect(refusalOf(requested.options, bare, "pass").details.param).toBe("size");
+    expect(planImage(requested, { ...bare, verbatim: true }, "pass")).toMatchObject({
+      query: requested,
       requestCounts: [7],
       adapted: [],
     });
@@ -166,7 +166,7 @@ describe("other policies", () => {
 
 describe("output_compression, of which only jpeg and webp know", () => {
   const gpt = openaiImageCapabilities("gpt-image-2", "generations");
-  /** Takes formats and compression by OpenAI's rules; takes neither; is known by nobody. */
+  /** Takes formats and compression by OpenAI's rules; takes neither; has no declared capabilities. */
   const targets = { gpt, bare, unknown: { ...unrestrictedImages, maxImages: 10 } };
   const fate = (
     target: keyof typeof targets,
@@ -191,9 +191,12 @@ describe("output_compression, of which only jpeg and webp know", () => {
     (policy) => {
       const takesFormats = { ...bare, takes: { output_format: ["png", "jpeg", "webp"] } };
       for (const output_format of ["png", "jpeg", "webp", undefined]) {
-        const asked = query({ output_compression: 100, ...(output_format && { output_format }) });
+        const requested = query({
+          output_compression: 100,
+          ...(output_format && { output_format }),
+        });
         for (const traits of [gpt, takesFormats]) {
-          const { adapted, dropped, postProcessing: finish } = planImage(asked, traits, policy);
+          const { adapted, dropped, postProcessing: finish } = planImage(requested, traits, policy);
           expect([adapted, dropped, finish.compression]).toEqual([[], [], undefined]);
         }
       }
@@ -206,9 +209,9 @@ describe("output_compression, of which only jpeg and webp know", () => {
     ["drop", "sent", "done here", "dropped"],
     // To who speaks OpenAI's language all goes as it came; to another it is as if nothing were said.
     ["pass", "sent", "done here", "refused"],
-  ])("%s: %s, or else %s, with jpeg and webp; %s with others", (policy, told, done, else_) => {
+  ])("%s: %s, or else %s, with jpeg and webp; %s with others", (policy, reported, done, else_) => {
     for (const format of ["jpeg", "webp"]) {
-      expect(fate("gpt", format, 50, policy)).toBe(told);
+      expect(fate("gpt", format, 50, policy)).toBe(reported);
       expect(fate("bare", format, 50, policy)).toBe(done);
     }
     for (const format of ["png", undefined]) {
@@ -219,19 +222,19 @@ describe("output_compression, of which only jpeg and webp know", () => {
   });
 
   test("is refused with the format's own name, and what to do instead", () => {
-    const told = (output_format?: string, model = "gpt-image-2.6") =>
+    const reported = (output_format?: string, model = "gpt-image-2.6") =>
       refusalOf(
         { output_compression: 50, ...(output_format && { output_format }) },
         openaiImageCapabilities(model, "generations"),
       );
-    expect(told("gif").message).toBe(
+    expect(reported("gif").message).toBe(
       "Compression less than 100 is not supported for gif output. Set output_format to 'jpeg' or 'webp', or omit output_compression.",
     );
-    expect(told().message).toStartWith(
+    expect(reported().message).toStartWith(
       "Compression less than 100 is not supported without an output_format.",
     );
     // Where it is known that there are no gifs, that is what is wrong, in whichever order it was said.
-    expect(told("gif", "dall-e-3").details.param).toBe("output_format");
+    expect(reported("gif", "dall-e-3").details.param).toBe("output_format");
   });
 });
 

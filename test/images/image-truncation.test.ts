@@ -33,8 +33,8 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 /** Every form of an image: in memory or spilled to disk, raw or base64. */
 async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { kind: "url" }>[]> {
-  const answer = JSON.stringify({ b64_json: base64Of(bytes) });
-  const read = (await readDocument(replyOf(answer), temp)) as { b64_json: unknown };
+  const response = JSON.stringify({ b64_json: base64Of(bytes) });
+  const read = (await readDocument(replyOf(response), temp)) as { b64_json: unknown };
   return [
     { kind: "bytes", bytes },
     { kind: "base64", base64: base64Of(bytes) },
@@ -43,8 +43,8 @@ async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { ki
   ];
 }
 
-const verdict = (picture: Exclude<ImageContent, { kind: "url" }>): Promise<string> =>
-  checkTruncation(picture).then(
+const verdict = (image: Exclude<ImageContent, { kind: "url" }>): Promise<string> =>
+  checkTruncation(image).then(
     () => "whole",
     (error: Error) => error.message,
   );
@@ -53,8 +53,8 @@ describe.each(["small", "large"] as const)("a %s image", (size) => {
   test.each(kinds)("%s that is whole passes, also with zeros or words behind it", async (kind) => {
     const painted = await createImage("whole", { ...canvases[size], kind });
     for (const tail of [Buffer.alloc(0), Buffer.alloc(5000), Buffer.from("made by a camera")]) {
-      for (const picture of await everywhere(Buffer.concat([painted, tail]))) {
-        expect(await verdict(picture)).toBe("whole");
+      for (const image of await everywhere(Buffer.concat([painted, tail]))) {
+        expect(await verdict(image)).toBe("whole");
       }
     }
   });
@@ -63,8 +63,8 @@ describe.each(["small", "large"] as const)("a %s image", (size) => {
     const painted = await createImage("whole", { ...canvases[size], kind });
     for (const kept of [20, 0.1, 0.5, 0.98]) {
       const length = kept < 1 ? Math.floor(painted.length * kept) : kept;
-      for (const picture of await everywhere(painted.slice(0, length))) {
-        expect(await verdict(picture)).toContain("its image is truncated");
+      for (const image of await everywhere(painted.slice(0, length))) {
+        expect(await verdict(image)).toContain("its image is truncated");
       }
     }
   });
@@ -114,13 +114,13 @@ describe("in a stream", () => {
     onDropped: never,
     onUnusable: () => undefined,
   };
-  async function* completed(...pictures: readonly string[]): AsyncGenerator<ImageEvent> {
-    for (const base64 of pictures) {
+  async function* completed(...images: readonly string[]): AsyncGenerator<ImageEvent> {
+    for (const base64 of images) {
       yield { type: "completed", image: { kind: "base64", base64 } };
     }
   }
-  const deliver = async (count: number, ...pictures: readonly string[]) => {
-    const events = completed(...pictures);
+  const deliver = async (count: number, ...images: readonly string[]) => {
+    const events = completed(...images);
     const finished = await postProcess({ kind: "stream", events }, wanted(count), workshop);
     const reply = limitImages(count, finished);
     if (reply.kind !== "stream") throw new Error("it was a stream");
@@ -157,11 +157,11 @@ describe("in a stream", () => {
 });
 
 describe("through the gateway", () => {
-  let answer: object = {};
+  let reply: object = {};
   const fake = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: () => Response.json({ created: 1, ...answer }),
+    fetch: () => Response.json({ created: 1, ...reply }),
   });
   const yaml = `
 upstreams: [{ id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }]
@@ -184,7 +184,7 @@ keys: [{ name: test, key: ${testKey} }]
     gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
   test("a truncated image is an upstream error; its cost is recorded, and no delivered image", async () => {
-    answer = { data: [{ b64_json: half }] };
+    reply = { data: [{ b64_json: half }] };
     const response = await ask({ size: "1024x1024" });
     expect(response.status).toBe(502);
     const { error } = (await response.json()) as { error: { code: string; message: string } };
@@ -195,7 +195,7 @@ keys: [{ name: test, key: ${testKey} }]
   });
 
   test("the complete images are delivered; the ledger has their number, and the cost of all", async () => {
-    answer = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
+    reply = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
     const response = await ask({ n: 3 });
     expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
     const { data } = (await response.json()) as { data: object[] };

@@ -6,7 +6,7 @@ import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { arrange, grayImage, until } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
-import { linkDesk } from "./image-links-fixture.ts";
+import { startLinkServer } from "./image-links-fixture.ts";
 
 const settings = { VEXEL_IMAGE_TTL: "10", VEXEL_RESPONSE_TTL: "3600" };
 const { fake, gateway, close } = arrange({ settings });
@@ -14,15 +14,15 @@ beforeEach(() => fake.clear());
 afterAll(() => close());
 
 const authorization = `Bearer ${testKey}`;
-const draw = (headers: Record<string, string> = {}, signal?: AbortSignal) =>
+const generate = (headers: Record<string, string> = {}, signal?: AbortSignal) =>
   fetch(`${gateway.url}/v1/images/generations`, {
     method: "POST",
     headers: { authorization, "content-type": "application/json", ...headers },
     body: JSON.stringify({ model: "gpt-image-2", prompt: "a boat", response_format: "url" }),
     ...(signal && { signal }),
   });
-const linkIn = async (answer: Response): Promise<URL> => {
-  const { data } = (await answer.json()) as { data: { url: string }[] };
+const linkIn = async (response: Response): Promise<URL> => {
+  const { data } = (await response.json()) as { data: { url: string }[] };
   return new URL(data[0]?.url ?? "");
 };
 /** In seconds, from now on. */
@@ -32,10 +32,10 @@ const lastsFor = (link: URL): number =>
 describe("a link of the gateway", () => {
   test("lasts as long as the stored response of its Idempotency-Key, and at least as long as any", async () => {
     const key = { "idempotency-key": crypto.randomUUID() };
-    const link = await linkIn(await draw(key));
+    const link = await linkIn(await generate(key));
     expect(lastsFor(link)).toBeGreaterThan(3600);
     expect(lastsFor(link)).toBeLessThanOrEqual(3611);
-    expect((await linkIn(await draw(key))).href).toBe(link.href);
+    expect((await linkIn(await generate(key))).href).toBe(link.href);
     expect((await fetch(link)).status).toBe(200);
   });
 
@@ -44,7 +44,7 @@ describe("a link of the gateway", () => {
     fake.script({ until: held.promise });
     const leaver = new AbortController();
     const id = crypto.randomUUID();
-    const left = draw({ "x-client-request-id": id }, leaver.signal).catch(() => "ourselves");
+    const left = generate({ "x-client-request-id": id }, leaver.signal).catch(() => "ourselves");
     await until(() => fake.requests.length === 1);
     leaver.abort();
     await left;
@@ -52,32 +52,32 @@ describe("a link of the gateway", () => {
       fetch(`${gateway.url}/v1/images/results/${id}`, { headers: { authorization } });
     while ((await look()).status !== 202) await Bun.sleep(5);
     held.resolve();
-    let answer = await look();
-    for (; answer.status === 202; answer = await look()) await Bun.sleep(5);
-    expect(lastsFor(await linkIn(answer))).toBeGreaterThan(3600);
+    let response = await look();
+    for (; response.status === 202; response = await look()) await Bun.sleep(5);
+    expect(lastsFor(await linkIn(response))).toBeGreaterThan(3600);
   });
 
   test("in any other response lasts as long as configured", async () => {
-    expect(lastsFor(await linkIn(await draw()))).toBeLessThanOrEqual(11);
+    expect(lastsFor(await linkIn(await generate()))).toBeLessThanOrEqual(11);
   });
 
   test("serves its image until it expires", async () => {
-    await using desk = linkDesk({ ttlMs: 60_000 });
-    const link = await desk.links.store(
+    await using server = startLinkServer({ ttlMs: 60_000 });
+    const link = await server.links.store(
       { kind: "bytes", bytes: grayImage("late") },
-      desk.url,
+      server.url,
       true,
     );
-    desk.now += 650_000;
-    await desk.links.sweep();
-    expect((await desk.get(link)).status).toBe(200);
-    desk.now += 11_000;
-    expect((await desk.get(link)).status).toBe(404);
+    server.now += 650_000;
+    await server.links.sweep();
+    expect((await server.get(link)).status).toBe(200);
+    server.now += 11_000;
+    expect((await server.get(link)).status).toBe(404);
   });
 });
 
 describe("an upstream's link", () => {
-  const theirs = "https://pictures.example/a.png?expires-in-a-minute";
+  const theirs = "https://images.example/a.png?expires-in-a-minute";
   const again = {
     target: { id: "t" } as unknown as Target,
     signal: new AbortController().signal,
@@ -129,25 +129,25 @@ describe("an upstream's link", () => {
   });
 
   test("that is dead does not fail the response", async () => {
-    const nowhere = "https://pictures.invalid/a.png";
-    const painter = Bun.serve({
+    const nowhere = "https://images.invalid/a.png";
+    const upstream = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
       fetch: () => Response.json({ created: 1, data: [{ url: nowhere }] }),
     });
     const yaml = `
-upstreams: [{ id: links, kind: openai-compatible, baseUrl: "http://127.0.0.1:${painter.port}/v1" }]
+upstreams: [{ id: links, kind: openai-compatible, baseUrl: "http://127.0.0.1:${upstream.port}/v1" }]
 models: [{ id: linker, kind: image, targets: [{ upstream: links, model: painter }] }]
 keys: [{ name: test, key: ${testKey} }]
 `;
     const other = startGateway({ yaml });
-    const answer = await other.post(
+    const response = await other.post(
       "/v1/images/generations",
       { model: "linker", prompt: "a boat" },
       { "idempotency-key": crypto.randomUUID() },
     );
-    expect((await linkIn(answer)).href).toBe(nowhere);
+    expect((await linkIn(response)).href).toBe(nowhere);
     await other.close();
-    await painter.stop(true);
+    await upstream.stop(true);
   });
 });

@@ -5,8 +5,8 @@ import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
-  drawn,
   expectFault,
+  generated,
   never,
   newRequestTemp,
   speckled,
@@ -25,14 +25,14 @@ export function edit(images: readonly (FilePart | ImageSource)[], more: Partial<
 }
 
 export const noise = (width: number, height: number) =>
-  drawn(speckled(width, height, 3), width, height, 3);
+  generated(speckled(width, height, 3), width, height, 3);
 
 /** Of this size, transparent in its upper half. */
 export function maskPng(width: number, height: number): Promise<Buffer> {
   const pixels = new Uint8Array(width * height * 4).map((_, i) =>
     i % 4 === 3 && i > width * height * 2 ? 255 : 0,
   );
-  return drawn(pixels, width, height, 4).png().toBuffer();
+  return generated(pixels, width, height, 4).png().toBuffer();
 }
 
 export function checker() {

@@ -1,7 +1,7 @@
 /** A mask that does not fit its image, or is fully opaque, is rejected before any upstream is called. */
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
-import { drawn, speckled, speckledPng, upload } from "../workers/image-worker-fixture.ts";
+import { generated, speckled, speckledPng, upload } from "../workers/image-worker-fixture.ts";
 import { checker, edit, file, maskPng, noise } from "./preflight-fixture.ts";
 
 const { check, refused, close } = checker();
@@ -60,7 +60,7 @@ describe("the mask", () => {
 
   test("may be larger than dall-e-2's 4 MB", async () => {
     const pixels = speckled(1100, 1100, 4);
-    const large = await drawn(pixels, 1100, 1100, 4).png().toBuffer();
+    const large = await generated(pixels, 1100, 1100, 4).png().toBuffer();
     expect(large.length).toBeGreaterThan(4 * 1024 * 1024);
     const query = edit([upload(large)], { mask: file(upload(large, "mask")) });
     expect((await check(query)).mask?.width).toBe(1100);

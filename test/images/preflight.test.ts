@@ -46,10 +46,10 @@ describe("uploaded images", () => {
   });
 
   test("no process is started for a file that is not an image", async () => {
-    const before = processes.asks.length;
+    const before = processes.requests.length;
     const html = edit([upload(Buffer.from("<html>"))]);
     await refused(html, "unsupported_file_mimetype", "image", /octet-stream/);
-    expect(processes.asks).toHaveLength(before);
+    expect(processes.requests).toHaveLength(before);
   });
 
   test("a gif passes only where the model accepts it", async () => {

@@ -132,7 +132,7 @@ describe("a client's link", () => {
 });
 
 describe("an image that must be converted, and whose link is unreachable", () => {
-  const picture = { kind: "url", url: "https://cdn.example.com/x.png" } as const;
+  const image = { kind: "url", url: "https://cdn.example.com/x.png" } as const;
   const unreachable = new GatewayError("upstream_unreachable", "not now");
   const finish = async (
     wanted: PostProcessing,
@@ -151,7 +151,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
       ...more,
     };
     const reply = await postProcess(
-      { kind: "whole", results: [{ image: picture }], metadata: {} },
+      { kind: "whole", results: [{ image }], metadata: {} },
       { postProcessing: wanted, stream, count: 1, maxImages: 1, requested: {} },
       workshop,
     );
@@ -159,11 +159,11 @@ describe("an image that must be converted, and whose link is unreachable", () =>
   };
 
   test.each(["url", undefined] as const)(
-    "is handed over as the link, and that is told: %s",
+    "is delivered as the link, and a header reports it: %s",
     async (as) => {
       const wanted: PostProcessing = { format: "webp", compression: 50, ...(as && { as }) };
       const { reply, dropped } = await finish(wanted);
-      expect(reply).toMatchObject({ results: [{ image: picture }] });
+      expect(reply).toMatchObject({ results: [{ image }] });
       expect(dropped).toEqual(["output_format", "output_compression"]);
     },
   );

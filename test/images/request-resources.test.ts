@@ -225,7 +225,7 @@ describe.each(shapes)("resources of $operation (streamed: $stream, $size the bud
     await expectReleased(before);
   });
 
-  test("are released when the client disconnects before the upstream has answered", async () => {
+  test("are released when the client disconnects before the upstream has responded", async () => {
     const before = edge.gateway.rows().length;
     edge.fake.script({ hang: "headers" });
     const leaving = new AbortController();

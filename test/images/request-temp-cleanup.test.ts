@@ -44,7 +44,7 @@ const noShelf: ResponseStore = {
 };
 
 const outcomes: readonly [string, () => Promise<string>, number][] = [
-  ["a response", async () => "pictures", 200],
+  ["a response", async () => "images", 200],
   ["an error response", () => Promise.reject(new GatewayError("upstream_error", "no")), 502],
 ];
 
@@ -86,9 +86,9 @@ test.each(outcomes)(
       clock: () => 0,
       now: () => 0,
     });
-    const answer = await serve(endpoint, send, incoming);
+    const response = await serve(endpoint, send, incoming);
     deadlines.close();
-    expect(answer.status).toBe(status);
+    expect(response.status).toBe(status);
     expect(rows).toEqual([expect.objectContaining({ requestId: "req_1", status })]);
     expect(inFlight()).toBe(0);
     expect(defects).toEqual([stuck]);

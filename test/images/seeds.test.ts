@@ -24,8 +24,8 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
 }
 
 test.each<[string, unknown, readonly number[], readonly unknown[]]>([
-  ["one picture a call", 7, [1, 1, 1], [7, 8, 9]],
-  ["several pictures a call, whose seeds follow each other", 7, [4, 4, 2], [7, 11, 15]],
+  ["one image per request", 7, [1, 1, 1], [7, 8, 9]],
+  ["several images per request, with consecutive seeds", 7, [4, 4, 2], [7, 11, 15]],
   ["a text, as forms have it", "7", [2, 2], ["7", "9"]],
   ["the end of int32", 2 ** 31 - 2, [1, 1, 1], [2 ** 31 - 2, 0, 1]],
   ["the last of int32", 2 ** 31 - 1, [1, 1], [2 ** 31 - 1, 1]],

@@ -7,25 +7,25 @@ import { base64Of, grayImage, until } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-interface Asked {
+interface SentRequest {
   readonly n?: number;
   readonly stream?: boolean;
 }
 
-let calls: Asked[] = [];
-let gives: (body: Asked, call: number) => Response | Promise<Response>;
+let calls: SentRequest[] = [];
+let gives: (body: SentRequest, call: number) => Response | Promise<Response>;
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: async (request) => {
-    const body = (await request.json()) as Asked;
+    const body = (await request.json()) as SentRequest;
     return gives(body, calls.push(body) - 1);
   },
 });
 
-const picture = (words: string) => base64Of(grayImage(words, 1024));
-const whole = (...pictures: readonly string[]) =>
-  Response.json({ created: 1, data: pictures.map((b64_json) => ({ b64_json })) });
+const image = (words: string) => base64Of(grayImage(words, 1024));
+const whole = (...images: readonly string[]) =>
+  Response.json({ created: 1, data: images.map((b64_json) => ({ b64_json })) });
 const streamed = (...frames: readonly object[]) =>
   new Response(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(""), {
     headers: { "content-type": "text/event-stream" },
@@ -67,15 +67,15 @@ async function read(response: Response) {
   expect(response.status, text).toBe(200);
   const events = eventsOf(text);
   const error = events.find(({ event }) => event === "error")?.data.error;
-  const pictures = events.filter(({ event }) => event?.endsWith(".completed"));
+  const images = events.filter(({ event }) => event?.endsWith(".completed"));
   expect(events.at(-1)?.event).toBe(error ? "error" : "image_generation.completed");
   return {
-    pictures: pictures.map(({ data }) => data.b64_json as string),
+    images: images.map(({ data }) => data.b64_json as string),
     error: error as { code: string; message: string } | undefined,
   };
 }
-const everySecondFails = (_: Asked, call: number) =>
-  call % 2 === 1 ? slowDown() : whole(picture(`${call}`));
+const everySecondFails = (_: SentRequest, call: number) =>
+  call % 2 === 1 ? slowDown() : whole(image(`${call}`));
 
 describe("of several upstream requests some of which fail", () => {
   test("the same Idempotency-Key replays the same stream, and nothing is billed again", async () => {
@@ -117,15 +117,15 @@ describe("of several upstream requests some of which fail", () => {
     held.resolve();
     let found = await look();
     for (; found.status === 202; found = await look()) await Bun.sleep(5);
-    const { pictures, error } = await read(found);
-    expect(pictures).toHaveLength(2);
+    const { images, error } = await read(found);
+    expect(images).toHaveLength(2);
     expect(error?.message).toStartWith("2 of 4 images are missing.");
   });
 
   test("the error says how many are missing and keeps its code, and generated images have their cost", async () => {
     gives = everySecondFails;
-    const { pictures, error } = await read(await ask({ n: 4 }));
-    expect(pictures).toHaveLength(2);
+    const { images, error } = await read(await ask({ n: 4 }));
+    expect(images).toHaveLength(2);
     expect(error?.code).toBe("rate_limit_exceeded");
     expect(error?.message).toStartWith("2 of 4 images are missing.");
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1, status: 429 });
@@ -142,7 +142,7 @@ describe("of several upstream requests some of which fail", () => {
     async function* comes(): AsyncGenerator<ImageEvent> {
       await later.promise;
       await Bun.sleep(5);
-      yield { type: "completed", image: { kind: "base64", base64: "the picture" } };
+      yield { type: "completed", image: { kind: "base64", base64: "the image" } };
     }
     const streams = [breaks(), comes()];
     const query = { model: "m", prompt: "x", stream: true, options: { n: 2 }, rest: {} };
@@ -166,66 +166,66 @@ describe("of several upstream requests some of which fail", () => {
 
 describe("an upstream that generates fewer than requested", () => {
   test("in a stream of its own: the end says how many are missing", async () => {
-    gives = () => streamed(done(picture("only")));
-    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
-    expect(pictures).toEqual([picture("only")]);
+    gives = () => streamed(done(image("only")));
+    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(images).toEqual([image("only")]);
     expect(error?.code).toBe("upstream_invalid");
     expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(gateway.rows().at(-1)).toMatchObject({ images: 1, cost: 0.5 });
   });
 
   test("in a buffered response: the end of the events says so too", async () => {
-    gives = () => whole(picture("one"), picture("two"));
-    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
-    expect(pictures).toHaveLength(2);
+    gives = () => whole(image("one"), image("two"));
+    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(images).toHaveLength(2);
     expect(error?.message).toStartWith("1 of 3 images is missing.");
   });
 
   test("and generates one at a time is called for the others, in a stream as well", async () => {
-    gives = (_, call) => streamed(done(picture(`${call}`)));
-    const { pictures, error } = await read(await ask({ model: "house", n: 3 }));
-    expect(new Set(pictures).size).toBe(3);
+    gives = (_, call) => streamed(done(image(`${call}`)));
+    const { images, error } = await read(await ask({ model: "house", n: 3 }));
+    expect(new Set(images).size).toBe(3);
     expect(error).toBeUndefined();
     expect(calls.map(({ n }) => n)).toEqual([3, undefined, undefined]);
     expect(gateway.rows().at(-1)).toMatchObject({ images: 3, cost: 1.5, status: 200 });
   });
 
   test("is not called again where the policy is strict", async () => {
-    gives = () => streamed(done(picture("only")));
+    gives = () => streamed(done(image("only")));
     const { error } = await read(await ask({ model: "strict", n: 3 }));
     expect(error?.message).toStartWith("2 of 3 images are missing.");
     expect(calls).toHaveLength(1);
   });
 
   test("in an unrequested stream: the buffered response says so in its header", async () => {
-    gives = () => streamed(done(picture("only")));
+    gives = () => streamed(done(image("only")));
     const response = await ask({ model: "g1", n: 3, stream: false });
     expect(response.headers.get("vexel-missing")).toBe("2; error=upstream_invalid");
-    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture("only") }] });
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: image("only") }] });
   });
 });
 
 describe("an invalid image", () => {
   test("among others of a stream does not fail them, and is billed", async () => {
-    gives = () => streamed(done(picture("a")), done("aGVsbG8="), done(picture("b")));
-    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
-    expect(pictures).toEqual([picture("a"), picture("b")]);
+    gives = () => streamed(done(image("a")), done("aGVsbG8="), done(image("b")));
+    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(images).toEqual([image("a"), image("b")]);
     expect(error?.message).toContain("1 of 3 images is missing.");
     expect(error?.message).toContain("not an image");
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, cost: 1.5 });
   });
 
   test("among others of a buffered response does not fail them either", async () => {
-    gives = () => whole(picture("a"), "aGVsbG8=", picture("b"));
-    const { pictures, error } = await read(await ask({ model: "g1", n: 3 }));
-    expect(pictures).toEqual([picture("a"), picture("b")]);
+    gives = () => whole(image("a"), "aGVsbG8=", image("b"));
+    const { images, error } = await read(await ask({ model: "g1", n: 3 }));
+    expect(images).toEqual([image("a"), image("b")]);
     expect(error?.message).toContain("not an image");
   });
 
   test("in place of a partial image is dropped", async () => {
     const preview = { type: "image_generation.partial_image", b64_json: "aGVsbG8=" };
-    gives = () => streamed(preview, done(picture("a")));
-    const { pictures, error } = await read(await ask({ model: "g1", partial_images: 1 }));
-    expect([pictures, error]).toEqual([[picture("a")], undefined]);
+    gives = () => streamed(preview, done(image("a")));
+    const { images, error } = await read(await ask({ model: "g1", partial_images: 1 }));
+    expect([images, error]).toEqual([[image("a")], undefined]);
   });
 });

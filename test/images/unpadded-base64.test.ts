@@ -33,7 +33,7 @@ describe.each([
   ["large", 500],
 ] as const)("a %s image in base64", (_, edge) => {
   describe.each([1, 2] as const)("that lacks %p characters of padding", (padding) => {
-    const answerWith = (jpeg: Buffer) =>
+    const respondWith = (jpeg: Buffer) =>
       fake.script({
         reply: {
           status: 200,
@@ -43,7 +43,7 @@ describe.each([
 
     test("is delivered as padded base64 of the same bytes", async () => {
       const jpeg = await jpegOf(edge, padding);
-      answerWith(jpeg);
+      respondWith(jpeg);
       const response = await generate({});
       expect(response.status).toBe(200);
       const { data } = (await response.json()) as { data: { b64_json: string }[] };
@@ -52,7 +52,7 @@ describe.each([
 
     test("is delivered in a stream as padded base64 of the same bytes", async () => {
       const jpeg = await jpegOf(edge, padding);
-      answerWith(jpeg);
+      respondWith(jpeg);
       const events = await (await generate({ stream: true })).text();
       expect(events).toContain("event: image_generation.completed");
       const sent = /"b64_json":"([^"]*)"/.exec(events)?.[1];
@@ -61,7 +61,7 @@ describe.each([
 
     test("is delivered as a link to the same bytes", async () => {
       const jpeg = await jpegOf(edge, padding);
-      answerWith(jpeg);
+      respondWith(jpeg);
       const response = await generate({ response_format: "url" });
       const { data } = (await response.json()) as { data: { url: string }[] };
       const file = await fetch(data[0]?.url ?? "");
@@ -70,7 +70,7 @@ describe.each([
     });
 
     test("is converted", async () => {
-      answerWith(await jpegOf(edge, padding));
+      respondWith(await jpegOf(edge, padding));
       const response = await generate({ output_format: "webp" });
       expect(response.status).toBe(200);
       const { data } = (await response.json()) as { data: { b64_json: string }[] };

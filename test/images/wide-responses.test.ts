@@ -5,7 +5,7 @@ import { fakeImage } from "../fake-upstream.ts";
 import { startGateway } from "../harness.ts";
 
 const image = Buffer.from(
-  fakeImage("a small picture", 0, { format: "png", width: 16, height: 16 }),
+  fakeImage("a small image", 0, { format: "png", width: 16, height: 16 }),
 ).toString("base64");
 
 /** The next response of the upstream, and its content type. */

@@ -31,34 +31,34 @@ const readWith = ({ generations }: Adapter, kind: string, reply: UpstreamRespons
 
 describe("images that pass the content filter are delivered, others are omitted", () => {
   test("Ideogram's", async () => {
-    const answer = await read(ideogram.adapter, targetOf("ideogram", "ideogram-3"), {
+    const response = await read(ideogram.adapter, targetOf("ideogram", "ideogram-3"), {
       data: [
         { ...safe, is_image_safe: true },
         { ...safe, url: null, is_image_safe: false },
       ],
     });
-    expect(answer).toMatchObject({ results: [{ image: { kind: "url", url: safe.url } }] });
+    expect(response).toMatchObject({ results: [{ image: { kind: "url", url: safe.url } }] });
   });
 
   test("xAI's", async () => {
-    const answer = await read(xai.adapter, targetOf("xai", "grok-imagine-image"), {
+    const response = await read(xai.adapter, targetOf("xai", "grok-imagine-image"), {
       data: [{ url: "", respect_moderation: false }, { url: link }],
     });
-    expect(answer).toMatchObject({ results: [{ image: { kind: "url", url: link } }] });
+    expect(response).toMatchObject({ results: [{ image: { kind: "url", url: link } }] });
   });
 });
 
 describe("where no image passes, the request is rejected by the safety system", () => {
   test("at Ideogram", async () => {
-    const answer = { data: [{ ...safe, url: null, is_image_safe: false }] };
+    const response = { data: [{ ...safe, url: null, is_image_safe: false }] };
     const target = targetOf("ideogram", "ideogram-4-5");
-    expect(await faultOf(read(ideogram.adapter, target, answer))).toBe("moderation_blocked");
+    expect(await faultOf(read(ideogram.adapter, target, response))).toBe("moderation_blocked");
   });
 
   test("at xAI", async () => {
-    const answer = { data: [{ url: link, respect_moderation: false }] };
+    const response = { data: [{ url: link, respect_moderation: false }] };
     const target = targetOf("xai", "grok-imagine-image");
-    expect(await faultOf(read(xai.adapter, target, answer))).toBe("moderation_blocked");
+    expect(await faultOf(read(xai.adapter, target, response))).toBe("moderation_blocked");
   });
 
   test("at Stability and Fireworks, which still send an image", async () => {
@@ -72,8 +72,8 @@ describe("where no image passes, the request is rejected by the safety system", 
   test("at Fireworks, where a job ends so", async () => {
     const target = targetOf("fireworks", "flux-kontext-pro");
     for (const status of ["Request Moderated", "Content Moderated"]) {
-      const answer = { id: "1", status, result: null };
-      expect(await faultOf(read(fireworks.adapter, target, answer))).toBe("moderation_blocked");
+      const response = { id: "1", status, result: null };
+      expect(await faultOf(read(fireworks.adapter, target, response))).toBe("moderation_blocked");
     }
   });
 });
@@ -94,15 +94,15 @@ test("a failed job is an upstream error, with its message but without the API ke
 
 describe("the cost that a response reports is converted to dollars", () => {
   test("by xAI, in ticks", async () => {
-    const answer = { data: [{ url: link }], usage: { cost_in_usd_ticks: 200_000_000 } };
+    const response = { data: [{ url: link }], usage: { cost_in_usd_ticks: 200_000_000 } };
     const target = targetOf("xai", "grok-imagine-image");
-    expect(await read(xai.adapter, target, answer)).toMatchObject({ cost: 0.02 });
+    expect(await read(xai.adapter, target, response)).toMatchObject({ cost: 0.02 });
   });
 
   test("by Recraft, in units", async () => {
-    const answer = { created: 1_760_335_349, credits: 40, data: [{ image_id: "1", url: link }] };
+    const response = { created: 1_760_335_349, credits: 40, data: [{ image_id: "1", url: link }] };
     const target = targetOf("recraft", "recraftv3");
-    expect(await read(recraft.adapter, target, answer)).toMatchObject({ cost: 0.04 });
+    expect(await read(recraft.adapter, target, response)).toMatchObject({ cost: 0.04 });
   });
 
   test("and where it reports nothing, there is none", async () => {

@@ -24,7 +24,7 @@ export const textQuery = (
 
 export const never = new AbortController().signal;
 
-/** Asks an engine, and holds it to Float32Array. */
+/** Embeds with a model, and requires a Float32Array. */
 export async function embed(
   { embeddings }: Required<Pick<EmbeddedModel, "embeddings">>,
   texts: readonly string[],
@@ -61,7 +61,7 @@ export async function expectFault(
   );
   if (!(error instanceof GatewayError)) throw error;
   expect(error.kind, error.message).toBe(fault);
-  // What is the operator's to mend is told in the log, and nothing of it to callers.
+  // Details for the operator are in the log, not in the client's error.
   const { logDetail: logged } = error.details;
   if (words) expect(logged ?? error.message).toMatch(words);
   if (logged !== undefined) expect(error.message).not.toContain("/");

@@ -109,9 +109,9 @@ const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
 
 const ask = (migan: MiganEngine, query: EditQuery) => migan.edits(query, targetOf("migan"), never);
 
-async function picture(migan: MiganEngine, query: EditQuery) {
+async function imageBytes(migan: MiganEngine, query: EditQuery) {
   const reply = await ask(migan, query);
-  if (reply.kind !== "whole") throw new Error("a stream was not asked for");
+  if (reply.kind !== "whole") throw new Error("no stream was requested");
   const [result] = reply.results;
   if (result?.image.kind !== "bytes") throw new Error("bytes were expected");
   return { ...reply, bytes: result.image.bytes };
@@ -154,7 +154,7 @@ describe("the real model", () => {
   afterAll(() => migan.close());
 
   test("the masked area is filled from its surroundings, and every other pixel stays what it was", async () => {
-    const reply = await picture(migan, edit());
+    const reply = await imageBytes(migan, edit());
     expect(reply.metadata).toEqual({ size: "320x240", output_format: "png" });
     expect(reply.usage).toBeUndefined();
     const before = await sharp(image).raw().toBuffer();
@@ -183,7 +183,7 @@ describe("the real model", () => {
       migan,
       edit({ stream: true, images: [url(image)], mask: url(mask), options }),
     );
-    if (reply.kind !== "stream") throw new Error("a stream was asked for");
+    if (reply.kind !== "stream") throw new Error("a stream was requested");
     const events = await Array.fromAsync(reply.events);
     expect(events).toHaveLength(1);
     expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });

@@ -109,14 +109,14 @@ test("a paraphrase is nearest among unrelated sentences", async () => {
       paraphrases.map(([first]) => first),
     )
   ).vectors;
-  const answers = (
+  const responses = (
     await embed(
       native,
       paraphrases.map(([, second]) => second),
     )
   ).vectors;
   const found = questions.map((question) => {
-    const scores = answers.map((answer) => cosine(question, answer));
+    const scores = responses.map((response) => cosine(question, response));
     return scores.indexOf(Math.max(...scores));
   });
   expect(found).toEqual(paraphrases.map((_, place) => place));

@@ -8,15 +8,15 @@ import { UnprocessableImageError } from "../../server/workers/image/child/unproc
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import type { SentImage } from "../../server/workers/image/messages.ts";
 import {
-  drawn,
   expectFault,
+  generated,
   never,
   speckled,
   speckledPng,
   upload,
 } from "./image-worker-fixture.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "held-picture-"));
+const folder = mkdtempSync(join(tmpdir(), "image-input-"));
 const darkroom = createImageWorker();
 afterAll(async () => {
   await darkroom.close();
@@ -98,7 +98,7 @@ test("peek returns the requested bytes at any offset, and fewer at the end", asy
 });
 
 test("no decoder but those of PNG, JPEG, WebP, GIF and AVIF opens a file, whatever it claims to be", async () => {
-  const image = () => drawn(speckled(8, 8, 3), 8, 8, 3);
+  const image = () => generated(speckled(8, 8, 3), 8, 8, 3);
   const svg = "<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'/>";
   const shut = [
     written("svg.png", svg),

@@ -39,9 +39,9 @@ describe("size, type and transparency are read from the head of", () => {
   for (const [what, type, alpha, make] of made) {
     test(what, async () => {
       const bytes = await make().toBuffer();
-      const { alpha: told, ...size } = imageSize(bytes.subarray(0, 64 * 1024)) ?? {};
+      const { alpha: message, ...size } = imageSize(bytes.subarray(0, 64 * 1024)) ?? {};
       expect(size).toEqual({ type, width, height });
-      if (alpha !== undefined) expect(told).toBe(alpha);
+      if (alpha !== undefined) expect(message).toBe(alpha);
     });
   }
 });
@@ -69,12 +69,12 @@ test("a truncated head gives the right size or none", async () => {
     const bytes = await make().toBuffer();
     const until = Math.min(bytes.length, 4000);
     for (let length = 0; length < until; length += length < 700 ? 1 : 97) {
-      const told = imageSize(bytes.subarray(0, length));
-      if (!told) continue;
-      expect(`${what}: ${told.type} ${told.width}x${told.height}`).toBe(
+      const message = imageSize(bytes.subarray(0, length));
+      if (!message) continue;
+      expect(`${what}: ${message.type} ${message.width}x${message.height}`).toBe(
         `${what}: ${type} ${width}x${height}`,
       );
-      if (alpha !== undefined) expect([alpha, undefined]).toContain(told.alpha);
+      if (alpha !== undefined) expect([alpha, undefined]).toContain(message.alpha);
     }
   }
 });
@@ -89,8 +89,8 @@ test("random bytes neither throw nor take long", async () => {
     fc.property(spoilt, ([head, changes]) => {
       const bytes = new Uint8Array(head);
       for (const [at, value] of changes) if (at >= 12 && at < bytes.length) bytes[at] = value;
-      const told = imageSize(bytes);
-      return told === undefined || (told.width > 0 && told.height > 0);
+      const message = imageSize(bytes);
+      return message === undefined || (message.width > 0 && message.height > 0);
     }),
     { numRuns: 2000 },
   );

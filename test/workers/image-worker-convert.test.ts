@@ -4,7 +4,7 @@ import sharp, { type Sharp } from "sharp";
 import { type Conversion, createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   bytesIn,
-  drawn,
+  generated,
   inBytes,
   never,
   newRequestTemp,
@@ -20,8 +20,8 @@ afterAll(async () => {
   await temp.clear();
 });
 
-const converted = async (picture: Sharp | Uint8Array, to: Conversion): Promise<Uint8Array> => {
-  const bytes = picture instanceof Uint8Array ? picture : await picture.toBuffer();
+const converted = async (image: Sharp | Uint8Array, to: Conversion): Promise<Uint8Array> => {
+  const bytes = image instanceof Uint8Array ? image : await image.toBuffer();
   return bytesIn(await darkroom.convert(inBytes(bytes), to, never, temp));
 };
 
@@ -49,7 +49,7 @@ describe("where the format can be lossless, and no quality is requested, it is",
     for (const channels of [3, 4] as const) {
       test(`png of ${channels} channels to ${format}`, async () => {
         const pixels = speckled(61, 47, channels);
-        const made = await converted(drawn(pixels, 61, 47, channels).png(), { format });
+        const made = await converted(generated(pixels, 61, 47, channels).png(), { format });
         const found = await pixelsOf(made);
         expect([found.width, found.height, found.channels]).toEqual([61, 47, channels]);
         // What is fully transparent has no colour to keep.
@@ -66,11 +66,11 @@ describe("every format converts to every other, with the same size and colors", 
   const [width, height] = [96, 64];
   const pixels = patches(width, height);
   const sources = {
-    png: () => drawn(pixels, width, height, 3).png(),
-    jpeg: () => drawn(pixels, width, height, 3).jpeg({ quality: 95 }),
-    webp: () => drawn(pixels, width, height, 3).webp({ lossless: true }),
-    gif: () => drawn(pixels, width, height, 3).gif(),
-    avif: () => drawn(pixels, width, height, 3).avif({ quality: 90, effort: 0 }),
+    png: () => generated(pixels, width, height, 3).png(),
+    jpeg: () => generated(pixels, width, height, 3).jpeg({ quality: 95 }),
+    webp: () => generated(pixels, width, height, 3).webp({ lossless: true }),
+    gif: () => generated(pixels, width, height, 3).gif(),
+    avif: () => generated(pixels, width, height, 3).avif({ quality: 90, effort: 0 }),
   };
   for (const [from, make] of Object.entries(sources)) {
     test(`from ${from}`, async () => {
@@ -115,7 +115,7 @@ describe("transparency", () => {
   const half = () => {
     const pixels = new Uint8Array(4 * 4 * 4);
     for (let i = 0; i < 16; i++) pixels.set(i < 8 ? [200, 0, 0, 0] : [10, 20, 30, 255], i * 4);
-    return drawn(pixels, 4, 4, 4).png();
+    return generated(pixels, 4, 4, 4).png();
   };
 
   test("becomes white where it is flattened", async () => {
@@ -141,7 +141,7 @@ describe("transparency", () => {
   });
 
   test("of a gray image of 16 bits, too", async () => {
-    const grey = drawn(new Uint8Array([7, 0, 7, 255]), 2, 1, 2)
+    const grey = generated(new Uint8Array([7, 0, 7, 255]), 2, 1, 2)
       .toColourspace("grey16")
       .png();
     const { pixels } = await pixelsOf(await converted(grey, { format: "png", flatten: true }));
@@ -151,7 +151,7 @@ describe("transparency", () => {
 
 test("a photo with an EXIF orientation is rotated, and has no metadata any more", async () => {
   const pixels = patches(32, 16);
-  const photo = drawn(pixels, 32, 16, 3)
+  const photo = generated(pixels, 32, 16, 3)
     .withExif({ IFD0: { Copyright: "someone", Software: "a camera" } })
     .withMetadata({ orientation: 6 })
     .jpeg({ quality: 100, chromaSubsampling: "4:4:4" });
@@ -185,7 +185,7 @@ test("CMYK becomes sRGB", async () => {
 });
 
 test("16 bits become the same 8", async () => {
-  const deep = drawn(new Uint8Array([0, 1, 127, 128, 254, 255]), 2, 1, 3)
+  const deep = generated(new Uint8Array([0, 1, 127, 128, 254, 255]), 2, 1, 3)
     .toColourspace("rgb16")
     .png();
   const { pixels } = await pixelsOf(await converted(deep, { format: "png" }));

@@ -8,8 +8,8 @@ import { startGateway } from "../harness.ts";
 import {
   blackPng,
   chunk,
-  drawn,
   expectFault,
+  generated,
   jpegWithScans,
   never,
   speckled,
@@ -82,7 +82,7 @@ describe("a file that takes far longer to decode than its size suggests is rejec
   });
 
   test("but not one with as many scans as encoders write, and some more", async () => {
-    const photo = drawn(speckled(64, 48, 3), 64, 48, 3).jpeg({ progressive: true });
+    const photo = generated(speckled(64, 48, 3), 64, 48, 3).jpeg({ progressive: true });
     for (const file of [jpegWithScans(64, 100), await photo.toBuffer()]) {
       expect((await darkroom.inspect(upload(file), never)).width).toBe(64);
     }
@@ -151,8 +151,8 @@ test("an image that takes longer than one of its size may is refused, and its pr
   const bounds: number[][] = [];
   const room = createImageWorker({
     spawn: seen.spawn,
-    inspectMs: (...told) => {
-      bounds.push(told);
+    inspectMs: (...message) => {
+      bounds.push(message);
       return 20;
     },
   });

@@ -25,14 +25,11 @@ import {
 } from "./image-worker-fixture.ts";
 
 /** Of what was sent to a process, the bytes. */
-const carried = (asks: ReturnType<typeof watched>["asks"]): number =>
-  asks.reduce(
-    (sum, { image: picture }) => sum + (picture.kind === "bytes" ? picture.bytes.length : 0),
-    0,
-  );
+const carried = (asks: ReturnType<typeof watched>["requests"]): number =>
+  asks.reduce((sum, { image }) => sum + (image.kind === "bytes" ? image.bytes.length : 0), 0);
 
 /** An upstream's JSON response with base64 images, split at any byte. */
-function answer(json: string): Pick<UpstreamResponse, "chunks"> {
+function response(json: string): Pick<UpstreamResponse, "chunks"> {
   const bytes = Buffer.from(json);
   return {
     chunks: async function* () {
@@ -55,7 +52,7 @@ describe("on Linux", () => {
       const made = await room.convert(part, { format: "png" }, never, temp);
       expect(made.kind).toBe("spilled");
       expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(pixels);
-      expect(carried(seen.asks)).toBe(0);
+      expect(carried(seen.requests)).toBe(0);
     }
     await close();
     await temp.clear();
@@ -73,17 +70,17 @@ describe("on Linux", () => {
         { b64_json: `data:image/png;base64,${second.toString("base64")}` },
       ],
     });
-    const read = await readDocument(answer(json) as UpstreamResponse, temp);
+    const read = await readDocument(response(json) as UpstreamResponse, temp);
     const { data } = read as { readonly data: readonly { readonly b64_json: unknown }[] };
     for (const [at, [width, height]] of [[300, 301] as const, [301, 300] as const].entries()) {
-      const picture = imageContentIn(data[at]?.b64_json);
-      if (picture?.kind !== "spilled") throw new Error("The picture was not put aside.");
-      const made = await room.convert(picture, { format: "webp" }, never, temp);
+      const image = imageContentIn(data[at]?.b64_json);
+      if (image?.kind !== "spilled") throw new Error("The image was not spilled.");
+      const made = await room.convert(image, { format: "webp" }, never, temp);
       const found = await pixelsOf(await bytesIn(made));
       expect([found.width, found.height]).toEqual([width, height]);
       expect(found.pixels[4 * 77 + 1]).toBe(speckled(width, height, 4)[4 * 77 + 1]!);
     }
-    if (onLinux) expect(carried(seen.asks)).toBe(0);
+    if (onLinux) expect(carried(seen.requests)).toBe(0);
     await temp.clear();
     await room.close();
   });
@@ -94,11 +91,11 @@ describe("on Linux", () => {
     const temp = newRequestTemp();
     const small = await speckledPng(20, 20);
     await room.convert(inBytes(small), { format: "jpeg" }, never, temp);
-    expect(carried(seen.asks)).toBe(small.length);
+    expect(carried(seen.requests)).toBe(small.length);
     const large = await speckledPng(400, 400);
     const base64 = { kind: "base64", base64: large.toString("base64") } as const;
     await room.convert(base64, { format: "jpeg" }, never, temp);
-    if (onLinux) expect(carried(seen.asks)).toBe(small.length);
+    if (onLinux) expect(carried(seen.requests)).toBe(small.length);
     await temp.clear();
     await room.close();
   });
@@ -126,7 +123,7 @@ test("that they cannot is detected once, and fails no request", async () => {
     const made = await room.convert(away, { format: "png" }, never, temp);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
-  expect(seen.asks.map(({ image: picture }) => picture.kind)).toEqual(["file", "bytes", "bytes"]);
+  expect(seen.requests.map(({ image }) => image.kind)).toEqual(["file", "bytes", "bytes"]);
   await temp.clear();
   await room.close();
 });
@@ -145,7 +142,7 @@ test("one image whose file is gone does not disable paths for the others", async
   await expect(room.inspect(gone, never)).rejects.toThrow("The file is closed.");
   const { part, close } = await spooled(await speckledPng(16, 16));
   if (part.path) await room.inspect(part, never);
-  expect(carried(seen.asks)).toBe(0);
+  expect(carried(seen.requests)).toBe(0);
   await close();
   await room.close();
 });
@@ -158,8 +155,8 @@ test("a full disk has an error of its own, and is not blamed on the image", asyn
       throw new Error("ENOSPC");
     },
   };
-  const picture = upload(await speckledPng(16, 16));
-  const converting = room.convert(picture, { format: "jpeg" }, never, full);
+  const image = upload(await speckledPng(16, 16));
+  const converting = room.convert(image, { format: "jpeg" }, never, full);
   await expectFault(converting, "storage_unavailable", /could not be written/);
   await room.close();
 });
@@ -193,7 +190,7 @@ test("an upload whose request ends while the image worker reads it is not confus
   const { part, close } = await spooled(await speckledPng(40, 30));
   const inspecting = room.inspect(part, never);
   // The worker has the path of the file, and is still starting.
-  await until(() => seen.asks.length === 1);
+  await until(() => seen.requests.length === 1);
   const closing = close();
   const others = await Promise.all(
     Array.from({ length: 8 }, async () => spooled(await speckledPng(50, 60))),

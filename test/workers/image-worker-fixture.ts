@@ -31,7 +31,7 @@ export function speckled(width: number, height: number, channels: Channels) {
   return pixels;
 }
 
-export const drawn = (
+export const generated = (
   pixels: Uint8Array,
   width: number,
   height: number,
@@ -39,7 +39,7 @@ export const drawn = (
 ): Sharp => sharp(pixels, { raw: { width, height, channels } });
 
 export const speckledPng = (width: number, height: number, channels: Channels = 4) =>
-  drawn(speckled(width, height, channels), width, height, channels)
+  generated(speckled(width, height, channels), width, height, channels)
     .png()
     .toBuffer();
 
@@ -48,10 +48,10 @@ export const inBytes = (bytes: Uint8Array): Extract<ImageContent, { kind: "bytes
   bytes,
 });
 
-export async function bytesIn(picture: ImageContent): Promise<Uint8Array> {
-  if (picture.kind === "bytes") return picture.bytes;
-  if (picture.kind === "spilled") return picture.spilled.bytes();
-  throw new Error("The picture is not here.");
+export async function bytesIn(image: ImageContent): Promise<Uint8Array> {
+  if (image.kind === "bytes") return image.bytes;
+  if (image.kind === "spilled") return image.spilled.bytes();
+  throw new Error("The image is not here.");
 }
 
 export const pixelsOf = async (bytes: Uint8Array) => {
@@ -69,7 +69,7 @@ export const upload = (bytes: Uint8Array, field = "image", filename = "a.png"): 
   bytes: async () => bytes,
 });
 
-/** As it comes from a form when it is large. Whoever reads it in this process fails. */
+/** As a large file of a form. Reading it in this process fails. */
 export async function spooled(bytes: Uint8Array, field = "image") {
   const file = await UnlinkedTempFile.create(folder);
   file.append(bytes);
@@ -137,12 +137,12 @@ export function jpegWithScans(size: number, scans: number): Uint8Array {
   ]);
 }
 
-type Told = ToChild<unknown, ImageWorkerRequest>;
+type ChildMessage = ToChild<unknown, ImageWorkerRequest>;
 
 /** Real worker processes, observed from outside: their number, the requests they get, and the requests that never reach them. */
-export function watched(lose: (asked: number) => boolean = () => false) {
+export function watched(lose: (requested: number) => boolean = () => false) {
   const living = new Set<Pick<Child, "pid" | "kill">>();
-  const asks: ImageWorkerRequest[] = [];
+  const requests: ImageWorkerRequest[] = [];
   let open = 0;
   const most = { processes: 0, jobs: 0 };
   const start: Spawn = (entry, onMessage, more) => {
@@ -164,17 +164,17 @@ export function watched(lose: (asked: number) => boolean = () => false) {
     return {
       ...child,
       send: (message) => {
-        const told = message as Told;
-        if (told.type === "request") {
-          asks.push(told.request);
+        const reported = message as ChildMessage;
+        if (reported.type === "request") {
+          requests.push(reported.request);
           open += 1;
           mine += 1;
           most.jobs = Math.max(most.jobs, open);
-          if (lose(asks.length)) return;
+          if (lose(requests.length)) return;
         }
         child.send(message);
       },
     };
   };
-  return { spawn: start, living, asks, most };
+  return { spawn: start, living, requests, most };
 }

@@ -5,8 +5,8 @@ import sharp from "sharp";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   type Channels,
-  drawn,
   expectFault,
+  generated,
   inBytes,
   never,
   speckled,
@@ -37,7 +37,7 @@ describe("a single pixel that covers 254 of 255 is found", () => {
 
   test("in a large image, wherever it is", async () => {
     const pixels = covering(width, height, 4);
-    const made = () => drawn(pixels, width, height, 4).png({ compressionLevel: 1 }).toBuffer();
+    const made = () => generated(pixels, width, height, 4).png({ compressionLevel: 1 }).toBuffer();
     const full = await made();
     expect(await seenOnDisk(full)).toMatchObject({ width, height, alpha: true, opaque: true });
     expect((await darkroom.inspect(inBytes(full), never)).opaque).toBeTrue();
@@ -54,19 +54,19 @@ describe("a single pixel that covers 254 of 255 is found", () => {
     Record<string, (pixels: Uint8Array, channels: Channels) => Promise<Buffer>>
   > = {
     "an interlaced png": (pixels, channels) =>
-      drawn(pixels, 60, 50, channels).png({ progressive: true }).toBuffer(),
+      generated(pixels, 60, 50, channels).png({ progressive: true }).toBuffer(),
     "a png for print, of 300 pixels to the inch": (pixels, channels) =>
-      drawn(pixels, 60, 50, channels).withMetadata({ density: 300 }).png().toBuffer(),
+      generated(pixels, 60, 50, channels).withMetadata({ density: 300 }).png().toBuffer(),
     "a png with colours of another space": (pixels, channels) =>
-      drawn(pixels, 60, 50, channels).withIccProfile("p3").png().toBuffer(),
+      generated(pixels, 60, 50, channels).withIccProfile("p3").png().toBuffer(),
     "a png of 16 bits": (pixels, channels) =>
-      drawn(pixels, 60, 50, channels)
+      generated(pixels, 60, 50, channels)
         .toColourspace(channels === 2 ? "grey16" : "rgb16")
         .png()
         .toBuffer(),
     "a webp": (pixels, channels) =>
-      drawn(pixels, 60, 50, channels).webp({ lossless: true, exact: true }).toBuffer(),
-    "a film, in its last picture": (pixels, channels) =>
+      generated(pixels, 60, 50, channels).webp({ lossless: true, exact: true }).toBuffer(),
+    "an animation, in its last frame": (pixels, channels) =>
       sharp(pixels, { raw: { width: 60, height: 50, channels, pageHeight: 10 } })
         .webp({ lossless: true, exact: true })
         .toBuffer(),
@@ -84,12 +84,12 @@ describe("a single pixel that covers 254 of 255 is found", () => {
 });
 
 describe("a file on disk that is truncated or damaged is rejected", () => {
-  const picture = () => drawn(speckled(120, 90, 3), 120, 90, 3);
+  const image = () => generated(speckled(120, 90, 3), 120, 90, 3);
   const kinds = {
-    png: () => picture().png(),
-    jpeg: () => picture().jpeg(),
-    webp: () => picture().webp({ lossless: true }),
-    avif: () => picture().avif({ effort: 0 }),
+    png: () => image().png(),
+    jpeg: () => image().jpeg(),
+    webp: () => image().webp({ lossless: true }),
+    avif: () => image().avif({ effort: 0 }),
   };
   for (const [kind, make] of Object.entries(kinds)) {
     test(`${kind}, wherever it is cut`, async () => {
@@ -103,7 +103,7 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
   }
 
   test("one wrong byte among the pixels of a large png", async () => {
-    const whole = await drawn(speckled(1500, 1000, 3), 1500, 1000, 3)
+    const whole = await generated(speckled(1500, 1000, 3), 1500, 1000, 3)
       .png({ compressionLevel: 1 })
       .toBuffer();
     expect((await seenOnDisk(whole)).opaque).toBeTrue();
@@ -114,7 +114,7 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
 });
 
 test("a file that is not an image is not decoded from disk either, whatever its name", async () => {
-  const tiff = await drawn(speckled(8, 8, 3), 8, 8, 3)
+  const tiff = await generated(speckled(8, 8, 3), 8, 8, 3)
     .tiff()
     .toBuffer();
   for (const bytes of [Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), tiff]) {
@@ -135,14 +135,14 @@ test("a large image is never as a whole in the memory of the process that inspec
     return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
   };
   for (const channels of [3, 4] as const) {
-    const small = await drawn(speckled(64, 64, channels), 64, 64, channels)
+    const small = await generated(speckled(64, 64, channels), 64, 64, channels)
       .png()
       .toBuffer();
     await seenOnDisk(small, room);
     const before = most();
     // 64 MB of file, and as many of pixels.
     const [width, height] = [4096, Math.floor(2 ** 26 / channels / 4096)];
-    const large = await drawn(speckled(width, height, channels), width, height, channels)
+    const large = await generated(speckled(width, height, channels), width, height, channels)
       .png({ compressionLevel: 0 })
       .toBuffer();
     expect((await seenOnDisk(large, room)).height).toBe(height);
@@ -154,11 +154,11 @@ test("a large image is never as a whole in the memory of the process that inspec
 
 describe("large images", () => {
   const large = () =>
-    drawn(speckled(2000, 1500, 3), 2000, 1500, 3)
+    generated(speckled(2000, 1500, 3), 2000, 1500, 3)
       .png({ compressionLevel: 0 })
       .toBuffer();
   const small = () =>
-    drawn(speckled(16, 16, 3), 16, 16, 3)
+    generated(speckled(16, 16, 3), 16, 16, 3)
       .png()
       .toBuffer();
 
@@ -173,7 +173,7 @@ describe("large images", () => {
   });
 
   test("do not block small ones, and queued ones are processed eventually", async () => {
-    const seen = watched((asked) => asked === 1);
+    const seen = watched((requested) => requested === 1);
     const room = createImageWorker({ spawn: seen.spawn });
     const [bytes, few] = [await large(), await small()];
     const stuck = new AbortController();
@@ -183,7 +183,7 @@ describe("large images", () => {
       served = true;
       return looked;
     });
-    await until(() => seen.asks.length === 1);
+    await until(() => seen.requests.length === 1);
     for (let i = 0; i < 3; i++) expect((await seenOnDisk(few, room)).width).toBe(16);
     expect(served).toBeFalse();
     stuck.abort();
@@ -193,7 +193,7 @@ describe("large images", () => {
   });
 
   test("that are queued count with the others, and leave the queue when their client disconnects", async () => {
-    const seen = watched((asked) => asked === 1);
+    const seen = watched((requested) => requested === 1);
     const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 1 });
     const bytes = await large();
     const [first, second] = [new AbortController(), new AbortController()];

@@ -5,7 +5,7 @@ import { createImageWorker, type MaskSense } from "../../server/workers/image/im
 import {
   bytesIn,
   type Channels,
-  drawn,
+  generated,
   inBytes,
   never,
   newRequestTemp,
@@ -27,7 +27,7 @@ const [width, height] = [256, 3];
 const shades = new Uint8Array(width * height).map((_, i) => i % 256);
 
 const png = (pixels: Uint8Array, channels: Channels): Promise<Buffer> =>
-  drawn(pixels, width, height, channels).png().toBuffer();
+  generated(pixels, width, height, channels).png().toBuffer();
 
 /** Its transparency is `shades`; its colours mean nothing. */
 const transparent = () =>
@@ -66,12 +66,12 @@ test("a round trip changes nothing", async () => {
 });
 
 test("of a mask without transparency the white area may change, however it is stored", async () => {
-  const grey = await drawn(shades, width, height, 1).toColourspace("b-w").png().toBuffer();
+  const grey = await generated(shades, width, height, 1).toColourspace("b-w").png().toBuffer();
   const colours = await png(
     new Uint8Array(shades.length * 3).map((_, i) => shades[(i / 3) | 0]!),
     3,
   );
-  const jpeg = await drawn(shades, width, height, 1)
+  const jpeg = await generated(shades, width, height, 1)
     .threshold(128)
     .jpeg({ quality: 100 })
     .toBuffer();
@@ -88,12 +88,12 @@ test("gray with transparency, and a palette with transparency, are valid masks",
   const pairs = new Uint8Array(shades.length * 2).map((_, i) =>
     i % 2 === 1 ? shades[i >> 1]! : 9,
   );
-  const grey = await drawn(pairs, width, height, 2).toColourspace("b-w").png().toBuffer();
+  const grey = await generated(pairs, width, height, 2).toColourspace("b-w").png().toBuffer();
   expect(await greyOf(await masked(grey, "black"))).toEqual(shades);
   const holes = new Uint8Array(shades.length * 4).map((_, i) =>
     i % 4 === 3 && i > 1024 ? 255 : 0,
   );
-  const palette = await drawn(holes, width, height, 4).png({ palette: true }).toBuffer();
+  const palette = await generated(holes, width, height, 4).png({ palette: true }).toBuffer();
   const made = await greyOf(await masked(palette, "white"));
   expect([made[0], made.at(-1)]).toEqual([255, 0]);
 });

@@ -5,8 +5,8 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
   blackPng,
-  drawn,
   expectFault,
+  generated,
   inBytes,
   never,
   newRequestTemp,
@@ -33,7 +33,7 @@ test("an inspection returns type, size, transparency and pages", async () => {
     pages: 1,
     orientation: 1,
   });
-  const photo = await drawn(speckled(40, 20, 3), 40, 20, 3)
+  const photo = await generated(speckled(40, 20, 3), 40, 20, 3)
     .jpeg()
     .withMetadata({ orientation: 6 })
     .toBuffer();
@@ -51,13 +51,13 @@ test("an inspection returns type, size, transparency and pages", async () => {
 
 test("an image whose every pixel is opaque is reported as opaque", async () => {
   const full = speckled(16, 16, 4).map((value, i) => (i % 4 === 3 ? 255 : value));
-  const opaque = await drawn(full, 16, 16, 4).png().toBuffer();
+  const opaque = await generated(full, 16, 16, 4).png().toBuffer();
   expect(await darkroom.inspect(upload(opaque), never)).toMatchObject({
     alpha: true,
     opaque: true,
   });
   full[16 * 16 * 4 - 1] = 254;
-  const almost = await drawn(full, 16, 16, 4).png().toBuffer();
+  const almost = await generated(full, 16, 16, 4).png().toBuffer();
   expect((await darkroom.inspect(upload(almost), never)).opaque).toBeFalse();
 });
 
@@ -97,15 +97,15 @@ describe("a decompression bomb is rejected without being decoded", () => {
 });
 
 describe("a truncated file is rejected, wherever it is cut", () => {
-  const picture = () => drawn(speckled(120, 90, 3), 120, 90, 3);
+  const image = () => generated(speckled(120, 90, 3), 120, 90, 3);
   const kinds = {
-    png: () => picture().png(),
-    "interlaced png": () => picture().png({ progressive: true }),
-    jpeg: () => picture().jpeg(),
-    "progressive jpeg": () => picture().jpeg({ progressive: true }),
-    webp: () => picture().webp(),
-    "lossless webp": () => picture().webp({ lossless: true }),
-    avif: () => picture().avif({ effort: 0 }),
+    png: () => image().png(),
+    "interlaced png": () => image().png({ progressive: true }),
+    jpeg: () => image().jpeg(),
+    "progressive jpeg": () => image().jpeg({ progressive: true }),
+    webp: () => image().webp(),
+    "lossless webp": () => image().webp({ lossless: true }),
+    avif: () => image().avif({ effort: 0 }),
   };
   for (const [kind, make] of Object.entries(kinds)) {
     test(kind, async () => {
@@ -129,8 +129,8 @@ test("a damaged image of the client is a client error, one of an upstream an ups
   const cut = whole.subarray(0, whole.length >> 1);
   await expectFault(darkroom.inspect(upload(cut), never), "invalid_image_file", /'image'/);
   await expectFault(darkroom.inspect(inBytes(cut), never), "upstream_invalid", /not usable/);
-  const asked = darkroom.inspect(inBytes(cut), never, "images[1].image_url");
-  const error = await expectFault(asked, "invalid_image_file", /'images\[1\].image_url'/);
+  const requested = darkroom.inspect(inBytes(cut), never, "images[1].image_url");
+  const error = await expectFault(requested, "invalid_image_file", /'images\[1\].image_url'/);
   expect(error.details.param).toBe("images[1].image_url");
 });
 
@@ -149,41 +149,41 @@ test("a file above the limit is rejected before it is read", async () => {
 });
 
 test("a process that dies during a job fails that request, and the next request works", async () => {
-  const seen = watched((asked) => asked === 1);
+  const seen = watched((requested) => requested === 1);
   const room = createImageWorker({ spawn: seen.spawn });
-  const picture = upload(await speckledPng(16, 16));
-  const looking = room.inspect(picture, never);
-  await until(() => seen.asks.length === 1);
+  const image = upload(await speckledPng(16, 16));
+  const looking = room.inspect(image, never);
+  await until(() => seen.requests.length === 1);
   for (const child of seen.living) child.kill();
   const error = await expectFault(looking, "overloaded", /SIGKILL/);
   expect(error.message).toContain("ended before it had processed the image");
-  expect((await room.inspect(picture, never)).width).toBe(16);
+  expect((await room.inspect(image, never)).width).toBe(16);
   await room.close();
 });
 
 test("a job that exceeds its timeout is canceled, and its process is replaced", async () => {
-  const seen = watched((asked) => asked === 1);
+  const seen = watched((requested) => requested === 1);
   const room = createImageWorker({ spawn: seen.spawn, jobMs: 1500 });
-  const picture = upload(await speckledPng(16, 16));
-  await expectFault(room.inspect(picture, never), "invalid_image_file", /within 1.5 seconds/);
+  const image = upload(await speckledPng(16, 16));
+  await expectFault(room.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
   await until(() => seen.living.size === 0);
-  expect((await room.inspect(picture, never)).width).toBe(16);
+  expect((await room.inspect(image, never)).width).toBe(16);
   await room.close();
 });
 
 test("a client that disconnects frees its worker at once", async () => {
-  const seen = watched((asked) => asked <= 2);
+  const seen = watched((requested) => requested <= 2);
   const room = createImageWorker({ spawn: seen.spawn });
-  const picture = upload(await speckledPng(16, 16));
+  const image = upload(await speckledPng(16, 16));
   const hangUps = [new AbortController(), new AbortController()] as const;
-  const stuck = hangUps.map(({ signal }) => room.inspect(picture, signal));
-  await until(() => seen.asks.length === 2);
+  const stuck = hangUps.map(({ signal }) => room.inspect(image, signal));
+  await until(() => seen.requests.length === 2);
   let served = false;
-  const third = room.inspect(picture, never).then(() => {
+  const third = room.inspect(image, never).then(() => {
     served = true;
   });
   await Bun.sleep(0);
-  expect(seen.asks).toHaveLength(2);
+  expect(seen.requests).toHaveLength(2);
   expect(served).toBeFalse();
   hangUps[1].abort(new GatewayError("client_closed", "gone"));
   await expectFault(stuck[1] as Promise<unknown>, "client_closed", /gone/);
@@ -194,19 +194,19 @@ test("a client that disconnects frees its worker at once", async () => {
 });
 
 test("a client that disconnects while queued is never processed", async () => {
-  const seen = watched((asked) => asked === 1);
+  const seen = watched((requested) => requested === 1);
   const room = createImageWorker({ spawn: seen.spawn, maxRunning: 1 });
-  const picture = upload(await speckledPng(16, 16));
+  const image = upload(await speckledPng(16, 16));
   const [first, second] = [new AbortController(), new AbortController()];
-  const stuck = room.inspect(picture, first.signal);
-  const waiting = room.inspect(picture, second.signal);
-  await until(() => seen.asks.length === 1);
+  const stuck = room.inspect(image, first.signal);
+  const waiting = room.inspect(image, second.signal);
+  await until(() => seen.requests.length === 1);
   second.abort();
   await expectFault(waiting, "client_closed", /closed the connection/);
   first.abort();
   await expectFault(stuck, "client_closed", /closed the connection/);
-  expect((await room.inspect(picture, never)).width).toBe(16);
-  expect(seen.asks).toHaveLength(2);
+  expect((await room.inspect(image, never)).width).toBe(16);
+  expect(seen.requests).toHaveLength(2);
   await room.close();
 });
 
@@ -219,19 +219,19 @@ test("sixteen concurrent conversions run two at a time", async () => {
     Array.from({ length: 16 }, () => room.convert(png, { format: "webp" }, never, temp)),
   );
   expect(made).toHaveLength(16);
-  expect(seen.asks).toHaveLength(16);
+  expect(seen.requests).toHaveLength(16);
   expect(seen.most).toEqual({ processes: 2, jobs: 2 });
   await temp.clear();
   await room.close();
 });
 
 test("jobs beyond the queue limit are shed at once, with a Retry-After", async () => {
-  const seen = watched((asked) => asked <= 2);
+  const seen = watched((requested) => requested <= 2);
   const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 3 });
-  const picture = upload(await speckledPng(16, 16));
+  const image = upload(await speckledPng(16, 16));
   const { signal, abort } = hangUp();
-  const jobs = Array.from({ length: 5 }, () => room.inspect(picture, signal));
-  const error = await expectFault(room.inspect(picture, never), "overloaded", /full queue/);
+  const jobs = Array.from({ length: 5 }, () => room.inspect(image, signal));
+  const error = await expectFault(room.inspect(image, never), "overloaded", /full queue/);
   expect(error.details.retryAfterMs).toBeGreaterThan(0);
   abort();
   for (const job of jobs) await expectFault(job, "client_closed", /closed the connection/);
@@ -249,8 +249,8 @@ test("an idle process ends", async () => {
 test("a closed image worker accepts no more images", async () => {
   const room = createImageWorker();
   await room.close();
-  const picture = upload(await speckledPng(16, 16));
-  await expectFault(room.inspect(picture, never), "shutting_down", /closed/);
+  const image = upload(await speckledPng(16, 16));
+  await expectFault(room.inspect(image, never), "shutting_down", /closed/);
 });
 
 function hangUp() {

@@ -143,7 +143,7 @@ test("a whole response has every image, the facts of all of them and the sum of 
 });
 
 test("the seed of the request decides the image, streamed or not", async () => {
-  const drawn = async (seed: number, stream: boolean): Promise<string> => {
+  const generated = async (seed: number, stream: boolean): Promise<string> => {
     const options = { size: "64x64" };
     const reply = await worker.generations(
       query("a house", { options, stream, rest: { seed } }),
@@ -153,9 +153,9 @@ test("the seed of the request decides the image, streamed or not", async () => {
     const [image] = reply.kind === "whole" ? reply.results : await framesOf(reply);
     return Buffer.from(image ? bytesOf(image) : []).toString("hex");
   };
-  const first = await drawn(7, false);
-  expect(await drawn(7, true)).toBe(first);
-  expect(await drawn(8, false)).not.toBe(first);
+  const first = await generated(7, false);
+  expect(await generated(7, true)).toBe(first);
+  expect(await generated(8, false)).not.toBe(first);
 });
 
 test("uploads, masks and markup of an edit reach the drawing program", async () => {

@@ -11,7 +11,7 @@ import { expectFault, never } from "./embedded-fixture.ts";
 
 type Sent = ToChild<number, string>;
 
-/** Each child answers by `play`; the spec it is loaded with is the number of children lost before. */
+/** Each child responds with `play`; the spec it is loaded with is the number of children lost before. */
 function pretend(
   play: (sent: Sent, say: (message: ToParent<string>) => void, die: () => void) => void,
   options: Partial<WorkerProcessOptions<number>> = {},
@@ -129,9 +129,9 @@ test("messages of a process after its end are ignored", async () => {
     say({ type: "part", id: sent.id, part: "real", last: true });
   });
   await expectFault(ask("lost"), "upstream_unreachable");
-  const answer = ask("next");
+  const response = ask("next");
   for (const end of ends) end();
-  expect(await answer).toBe("real");
+  expect(await response).toBe("real");
   await link.close();
 });
 
