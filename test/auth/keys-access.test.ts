@@ -85,9 +85,9 @@ describe("an invalid API key", () => {
   });
 
   test("is shown masked: enough to recognize it, not enough to use it", async () => {
-    const wrong = "sk-wrong-0123456789abcdefghij";
+    const invalidKey = "sk-wrong-0123456789abcdefghij";
     const message = await expectError(
-      await embed({ authorization: `Bearer ${wrong}` }),
+      await embed({ authorization: `Bearer ${invalidKey}` }),
       "invalid_api_key",
     );
     expect(message).toStartWith("Incorrect API key provided: sk-wr****ghij.");

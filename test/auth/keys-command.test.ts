@@ -96,7 +96,7 @@ describe("create", () => {
   });
 
   test("refuses invalid arguments with exit code 2", async () => {
-    const wrong = [
+    const invalidArguments = [
       ["--name", ""],
       ["--name", "\u001b[31mred"],
       ["--name", "a\nb"],
@@ -107,7 +107,7 @@ describe("create", () => {
       ["more"],
     ];
     for (const { code, out, err } of await Promise.all(
-      wrong.map((args) => keys("create", ...args)),
+      invalidArguments.map((args) => keys("create", ...args)),
     )) {
       expect({ code, out }).toEqual({ code: 2, out: "" });
       expect(err).toStartWith("vexel keys: ");
@@ -175,9 +175,9 @@ describe("revoke", () => {
 describe("with wrong usage", () => {
   test("the exit code is 2, and no key is created", async () => {
     using elsewhere = temporaryFolder();
-    const wrong = [[], ["frobnicate"], ["revoke"], ["list", "all"]];
+    const invalidArguments = [[], ["frobnicate"], ["revoke"], ["list", "all"]];
     const ended = await Promise.all(
-      wrong.map((args) => vexel(["keys", ...args], { cwd: elsewhere.path })),
+      invalidArguments.map((args) => vexel(["keys", ...args], { cwd: elsewhere.path })),
     );
     for (const { code, out } of ended) expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(existsSync(join(elsewhere.path, "data"))).toBe(false);

@@ -50,14 +50,14 @@ async function generate(key: string, more: object = {}) {
 }
 
 test("a budget of the key or of its project applies at once", async () => {
-  const poor = await create("--name", "poor", "--budget-month", "0.0001");
-  expect(await generate(poor)).toMatchObject({
+  const small = await create("--name", "small", "--budget-month", "0.0001");
+  expect(await generate(small)).toMatchObject({
     status: 429,
     code: "insufficient_quota",
-    message: expect.stringContaining('of the monthly budget of the key "poor", $0.0001,'),
+    message: expect.stringContaining('of the monthly budget of the key "small", $0.0001,'),
   });
-  const rich = await create("--name", "rich", "--budget-day", "5", "--budget-total", "100");
-  expect((await generate(rich)).status).toBe(200);
+  const large = await create("--name", "large", "--budget-day", "5", "--budget-total", "100");
+  expect((await generate(large)).status).toBe(200);
   const member = await create("--name", "member", "--project", "web");
   expect(await generate(member)).toMatchObject({ status: 429, code: "insufficient_quota" });
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Arranged, arrange } from "../conformance/arrange.ts";
 import { png } from "../http/gateway-fixture.ts";
-import { budgeted, createTestBudgets, dayMs, noon, refusal, sure } from "./budgets-fixture.ts";
+import { budgeted, certain, createTestBudgets, dayMs, noon, refusal } from "./budgets-fixture.ts";
 
 const keyOf = (name: string): string => `sk-test-${name.padEnd(20, "0")}`;
 
@@ -140,9 +140,9 @@ describe("if several budgets are exceeded", () => {
   test("the error names the budget that is spent, not the one that is only reserved", () => {
     const { budgets } = createTestBudgets({ [`key ci ${day}`]: 0.9, [`key ci ${month}`]: 5 });
     // Yesterday's request reserves part of this month's budget and nothing of today's.
-    budgets.reserve([key], sure(0.9), noon - dayMs);
-    budgets.reserve([budgeted({ month: 10 })], sure(4), noon);
-    const error = refusal(() => budgets.reserve([key], sure(0.3), noon));
+    budgets.reserve([key], certain(0.9), noon - dayMs);
+    budgets.reserve([budgeted({ month: 10 })], certain(4), noon);
+    const error = refusal(() => budgets.reserve([key], certain(0.3), noon));
     expect(error.message).toContain("of the daily budget");
     expect(error.details.retryAfterMs).toBe(dayMs / 2);
     expect(error.definition.retry).toBe("never");
@@ -155,7 +155,7 @@ describe("if several budgets are exceeded", () => {
       { dollars: 0.2, maxDollars: 0.8, isCertain: true },
       noon,
     );
-    const error = refusal(() => budgets.reserve([key], { ...sure(0.3), maxDollars: 0.4 }, noon));
+    const error = refusal(() => budgets.reserve([key], { ...certain(0.3), maxDollars: 0.4 }, noon));
     expect(error.message).toContain("estimated at $0.30, at most $0.40");
     expect(error.details.retryAfterMs).toBe(5000);
     expect(error.definition.retry).toBe("later");

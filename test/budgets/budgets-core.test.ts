@@ -5,12 +5,12 @@ import type { Reservation } from "../../server/lib/budget.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import {
   budgeted,
+  certain,
   createTestBudgets,
   dayMs,
   noon,
   refusal,
-  sure,
-  unknown,
+  unknownCost,
 } from "./budgets-fixture.ts";
 
 describe("a budget", () => {
@@ -20,9 +20,11 @@ describe("a budget", () => {
       const key = budgeted({ day: price * 10 });
       const reserved: Reservation[] = [];
       for (let reservation = 0; reservation < 100; reservation++) {
-        if (reserved.length < 10) reserved.push(budgets.reserve([key], sure(price), noon));
+        if (reserved.length < 10) reserved.push(budgets.reserve([key], certain(price), noon));
         else
-          expect(refusal(() => budgets.reserve([key], sure(price), noon)).kind).toBe("over_budget");
+          expect(refusal(() => budgets.reserve([key], certain(price), noon)).kind).toBe(
+            "over_budget",
+          );
       }
       for (const reservation of reserved) reservation.settle(price);
       const [day] = budgets.status(key, noon);
@@ -34,12 +36,12 @@ describe("a budget", () => {
   test("gets back what a request did not cost, and the whole reservation if nothing can have been billed", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
-    const first = budgets.reserve([key], sure(0.9), noon);
-    expect(() => budgets.reserve([key], sure(0.2), noon)).toThrow("exceeded");
+    const first = budgets.reserve([key], certain(0.9), noon);
+    expect(() => budgets.reserve([key], certain(0.2), noon)).toThrow("exceeded");
     first.settle(0.1);
-    const second = budgets.reserve([key], sure(0.9), noon);
+    const second = budgets.reserve([key], certain(0.9), noon);
     second.release();
-    budgets.reserve([key], sure(0.9), noon).settle(0.9);
+    budgets.reserve([key], certain(0.9), noon).settle(0.9);
     expect(budgets.status(key, noon)).toEqual([
       { period: "day", limit: 1, spent: 1, reserved: 0, resetsAt: Date.UTC(2026, 10, 16) },
     ]);
@@ -48,16 +50,16 @@ describe("a budget", () => {
   test("is charged the estimate of a request whose cost is unknown", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ total: 1 });
-    budgets.reserve([key], sure(0.4), noon).settle(undefined);
-    budgets.reserve([key], sure(0.4), noon).settle(Number.NaN);
+    budgets.reserve([key], certain(0.4), noon).settle(undefined);
+    budgets.reserve([key], certain(0.4), noon).settle(Number.NaN);
     expect(budgets.status(key, noon)[0]).toMatchObject({ spent: 0.8, reserved: 0 });
   });
 
   test("is charged once for a request, however often it is settled", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ total: 1 });
-    const other = budgets.reserve([key], sure(0.25), noon);
-    const reservation = budgets.reserve([key], sure(0.5), noon);
+    const other = budgets.reserve([key], certain(0.25), noon);
+    const reservation = budgets.reserve([key], certain(0.5), noon);
     reservation.settle(0.5);
     reservation.settle(0.5);
     reservation.release();
@@ -69,13 +71,13 @@ describe("a budget", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 10 });
     const project = budgeted({ month: 1 }, "project", "web");
-    const error = refusal(() => budgets.reserve([key, project], sure(2), noon));
+    const error = refusal(() => budgets.reserve([key, project], certain(2), noon));
     expect(error.message).toContain('monthly budget of the project "web"');
     expect(budgets.status(key, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
-    budgets.reserve([key, project], sure(0.75), noon).settle(0.75);
+    budgets.reserve([key, project], certain(0.75), noon).settle(0.75);
     // Another key of the project.
     const other = budgeted({ day: 10 }, "key", "cd");
-    expect(refusal(() => budgets.reserve([other, project], sure(0.5), noon)).kind).toBe(
+    expect(refusal(() => budgets.reserve([other, project], certain(0.5), noon)).kind).toBe(
       "over_budget",
     );
     expect(budgets.status(other, noon)[0]).toMatchObject({ reserved: 0, spent: 0 });
@@ -84,8 +86,8 @@ describe("a budget", () => {
   test("that is spent admits requests that cost nothing, and no others", () => {
     const { budgets } = createTestBudgets({ "key ci total": 7 });
     const key = budgeted({ total: 5 });
-    budgets.reserve([key], sure(0), noon).settle(0);
-    for (const estimate of [sure(0.000_001), unknown, { dollars: 0, isCertain: false }]) {
+    budgets.reserve([key], certain(0), noon).settle(0);
+    for (const estimate of [certain(0.000_001), unknownCost, { dollars: 0, isCertain: false }]) {
       expect(refusal(() => budgets.reserve([key], estimate, noon)).kind).toBe("over_budget");
     }
   });
@@ -93,31 +95,31 @@ describe("a budget", () => {
   test("of zero admits requests that cost nothing, and no others", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 0 });
-    budgets.reserve([key], sure(0), noon).settle(0);
-    expect(refusal(() => budgets.reserve([key], sure(0.01), noon)).kind).toBe("over_budget");
-    expect(refusal(() => budgets.reserve([key], unknown, noon)).kind).toBe("over_budget");
+    budgets.reserve([key], certain(0), noon).settle(0);
+    expect(refusal(() => budgets.reserve([key], certain(0.01), noon)).kind).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([key], unknownCost, noon)).kind).toBe("over_budget");
   });
 
   test("keeps its counter through a reload, and a new limit applies at once", () => {
     const ledger: Record<string, number> = {};
     const { budgets } = createTestBudgets(ledger);
-    const reserved = budgets.reserve([budgeted({ day: 5 })], sure(1), noon);
-    budgets.reserve([budgeted({ day: 5 })], sure(3), noon).settle(3);
+    const reserved = budgets.reserve([budgeted({ day: 5 })], certain(1), noon);
+    budgets.reserve([budgeted({ day: 5 })], certain(3), noon).settle(3);
     ledger["key ci 2026-11-15"] = 3;
     const smaller = budgeted({ day: 4.5 });
-    expect(refusal(() => budgets.reserve([smaller], sure(1), noon)).kind).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([smaller], certain(1), noon)).kind).toBe("over_budget");
     expect(budgets.status(smaller, noon)[0]).toMatchObject({ spent: 3, reserved: 1 });
-    budgets.reserve([budgeted({ day: 6 })], sure(2), noon).release();
+    budgets.reserve([budgeted({ day: 6 })], certain(2), noon).release();
     reserved.release();
   });
 
   test("that is removed and added again includes what was spent in between", () => {
     const ledger: Record<string, number> = {};
     const { budgets } = createTestBudgets(ledger);
-    budgets.reserve([budgeted({ day: 5 })], sure(1), noon).settle(1);
+    budgets.reserve([budgeted({ day: 5 })], certain(1), noon).settle(1);
     // Without a budget, only the ledger counts the spending.
     ledger["key ci 2026-11-15"] = 4.5;
-    expect(refusal(() => budgets.reserve([budgeted({ day: 5 })], sure(1), noon)).kind).toBe(
+    expect(refusal(() => budgets.reserve([budgeted({ day: 5 })], certain(1), noon)).kind).toBe(
       "over_budget",
     );
   });
@@ -129,12 +131,12 @@ describe("budget periods follow UTC:", () => {
   test("days and months reset, and the total does not", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1, month: 1.5, total: 2 });
-    budgets.reserve([key], sure(1), night).settle(1);
-    expect(refusal(() => budgets.reserve([key], sure(0.25), night)).message).toContain(
+    budgets.reserve([key], certain(1), night).settle(1);
+    expect(refusal(() => budgets.reserve([key], certain(0.25), night)).message).toContain(
       "daily budget",
     );
-    budgets.reserve([key], sure(1), night + 1).settle(1);
-    const error = refusal(() => budgets.reserve([key], sure(0.25), night + 1));
+    budgets.reserve([key], certain(1), night + 1).settle(1);
+    const error = refusal(() => budgets.reserve([key], certain(0.25), night + 1));
     expect(error.message).toContain("The budget does not reset.");
     expect(toErrorResponse(error).headers["retry-after"]).toBeUndefined();
   });
@@ -142,8 +144,8 @@ describe("budget periods follow UTC:", () => {
   test("a request counts for the day in which it arrived, however long it takes", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
-    const late = budgets.reserve([key], sure(1), night);
-    budgets.reserve([key], sure(1), night + 1).settle(1);
+    const late = budgets.reserve([key], certain(1), night);
+    budgets.reserve([key], certain(1), night + 1).settle(1);
     late.settle(0.5);
     expect(budgets.status(key, night)[0]?.spent).toBe(0.5);
     expect(budgets.status(key, night + 1)[0]?.spent).toBe(1);
@@ -152,11 +154,11 @@ describe("budget periods follow UTC:", () => {
   test("a clock that was wrong for some time does not use up the budget of another day", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
-    budgets.reserve([key], sure(0.75), noon).settle(0.75);
-    budgets.reserve([key], sure(1), noon + 4000 * dayMs).settle(1);
+    budgets.reserve([key], certain(0.75), noon).settle(0.75);
+    budgets.reserve([key], certain(1), noon + 4000 * dayMs).settle(1);
     // The clock is right again: what was spent that day is unchanged.
-    expect(refusal(() => budgets.reserve([key], sure(0.5), noon)).kind).toBe("over_budget");
-    budgets.reserve([key], sure(0.25), noon).settle(0.25);
+    expect(refusal(() => budgets.reserve([key], certain(0.5), noon)).kind).toBe("over_budget");
+    budgets.reserve([key], certain(0.25), noon).settle(0.25);
   });
 });
 
@@ -164,8 +166,8 @@ describe("a budget refusal", () => {
   test("says which budget is exceeded, how much of it is left, and when it resets", () => {
     const { budgets } = createTestBudgets({ "key ci 2026-11-15": 4.98 });
     const key = budgeted({ day: 5, month: 100 });
-    const reserved = budgets.reserve([key], sure(0.0125), noon);
-    const error = refusal(() => budgets.reserve([key], sure(0.04), noon));
+    const reserved = budgets.reserve([key], certain(0.0125), noon);
+    const error = refusal(() => budgets.reserve([key], certain(0.04), noon));
     expect(error.message).toBe(
       'You exceeded your current quota: of the daily budget of the key "ci", $5.00, $4.98 are spent and $0.0125 reserved for requests in flight, and this request is estimated at $0.04. The budget resets at 2026-11-16T00:00:00.000Z.',
     );
@@ -187,18 +189,20 @@ describe("a budget refusal", () => {
 
   test("names the budget that resets last, and asks for no retry before that", () => {
     const { budgets } = createTestBudgets({ "key ci 2026-11-15": 5, "key ci 2026-11": 100 });
-    const error = refusal(() => budgets.reserve([budgeted({ day: 5, month: 100 })], sure(1), noon));
+    const error = refusal(() =>
+      budgets.reserve([budgeted({ day: 5, month: 100 })], certain(1), noon),
+    );
     expect(error.message).toContain("monthly budget");
     expect(error.message).toContain("2026-12-01T00:00:00.000Z");
     expect(toErrorResponse(error).headers["retry-after"]).toBeUndefined();
     const last = Date.UTC(2026, 10, 30, 23, 59);
-    const soon = refusal(() => budgets.reserve([budgeted({ month: 100 })], sure(1), last));
+    const soon = refusal(() => budgets.reserve([budgeted({ month: 100 })], certain(1), last));
     expect(toErrorResponse(soon).headers["retry-after"]).toBe("60");
   });
 
   test("shows tiny amounts in decimal notation", () => {
     const { budgets } = createTestBudgets();
-    const error = refusal(() => budgets.reserve([budgeted({ day: 1e-8 })], sure(2e-8), noon));
+    const error = refusal(() => budgets.reserve([budgeted({ day: 1e-8 })], certain(2e-8), noon));
     expect(error.message).toContain(
       "$0.00000001, $0.00 are spent, and this request is estimated at $0.00000002",
     );
@@ -209,23 +213,23 @@ describe("a request of unknown price", () => {
   test("is refused if a budget requires known prices, before anything is reserved", () => {
     const { budgets, read } = createTestBudgets();
     const project = budgeted({ day: 1, unknownPrice: "refuse" }, "project", "web");
-    for (const estimate of [unknown, { dollars: 0.1, isCertain: false }]) {
+    for (const estimate of [unknownCost, { dollars: 0.1, isCertain: false }]) {
       const error = refusal(() => budgets.reserve([budgeted({ day: 1 }), project], estimate, noon));
       expect(error.kind).toBe("price_unknown");
       expect(error.message).toContain('project "web"');
       expect(toErrorResponse(error)).toMatchObject({ status: 403 });
     }
     expect(read).toEqual([]);
-    budgets.reserve([project], sure(0.1), noon).settle(0.1);
+    budgets.reserve([project], certain(0.1), noon).settle(0.1);
   });
 
   test("is otherwise admitted while budget is left, and charged when its cost is known", () => {
     const { budgets } = createTestBudgets();
     const key = budgeted({ day: 1 });
-    budgets.reserve([key], unknown, noon).settle(0.6);
-    budgets.reserve([key], unknown, noon).settle(undefined);
-    budgets.reserve([key], unknown, noon).settle(0.6);
-    expect(refusal(() => budgets.reserve([key], unknown, noon)).message).toContain(
+    budgets.reserve([key], unknownCost, noon).settle(0.6);
+    budgets.reserve([key], unknownCost, noon).settle(undefined);
+    budgets.reserve([key], unknownCost, noon).settle(0.6);
+    expect(refusal(() => budgets.reserve([key], unknownCost, noon)).message).toContain(
       "the cost of this request is unknown",
     );
   });
@@ -236,7 +240,7 @@ describe("the budget counters", () => {
     const { budgets, read } = createTestBudgets({ "key ci 2026-11-15": 1 });
     const key = budgeted({ day: 5, total: 50 });
     for (let reservation = 0; reservation < 10; reservation++)
-      budgets.reserve([key], sure(0.01), noon).settle(0.01);
+      budgets.reserve([key], certain(0.01), noon).settle(0.01);
     expect(read).toEqual(["key ci 2026-11-15", "key ci total"]);
     expect(budgets.status(key, noon)[0]?.spent).toBeCloseTo(1.1, 12);
   });
@@ -253,10 +257,10 @@ describe("the budget counters", () => {
       maxCounters: 8,
     });
     const busy = budgeted({ total: 1 }, "key", "busy");
-    const reserved = budgets.reserve([busy], sure(0.75), noon);
+    const reserved = budgets.reserve([busy], certain(0.75), noon);
     for (let reservation = 0; reservation < 200; reservation++) {
       const key = budgeted({ day: 1, total: 100 }, "key", `key ${reservation % 50}`);
-      budgets.reserve([key], sure(0.25), noon).settle(0.25);
+      budgets.reserve([key], certain(0.25), noon).settle(0.25);
       for (const period of ["2026-11-15", "total"]) {
         const id = `key ${reservation % 50} ${period}`;
         ledger.set(id, (ledger.get(id) ?? 0) + 0.25);
@@ -264,9 +268,9 @@ describe("the budget counters", () => {
     }
     expect(read).toBeGreaterThan(200);
     const first = budgeted({ day: 1 }, "key", "key 0");
-    expect(refusal(() => budgets.reserve([first], sure(0.25), noon)).kind).toBe("over_budget");
-    expect(refusal(() => budgets.reserve([busy], sure(0.5), noon)).kind).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([first], certain(0.25), noon)).kind).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([busy], certain(0.5), noon)).kind).toBe("over_budget");
     reserved.release();
-    budgets.reserve([busy], sure(0.5), noon).release();
+    budgets.reserve([busy], certain(0.5), noon).release();
   });
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
 import { type Arranged, arrange } from "../conformance/arrange.ts";
-import { budgeted, createTestBudgets, noon, refusal, sure } from "./budgets-fixture.ts";
+import { budgeted, certain, createTestBudgets, noon, refusal } from "./budgets-fixture.ts";
 
 const key = "sk-test-thousand-0000000";
 let setup: Arranged;
@@ -106,8 +106,8 @@ describe("a request whose maximum cost exceeds the remaining budget", () => {
 test("the estimate of earlier attempts that may have been billed is charged as well", () => {
   const { budgets } = createTestBudgets();
   const ten = budgeted({ total: 10 });
-  budgets.reserve([ten], sure(1), noon).settle(1.5, 1);
-  budgets.reserve([ten], sure(1), noon).settle(undefined, 2);
+  budgets.reserve([ten], certain(1), noon).settle(1.5, 1);
+  budgets.reserve([ten], certain(1), noon).settle(undefined, 2);
   expect(budgets.status(ten, noon)[0]).toMatchObject({ spent: 5.5, reserved: 0 });
 });
 
@@ -115,16 +115,16 @@ describe("a refusal", () => {
   test("emits all thresholds up to 100 percent if no retry can succeed in this period", () => {
     const { budgets, events: emitted } = createTestBudgets();
     const ten = budgeted({ total: 10 });
-    budgets.reserve([ten], sure(6), noon).settle(6);
-    expect(refusal(() => budgets.reserve([ten], sure(6), noon)).definition.retry).toBe("never");
+    budgets.reserve([ten], certain(6), noon).settle(6);
+    expect(refusal(() => budgets.reserve([ten], certain(6), noon)).definition.retry).toBe("never");
     expect(emitted.map(({ data }) => data.percent)).toEqual([50, 80, 100]);
   });
 
   test("emits no threshold if only reservations are in the way", () => {
     const { budgets, events: emitted } = createTestBudgets({ "key ci total": 8.5 });
     const ten = budgeted({ total: 10 });
-    budgets.reserve([ten], sure(1), noon);
-    expect(refusal(() => budgets.reserve([ten], sure(1), noon)).definition.retry).toBe("later");
+    budgets.reserve([ten], certain(1), noon);
+    expect(refusal(() => budgets.reserve([ten], certain(1), noon)).definition.retry).toBe("later");
     expect(emitted).toEqual([]);
   });
 });

@@ -13,8 +13,8 @@ export const budgeted = (
   name = "ci",
 ): BudgetedOwner => ({ scope, id: name, name, budget: { unknownPrice: "allow", ...budget } });
 
-export const sure = (dollars: number): Estimate => ({ dollars, isCertain: true });
-export const unknown: Estimate = { dollars: undefined, isCertain: false };
+export const certain = (dollars: number): Estimate => ({ dollars, isCertain: true });
+export const unknownCost: Estimate = { dollars: undefined, isCertain: false };
 
 export function createTestBudgets(before: Readonly<Record<string, number>> = {}) {
   const events: ThresholdEvent[] = [];

@@ -14,11 +14,11 @@ import { budgeted, createTestBudgets, noon, refusal } from "./budgets-fixture.ts
 
 const target: Target = {
   upstream: { id: "up", kind: "openai-compatible", headers: {}, options: {} },
-  model: "painter",
+  model: "image-model",
 };
 const priced = { ...target, price: { images: { "": 0.5 } } };
 const query: GenerationQuery = {
-  ...{ model: "painter", prompt: "an otter", stream: false, options: {}, rest: {} },
+  ...{ model: "image-model", prompt: "an otter", stream: false, options: {}, rest: {} },
 };
 const key = budgeted({ day: 10 });
 const openConnection = { signal: new AbortSource() };
@@ -36,7 +36,7 @@ function setUp(targets: readonly Target[] = [priced]) {
   const begin = (options: GenerationQuery["options"] = {}): RequestRecord => {
     const record = new RequestRecord("req_1", "generations", noon);
     record.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
-    const route = { id: "painter", targets, maxImages: 10 } as unknown as Route;
+    const route = { id: "image-model", targets, maxImages: 10 } as unknown as Route;
     charging.begin("generations", { ...query, options }, route, record, openConnection);
     return record;
   };
@@ -159,7 +159,7 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   const { charging } = setUp();
   const record = new RequestRecord("req_1", "generations", noon);
   record.caller = { id: "ci", name: "ci" } as unknown as Caller;
-  const route = { id: "painter", targets: [] } as unknown as Route;
+  const route = { id: "image-model", targets: [] } as unknown as Route;
   charging.begin("generations", query, route, record, openConnection);
   expect(record.cost.reservation).toBeUndefined();
   charging.end(record);

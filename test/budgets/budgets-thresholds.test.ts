@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import type { Budgets } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";
-import { budgeted, createTestBudgets, dayMs, noon, refusal, sure } from "./budgets-fixture.ts";
+import { budgeted, certain, createTestBudgets, dayMs, noon, refusal } from "./budgets-fixture.ts";
 
 const spend = (budgets: Budgets, key: BudgetedOwner, dollars: number, at = noon): void =>
-  budgets.reserve([key], sure(dollars), at).settle(dollars);
+  budgets.reserve([key], certain(dollars), at).settle(dollars);
 
 test("each threshold is emitted once, with the amount spent and the budget", () => {
   const { budgets, events } = createTestBudgets();
@@ -53,7 +53,7 @@ test("thresholds reset with the day, and a restarted process does not emit them 
 test("reservations of requests in flight do not count as spent", () => {
   const { budgets, events } = createTestBudgets();
   const key = budgeted({ day: 1 });
-  const reservation = budgets.reserve([key], sure(1), noon);
+  const reservation = budgets.reserve([key], certain(1), noon);
   expect(events).toEqual([]);
   reservation.settle(0.1);
   expect(events).toEqual([]);
@@ -63,11 +63,11 @@ test("100 percent is emitted when the rest of a budget is too small for the usua
   const { budgets, events } = createTestBudgets();
   const key = budgeted({ day: 1 });
   // One large request says nothing about the others.
-  expect(refusal(() => budgets.reserve([key], sure(2), noon)).kind).toBe("over_budget");
+  expect(refusal(() => budgets.reserve([key], certain(2), noon)).kind).toBe("over_budget");
   for (let request = 0; request < 3; request++) spend(budgets, key, 0.32);
   expect(events.map(({ data }) => data.percent)).toEqual([50, 80]);
   for (let request = 0; request < 3; request++) {
-    expect(refusal(() => budgets.reserve([key], sure(0.32), noon)).kind).toBe("over_budget");
+    expect(refusal(() => budgets.reserve([key], certain(0.32), noon)).kind).toBe("over_budget");
   }
   expect(events.map(({ data }) => data.percent)).toEqual([50, 80, 100]);
 });
@@ -80,7 +80,7 @@ test("thresholds are emitted again for a smaller limit, and for a larger one whe
   ledger["key ci 2026-11-15"] = 4;
   expect(events).toEqual([]);
   // The sum is already above it, and nothing more can be spent.
-  expect(refusal(() => budgets.reserve([day(4)], sure(1), noon)).kind).toBe("over_budget");
+  expect(refusal(() => budgets.reserve([day(4)], certain(1), noon)).kind).toBe("over_budget");
   expect(events.map(({ data }) => `${data.percent} of ${data.budget}`)).toEqual([
     "50 of 4",
     "80 of 4",

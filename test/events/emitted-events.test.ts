@@ -11,11 +11,11 @@ import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
 import {
   adminKey,
+  getAdmin,
   type Page,
   type ShownEvent,
-  see,
   startReceiver,
-  startWatched,
+  startWithAdmin,
   until,
   type Watched,
   webhookYaml,
@@ -29,7 +29,7 @@ afterEach(async () => {
 const withoutKeys = (url: string): string => configFor(url).replace(/^keys:[\s\S]*/m, "");
 
 const eventsOf = async (gateway: Watched): Promise<readonly ShownEvent[]> =>
-  (await gateway.see<Page>("/admin/events")).data;
+  (await gateway.getAdmin<Page>("/admin/events")).data;
 
 test("config.reloaded and config.rejected are emitted, and the webhooks of the new configuration get them", async () => {
   using folder = temporaryFolder();
@@ -46,7 +46,7 @@ test("config.reloaded and config.rejected are emitted, and the webhooks of the n
   const { problems } = receiver.received[1]!.data as { problems: string[] };
   expect(problems.join("\n")).toContain("did you mean `models`?");
   expect(problems.length).toBe(3);
-  const { data } = await see<Page>(gateway.url, "/admin/events?type=config.*");
+  const { data } = await getAdmin<Page>(gateway.url, "/admin/events?type=config.*");
   expect(data.map(({ type }) => type)).toEqual(["config.rejected", "config.reloaded"]);
   gateway.kill("SIGTERM");
   expect(await gateway.exited).toBe(0);
@@ -54,7 +54,7 @@ test("config.reloaded and config.rejected are emitted, and the webhooks of the n
 
 test("ledger.unwritable and ledger.recovered are emitted", async () => {
   const fake = startFake();
-  const gateway = startWatched({
+  const gateway = startWithAdmin({
     yaml: withoutKeys(fake.url),
     settings: { VEXEL_LEDGER_MAX_BYTES: String(28 * 1024) },
   });
@@ -73,12 +73,14 @@ test("ledger.unwritable and ledger.recovered are emitted", async () => {
 
 test("target.drifted is emitted for a target whose vectors drift", async () => {
   const [reference, drifted] = [startFake(), startFake()];
-  const otherVector = { data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }] };
+  const otherVector = {
+    data: [{ index: 0, embedding: Array.from(fakeVector("another text", 1536)) }],
+  };
   drifted.script(
     { reply: { status: 200, body: JSON.stringify(otherVector) } },
     { times: Infinity },
   );
-  const gateway = startWatched({
+  const gateway = startWithAdmin({
     settings: { VEXEL_CANARY_HOURS: "" },
     yaml: `
 upstreams:

@@ -6,7 +6,7 @@ import {
   adminKey,
   asOperator,
   type Page,
-  startWatched,
+  startWithAdmin,
   tell,
   webhookYaml,
 } from "./webhooks-fixture.ts";
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 function watched(yaml = "") {
-  const gateway = startWatched({ yaml });
+  const gateway = startWithAdmin({ yaml });
   open.push(gateway);
   return gateway;
 }
@@ -53,12 +53,12 @@ describe("the admin API", () => {
 
   test("accepts the admin key and no other", async () => {
     const gateway = watched();
-    const wrong = [testKey, `${adminKey}x`, adminKey.slice(0, -1), adminKey.toUpperCase()];
+    const invalidKeys = [testKey, `${adminKey}x`, adminKey.slice(0, -1), adminKey.toUpperCase()];
     for (const [method, path] of routes) {
       const url = `${gateway.url}${path}`;
       expect((await fetch(url, { method })).status).toBe(401);
       expect((await fetch(url, { method, headers: { "api-key": adminKey } })).status).toBe(401);
-      for (const key of wrong) {
+      for (const key of invalidKeys) {
         const headers = { authorization: `Bearer ${key}` };
         const response = await fetch(url, { method, headers });
         expect(response.status).toBe(401);
@@ -98,7 +98,7 @@ describe("GET /admin/events", () => {
     const seen: unknown[] = [];
     let after = "";
     for (let pages = 0; pages < 4; pages++) {
-      const page = await gateway.see<Page>(`/admin/events?limit=7${after}`);
+      const page = await gateway.getAdmin<Page>(`/admin/events?limit=7${after}`);
       seen.push(...page.data.map(({ data }) => data.what));
       expect(page.last_id).toBe(page.data.at(-1)!.id);
       expect(page.has_more).toBe(pages < 3);
@@ -108,7 +108,7 @@ describe("GET /admin/events", () => {
   });
 
   test("is empty without events", async () => {
-    const page = await watched().see("/admin/events");
+    const page = await watched().getAdmin("/admin/events");
     expect(page).toEqual({ object: "list", data: [], last_id: null, has_more: false });
   });
 
@@ -118,7 +118,7 @@ describe("GET /admin/events", () => {
     gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
     gateway.events.emit({ type: "config.rejected", data: { problems: ["p"] } });
     const types = async (query: string) =>
-      (await gateway.see<Page>(`/admin/events?type=${query}`)).data.map(({ type }) => type);
+      (await gateway.getAdmin<Page>(`/admin/events?type=${query}`)).data.map(({ type }) => type);
     expect(await types("config.*")).toEqual(["config.rejected", "config.reloaded"]);
     expect(await types("key.revoked")).toEqual(["key.revoked"]);
     expect(await types("budget.*")).toEqual([]);
@@ -147,7 +147,7 @@ describe("GET /admin/events", () => {
 
   test("is not cacheable, and shows no token of a webhook URL", async () => {
     const gateway = watched(webhookYaml({ url: "http://127.0.0.1:9/a?token=t" }));
-    const page = await gateway.see<{ data: { url: string }[] }>("/admin/webhooks");
+    const page = await gateway.getAdmin<{ data: { url: string }[] }>("/admin/webhooks");
     expect(page.data.map(({ url }) => url)).toEqual(["http://127.0.0.1:9/a?…"]);
     const headers = (await asOperator(gateway.url, "/admin/webhooks")).headers;
     expect(headers.get("cache-control")).toBe("no-store");

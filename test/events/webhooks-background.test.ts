@@ -6,12 +6,12 @@ import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
 import {
   adminKey,
+  getAdmin,
   isGenuine,
   type Page,
   secret,
-  see,
   startReceiver,
-  startWatched,
+  startWithAdmin,
   tell,
   until,
   webhookYaml,
@@ -27,7 +27,7 @@ const never = () => new Promise<Response>(() => {});
 test("a hanging receiver blocks neither requests nor other receivers nor the shutdown", async () => {
   const [fake, stuck, well] = [startFake(), startReceiver(never), startReceiver()];
   const yaml = configFor(fake.url).replace(/^keys:[\s\S]*/m, "");
-  const gateway = startWatched({ yaml: `${yaml}\n${webhookYaml(stuck, well)}` });
+  const gateway = startWithAdmin({ yaml: `${yaml}\n${webhookYaml(stuck, well)}` });
   open.push(fake, stuck, well);
   for (let i = 0; i < 100; i++) tell(gateway, i);
   await until(() => stuck.received.length === 1 && well.received.length === 100);
@@ -54,7 +54,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   // The first start creates a key, which emits an event.
   await until(() => down.of("key.created").length === 1);
   await until(async () => {
-    const { data } = await see<Page>(first.url, "/admin/events");
+    const { data } = await getAdmin<Page>(first.url, "/admin/events");
     return data[0]?.deliveries[0]?.attempts === 1;
   });
   first.kill("SIGKILL");
@@ -68,7 +68,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   expect(up.received[0]?.id).toBe(down.received[0]!.id);
   expect(isGenuine(up.received[0]!, secret)).toBeTrue();
   await until(async () => {
-    const { data } = await see<Page>(second.url, "/admin/events");
+    const { data } = await getAdmin<Page>(second.url, "/admin/events");
     return data[0]?.deliveries[0]?.state === "delivered";
   });
   second.kill("SIGTERM");

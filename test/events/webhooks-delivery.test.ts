@@ -11,7 +11,7 @@ import {
   type ShownWebhook,
   secret,
   startReceiver,
-  startWatched,
+  startWithAdmin,
   tell,
   until,
   webhookYaml,
@@ -22,21 +22,21 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close();
 });
 
-interface Arranged {
+interface SetupOptions {
   readonly respond?: Respond;
   readonly events?: string;
   readonly delays?: readonly number[];
 }
 
-function arrange({ respond, events, delays = [30, 30, 30] }: Arranged = {}) {
+function setUp({ respond, events, delays = [30, 30, 30] }: SetupOptions = {}) {
   const receiver = startReceiver(respond);
   const yaml = webhookYaml({ url: receiver.url, ...(events && { events }) });
-  const gateway = startWatched({ yaml, webhookDelaysMs: delays });
+  const gateway = startWithAdmin({ yaml, webhookDelaysMs: delays });
   open.push(receiver, gateway);
-  const shown = async (): Promise<ShownWebhook> =>
-    (await gateway.see<{ data: [ShownWebhook] }>("/admin/webhooks")).data[0];
-  const newest = async () => (await gateway.see<Page>("/admin/events")).data[0]!;
-  return { receiver, gateway, shown, newest };
+  const webhookStatus = async (): Promise<ShownWebhook> =>
+    (await gateway.getAdmin<{ data: [ShownWebhook] }>("/admin/webhooks")).data[0];
+  const newest = async () => (await gateway.getAdmin<Page>("/admin/events")).data[0]!;
+  return { receiver, gateway, webhookStatus, newest };
 }
 
 const failing =
@@ -44,21 +44,21 @@ const failing =
   (_, count) =>
     count <= times ? new Response("no", { status, headers }) : new Response("thanks");
 
-const whats = (received: readonly Received[]) => received.map(({ data }) => data.what);
+const payloadNames = (received: readonly Received[]) => received.map(({ data }) => data.what);
 
 describe("a webhook", () => {
   test("has a signature that standard libraries verify, and that no other message or secret matches", async () => {
-    const { receiver, gateway } = arrange();
+    const { receiver, gateway } = setUp();
     tell(gateway, "an umlaut: ü");
     await until(() => receiver.received.length === 1);
-    const got = receiver.received[0]!;
-    expect(isGenuine(got, secret)).toBeTrue();
-    expect(isGenuine({ ...got, body: got.body.replace("ü", "u") }, secret)).toBeFalse();
-    expect(isGenuine(got, `whsec_${Buffer.alloc(32, 1).toString("base64")}`)).toBeFalse();
+    const delivery = receiver.received[0]!;
+    expect(isGenuine(delivery, secret)).toBeTrue();
+    expect(isGenuine({ ...delivery, body: delivery.body.replace("ü", "u") }, secret)).toBeFalse();
+    expect(isGenuine(delivery, `whsec_${Buffer.alloc(32, 1).toString("base64")}`)).toBeFalse();
     // OpenAI's SDK verifies OpenAI's webhooks, which follow the same standard.
     const { webhooks } = new OpenAI({ apiKey: "none", webhookSecret: secret });
-    await webhooks.verifySignature(got.body, got.headers);
-    expect(webhooks.verifySignature(`${got.body} `, got.headers)).rejects.toThrow();
+    await webhooks.verifySignature(delivery.body, delivery.headers);
+    expect(webhooks.verifySignature(`${delivery.body} `, delivery.headers)).rejects.toThrow();
   });
 
   test("has the signature of the standard's example", () => {
@@ -74,7 +74,7 @@ describe("a webhook", () => {
   });
 
   test("has the type, time and ID of the event in the list of events", async () => {
-    const { receiver, gateway, newest } = arrange();
+    const { receiver, gateway, newest } = setUp();
     tell(gateway, "2 models added");
     await until(() => receiver.received.length === 1);
     const { id, headers, body, timestamp } = receiver.received[0]!;
@@ -94,7 +94,7 @@ describe("a webhook", () => {
   });
 
   test("gets the events it subscribes to, and no others", async () => {
-    const { receiver, gateway } = arrange({ events: '["ledger.*", "config.rejected"]' });
+    const { receiver, gateway } = setUp({ events: '["ledger.*", "config.rejected"]' });
     tell(gateway, 1);
     gateway.events.emit({ type: "ledger.recovered", data: { reason: "" } });
     gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
@@ -107,7 +107,7 @@ describe("a webhook", () => {
   });
 
   test("gets events in the order in which they occurred", async () => {
-    const { receiver, gateway } = arrange({
+    const { receiver, gateway } = setUp({
       respond: async () => {
         await Bun.sleep(Math.random() * 5);
         return new Response(null, { status: 204 });
@@ -115,45 +115,51 @@ describe("a webhook", () => {
     });
     for (let i = 0; i < 50; i++) tell(gateway, i);
     await until(() => receiver.received.length === 50);
-    expect(whats(receiver.received)).toEqual(Array.from({ length: 50 }, (_, i) => String(i)));
+    expect(payloadNames(receiver.received)).toEqual(
+      Array.from({ length: 50 }, (_, i) => String(i)),
+    );
   });
 });
 
 describe("an event that a webhook does not accept", () => {
   test("is retried with the same ID and body and a new signature", async () => {
-    const { receiver, gateway, shown, newest } = arrange({ respond: failing(500, 2) });
+    const { receiver, gateway, webhookStatus, newest } = setUp({ respond: failing(500, 2) });
     tell(gateway, 1);
     await until(() => receiver.received.length === 3);
     const [first, , third] = receiver.received as [Received, Received, Received];
     expect(third.id).toBe(first.id);
     expect(third.body).toBe(first.body);
-    expect(receiver.received.every((got) => isGenuine(got, secret))).toBeTrue();
-    await until(async () => (await shown()).delivered === 1);
-    expect(await shown()).toMatchObject({ waiting: 0, failures_in_a_row: 0 });
+    expect(receiver.received.every((delivery) => isGenuine(delivery, secret))).toBeTrue();
+    await until(async () => (await webhookStatus()).delivered === 1);
+    expect(await webhookStatus()).toMatchObject({ waiting: 0, failures_in_a_row: 0 });
     expect((await newest()).deliveries).toMatchObject([{ state: "delivered", attempts: 3 }]);
     expect(gateway.log().match(/"webhook-failing"/g)).toHaveLength(1);
   });
 
   test("does not block later events", async () => {
-    const { receiver, gateway } = arrange({
+    const { receiver, gateway } = setUp({
       delays: [300],
       respond: ({ data }, count) =>
         new Response(null, { status: data.what === "0" && count === 1 ? 500 : 200 }),
     });
     for (const what of [0, 1, 2]) tell(gateway, what);
     await until(() => receiver.received.length === 4);
-    expect(whats(receiver.received)).toEqual(["0", "1", "2", "0"]);
+    expect(payloadNames(receiver.received)).toEqual(["0", "1", "2", "0"]);
   });
 
   test("is abandoned after the last attempt, with a log line", async () => {
-    const { receiver, gateway, shown, newest } = arrange({
+    const { receiver, gateway, webhookStatus, newest } = setUp({
       respond: () => new Response("no", { status: 404 }),
       delays: [10, 10],
     });
     tell(gateway, 1);
-    await until(async () => (await shown()).given_up === 1);
+    await until(async () => (await webhookStatus()).given_up === 1);
     expect(receiver.received).toHaveLength(3);
-    expect(await shown()).toMatchObject({ waiting: 0, failures_in_a_row: 3, state: "active" });
+    expect(await webhookStatus()).toMatchObject({
+      waiting: 0,
+      failures_in_a_row: 3,
+      state: "active",
+    });
     expect((await newest()).deliveries).toMatchObject([
       {
         state: "given_up",
@@ -169,22 +175,22 @@ describe("an event that a webhook does not accept", () => {
   test("is not sent on to a redirect", async () => {
     const elsewhere = startReceiver();
     open.push(elsewhere);
-    const { gateway, shown } = arrange({
+    const { gateway, webhookStatus } = setUp({
       respond: () => Response.redirect(elsewhere.url, 307),
       delays: [],
     });
     tell(gateway, 1);
-    await until(async () => (await shown()).given_up === 1);
-    expect((await shown()).last_attempt).toMatchObject({ status: 307, delivered: false });
+    await until(async () => (await webhookStatus()).given_up === 1);
+    expect((await webhookStatus()).last_attempt).toMatchObject({ status: 307, delivered: false });
     expect(elsewhere.received).toEqual([]);
   });
 
   test("waits for an unreachable receiver, with a log line", async () => {
-    const { receiver, gateway, shown } = arrange({ delays: [60_000] });
+    const { receiver, gateway, webhookStatus } = setUp({ delays: [60_000] });
     receiver.close();
     tell(gateway, 1);
-    await until(async () => (await shown()).failures_in_a_row === 1);
-    const { last_attempt, waiting } = await shown();
+    await until(async () => (await webhookStatus()).failures_in_a_row === 1);
+    const { last_attempt, waiting } = await webhookStatus();
     expect(waiting).toBe(1);
     expect(last_attempt).toMatchObject({ delivered: false, status: null });
     expect(last_attempt?.problem).toContain("cannot be reached");
@@ -194,27 +200,27 @@ describe("an event that a webhook does not accept", () => {
 describe("a receiver that", () => {
   test("responds with 410 gets no more events until a test of it succeeds", async () => {
     let gone = true;
-    const { receiver, gateway, shown } = arrange({
+    const { receiver, gateway, webhookStatus } = setUp({
       respond: () => new Response(null, { status: gone ? 410 : 200 }),
     });
     for (const what of [0, 1, 2]) tell(gateway, what);
-    await until(async () => (await shown()).state === "gone");
-    expect(await shown()).toMatchObject({ given_up: 3, waiting: 0 });
+    await until(async () => (await webhookStatus()).state === "gone");
+    expect(await webhookStatus()).toMatchObject({ given_up: 3, waiting: 0 });
     tell(gateway, 3);
     await Bun.sleep(100);
     expect(receiver.received).toHaveLength(1);
     expect(gateway.log()).toContain('"event":"webhook-endpoint-gone"');
     gone = false;
-    const { id } = await shown();
-    const tested = await gateway.see(`/admin/webhooks/${id}/test`, "POST");
+    const { id } = await webhookStatus();
+    const tested = await gateway.getAdmin(`/admin/webhooks/${id}/test`, "POST");
     expect(tested).toMatchObject({ delivered: true, status: 200, problem: null, webhook: id });
     tell(gateway, 4);
-    await until(() => whats(receiver.received).includes("4"));
-    expect(whats(receiver.received)).not.toContain("3");
+    await until(() => payloadNames(receiver.received).includes("4"));
+    expect(payloadNames(receiver.received)).not.toContain("3");
   });
 
   test("sends retry-after gets no events for that time", async () => {
-    const { receiver, gateway } = arrange({
+    const { receiver, gateway } = setUp({
       respond: failing(429, 1, { "retry-after": "1" }),
       delays: [10],
     });
@@ -224,36 +230,36 @@ describe("a receiver that", () => {
     await until(() => receiver.received.length === 3);
     const [first, second] = receiver.received as [Received, Received];
     expect(second.at - first.at).toBeGreaterThan(950);
-    expect(whats(receiver.received)).toEqual(["0", "0", "1"]);
+    expect(payloadNames(receiver.received)).toEqual(["0", "0", "1"]);
   });
 
   test("is tested gets a result, and an unknown webhook gets 404", async () => {
-    const { receiver, gateway, shown } = arrange({ respond: failing(500, 1) });
-    const { id } = await shown();
-    const failed = await gateway.see(`/admin/webhooks/${id}/test`, "POST");
+    const { receiver, gateway, webhookStatus } = setUp({ respond: failing(500, 1) });
+    const { id } = await webhookStatus();
+    const failed = await gateway.getAdmin(`/admin/webhooks/${id}/test`, "POST");
     expect(failed).toMatchObject({ delivered: false, status: 500, problem: "response status 500" });
     expect(receiver.of("webhook.test")).toHaveLength(1);
     expect(isGenuine(receiver.received[0]!, secret)).toBeTrue();
     // A test event is not recorded.
-    expect((await gateway.see<Page>("/admin/events")).data).toEqual([]);
+    expect((await gateway.getAdmin<Page>("/admin/events")).data).toEqual([]);
     const none = await asOperator(gateway.url, "/admin/webhooks/wh_nothing/test", "POST");
     expect(none.status).toBe(404);
   });
 });
 
 test("neither the secret nor the token in the URL appears in a log line or a response", async () => {
-  const { receiver, gateway, shown } = arrange({ respond: failing(500, 9), delays: [10] });
+  const { receiver, gateway, webhookStatus } = setUp({ respond: failing(500, 9), delays: [10] });
   tell(gateway, 1);
-  await until(async () => (await shown()).given_up === 1);
+  await until(async () => (await webhookStatus()).given_up === 1);
   const responses = await Promise.all(
     ["/admin/events", "/admin/webhooks"].map(async (path) =>
       (await asOperator(gateway.url, path)).text(),
     ),
   );
-  const said = [gateway.log(), ...responses, ...receiver.received.map(({ body }) => body)].join(
+  const output = [gateway.log(), ...responses, ...receiver.received.map(({ body }) => body)].join(
     "\n",
   );
-  expect(said).toContain("127.0.0.1");
-  expect(said).not.toContain("do-not-tell");
-  expect(said).not.toContain(secret.slice("whsec_".length));
+  expect(output).toContain("127.0.0.1");
+  expect(output).not.toContain("do-not-tell");
+  expect(output).not.toContain(secret.slice("whsec_".length));
 });

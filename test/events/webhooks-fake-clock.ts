@@ -12,7 +12,7 @@ import { secret } from "./webhooks-fixture.ts";
 const open: (() => void)[] = [];
 
 /** All fixtures that were created. */
-export function closeWorlds(): void {
+export function closeSimulations(): void {
   for (const close of open.splice(0).reverse()) close();
 }
 
@@ -26,27 +26,27 @@ const webhookNamed = (id: string): Webhook => ({
 
 export type ReceiverResponse = { status: number; retryAfterMs?: number } | Error;
 
-export interface World {
+export interface SimulationOptions {
   /** The receiver's response to the count-th request. */
   respond: (count: number) => ReceiverResponse | Promise<ReceiverResponse>;
   random?: () => number;
   maxWaiting?: number;
 }
 
-export function arrange(world: World) {
-  const hook = webhookNamed("hook");
+export function startSimulation(options: SimulationOptions) {
+  const webhook = webhookNamed("hook");
   const folder = temporaryFolder();
   const db = openEventFile(folder.path);
-  let broken = false;
+  let isDiskFull = false;
   let at = Date.UTC(2026, 0, 1);
   let timers: { due: number; readonly run: () => void }[] = [];
   const attempts: { at: number; id: string; signature: string }[] = [];
   const reported: (DeliveryReport | EventsReport)[] = [];
-  const webhooks = new Map([[hook.id, hook]]);
+  const webhooks = new Map([[webhook.id, webhook]]);
   const guarded = <T extends object>(store: T): T =>
     new Proxy(store, {
       get: (target, name) => {
-        if (broken) throw new Error("the disk is full");
+        if (isDiskFull) throw new Error("the disk is full");
         const value = Reflect.get(target, name) as unknown;
         return typeof value === "function" ? value.bind(target) : value;
       },
@@ -55,7 +55,7 @@ export function arrange(world: World) {
     queue: guarded(new Deliveries(db)),
     webhooks: () => webhooks,
     now: () => at,
-    random: world.random ?? (() => 0),
+    random: options.random ?? (() => 0),
     report: (each) => reported.push(each),
     schedule: (run, ms) => {
       const timer = { due: at + ms, run };
@@ -67,14 +67,14 @@ export function arrange(world: World) {
     post: async ({ headers }) => {
       const { "webhook-id": id = "", "webhook-signature": signature = "" } = headers;
       attempts.push({ at, id, signature });
-      const response = await world.respond(attempts.length);
+      const response = await options.respond(attempts.length);
       if (response instanceof Error) throw response;
       return response;
     },
   });
   let count = 0;
   const events = createEvents({
-    store: guarded(new EventStore(db, world.maxWaiting)),
+    store: guarded(new EventStore(db, options.maxWaiting)),
     deliver,
     webhooks: () => webhooks,
     now: () => at,
@@ -104,7 +104,7 @@ export function arrange(world: World) {
     db,
     attempts,
     reported,
-    hook,
+    webhook,
     webhooks,
     deliver,
     pass,
@@ -116,7 +116,7 @@ export function arrange(world: World) {
       timers = timers.map((timer) => Object.assign(timer, { due: timer.due + ms }));
     },
     breakDisk: (now: boolean) => {
-      broken = now;
+      isDiskFull = now;
     },
     states: () => statesIn(db),
     events,

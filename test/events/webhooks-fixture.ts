@@ -67,8 +67,12 @@ export function isGenuine({ headers, body }: Received, key: string): boolean {
   const expected = createHmac("sha256", bytes).update(signed, "utf8").digest();
   return (headers.get("webhook-signature") ?? "").split(" ").some((each) => {
     const [version, signature = ""] = each.split(",");
-    const given = Buffer.from(signature, "base64");
-    return version === "v1" && given.length === expected.length && timingSafeEqual(given, expected);
+    const signatureBytes = Buffer.from(signature, "base64");
+    return (
+      version === "v1" &&
+      signatureBytes.length === expected.length &&
+      timingSafeEqual(signatureBytes, expected)
+    );
   });
 }
 
@@ -82,20 +86,20 @@ export const webhookYaml = (...receivers: readonly { url: string; events?: strin
 
 export interface Watched extends TestGateway {
   /** A request with the admin key: the body of a response, which must be 200. */
-  see<T>(path: string, method?: "GET" | "POST"): Promise<T>;
+  getAdmin<T>(path: string, method?: "GET" | "POST"): Promise<T>;
 }
 
 /** A gateway with the admin API on. */
-export function startWatched({ yaml, settings, ...more }: GatewayOptions): Watched {
+export function startWithAdmin({ yaml, settings, ...more }: GatewayOptions): Watched {
   const gateway = startGateway({
     yaml: `keys: [{ name: test, key: ${testKey} }]\n${yaml}`,
     settings: { VEXEL_ADMIN_KEY: adminKey, ...settings },
     ...more,
   });
-  return { ...gateway, see: (path, method) => see(gateway.url, path, method) };
+  return { ...gateway, getAdmin: (path, method) => getAdmin(gateway.url, path, method) };
 }
 
-export async function see<T>(url: string, path: string, method = "GET"): Promise<T> {
+export async function getAdmin<T>(url: string, path: string, method = "GET"): Promise<T> {
   const response = await asOperator(url, path, method);
   if (response.status !== 200) throw new Error(`${path}: ${response.status}`);
   return (await response.json()) as T;

@@ -2,10 +2,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { signWebhook } from "../../server/events/sign-webhook.ts";
 import { Deliveries } from "../../server/storage/deliveries.ts";
-import { arrange, closeWorlds, hour, minute, second } from "./webhooks-fake-clock.ts";
+import { closeSimulations, hour, minute, second, startSimulation } from "./webhooks-fake-clock.ts";
 import { secret } from "./webhooks-fixture.ts";
 
-afterEach(closeWorlds);
+afterEach(closeSimulations);
 
 const gaps = (times: readonly { at: number }[]): number[] =>
   times.slice(1).map(({ at }, i) => at - (times[i]?.at ?? 0));
@@ -14,167 +14,168 @@ const down = () => ({ status: 500 });
 
 describe("a failed delivery", () => {
   test("is retried after 5 s, 30 s, 2 min, 10 min and 1 h, and then abandoned", async () => {
-    const world = arrange({ respond: down });
-    world.emit();
-    await world.pass(3 * hour);
-    expect(gaps(world.attempts)).toEqual([
+    const simulation = startSimulation({ respond: down });
+    simulation.emit();
+    await simulation.pass(3 * hour);
+    expect(gaps(simulation.attempts)).toEqual([
       5 * second,
       30 * second,
       2 * minute,
       10 * minute,
       60 * minute,
     ]);
-    expect(world.states()).toEqual(["given_up"]);
-    expect(world.reported.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
+    expect(simulation.states()).toEqual(["given_up"]);
+    expect(simulation.reported.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
   });
 
   test("is retried with a jitter of up to a fifth of the delay", async () => {
-    const world = arrange({ respond: down, random: () => 0.999999 });
-    world.emit();
-    await world.pass(3 * hour);
-    const [first = 0, ...others] = gaps(world.attempts);
+    const simulation = startSimulation({ respond: down, random: () => 0.999999 });
+    simulation.emit();
+    await simulation.pass(3 * hour);
+    const [first = 0, ...others] = gaps(simulation.attempts);
     expect(first).toBeGreaterThan(5.9 * second);
     expect(first).toBeLessThanOrEqual(6 * second);
     expect(others.at(-1)).toBeLessThanOrEqual(1.2 * hour);
   });
 
   test("is retried not before the receiver's retry-after, and at most an hour later", async () => {
-    const world = arrange({
+    const simulation = startSimulation({
       respond: (count) => ({ status: 503, retryAfterMs: count === 1 ? 20 * second : 24 * hour }),
     });
-    world.emit();
-    await world.pass(2 * hour);
-    expect(gaps(world.attempts).slice(0, 2)).toEqual([20 * second, hour]);
+    simulation.emit();
+    await simulation.pass(2 * hour);
+    expect(gaps(simulation.attempts).slice(0, 2)).toEqual([20 * second, hour]);
   });
 
   test("is neither delayed when the clock is set back nor lost when it is set ahead", async () => {
-    const world = arrange({ respond: (count) => ({ status: count < 3 ? 500 : 200 }) });
-    world.emit();
-    await world.pass(0);
-    world.jump(-365 * 24 * hour);
-    await world.pass(6 * second);
-    expect(world.attempts).toHaveLength(2);
-    world.jump(365 * 24 * hour);
-    await world.pass(30 * second);
-    expect(world.states()).toEqual(["delivered"]);
+    const simulation = startSimulation({ respond: (count) => ({ status: count < 3 ? 500 : 200 }) });
+    simulation.emit();
+    await simulation.pass(0);
+    simulation.jump(-365 * 24 * hour);
+    await simulation.pass(6 * second);
+    expect(simulation.attempts).toHaveLength(2);
+    simulation.jump(365 * 24 * hour);
+    await simulation.pass(30 * second);
+    expect(simulation.states()).toEqual(["delivered"]);
   });
 
   test("waits in a bounded queue: the oldest are abandoned first, with a log line", async () => {
-    const world = arrange({ respond: down, maxWaiting: 10 });
-    for (let i = 0; i < 25; i++) world.emit();
-    const states = world.states();
+    const simulation = startSimulation({ respond: down, maxWaiting: 10 });
+    for (let i = 0; i < 25; i++) simulation.emit();
+    const states = simulation.states();
     expect(states.slice(0, 15)).toEqual(Array(15).fill("given_up"));
     expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
-    expect(world.reported.filter(({ what }) => what === "queue-full")).toHaveLength(15);
+    expect(simulation.reported.filter(({ what }) => what === "queue-full")).toHaveLength(15);
   });
 });
 
 describe("when the event file cannot be written", () => {
   test("an event is sent, recorded later, and not sent twice", async () => {
-    const world = arrange({ respond: () => ({ status: 200 }) });
-    world.breakDisk(true);
-    expect(() => world.emit()).not.toThrow();
-    await world.pass(0);
-    expect(world.attempts).toHaveLength(1);
-    expect(world.reported.map(({ what }) => what)).toEqual(["not-recorded"]);
-    world.breakDisk(false);
-    world.emit();
-    await world.pass(hour);
-    expect(world.attempts.map(({ id }) => id)).toEqual(["evt_000001", "evt_000002"]);
-    const ids = world.db.query<{ id: string }, []>("SELECT id FROM events ORDER BY seq").all();
+    const simulation = startSimulation({ respond: () => ({ status: 200 }) });
+    simulation.breakDisk(true);
+    expect(() => simulation.emit()).not.toThrow();
+    await simulation.pass(0);
+    expect(simulation.attempts).toHaveLength(1);
+    expect(simulation.reported.map(({ what }) => what)).toEqual(["not-recorded"]);
+    simulation.breakDisk(false);
+    simulation.emit();
+    await simulation.pass(hour);
+    expect(simulation.attempts.map(({ id }) => id)).toEqual(["evt_000001", "evt_000002"]);
+    const ids = simulation.db.query<{ id: string }, []>("SELECT id FROM events ORDER BY seq").all();
     expect(ids.map(({ id }) => id)).toEqual(["evt_000001", "evt_000002"]);
   });
 
   test("a bounded number of events is buffered, and lost events are reported", async () => {
-    const world = arrange({ respond: () => ({ status: 500 }) });
-    world.breakDisk(true);
-    for (let i = 0; i < 130; i++) world.emit();
-    expect(world.reported.filter(({ what }) => what === "lost")).toHaveLength(30);
-    world.breakDisk(false);
-    world.emit();
-    expect(world.states()).toHaveLength(101);
+    const simulation = startSimulation({ respond: () => ({ status: 500 }) });
+    simulation.breakDisk(true);
+    for (let i = 0; i < 130; i++) simulation.emit();
+    expect(simulation.reported.filter(({ what }) => what === "lost")).toHaveLength(30);
+    simulation.breakDisk(false);
+    simulation.emit();
+    expect(simulation.states()).toHaveLength(101);
   });
 
   test("an event that was sent while the disk filled up is not sent repeatedly", async () => {
-    const world = arrange({
+    const simulation = startSimulation({
       respond: () => {
-        world.breakDisk(true);
+        simulation.breakDisk(true);
         return { status: 200 };
       },
     });
-    world.emit();
-    await world.pass(hour);
-    expect(world.attempts).toHaveLength(1);
-    expect(world.reported.filter(({ what }) => what === "stalled")).toHaveLength(1);
-    world.breakDisk(false);
-    await world.pass(hour);
-    expect(world.attempts).toHaveLength(1);
-    expect(world.states()).toEqual(["delivered"]);
+    simulation.emit();
+    await simulation.pass(hour);
+    expect(simulation.attempts).toHaveLength(1);
+    expect(simulation.reported.filter(({ what }) => what === "stalled")).toHaveLength(1);
+    simulation.breakDisk(false);
+    await simulation.pass(hour);
+    expect(simulation.attempts).toHaveLength(1);
+    expect(simulation.states()).toEqual(["delivered"]);
   });
 });
 
 test("a webhook that responded with 410 gets events again after a configuration reload", async () => {
-  const world = arrange({ respond: (count) => ({ status: count === 1 ? 410 : 200 }) });
-  world.emit();
-  await world.pass(hour);
-  world.emit();
-  await world.pass(hour);
-  expect(world.attempts).toHaveLength(1);
-  world.webhooks.set(world.hook.id, { ...world.hook });
-  world.emit();
-  await world.pass(hour);
-  expect(world.attempts.map(({ id }) => id)).toEqual(["evt_000001", "evt_000003"]);
+  const simulation = startSimulation({ respond: (count) => ({ status: count === 1 ? 410 : 200 }) });
+  simulation.emit();
+  await simulation.pass(hour);
+  simulation.emit();
+  await simulation.pass(hour);
+  expect(simulation.attempts).toHaveLength(1);
+  simulation.webhooks.set(simulation.webhook.id, { ...simulation.webhook });
+  simulation.emit();
+  await simulation.pass(hour);
+  expect(simulation.attempts.map(({ id }) => id)).toEqual(["evt_000001", "evt_000003"]);
 });
 
 test("a new secret applies from the next attempt on, also to pending deliveries", async () => {
-  const world = arrange({
+  const simulation = startSimulation({
     respond: (count) => {
       const changed = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
-      if (count === 1) world.webhooks.set(world.hook.id, { ...world.hook, secret: changed });
+      if (count === 1)
+        simulation.webhooks.set(simulation.webhook.id, { ...simulation.webhook, secret: changed });
       return { status: 200 };
     },
   });
-  for (let i = 0; i < 3; i++) world.emit();
-  const timestamp = world.now() / 1000;
-  await world.pass(minute);
+  for (let i = 0; i < 3; i++) simulation.emit();
+  const timestamp = simulation.now() / 1000;
+  await simulation.pass(minute);
   const bodyOf = (id: string): string => {
     const time = new Date(timestamp * 1000).toISOString();
     return JSON.stringify({ id, type: "config.reloaded", timestamp: time, data: { what: "x" } });
   };
   const signedWith = ({ id, signature }: { id: string; signature: string }): string[] =>
-    [secret, world.webhooks.get(world.hook.id)!.secret].filter(
+    [secret, simulation.webhooks.get(simulation.webhook.id)!.secret].filter(
       (each) => signWebhook({ id, timestamp, body: bodyOf(id) }, each) === signature,
     );
-  const [first, ...others] = world.attempts.map((attempt) => signedWith(attempt)[0]);
+  const [first, ...others] = simulation.attempts.map((attempt) => signedWith(attempt)[0]);
   expect(first).toBe(secret);
-  expect(others).toEqual(Array(2).fill(world.webhooks.get(world.hook.id)!.secret));
+  expect(others).toEqual(Array(2).fill(simulation.webhooks.get(simulation.webhook.id)!.secret));
 });
 
 test("deliveries in flight at shutdown are due at once at the next start", async () => {
-  const world = arrange({ respond: () => new Promise(() => {}) });
-  world.emit();
-  await world.pass(second);
-  expect(world.attempts).toHaveLength(1);
-  const queue = new Deliveries(world.db);
-  expect(queue.nextDue("hook")).toBeGreaterThan(world.now());
-  world.deliver.close();
-  expect(queue.nextDue("hook")).toBeLessThanOrEqual(world.now());
+  const simulation = startSimulation({ respond: () => new Promise(() => {}) });
+  simulation.emit();
+  await simulation.pass(second);
+  expect(simulation.attempts).toHaveLength(1);
+  const queue = new Deliveries(simulation.db);
+  expect(queue.nextDue("hook")).toBeGreaterThan(simulation.now());
+  simulation.deliver.close();
+  expect(queue.nextDue("hook")).toBeLessThanOrEqual(simulation.now());
 });
 
 test("an event with a deduplication key is recorded once", async () => {
-  const world = arrange({ respond: () => ({ status: 200 }) });
+  const simulation = startSimulation({ respond: () => ({ status: 200 }) });
   const event = { type: "key.revoked", data: { id: "key_1", name: "studio" } } as const;
-  world.events.emit({ ...event, once: "key.revoked key_1" });
-  world.events.emit({ ...event, once: "key.revoked key_1" });
-  world.events.emit({ ...event, once: "key.revoked key_2" });
-  await world.pass(minute);
-  expect(world.attempts).toHaveLength(2);
+  simulation.events.emit({ ...event, once: "key.revoked key_1" });
+  simulation.events.emit({ ...event, once: "key.revoked key_1" });
+  simulation.events.emit({ ...event, once: "key.revoked key_2" });
+  await simulation.pass(minute);
+  expect(simulation.attempts).toHaveLength(2);
 });
 
 test("long texts and lists in an event are truncated", () => {
-  const world = arrange({ respond: () => ({ status: 200 }) });
+  const simulation = startSimulation({ respond: () => ({ status: 200 }) });
   const problems = Array.from({ length: 300 }, () => "x".repeat(5000));
-  world.events.emit({ type: "config.rejected", data: { problems } });
-  const row = world.db.query<{ data: string }, []>("SELECT data FROM events").get();
+  simulation.events.emit({ type: "config.rejected", data: { problems } });
+  const row = simulation.db.query<{ data: string }, []>("SELECT data FROM events").get();
   expect(row?.data.length).toBeLessThan(21_000);
 });

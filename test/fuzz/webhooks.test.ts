@@ -1,13 +1,13 @@
 /** Receivers that fail at random and clocks that jump: no event is left waiting for ever, none is tried for ever. */
 import { afterEach, expect, test } from "bun:test";
-import { arrange, closeWorlds, hour, minute } from "../events/webhooks-fake-clock.ts";
+import { closeSimulations, hour, minute, startSimulation } from "../events/webhooks-fake-clock.ts";
 
-afterEach(closeWorlds);
+afterEach(closeSimulations);
 
 test("whatever a receiver and the clock do, every event ends delivered or given up, in a bounded number of attempts", async () => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = seeded(seed);
-    const world = arrange({
+    const world = startSimulation({
       random,
       respond: () => {
         const dice = random();
@@ -25,7 +25,7 @@ test("whatever a receiver and the clock do, every event ends delivered or given 
     await world.pass(48 * hour);
     expect(world.states().filter((state) => state === "waiting")).toEqual([]);
     expect(world.attempts.length).toBeLessThanOrEqual(count * 6);
-    closeWorlds();
+    closeSimulations();
   }
 }, 30_000);
 

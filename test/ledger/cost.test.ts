@@ -108,7 +108,7 @@ describe("tokens", () => {
     ).toBeUndefined();
   });
 
-  test("have an unknown cost if text and image tokens are not told apart, unless their prices are equal", () => {
+  test("have an unknown cost if text and image tokens are not counted separately, unless their prices are equal", () => {
     expect(costOf(charged, { ...known, input: undefined })).toBeUndefined();
     const alike: Price = { tokens: { textIn: 2, imageIn: 2, textOut: 8, imageOut: 8 } };
     expect(costOf(alike, used)).toBeCloseTo((100 * 2 + 1000 * 8) / 1e6, 12);

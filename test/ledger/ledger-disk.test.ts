@@ -332,7 +332,7 @@ describe("with journaled rows of the last process and a disk that is still full 
 
   test("rows that no ledger can store do not block the others", () => {
     using folder = temporaryFolder();
-    const good = { ...wholeRow, requestId: "good" };
+    const good = { ...completeRow, requestId: "good" };
     const lines = [{ ...good, requestId: "bad", keyId: null }, null, [[1, 2]], good];
     const path = join(folder.path, "ledger-999999999-a.journal");
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -349,7 +349,7 @@ describe("with journaled rows of the last process and a disk that is still full 
   test("a partly recovered journal reports only its remaining rows", () => {
     using folder = temporaryFolder();
     const lines = Array.from({ length: 1200 }, (_, at) => ({
-      ...wholeRow,
+      ...completeRow,
       requestId: `row-${at}`,
     }));
     const path = join(folder.path, "ledger-999999999-a.journal");
@@ -373,7 +373,7 @@ describe("with journaled rows of the last process and a disk that is still full 
   });
 });
 
-const wholeRow = ledgerRow(1, { cost: 0.5 });
+const completeRow = ledgerRow(1, { cost: 0.5 });
 
 describe("a ledger that another process has locked", () => {
   async function lock(path: string) {

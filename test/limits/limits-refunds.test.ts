@@ -1,4 +1,4 @@
-/** A request that reached no upstream, through no fault of its client, is refunded its rate limits. */
+/** A request that reached no upstream, for a reason outside its client, is refunded its rate limits. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { until } from "../faults/faults-fixture.ts";
 import { type Limited, startLimited, statuses } from "./limits-fixture.ts";

@@ -37,7 +37,7 @@ models:
       - { upstream: second, model: text-embedding-3-small }
   - { id: alone, kind: embedding, targets: [{ upstream: first, model: text-embedding-3-small, limits: { ${limits} } }] }
   - { id: sibling, kind: embedding, targets: [{ upstream: first, model: text-embedding-3-small }] }
-  - id: painter
+  - id: image-model
     kind: image
     targets:
       - { upstream: first, model: gpt-image-2, limits: { ${limits} } }
@@ -53,7 +53,7 @@ keys:
 const embed = (model: string, input: unknown = "a red boat") =>
   gateway.post("/v1/embeddings", { model, input });
 const generate = (more: object = {}) =>
-  gateway.post("/v1/images/generations", { model: "painter", prompt: "a red boat", ...more });
+  gateway.post("/v1/images/generations", { model: "image-model", prompt: "a red boat", ...more });
 const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 

@@ -34,7 +34,7 @@ models:
   - { id: vectors, kind: embedding, targets: [{ upstream: good, model: text-embedding-3-small }] }
   - { id: locked-out, kind: embedding, targets: [{ upstream: locked-out, model: text-embedding-3-small }] }
   - { id: nowhere, kind: embedding, targets: [{ upstream: nowhere, model: text-embedding-3-small }] }
-  - { id: painter, kind: image, targets: [{ upstream: good, model: gpt-image-2 }] }
+  - { id: image-model, kind: image, targets: [{ upstream: good, model: gpt-image-2 }] }
 keys:
   - { name: client, key: ${marks.key} }
 `;
@@ -55,14 +55,14 @@ describe.each(["json", "text"] as const)("the log as %s, at level debug", (forma
       send("/v1/embeddings", { model: "vectors", input: marks.text, user: marks.user, ...more });
     const generate = (more: object) =>
       send("/v1/images/generations", {
-        model: "painter",
+        model: "image-model",
         prompt: marks.prompt,
         user: marks.user,
         ...more,
       });
     const edit = async (file: Blob) => {
       const form = new FormData();
-      form.append("model", "painter");
+      form.append("model", "image-model");
       form.append("prompt", marks.prompt);
       form.append("image", file, marks.filename);
       const response = await fetch(`${gateway.url}/v1/images/edits`, {
@@ -145,7 +145,7 @@ describe("the request log line", () => {
 
   test("names a configured model, also if the key may not use it", async () => {
     const gateway = startGateway({
-      yaml: `${yaml}  - { name: narrow, key: sk-narrow-0123456789abcdef, models: [painter] }\n`,
+      yaml: `${yaml}  - { name: narrow, key: sk-narrow-0123456789abcdef, models: [image-model] }\n`,
     });
     const embedWith = async (model: string) => {
       const headers = { authorization: "Bearer sk-narrow-0123456789abcdef" };

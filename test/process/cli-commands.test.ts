@@ -56,10 +56,10 @@ describe("wrong usage gives exit code 2 and the help on standard error:", () => 
     ["two files", ["check", "a", "b"], "only one FILE can be checked"],
     ["a word that means nothing", ["models", "all"], '"all"'],
     ["a setting that cannot be meant", ["serve", "--port", "eighty"], 'PORT="eighty"'],
-  ])("%s", async (_, args, words) => {
+  ])("%s", async (_, args, text) => {
     const { code, out, err } = await run(args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
-    expect(err).toContain(words);
+    expect(err).toContain(text);
     expect(err).toContain("Usage: vexel");
     expect(err).not.toContain("    at ");
   });
@@ -107,7 +107,7 @@ describe("check", () => {
 
   test("warns about a likely typo without an error", async () => {
     const path = file(
-      "slip.yaml",
+      "typo.yaml",
       `${configFor(fake.url)}  - { name: idle, key: sk-idle-0123456789abcdef, models: ["nothing-*"] }\n`,
     );
     const { code, err } = await run(["check", path]);

@@ -133,14 +133,18 @@ test("a gateway that gets a signal while it drains after a crash does not restar
 });
 
 test("a start that fails because the port is in use is not retried", async () => {
-  const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
-  const words = await start({ PORT: String(taken.port), HOST: "127.0.0.1" }).then(
+  const portOwner = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { data: () => undefined },
+  });
+  const message = await start({ PORT: String(portOwner.port), HOST: "127.0.0.1" }).then(
     () => "started",
     (error: Error) => error.message,
   );
-  taken.stop(true);
-  expect(words).toContain("exit code 1");
-  expect(words.split("is already in use")).toHaveLength(2);
+  portOwner.stop(true);
+  expect(message).toContain("exit code 1");
+  expect(message.split("is already in use")).toHaveLength(2);
 });
 
 test("pauses between restarts grow (exponential backoff), and reset after a longer run", () => {

@@ -25,14 +25,15 @@ const withModel = (id: string): string =>
     "models:\n",
     `models:\n  - { id: ${id}, kind: embedding, targets: [{ upstream: fake, model: ${embeddingModel} }] }\n`,
   );
-const ask = (model: string) => gateway.post("/v1/embeddings", { model, input: "a", dimensions: 2 });
+const embed = (model: string) =>
+  gateway.post("/v1/embeddings", { model, input: "a", dimensions: 2 });
 const count = (event: string): number => gateway.output().split(`"event":"${event}"`).length - 1;
 
 /** Milliseconds until the model is served. */
 async function untilServed(model: string): Promise<number> {
   const from = performance.now();
   for (;;) {
-    const response = await ask(model);
+    const response = await embed(model);
     await response.text();
     if (response.status === 200) return performance.now() - from;
     if (performance.now() - from > 10_000) throw new Error(`${model} was never served`);
@@ -46,7 +47,7 @@ describe("while requests are in flight", () => {
     const statuses = new Map<number | string, number>();
     const flow = async (): Promise<void> => {
       while (flowing) {
-        const status = await ask(embeddingModel).then(
+        const status = await embed(embeddingModel).then(
           async (response) => {
             await response.text();
             return response.status;
@@ -94,15 +95,15 @@ describe("while requests are in flight", () => {
     expect(level).toBe("error");
     expect(problem).toMatch(/vexel\.yaml:3:\d+ upstreams\[0\]\.kind: /);
     expect(problem).toContain("openai");
-    expect((await ask("kept")).status).toBe(200);
+    expect((await embed("kept")).status).toBe(200);
 
     writeFileSync(path, "models: [");
     await until(() => count("config-rejected") > before + 1);
-    expect((await ask("kept")).status).toBe(200);
+    expect((await embed("kept")).status).toBe(200);
 
     writeFileSync(path, withModel("taken-again"));
     await untilServed("taken-again");
-    expect((await ask("kept")).status).toBe(404);
+    expect((await embed("kept")).status).toBe(404);
   }, 30_000);
 
   test("a key that is removed from the file is refused", async () => {

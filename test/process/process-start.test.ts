@@ -180,15 +180,15 @@ test("files in the data folder are readable by their owner only", async () => {
 describe("a port that is in use", () => {
   test("ends the start with exit code 1 and advice, and no key is lost", async () => {
     using folder = temporaryFolder();
-    const taken = createServer().listen(0, "127.0.0.1");
-    const { port } = taken.address() as { port: number };
+    const portOwner = createServer().listen(0, "127.0.0.1");
+    const { port } = portOwner.address() as { port: number };
     const env = { PORT: String(port), VEXEL_DATA: join(folder.path, "data") };
     const { code, out, err } = await vexel(["serve"], { cwd: folder.path, env });
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe(
       `Port ${port} on 127.0.0.1 is already in use. Choose another one: PORT=8081 npm start\n`,
     );
-    taken.close();
+    portOwner.close();
     // The generated key is shown by the first start that succeeds; otherwise no client could authenticate.
     const gateway = await start({ folder: folder.path });
     expect((await modelsWith(gateway, keyIn(gateway.output())!)).status).toBe(200);

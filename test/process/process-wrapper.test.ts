@@ -36,9 +36,9 @@ function spawnWrapper(folder: string, args: readonly string[] = []) {
 /** The process that serves: the wrapper itself if Node can exec Bun, otherwise its child. */
 function gatewayOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
-  const found = Number(children[0]) || pid;
-  gateways.push(found);
-  return found;
+  const servingPid = Number(children[0]) || pid;
+  gateways.push(servingPid);
+  return servingPid;
 }
 
 async function startWrapper(folder: string) {
@@ -93,10 +93,10 @@ test.each<[readonly string[], number, string]>([
     JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8")).version,
   ],
   [["nonsense"], 2, 'unknown command "nonsense"'],
-])("the wrapper passes on arguments and exit code: %p", async (args, code, words) => {
+])("the wrapper passes on arguments and exit code: %p", async (args, code, text) => {
   using folder = temporaryFolder();
   const { child, output, gathering } = spawnWrapper(folder.path, args);
   expect(await child.exited).toBe(code);
   await gathering;
-  expect(output()).toContain(words);
+  expect(output()).toContain(text);
 });

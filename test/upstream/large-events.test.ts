@@ -187,7 +187,9 @@ describe("images of half a megabyte in a stream arrive byte for byte", () => {
   ])("%s", async (_, model) => {
     const large = { width: 480, height: 400, noisy: true, kind: "png" } as const;
     const drawn = await Promise.all(
-      Array.from({ length: 3 }, async (_, at) => Buffer.from(await createImage(`fox ${at}`, large))),
+      Array.from({ length: 3 }, async (_, at) =>
+        Buffer.from(await createImage(`fox ${at}`, large)),
+      ),
     );
     expect(Math.min(...drawn.map(({ length }) => length))).toBeGreaterThan(400_000);
     using upstream = Bun.serve({
