@@ -28,7 +28,7 @@ const common = [
 interface Endpoint {
   readonly fields: readonly string[];
   /** The first image field, and the number of image fields. */
-  readonly pictures?: readonly [string, number];
+  readonly imageFields?: readonly [string, number];
   check(fields: Fields): void;
 }
 
@@ -42,7 +42,7 @@ function edges({ width, height }: Fields, step: number, from: number, to: number
 const endpoints: Readonly<Record<string, Endpoint>> = {
   "flux-2-pro": {
     fields: ["width", "height"],
-    pictures: ["input_image", 10],
+    imageFields: ["input_image", 10],
     check: (fields) => {
       edges(fields, 16, 64, 4096);
       const { width = 1024, height = 1024 } = fields as { width?: number; height?: number };
@@ -55,7 +55,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   },
   "flux-kontext-pro": {
     fields: ["aspect_ratio", "prompt_upsampling"],
-    pictures: ["input_image", 4],
+    imageFields: ["input_image", 4],
     check: ({ aspect_ratio = "1:1" }) => {
       const [across = 0, down = 1] = String(aspect_ratio).split(":").map(Number);
       if (!(across / down >= 9 / 21 && across / down <= 21 / 9)) {
@@ -65,7 +65,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   },
   "flux-pro-1.0-fill": {
     fields: ["mask", "steps", "guidance", "prompt_upsampling"],
-    pictures: ["image", 1],
+    imageFields: ["image", 1],
     check: ({ image }) => {
       if (image === undefined) throw invalid("image", "Field required");
     },
@@ -75,9 +75,9 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
 const namesOf = ([first, count]: readonly [string, number]): string[] =>
   Array.from({ length: count }, (_, at) => (at === 0 ? first : `${first}_${at + 1}`));
 
-function parseRequest(fields: Fields, { pictures: generated }: Endpoint): ParsedRequest {
+function parseRequest(fields: Fields, { imageFields }: Endpoint): ParsedRequest {
   const { prompt, width, height, aspect_ratio, output_format, mask } = fields;
-  const images = (generated ? namesOf(generated) : [])
+  const images = (imageFields ? namesOf(imageFields) : [])
     .filter((name) => fields[name] !== undefined)
     .map((name) => plainImage(fields[name], () => invalid(name, "Invalid base64 encoding")));
   return {
@@ -107,8 +107,8 @@ async function submit(
   const endpoint = endpoints[path.replace(/^\/v1\//, "")];
   if (!endpoint) throw { status: 404, body: { detail: "Not Found" } } satisfies VendorResponse;
   const fields = jsonOf(request);
-  const generated = endpoint.pictures ? namesOf(endpoint.pictures) : [];
-  rejectUnknownFields(fields, [...common, ...endpoint.fields, ...generated]);
+  const imageFields = endpoint.imageFields ? namesOf(endpoint.imageFields) : [];
+  rejectUnknownFields(fields, [...common, ...endpoint.fields, ...imageFields]);
   if (typeof fields.prompt !== "string") throw invalid("prompt", "Field required");
   const { output_format = "jpeg" } = fields;
   if (output_format !== "jpeg" && output_format !== "png") {
