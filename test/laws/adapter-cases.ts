@@ -1,4 +1,4 @@
-/** What the laws of the adapters are tried on: targets, queries, files, and answers of every shape. */
+/** Generators for the adapter laws: targets, queries, files, and responses of every shape. */
 
 import fc from "fast-check";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
@@ -33,7 +33,7 @@ export const targetModel = "org/target-model";
 
 const ownWay = new Set(openaiEmbeddingsOwnImages.map(({ kind }) => kind.name));
 
-/** The pictures of those that draw in a way of their own have laws of their own. */
+/** Adapters with their own image API have separate laws for images. */
 function inOpenaisWay(adapter: Adapter): Adapter {
   if (!ownWay.has(adapter.name)) return adapter;
   const { generations: _, edits: __, ...others } = adapter;
@@ -55,27 +55,27 @@ const subject = (name: string, options: Record<string, unknown> = {}): Subject =
   },
 });
 
-/** Every adapter that speaks as OpenAI does, and the other surface of the one that has two. */
+/** Every OpenAI-compatible adapter, and the second API of the adapter that has two. */
 export const subjects: ReadonlyMap<string, Subject> = new Map([
   ...openaiEmbeddings.map(({ kind: { name } }): [string, Subject] => [name, subject(name)]),
   ["azure with apiVersion", subject("azure", { apiVersion: "2025-04-01-preview" })],
 ]);
 
-/** Those of them that make pictures in OpenAI's way, too. */
+/** The OpenAI-compatible adapters that also have OpenAI's image API. */
 export const painters: ReadonlyMap<string, Subject> = new Map(
   [...subjects].filter(([, { adapter }]) => adapter.generations),
 );
 
 const text = (more: fc.StringConstraints = {}) => fc.string({ unit: "grapheme", ...more });
-/** Not empty, as the endpoints see to. */
+/** Not empty: the endpoints refuse empty ones. */
 export const words = text({ minLength: 1, maxLength: 40 });
 
-/** What can be written as JSON and read back: JavaScript writes no -0. */
+/** Values that survive JSON: JavaScript writes -0 as 0. */
 const written = fc
   .jsonValue({ maxDepth: 3 })
   .map((value): unknown => JSON.parse(JSON.stringify(value)));
 
-/** Fields nobody knows, with any JSON inside but no null on top: that is absent by then. */
+/** Unknown fields with any JSON value except null, which counts as absent by then. */
 export const restOf = (reserved: readonly string[]): fc.Arbitrary<Record<string, unknown>> =>
   fc.dictionary(
     fc.string({ minLength: 1, maxLength: 12 }).filter((name) => !reserved.includes(name)),
@@ -95,7 +95,7 @@ export const inputs: fc.Arbitrary<{ input: EmbeddingInput; single: boolean }> = 
     .map((lists) => ({ input: { kind: "tokens", tokens: lists } as const, single: false })),
 );
 
-/** Each key is there or not. */
+/** Each key is present or absent. */
 const some = <T>(shape: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record(shape, { requiredKeys: [] }) as fc.Arbitrary<Partial<T>>;
 
@@ -164,7 +164,7 @@ const files = (field: string): fc.Arbitrary<FilePart> =>
     )
     .map(([filename, type, bytes]) => fileOf(field, filename, type, bytes));
 
-/** A form carries text: of what a caller's form holds nobody knows the types, so they stay text. */
+/** A form contains text: the types of a client's form fields are unknown, so they stay text. */
 const formRest = fc.dictionary(
   fc
     .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
@@ -183,7 +183,7 @@ export const formEdits: fc.Arbitrary<EditQuery> = fc
   })
   .map(({ query, rest, images, mask, others }) => ({
     ...query,
-    // A form has no field for it: whoever asks for it is asked in JSON.
+    // A form has no field for it: such a request is sent as JSON.
     options: Object.fromEntries(
       Object.entries(query.options).filter(([name]) => name !== "moderation"),
     ),
@@ -212,7 +212,7 @@ export interface SentPart {
   readonly bytes: Uint8Array;
 }
 
-/** A form as a strict reader, which is not the gateway's own, reads it. */
+/** A form as parsed by a strict parser that is independent of the gateway's own. */
 export async function partsOf({ body, headers }: UpstreamRequest): Promise<readonly SentPart[]> {
   if (typeof body !== "object") throw new Error("the body is not a form");
   const bytes = Buffer.concat(await Array.fromAsync(body.open()));
@@ -228,11 +228,11 @@ export function jsonOf({ body }: UpstreamRequest): Record<string, unknown> {
 export interface ReplyOptions {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where the body is cut into pieces. */
+  /** The offsets at which the body is split into chunks. */
   readonly cuts?: readonly number[];
 }
 
-/** An upstream's answer, bounded only by the test. */
+/** An upstream response, bounded only by the test. */
 export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): UpstreamResponse {
   const { status = 200, headers = {}, cuts = [] } = given;
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -253,7 +253,7 @@ export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): Up
   };
 }
 
-/** Something, or nothing, or anything else. */
+/** A valid value, no value, or any other value. */
 export const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(null, -1, 0, 1, 0.5, 1e300, "", "0", "AAAA", "AACAPw==", [], {}, true, [null]),

@@ -1,4 +1,4 @@
-/** Answers of upstreams, true and odd, and what becomes of them on the way to a caller. */
+/** Upstream responses, valid and malformed, and the client's response to each. */
 import fc from "fast-check";
 import { embeddingsEndpoint } from "../../server/api/embeddings.ts";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
@@ -34,7 +34,7 @@ export const drawing: GenerationQuery = {
   rest: {},
 };
 
-/** What comes of it: the fault, or undefined when it was taken. Anything else that is thrown is a defect. */
+/** The gateway error, or undefined if the response was accepted. Any other exception is a bug. */
 export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayError | undefined> {
   try {
     await doing();
@@ -45,13 +45,13 @@ export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayErr
   }
 }
 
-/** The frames of a stream by an upstream that streams. */
+/** The events of an upstream that streams. */
 export async function drain(reply: ImageResponse): Promise<StreamedImage[]> {
   const events = reply.kind === "stream" ? await Array.fromAsync(reply.events) : [];
   return events.filter((event) => event.type !== "whole");
 }
 
-/** Reads a body as an answer to each question the adapter can ask. */
+/** Parses a body as the response to each operation of the adapter. */
 export async function readAll(
   { adapter, target }: Subject,
   body: string | Uint8Array,
@@ -75,7 +75,7 @@ export async function readAll(
   await faultOf(async () => drain(verifyImages(await readDrawn(edits, reply(), edit, target))));
 }
 
-/** Of an adapter that answers at once, with nothing too large to hold. */
+/** Of an adapter without job polling, with a body that fits into memory. */
 export async function readDrawn<Q extends GenerationQuery>(
   question: ImageAdapter<Q>,
   reply: UpstreamResponse,
@@ -88,7 +88,7 @@ export async function readDrawn<Q extends GenerationQuery>(
 }
 
 const float32 = fc.float({ noNaN: true, noDefaultInfinity: true });
-/** Of one length, and none of them all zeros. */
+/** Vectors of one length, none of them all zeros. */
 export const matrices = (maxRows = 5): fc.Arbitrary<Float32Array[]> =>
   fc
     .tuple(fc.integer({ min: 1, max: maxRows }), fc.integer({ min: 1, max: 16 }))
@@ -117,7 +117,7 @@ export const entryOf = (vector: string, index: number | undefined): string =>
 
 const { write } = embeddingsEndpoint({ maxInputs: 2048 });
 
-/** Through the adapter, the checks and the endpoint: what the caller has in the end. */
+/** Through the adapter, the verify stage and the endpoint: the client's response. */
 export async function deliver({ adapter, target }: Subject, body: string, query: EmbeddingsQuery) {
   const reply = await adapter.embeddings!.fromUpstream(replyOf(body), query, target);
   const written = await write(verifyEmbeddings(reply, query, undefined), query, undefined as never);
@@ -138,7 +138,7 @@ export const pictures = fc
   .uint8Array({ maxLength: 30 })
   .map((more) => Buffer.concat([picture, more]).toString("base64"));
 
-/** Answers that are nearly right, and wrong in every place by turns. */
+/** Responses that are valid except for one member, each member in turn. */
 export const oddAnswers = fc.oneof(
   anything,
   fc.record(

@@ -1,4 +1,4 @@
-/** Laws of what adapters put on the wire for pictures: the caller's own files and references, each time anew. */
+/** Adapter laws for image requests: every attempt sends the client's own files and references. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -12,7 +12,7 @@ import { type Law, obey, tries } from "./law.ts";
 const runs = tries(15);
 
 const laws: Readonly<Record<string, Law<Subject>>> = {
-  "the bytes of files are the caller's": async ({ adapter, target }) => {
+  "files are sent with the client's bytes": async ({ adapter, target }) => {
     await fc.assert(
       fc.asyncProperty(formEdits, async (query) => {
         const parts = await partsOf(adapter.edits!.toUpstream(query, target));
@@ -25,7 +25,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "references arrive as they were given": ({ adapter, target }) => {
+  "references are sent unchanged": ({ adapter, target }) => {
     fc.assert(
       fc.property(jsonEdits, (query) => {
         const { images, mask } = jsonOf(adapter.edits!.toUpstream(query, target));
@@ -54,7 +54,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
 
 obey(painters, laws);
 
-test("who makes no pictures says so, and the others do not", () => {
+test("an adapter without images declares so, and no other does", () => {
   for (const { kind, adapter } of openaiEmbeddings) {
     if (openaiEmbeddingsOwnImages.some((vendor) => vendor.kind === kind)) continue;
     const draws = adapter.generations !== undefined && adapter.edits !== undefined;

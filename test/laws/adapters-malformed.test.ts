@@ -1,4 +1,4 @@
-/** Laws of how adapters read what nobody should send: of all of it, only faults escape. */
+/** Adapter laws for malformed responses: adapters throw only gateway errors. */
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { errorTable } from "../../contract/errors.ts";
@@ -19,7 +19,7 @@ import { type Law, obey, tries } from "./law.ts";
 const runs = tries(20);
 
 const laws: Readonly<Record<string, Law<Subject>>> = {
-  "of any bytes, only faults escape": async (subject) => {
+  "any bytes cause only gateway errors": async (subject) => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -35,13 +35,13 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "of any JSON, however odd, only faults escape": async (subject) => {
+  "any JSON causes only gateway errors": async (subject) => {
     await fc.assert(
       fc.asyncProperty(oddAnswers, async (answer) => readAll(subject, JSON.stringify(answer))),
       tries(60),
     );
   },
-  "of any broken JSON, only faults escape": async (subject) => {
+  "any broken JSON causes only gateway errors": async (subject) => {
     await fc.assert(
       fc.asyncProperty(
         oddAnswers,
@@ -56,7 +56,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "of any events, however odd, only faults escape": async (subject) => {
+  "any stream events cause only gateway errors": async (subject) => {
     await fc.assert(
       fc.asyncProperty(fc.array(oddEvents, { maxLength: 4 }), cuts, async (events, places) => {
         const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
@@ -65,7 +65,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       tries(40),
     );
   },
-  "shapes that broke others are faults": async (subject) => {
+  "shapes that broke other gateways cause gateway errors": async (subject) => {
     const deep = `${"[".repeat(5000)}${"]".repeat(5000)}`;
     for (const body of [
       '{"data":[null]}',
@@ -95,7 +95,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       await readAll(subject, body);
     }
   },
-  "every failure is a fault of the table, in words, without the key": async ({
+  "every failure is an error of the table, with a message, without the API key": async ({
     adapter,
     target,
   }) => {
@@ -154,7 +154,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
           expect(Object.keys(errorTable)).toContain(error.kind);
           expect(error.kind).not.toBe("internal");
           expect(error.definition.status).toBeWithin(400, 600);
-          // Only the gateway's own key check may tell a caller that the key is wrong.
+          // Only the gateway's own key check may respond that the client's key is wrong.
           expect(error.definition.status).not.toBe(401);
           expect(error.message).not.toBe("");
           expect(JSON.stringify(error.body)).not.toContain(key);

@@ -1,4 +1,4 @@
-/** Laws of what adapters put on the wire, whatever they are asked. */
+/** Adapter laws for upstream requests, over all queries. */
 import { expect } from "bun:test";
 import fc from "fast-check";
 import type {
@@ -89,7 +89,7 @@ const textFields = (parts: Parts): [string, string][] =>
     .filter(({ filename }) => filename === undefined)
     .map(({ field, bytes }) => [field, decode(bytes)]);
 
-/** Of a generation or an edit: what was given, and nothing else. */
+/** Of a generation or an edit: the fields that were given, and no other. */
 const fieldsOf = ({ options, rest, prompt, stream }: GenerationQuery): Record<string, unknown> => ({
   ...rest,
   ...options,
@@ -99,30 +99,31 @@ const fieldsOf = ({ options, rest, prompt, stream }: GenerationQuery): Record<st
 });
 
 const laws: Readonly<Record<string, Law<Subject>>> = {
-  "embeddings ask for exactly what was asked, and absent stays absent": forEmbeddings(
-    ({ encoding_format, ...body }, { input, single, dimensions, user, rest }, subject) => {
-      const { taskTypes: purposes } = subject.adapter.embeddings!.capabilities(subject.target);
-      const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
-      expect(body).toEqual({
-        ...rest,
-        model: targetModel,
-        input: single ? entries[0] : entries,
-        ...(dimensions !== undefined && { dimensions }),
-        ...(user !== undefined && { user }),
-        // Some must be told what vectors are for.
-        ...(typeof purposes === "object" &&
-          purposes.defaultValue && { [purposes.field]: purposes.defaultValue }),
-      });
-      expect([undefined, "base64"]).toContain(encoding_format as undefined);
-    },
-  ),
-  "embeddings ask for base64 exactly where the server is known to understand it": forEmbeddings(
+  "an embeddings request has exactly the client's fields, and absent fields stay absent":
+    forEmbeddings(
+      ({ encoding_format, ...body }, { input, single, dimensions, user, rest }, subject) => {
+        const { taskTypes: purposes } = subject.adapter.embeddings!.capabilities(subject.target);
+        const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
+        expect(body).toEqual({
+          ...rest,
+          model: targetModel,
+          input: single ? entries[0] : entries,
+          ...(dimensions !== undefined && { dimensions }),
+          ...(user !== undefined && { user }),
+          // Some vendors require a task type.
+          ...(typeof purposes === "object" &&
+            purposes.defaultValue && { [purposes.field]: purposes.defaultValue }),
+        });
+        expect([undefined, "base64"]).toContain(encoding_format as undefined);
+      },
+    ),
+  "base64 is requested exactly where the server is known to support it": forEmbeddings(
     ({ encoding_format }, _query, { adapter, target }) => {
       const { base64 } = adapter.embeddings!.capabilities(target);
       expect(encoding_format).toBe(base64 ? "base64" : undefined);
     },
   ),
-  "the configuration decides whether base64 is asked for": ({ adapter, target }) => {
+  "the configuration decides whether base64 is requested": ({ adapter, target }) => {
     for (const base64 of [true, false]) {
       const upstream = { ...target.upstream, options: { ...target.upstream.options, base64 } };
       const [query] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
@@ -132,7 +133,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       expect(body.encoding_format).toBe(base64 ? "base64" : undefined);
     }
   },
-  "what vectors are for is said in the vendor's words, as the caller says it, or not at all": ({
+  "the task type is sent with the vendor's value, with the client's value, or not at all": ({
     adapter,
     target,
   }) => {
@@ -152,14 +153,16 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       else expect(said).toEqual({ [purposes.field]: vendorTaskType(purpose, purposes) });
     }
   },
-  "pictures ask for exactly what was asked, and absent stays absent": forGenerations(
+  "an image request has exactly the client's fields, and absent fields stay absent": forGenerations(
     (body, query) => expect(body).toEqual(fieldsOf(query)),
   ),
-  "forms ask for exactly what was asked, and absent stays absent": forForms((parts, query) => {
-    const wanted = Object.entries(fieldsOf(query)).map(([name, value]) => [name, String(value)]);
-    expect(textFields(parts).toSorted(byName)).toEqual(wanted.toSorted(byName) as never);
-  }),
-  "no null and no undefined is put on the wire by the gateway itself": both(
+  "a form has exactly the client's fields, and absent fields stay absent": forForms(
+    (parts, query) => {
+      const wanted = Object.entries(fieldsOf(query)).map(([name, value]) => [name, String(value)]);
+      expect(textFields(parts).toSorted(byName)).toEqual(wanted.toSorted(byName) as never);
+    },
+  ),
+  "the gateway itself sends no null and no undefined": both(
     forEmbeddings((body) => {
       for (const value of Object.values(body)) expect(value).not.toBeNull();
     }),
@@ -171,7 +174,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       for (const [, value] of textFields(parts)) expect(given).toContain(value);
     }),
   ),
-  "the target's model takes the place of the public one, once": both(
+  "the target's model replaces the public model, once": both(
     forEmbeddings(({ model }) => expect(model).toBe(targetModel)),
     forGenerations(({ model }) => expect(model).toBe(targetModel)),
     forForms((parts) => {
@@ -179,7 +182,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       expect(models).toEqual([["model", targetModel]]);
     }),
   ),
-  "files arrive whole, in order, under the names OpenAI wants": forForms(
+  "files are sent complete, in order, under OpenAI's field names": forForms(
     (parts, { images, mask, files }) => {
       const sent = parts.filter(({ filename }) => filename !== undefined);
       const uploads = [...images, ...(mask ? [mask] : [])].flatMap((source) =>
@@ -209,7 +212,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "the key is in one header and nowhere else": async ({ adapter, target }) => {
+  "the API key is in one header and nowhere else": async ({ adapter, target }) => {
     await fc.assert(
       fc.asyncProperty(embeddingsQueries, generationQueries, formEdits, async (ask, draw, edit) => {
         for (const request of [
@@ -230,13 +233,13 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       tries(5),
     );
   },
-  "without a key no proof of one is sent": ({ adapter, target }) => {
+  "without an API key no authorization is sent": ({ adapter, target }) => {
     const { apiKey: _, ...upstream } = target.upstream;
     const [query] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
     const { headers } = adapter.embeddings!.toUpstream(query, { ...target, upstream });
     expect(Object.keys(headers)).toEqual(["content-type"]);
   },
-  "a header of the configuration wins, however it is spelled": ({ adapter, target }) => {
+  "a header of the configuration takes precedence, in any letter case": ({ adapter, target }) => {
     const headers = { Authorization: "Other abc", "API-Key": "other", "X-Team": "otters" };
     const [query] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
     const sent = adapter.embeddings!.toUpstream(query, {
@@ -250,7 +253,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       "content-type": "application/json",
     });
   },
-  "every address is below the one that was configured": ({ adapter, target }) => {
+  "every URL is below the configured base URL": ({ adapter, target }) => {
     const { host } = new URL("https://upstream.example");
     const [ask] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
     for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b"]) {

@@ -1,4 +1,4 @@
-/** Embeddings answers are read by a shorter way than JSON.parse: it must lead to the same place. */
+/** The fast parser of embeddings responses gives the same result as JSON.parse. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { inspectVector } from "../../server/embeddings/vector-formats.ts";
@@ -12,7 +12,7 @@ import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "./law.ts";
 
 const ascii = fc.string({ unit: "binary-ascii", maxLength: 12 });
-/** Texts that look like what the shorter way looks for. */
+/** Texts that look like the members that the fast parser searches for. */
 const traps = fc.constantFrom(
   '"embedding":"AAAA"',
   'embedding":"',
@@ -52,7 +52,7 @@ const answers = fc.record(
 );
 const spacing = fc.constantFrom(0, 1, 2, "\t");
 
-/** Some printers escape what need not be. */
+/** Some JSON writers escape characters that need no escape. */
 const escaping = fc.constantFrom(
   (text: string) => text,
   (text: string) => text.replaceAll("/", "\\/"),
@@ -60,12 +60,12 @@ const escaping = fc.constantFrom(
   (text: string) => text.replaceAll('":', '" \r\n\t:\n '),
 );
 
-/** Vectors of small answers become text, those of large ones stay where they are. */
+/** Vectors of small responses become text, those of large responses stay in the response's bytes. */
 const sizes = [Number.POSITIVE_INFINITY, 0];
 const size = fc.constantFrom(...sizes);
 const cuts = fc.array(fc.nat(400), { maxLength: 6 });
 
-/** Vectors may still lie in the bytes: as text, they are what they would have been. */
+/** Converts vectors that are still in the response's bytes to text. */
 function asText(value: unknown): unknown {
   if (value instanceof EncodedVector) return String(value);
   if (Array.isArray(value)) return value.map(asText);
@@ -73,7 +73,7 @@ function asText(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, asText(entry)]));
 }
 
-/** What JSON.parse makes of the same text, or nothing when it refuses it. */
+/** The result of JSON.parse for the same text, or undefined if it throws. */
 function plainly(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
@@ -95,7 +95,7 @@ test("a vector with a character beyond ASCII is refused, in small responses and 
   }
 });
 
-test("an answer is what JSON.parse says it is, whatever stands in it", () => {
+test("a response is parsed as by JSON.parse, whatever it contains", () => {
   fc.assert(
     fc.property(answers, spacing, escaping, cuts, (answer, indent, respell, at) => {
       const text = respell(JSON.stringify(answer, null, indent));
@@ -109,21 +109,21 @@ test("an answer is what JSON.parse says it is, whatever stands in it", () => {
   );
 });
 
-test("an answer that JSON.parse would not read is a fault, or has a vector that no check lets pass", () => {
+test("a response that JSON.parse refuses is an error, or has a vector that the verify stage refuses", () => {
   const noises = fc.constantFrom("", '"', "\\", "{", "\n", "x");
   fc.assert(
     fc.property(answers, fc.nat(), noises, cuts, size, (answer, at, noise, where, from) => {
       const good = JSON.stringify(answer);
       const place = at % (good.length + 1);
       const bytes = Buffer.from(good.slice(0, place) + noise + good.slice(place + 1));
-      // As it is read: half a character is none.
+      // As decoded: half a character becomes the replacement character.
       const text = bytes.toString();
       const wanted = plainly(text);
       try {
         const got = asText(parseEmbeddingsResponse(splitIntoChunks(bytes, where), from).value);
         if (vectorBeyondAscii.test(text)) return;
         if (wanted) expect(got).toEqual(wanted.value);
-        // Only a line break inside a vector is read more kindly; the check of its base64 refuses it later.
+        // Only a line break inside a vector is accepted here; the base64 check refuses it later.
         else expect(from > 0 && [...text].some((sign) => sign < " ")).toBe(true);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
@@ -135,7 +135,7 @@ test("an answer that JSON.parse would not read is a fault, or has a vector that 
   );
 });
 
-describe("an answer passes on as it came", () => {
+describe("a response is passed on byte for byte", () => {
   const vector = Buffer.from(Float32Array.of(0.5, -1).buffer).toString("base64");
   const query: EmbeddingsQuery = {
     model: "m",
@@ -152,7 +152,7 @@ describe("an answer passes on as it came", () => {
     `{"object":"list",${more}"data":[${data.join(", ")}],"model":"a:b","usage":${told}}`;
   const read = (text: string) => readEmbeddings(ChunkedBytes.of(Buffer.from(text)), query);
 
-  test("where there is nothing in it that was not looked at", () => {
+  test("if the parser has read all of it", () => {
     const text = whole(entries);
     expect(read(text).verbatim?.body.text(0)).toBe(text);
     const spaced = text.replaceAll(":", " : ").replace("a : b", "a:b");

@@ -1,9 +1,15 @@
-/** Laws of how adapters read what upstreams send: what is true comes through unharmed. */
+/** Adapter laws for valid responses: they reach the client unchanged. */
 import { describe, expect } from "bun:test";
 import fc from "fast-check";
 import { estimateInputTokens } from "../../server/embeddings/embedding-usage.ts";
 import { verifyImages } from "../../server/images/verify-images.ts";
-import { anything, painters, replyOf, type Subject, subjects } from "./adapter-cases.ts";
+import {
+  anything,
+  painters as imageAdapters,
+  replyOf,
+  type Subject,
+  subjects,
+} from "./adapter-cases.ts";
 import {
   answerOf,
   asText,
@@ -27,7 +33,7 @@ import { type Law, obey, tries } from "./law.ts";
 const runs = tries(20);
 
 const laws: Readonly<Record<string, Law<Subject>>> = {
-  "vectors come in the order of their inputs, in whatever order they were sent": async (
+  "vectors are in the order of their inputs, in whatever order the upstream sent them": async (
     subject,
   ) => {
     await fc.assert(
@@ -51,7 +57,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "vectors without an index come in the order they were sent": async (subject) => {
+  "vectors without an index are in the order in which they were sent": async (subject) => {
     await fc.assert(
       fc.asyncProperty(matrices(8), encodings, async (rows, as) => {
         const entries = rows.map((row) => entryOf(asText(row, as), undefined));
@@ -61,7 +67,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "there are as many vectors as inputs, or none at all": async (subject) => {
+  "a response has as many vectors as inputs, or is refused": async (subject) => {
     await fc.assert(
       fc.asyncProperty(
         matrices(5),
@@ -76,7 +82,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "a vector is the same to the last bit, whichever way it came and leaves": async (subject) => {
+  "a vector is the same to the last bit in every encoding, received and sent": async (subject) => {
     await fc.assert(
       fc.asyncProperty(matrices(), encodings, encodings, async (rows, came, leaves) => {
         const entries = rows.map((row, at) => entryOf(asText(row, came), at));
@@ -94,7 +100,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       tries(40),
     );
   },
-  "tokens are what the upstream counted, 0 included, or estimated": async (subject) => {
+  "tokens are the upstream's count, 0 included, or estimated": async (subject) => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.nat(), anything), async (count) => {
         const more = `,"usage":${JSON.stringify({ prompt_tokens: count, total_tokens: count })}`;
@@ -109,7 +115,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       runs,
     );
   },
-  "a byte order mark before the answer does no harm, and goes no further": async (subject) => {
+  "a byte order mark before the response is ignored, and not passed on": async (subject) => {
     const tokens = '"model":"public-model","usage":{"prompt_tokens":1,"total_tokens":1}';
     for (const as of ["float", "base64"] as const) {
       const entry = entryOf(asText(Float32Array.of(0.5, 1), as), 0);
@@ -129,35 +135,37 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   },
 };
 
-const pictureLaws: Readonly<Record<string, Law<Subject>>> = {
-  "pictures come in the order they were sent, as they were sent, with what was said of them":
-    async ({ adapter, target }) => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(fc.record({ b64_json: pictures, seed: fc.nat() }), {
-            minLength: 1,
-            maxLength: 4,
-          }),
-          fc.nat(),
-          async (entries, created) => {
-            const body = JSON.stringify({ created, data: entries, model: "m", extra: { a: 1 } });
-            const reply = await readDrawn(adapter.generations!, replyOf(body), drawing, target);
-            expect(verifyImages(reply)).toEqual({
-              kind: "whole",
-              created,
-              results: entries.map(({ b64_json, seed }) => ({
-                image: { kind: "base64", base64: b64_json },
-                rest: { seed },
-              })),
-              metadata: {},
-              rest: { extra: { a: 1 } },
-            });
-          },
-        ),
-        runs,
-      );
-    },
-  "a stream is read the same wherever its bytes are cut": async ({ adapter, target }) => {
+const imageLaws: Readonly<Record<string, Law<Subject>>> = {
+  "images are in the order in which they were sent, unchanged, with their metadata": async ({
+    adapter,
+    target,
+  }) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ b64_json: pictures, seed: fc.nat() }), {
+          minLength: 1,
+          maxLength: 4,
+        }),
+        fc.nat(),
+        async (entries, created) => {
+          const body = JSON.stringify({ created, data: entries, model: "m", extra: { a: 1 } });
+          const reply = await readDrawn(adapter.generations!, replyOf(body), drawing, target);
+          expect(verifyImages(reply)).toEqual({
+            kind: "whole",
+            created,
+            results: entries.map(({ b64_json, seed }) => ({
+              image: { kind: "base64", base64: b64_json },
+              rest: { seed },
+            })),
+            metadata: {},
+            rest: { extra: { a: 1 } },
+          });
+        },
+      ),
+      runs,
+    );
+  },
+  "a stream is parsed the same at any chunk boundaries": async ({ adapter, target }) => {
     const events = fc.array(
       fc.record({
         b64_json: pictures,
@@ -195,4 +203,4 @@ const pictureLaws: Readonly<Record<string, Law<Subject>>> = {
 };
 
 obey(subjects, laws);
-describe("pictures", () => obey(painters, pictureLaws));
+describe("images", () => obey(imageAdapters, imageLaws));

@@ -121,7 +121,7 @@ function arrange({ target, contextual, rest }: Dependent) {
 }
 
 const laws: Readonly<Record<string, Law<Dependent>>> = {
-  "each request reaches the upstream by itself and whole, and nothing of it is kept": async (
+  "each request is sent upstream alone and unsplit, and its vectors are not cached": async (
     subject,
   ) => {
     const { upstream, send, callOf, most } = arrange(subject);
@@ -144,7 +144,7 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
     const { upstream, send, callOf, most } = arrange(subject);
     const texts = Array.from({ length: most + 1 }, (_, at) => `chunk ${at}`);
     const sent = outcomeOf(Promise.resolve().then(() => send(callOf(texts))));
-    // The upstream answers nothing here, so a request that reaches it would wait for ever.
+    // The upstream does not respond here, so a request that reaches it would wait forever.
     const outcome = await Promise.race([
       sent,
       settled()
@@ -157,22 +157,21 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
     expect((error as GatewayError).message).toContain(`at most ${most} inputs`);
     expect(upstream.requests).toEqual([]);
   },
-  "a refusal of the upstream for its size is the client's answer, and no reason to split": async (
-    subject,
-  ) => {
-    const { upstream, send, callOf, most } = arrange(subject);
-    const sent = outcomeOf(Promise.resolve(send(callOf(["a", "b"].slice(0, most)))));
-    await settled();
-    upstream.requests[0]?.fail(new GatewayError("max_tokens_per_request", "Too many tokens."));
-    const outcome = await Promise.race([
-      sent,
-      settled()
-        .then(settled)
-        .then(() => ({})),
-    ]);
-    expect(upstream.requests).toHaveLength(1);
-    expect(outcome).toHaveProperty("error");
-  },
+  "an upstream's refusal for its size is the client's response, and the request is not split":
+    async (subject) => {
+      const { upstream, send, callOf, most } = arrange(subject);
+      const sent = outcomeOf(Promise.resolve(send(callOf(["a", "b"].slice(0, most)))));
+      await settled();
+      upstream.requests[0]?.fail(new GatewayError("max_tokens_per_request", "Too many tokens."));
+      const outcome = await Promise.race([
+        sent,
+        settled()
+          .then(settled)
+          .then(() => ({})),
+      ]);
+      expect(upstream.requests).toHaveLength(1);
+      expect(outcome).toHaveProperty("error");
+    },
 };
 
 obey(dependents, laws);

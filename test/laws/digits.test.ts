@@ -1,10 +1,10 @@
 /** Every float32 is printed as the shortest decimal that reads back as it. */
 import { expect, test } from "bun:test";
 import { blockLength, mostBytes, printFloats } from "../../server/lib/codec/print-floats.ts";
-import { expectAssembled } from "./assembled.ts";
+import { expectCompiled } from "./assembled.ts";
 
 test("digits.wasm is compiled from digits.wat", () =>
-  expectAssembled("digits", (text) => text.replace("the powers of ten", powersOfTen())));
+  expectCompiled("digits", (text) => text.replace("the powers of ten", powersOfTen())));
 
 /** 10^-31 to 10^45, each scaled by a power of two to exactly 64 bits and rounded up. */
 function powersOfTen(): string {
@@ -68,12 +68,12 @@ function wordOf(number: number): number {
 }
 
 const upTo = (end: number): number[] => Array.from({ length: end }, (_, at) => at);
-/** The number with these bits, and those next to it on both sides. */
+/** The number with these bits, and its neighbors on both sides. */
 const beside = (word: number): number[] =>
   [-2, -1, 0, 1, 2].map((step) => floatOf(Math.max(0, word + step)));
 const around = (number: number): number[] => beside(wordOf(number));
 
-/** The same ones every time. */
+/** The same numbers in every run. */
 function random(count: number, pick: (word: number) => number): Float32Array {
   let state = 0x9e3779b9;
   return new Float32Array(count).map(() => {
@@ -104,7 +104,7 @@ const cases: readonly (readonly [string, () => Iterable<number>])[] = [
   ["random bits", () => random(20_000, floatOf)],
 ];
 
-/** Between bytes that must stay what they are. */
+/** Between bytes that must not change. */
 function printed(numbers: Float32Array): string {
   const [at, room] = [7, mostBytes(numbers.length)];
   const into = Buffer.alloc(at + room + 100, 0xee);
@@ -120,7 +120,7 @@ function expectWanted(numbers: Float32Array): void {
   const expected = Array.from(numbers, wanted);
   const text = printed(numbers);
   if (text === `[${expected.join(",")}]`) return;
-  // Only what differs: the whole would be too long to read.
+  // Only the differences: the whole text would be too long to read.
   const found = text.slice(1, -1).split(",");
   const places = upTo(Math.max(found.length, expected.length));
   const differs = places.filter((at) => found[at] !== expected[at]).slice(0, 10);
@@ -140,13 +140,16 @@ test.each(cases)(
 
 const ends = [1, 2, 3].map((blocks) => blocks * blockLength);
 const lengths = [0, 1, 2, 1536, ...ends.flatMap((end) => [end - 1, end, end + 1])];
-test.each(lengths)("none of %d numbers is lost, and none is left from before", (length) => {
-  expectWanted(random(length, floatOf));
-  expectWanted(new Float32Array(length).fill(0.5));
-  expectWanted(random(length + 3, floatOf).subarray(3));
-});
+test.each(lengths)(
+  "of %d numbers none is lost, and no number of an earlier run remains",
+  (length) => {
+    expectWanted(random(length, floatOf));
+    expectWanted(new Float32Array(length).fill(0.5));
+    expectWanted(random(length + 3, floatOf).subarray(3));
+  },
+);
 
-test("the longest numbers have room", () => {
+test("the longest numbers fit into the buffer", () => {
   const large = random(blockLength * 2, (word) => -(2 ** 66) * (1 + word / 2 ** 32));
   const longest = large.filter((number) => wanted(number).length === 22);
   expect(longest.length).toBeGreaterThan(blockLength);
@@ -156,7 +159,7 @@ test("the longest numbers have room", () => {
   expect(printFloats(longest, exact, 0)).toBe(exact.length - 1);
 });
 
-test("what is not finite is null, as JSON.stringify has it", () => {
+test("numbers that are not finite are printed as null, as by JSON.stringify", () => {
   const words = [0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001, 0xffffffff];
   const numbers = new Float32Array(Uint32Array.from([0x3f800000, ...words, 0xbf800000]).buffer);
   expectWanted(numbers);

@@ -126,7 +126,7 @@ describe("ARCHITECTURE.md", () => {
   });
 });
 
-/** What an engineer searches for who runs proxies for a living. */
+/** The terms that an engineer of proxies searches for. */
 const terms = [
   "backpressure",
   "single-flight",

@@ -74,7 +74,7 @@ describe("the first pages", () => {
   });
 });
 
-describe("what the first pages say to type works", () => {
+describe("the commands of the first pages work", () => {
   const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
   afterAll(() => gateway.close());
   const printed = "http://127.0.0.1:8080";

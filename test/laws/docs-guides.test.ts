@@ -36,7 +36,7 @@ describe("docs/observability.md", () => {
       firstCodes(sectionOf(path, heading)),
     );
     expect(steps.length).toBeGreaterThan(12);
-    // Capitals and digits stand for names and counts.
+    // Capitals and digits are placeholders for names and counts.
     const fixed = steps.flatMap((step) => step.split(/[A-Z]{2,}|\d+/)).map((part) => part.trim());
     const words = fixed.map((part) => part.replace(/^: /, "")).filter((part) => /\w{2}/.test(part));
     expect(words.filter((part) => !code.includes(part))).toEqual([]);

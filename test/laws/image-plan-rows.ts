@@ -1,4 +1,4 @@
-/** Every row of what image models can do: a name for each family of each vendor, and one that nobody knows. */
+/** The capabilities of image models: a row for each model family of each vendor, and one for unknown models. */
 import type { Adapter } from "../../server/upstream/adapter.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { knownImages } from "../../server/upstream/catalog/images/index.ts";
@@ -53,7 +53,7 @@ const bedrock = [
   ...["us.stability.stable-image-inpaint-v1:0", "us.stability.stable-image-style-guide-v1:0"],
 ];
 
-/** By kind of upstream. Kinds that are not here are taken for servers that nobody knows. */
+/** By kind of upstream. Kinds that are not listed count as unknown servers. */
 const models: Readonly<Record<string, readonly string[]>> = {
   openai,
   azure: openai,
@@ -120,7 +120,7 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
   }
 }
 
-/** What draws runs inside the gateway has one row for all. */
+/** The built-in image models share one row. */
 const inside = createUpstreamClient({
   adapters: new Map(),
   embeddedModels: new Map(),

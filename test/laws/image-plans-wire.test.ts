@@ -1,11 +1,11 @@
-/** Laws of all that draw: an option that counts as told to the vendor is in what the vendor gets. */
+/** Laws over image vendors: an option that the plan counts as sent is in the upstream request. */
 import { planImage } from "../../server/images/plan/plan.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageAdapter, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.ts";
 import { partsOf } from "./adapter-cases.ts";
 import { type Row, rows } from "./image-plan-rows.ts";
-import { queryOf, wishes } from "./image-requests.ts";
+import { optionValues, queryOf } from "./image-requests.ts";
 import { type Law, obey } from "./law.ts";
 
 type Query = GenerationQuery | EditQuery;
@@ -28,16 +28,16 @@ async function requestOf(query: Query, { adapter, operation, target }: Row): Pro
 
 interface Asked {
   readonly option: string;
-  /** As the vendor is told it. */
+  /** As sent to the vendor. */
   readonly told: string;
   readonly request: string;
 }
 
-/** Each value of each option alone, where the vendor is told of it. What it lacks is left out before. */
+/** Each value of each option alone, if it is sent to the vendor. The plan removes unsupported options before. */
 async function* asking(row: Row): AsyncGenerator<Asked> {
-  for (const options of wishes()) {
+  for (const options of optionValues()) {
     const [[option = "", value] = [], another] = Object.entries(options);
-    // How many are wanted is told with each call. Previews are asked for by looking how far it is.
+    // The number of images is sent with each request. Partial images are requested by polling the progress.
     if (another || option === "n" || option === "partial_images" || value === "auto") continue;
     const { query } = planImage(queryOf(options, row), row.traits, "drop");
     const told = (query.options as Record<string, unknown>)[option] ?? query.aspectRatio;
@@ -47,7 +47,7 @@ async function* asking(row: Row): AsyncGenerator<Asked> {
   }
 }
 
-/** Of those that only draw, or only edit, or want more than a prompt and a picture, there is nothing to see. */
+/** Models that only generate, only edit, or require more than a prompt and an image are skipped. */
 const isDone = async (row: Row): Promise<boolean> => {
   try {
     await requestOf(queryOf({}, row), row);
@@ -78,15 +78,17 @@ const laws: Readonly<Record<string, Law<Rows>>> = {
     return undefined;
   }),
 
-  "what a model lacks is known before it is asked": ofEach(async (row) => {
-    try {
-      await Array.fromAsync(asking(row));
-      return undefined;
-    } catch (error) {
-      if (error instanceof GatewayError) return error.message;
-      throw error;
-    }
-  }),
+  "an option that a model does not support is refused before the upstream request": ofEach(
+    async (row) => {
+      try {
+        await Array.fromAsync(asking(row));
+        return undefined;
+      } catch (error) {
+        if (error instanceof GatewayError) return error.message;
+        throw error;
+      }
+    },
+  ),
 };
 
 obey(rows, laws);

@@ -1,4 +1,4 @@
-/** Laws of what becomes of an option: for every row of what image models can do, every option, and every policy. */
+/** Laws of the image plan: over the capabilities of every image model, every option, and every policy. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Plan, Policy } from "../../server/images/plan/image-plan.ts";
@@ -9,7 +9,7 @@ import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upst
 import type { ImageCapabilities } from "../../server/upstream/image-capabilities.ts";
 import { parseSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
 import { namedKinds, type Row, rows } from "./image-plan-rows.ts";
-import { queryOf, several, wishes } from "./image-requests.ts";
+import { optionCombinations, optionValues, queryOf } from "./image-requests.ts";
 import { type Law, obey, tries } from "./law.ts";
 
 type Rows = ReadonlyMap<string, Row>;
@@ -17,14 +17,14 @@ type Query = GenerationQuery | EditQuery;
 
 const policies: readonly Policy[] = ["adapt", "strict", "drop", "pass"];
 
-/** What it is refused with counts as an answer; a defect does not. */
+/** A refusal is an outcome; any other exception is a bug. */
 function outcome(
   query: Query,
-  traits: ImageCapabilities,
+  capabilities: ImageCapabilities,
   policy: Policy,
 ): Plan<Query> | GatewayError {
   try {
-    return planImage(query, traits, policy);
+    return planImage(query, capabilities, policy);
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -33,8 +33,8 @@ function outcome(
 
 type Verdict = (query: Query, row: Row, policy: Policy) => string | undefined;
 
-/** Over all of it. A verdict is what is wrong. */
-const everywhere =
+/** Over all rows, policies and options. A verdict is the violation. */
+const overAllRows =
   (verdict: Verdict): Law<Rows> =>
   (kind) => {
     for (const [name, row] of kind) {
@@ -44,14 +44,17 @@ const everywhere =
         throw new Error(`${name}, ${policy}, ${JSON.stringify(options)}: ${wrong}`);
       };
       for (const policy of policies) {
-        for (const options of wishes())
+        for (const options of optionValues())
           for (const stream of [false, true]) judge(options, policy, stream);
       }
-      fc.assert(fc.property(several, fc.constantFrom(...policies), fc.boolean(), judge), tries(10));
+      fc.assert(
+        fc.property(optionCombinations, fc.constantFrom(...policies), fc.boolean(), judge),
+        tries(10),
+      );
     }
   };
 
-const isUnsaid = (name: string, value: unknown, { always }: ImageCapabilities): boolean => {
+const isDefault = (name: string, value: unknown, { always }: ImageCapabilities): boolean => {
   const ever = (always as Record<string, unknown> | undefined)?.[name];
   if (value === "auto" || value === ever) return true;
   if (name === "input_fidelity") return value === "low" && ever === undefined;
@@ -60,29 +63,29 @@ const isUnsaid = (name: string, value: unknown, { always }: ImageCapabilities): 
   );
 };
 
-/** What becomes of one option. More or fewer than one is too much, or too little. */
-function fatesOf(
+/** The outcomes of one option. There must be exactly one. */
+function outcomesOf(
   name: string,
   value: unknown,
   plan: Plan<Query>,
-  traits: ImageCapabilities,
+  capabilities: ImageCapabilities,
 ): string[] {
-  const { postProcessing: finish, query } = plan;
-  const told = (query.options as Record<string, unknown>)[name] === value;
-  const here: Record<string, unknown> = {
-    response_format: finish.as,
-    output_format: finish.format,
-    output_compression: finish.compression,
-    background: finish.opaque && "opaque",
+  const { postProcessing, query } = plan;
+  const reported = (query.options as Record<string, unknown>)[name] === value;
+  const postProcessed: Record<string, unknown> = {
+    response_format: postProcessing.as,
+    output_format: postProcessing.format,
+    output_compression: postProcessing.compression,
+    background: postProcessing.opaque && "opaque",
     size: query.aspectRatio,
   };
-  const sent = told || here[name] === value;
+  const sent = reported || postProcessed[name] === value;
   const adapted = plan.adapted.includes(name);
   return [
     ...(plan.dropped.includes(name) ? ["dropped"] : []),
     ...(adapted ? ["adapted"] : []),
     ...(sent && !adapted ? ["sent"] : []),
-    ...(!sent && isUnsaid(name, value, traits) ? ["unsaid"] : []),
+    ...(!sent && isDefault(name, value, capabilities) ? ["unsaid"] : []),
   ];
 }
 
@@ -95,103 +98,108 @@ function isLegalSize(size: string, { sizes }: ImageCapabilities): boolean {
   );
 }
 
-/** What of it a row does not allow. */
+/** The parts of the plan that the row does not allow. */
 function* illegalIn(
-  { query, requestCounts: calls }: Plan<Query>,
-  traits: ImageCapabilities,
+  { query, requestCounts }: Plan<Query>,
+  capabilities: ImageCapabilities,
 ): Generator<string> {
   const { n = 1, size, ...others } = query.options;
-  if (size !== undefined && !isLegalSize(size, traits)) yield `size ${size}`;
-  const { sizes } = traits;
+  if (size !== undefined && !isLegalSize(size, capabilities)) yield `size ${size}`;
+  const { sizes } = capabilities;
   const shapes = sizes !== "any" && "ratios" in sizes ? sizes.ratios : [];
   if (query.aspectRatio !== undefined && !shapes.includes(query.aspectRatio))
     yield `shape ${query.aspectRatio}`;
   for (const [name, value] of Object.entries(others)) {
     const option = name as keyof typeof others;
-    // Contested values are the upstream's to refuse.
-    const rows = [traits.takes[option], traits.undocumentedOptions?.[option]];
+    // Undocumented values are refused by the upstream, if at all.
+    const rows = [capabilities.takes[option], capabilities.undocumentedOptions?.[option]];
     const isAllowed = rows.some((row) => row === "any" || row?.includes(String(value)));
     if (!isAllowed) yield `${name} ${value}`;
   }
   const { output_format = "", output_compression } = others;
-  const compressible = traits.compresses?.includes(output_format) ?? true;
+  const compressible = capabilities.compresses?.includes(output_format) ?? true;
   if (output_compression !== undefined && !compressible) yield `compressed ${output_format}`;
-  if (query.stream && !traits.streams) yield "a stream";
-  if (calls.some((count) => count > traits.maxImages)) yield `calls for ${calls}`;
-  if (calls.reduce((sum, count) => sum + count, 0) !== n) yield `${calls} instead of ${n}`;
+  if (query.stream && !capabilities.streams) yield "a stream";
+  if (requestCounts.some((count) => count > capabilities.maxImages))
+    yield `calls for ${requestCounts}`;
+  if (requestCounts.reduce((sum, count) => sum + count, 0) !== n)
+    yield `${requestCounts} instead of ${n}`;
 }
 
 const quoted = (list: string): string[] =>
   [...list.matchAll(/'([^']*)'/g)].map(([, value]) => value as string);
 
-/** What a refusal says that there is instead, as a caller would take it: without the option, or with another value. */
-function offersOf({ message, details }: GatewayError, asked: ImageOptions): ImageOptions[] {
+/** The alternatives that a refusal offers: the request without the option, or with another value. */
+function offersOf({ message, details }: GatewayError, options: ImageOptions): ImageOptions[] {
   const { param = "" } = details;
-  const { [param as "size"]: _, ...without } = asked;
+  const { [param as "size"]: _, ...without } = options;
   const [, list = ""] =
     /(?:Supported values are|only these aspect ratios): (.*)\.$/.exec(message) ?? [];
-  const [, other = "", others = ""] = /Request (\w+) ('.*?' or '.*?')/.exec(message) ?? [];
+  const [, other = "", others = ""] =
+    /(?:Request|Set) (\w+) (?:to )?('.*?' or '.*?')/.exec(message) ?? [];
   return [
     without,
-    // Alone: beside another option the one or the other may not do.
+    // Alone: with another option the value may not be supported.
     ...quoted(list).map((value) => ({ [param]: value })),
-    ...quoted(others).map((value) => ({ ...asked, [other]: value })),
+    ...quoted(others).map((value) => ({ ...options, [other]: value })),
   ];
 }
 
-const saysMore =
+const offersAlternative =
   /Supported values|these aspect ratios|omit|Request output_format|divisible|must be|pixels|times|expected/i;
 
 const laws: Readonly<Record<string, Law<Rows>>> = {
-  "an option is sent as it is, or told as adapted, or told as dropped, or refused by its name":
-    everywhere((query, { traits }, policy) => {
-      const plan = outcome(query, traits, policy);
+  "an option is sent unchanged, reported as adapted, reported as dropped, or refused by its name":
+    overAllRows((query, { traits: capabilities }, policy) => {
+      const plan = outcome(query, capabilities, policy);
       if (plan instanceof GatewayError) {
         const { param = "" } = plan.details;
-        const asked = [...Object.keys(query.options), ...(query.stream ? ["stream"] : [])];
+        const options = [...Object.keys(query.options), ...(query.stream ? ["stream"] : [])];
         if (policy === "drop") return `is refused: ${plan.message}`;
-        return asked.includes(param) || (query.stream && param === "response_format")
+        return options.includes(param) || (query.stream && param === "response_format")
           ? undefined
           : `the refusal is about '${param}'`;
       }
       for (const [name, value] of Object.entries(query.options)) {
-        const fates = name === "n" ? ["sent"] : fatesOf(name, value, plan, traits);
-        if (fates.length !== 1) return `${name} is ${fates.join(" and ") || "lost"}`;
+        const outcomes = name === "n" ? ["sent"] : outcomesOf(name, value, plan, capabilities);
+        if (outcomes.length !== 1) return `${name} is ${outcomes.join(" and ") || "lost"}`;
       }
-      const told = [...plan.adapted, ...plan.dropped];
-      if (new Set(told).size !== told.length) return `${told} says a thing twice`;
-      return policy === "strict" && told.length > 0 ? `${told} is not as asked` : undefined;
+      const reported = [...plan.adapted, ...plan.dropped];
+      if (new Set(reported).size !== reported.length) return `${reported} says a thing twice`;
+      return policy === "strict" && reported.length > 0 ? `${reported} is not as asked` : undefined;
     }),
 
-  "what goes to the vendor is what its row allows, or under pass what the caller sent": everywhere(
-    (query, { traits }, policy) => {
-      const plan = outcome(query, traits, policy);
+  "the upstream request has only what the row allows, or under pass what the client sent":
+    overAllRows((query, { traits: capabilities }, policy) => {
+      const plan = outcome(query, capabilities, policy);
       if (plan instanceof GatewayError) return undefined;
-      if (policy === "pass" && traits.verbatim) {
+      if (policy === "pass" && capabilities.verbatim) {
         return plan.query === query ? undefined : "is not passed on as it came";
       }
-      const [illegal] = illegalIn(plan, traits);
+      const [illegal] = illegalIn(plan, capabilities);
       return illegal && `asks for ${illegal}`;
+    }),
+
+  "the alternatives that a refusal offers are accepted": overAllRows(
+    (query, { traits: capabilities }, policy) => {
+      const refusal = outcome(query, capabilities, policy);
+      if (!(refusal instanceof GatewayError)) return undefined;
+      if (!offersAlternative.test(refusal.message))
+        return `offers no alternative: ${refusal.message}`;
+      for (const instead of offersOf(refusal, query.options)) {
+        const again = outcome({ ...query, options: instead, stream: false }, capabilities, policy);
+        if (again instanceof GatewayError && again.details.param === refusal.details.param) {
+          return `${refusal.message} But: ${again.message}`;
+        }
+      }
+      return undefined;
     },
   ),
-
-  "what a refusal offers instead is not refused": everywhere((query, { traits }, policy) => {
-    const refusal = outcome(query, traits, policy);
-    if (!(refusal instanceof GatewayError)) return undefined;
-    if (!saysMore.test(refusal.message)) return `names no way out: ${refusal.message}`;
-    for (const instead of offersOf(refusal, query.options)) {
-      const again = outcome({ ...query, options: instead, stream: false }, traits, policy);
-      if (again instanceof GatewayError && again.details.param === refusal.details.param) {
-        return `${refusal.message} But: ${again.message}`;
-      }
-    }
-    return undefined;
-  }),
 };
 
 obey(rows, laws);
 
-test("every vendor that says what its models can do is among these", () => {
+test("every vendor that declares capabilities of its models has rows", () => {
   expect(namedKinds.filter((kind) => !adapters.has(kind))).toEqual([]);
   for (const [kind, all] of rows) expect(`${kind}: ${all.size > 0}`).toBe(`${kind}: true`);
 });

@@ -1,4 +1,4 @@
-/** What callers wish for: each option of an image call with values that some model takes, and some that none does. */
+/** Image requests: each option with values that some model supports, and values that none supports. */
 import fc from "fast-check";
 import type { EditQuery, GenerationQuery, ImageOptions } from "../../server/upstream/contract.ts";
 import { fileOf } from "./adapter-cases.ts";
@@ -27,8 +27,8 @@ const values = {
 
 const names = Object.keys(values) as (keyof ImageOptions)[];
 
-/** Each value of each option alone, and those together that bear on each other. */
-export function* wishes(): Generator<ImageOptions> {
+/** Each value of each option alone, and combinations of options that affect each other. */
+export function* optionValues(): Generator<ImageOptions> {
   for (const name of names) for (const value of values[name]) yield { [name]: value };
   for (const output_format of values.output_format) {
     for (const background of values.background) yield { output_format, background };
@@ -43,7 +43,7 @@ export function* wishes(): Generator<ImageOptions> {
 }
 
 /** Any of them together. */
-export const several: fc.Arbitrary<ImageOptions> = fc.record(
+export const optionCombinations: fc.Arbitrary<ImageOptions> = fc.record(
   Object.fromEntries(names.map((name) => [name, fc.constantFrom<unknown>(...values[name])])),
   { requiredKeys: [] },
 );

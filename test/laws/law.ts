@@ -1,12 +1,12 @@
-/** Laws over every implementation of a thing. An exception needs a reason, and must really be one. */
+/** Laws: property tests over every implementation of an interface. An exception needs a reason, and must be necessary. */
 import { describe, expect, test } from "bun:test";
 
-/** Throws where the law does not hold. */
+/** Throws if the law does not hold. */
 export type Law<T> = (subject: T) => void | Promise<void>;
 /** Subject -> law -> why it does not hold there. */
 export type Exceptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** How often a law is tried on each subject. LAW_DEPTH=50 looks harder than there is time for on every change. */
+/** How often a law is tried on each subject. LAW_DEPTH=50 tries more cases than there is time for on every change. */
 export const tries = (often: number): { numRuns: number } => ({
   numRuns: often * Number(process.env.LAW_DEPTH ?? 1),
 });
@@ -16,7 +16,7 @@ export function obey<T>(
   laws: Readonly<Record<string, Law<T>>>,
   exceptions: Exceptions = {},
 ): void {
-  test("every exception names a subject and a law that are there, and a reason", () => {
+  test("every exception names an existing subject, an existing law, and a reason", () => {
     for (const [subject, excused] of Object.entries(exceptions)) {
       expect([...subjects.keys()]).toContain(subject);
       for (const [law, reason] of Object.entries(excused)) {
@@ -36,7 +36,7 @@ export function obey<T>(
   }
 }
 
-/** An excuse that is no longer needed has to go. */
+/** An exception that is no longer needed must be removed. */
 async function expectBroken<T>(law: Law<T>, subject: T): Promise<void> {
   const held = await (async () => law(subject))().then(
     () => true,

@@ -9,7 +9,7 @@ export interface Section {
 }
 
 export interface Block {
-  /** What stands behind the opening fence, such as `json request`. */
+  /** The text after the opening fence, such as `json request`. */
   readonly info: string;
   readonly text: string;
   /** The heading above it. */
@@ -18,7 +18,7 @@ export interface Block {
 
 const fence = /^```(.*)\n([\s\S]*?)^```$/gm;
 
-/** Blocks may hold lines that look like headings. */
+/** Blocks may contain lines that look like headings. */
 const withoutBlocks = (text: string): string => text.replace(fence, "");
 
 export const proseOf = (path: string): string => withoutBlocks(textOf(path));
@@ -33,7 +33,7 @@ export function sectionsOf(path: string): Section[] {
   return sections;
 }
 
-/** What stands in a heading that is all code, such as `### \`PORT\``. */
+/** The text of a heading that is all code, such as `### \`PORT\``. */
 export const codeHeadings = (path: string, level: number): string[] =>
   sectionsOf(path).flatMap((section) => {
     const [, code] = /^`([^`]+)`$/.exec(section.heading) ?? [];
@@ -77,11 +77,11 @@ export const codesIn = (text: string): string[] =>
 export const firstCodes = (section: Section): string[] =>
   rowsOf(section).flatMap(([first = ""]) => codesIn(first).slice(0, 1));
 
-/** Targets of links and pictures. */
+/** Targets of links and images. */
 export const linksOf = (path: string): string[] =>
   [...proseOf(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link as string);
 
-/** As GitHub makes them out of headings. */
+/** Anchors, as GitHub derives them from headings. */
 export const anchorsOf = (path: string): string[] =>
   sectionsOf(path).map(({ heading }) =>
     heading

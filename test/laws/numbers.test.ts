@@ -1,4 +1,4 @@
-/** Numbers that cannot be believed are found, by each of the ways in which they are looked for. */
+/** Vector validation: NaN, infinite and all-zero vectors are detected by each implementation. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -10,13 +10,13 @@ import {
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
 import { splitIntoChunks } from "../chunks.ts";
-import { expectAssembled } from "./assembled.ts";
+import { expectCompiled } from "./assembled.ts";
 import { tries } from "./law.ts";
 
-test("what is run is what is written", () => expectAssembled("numbers"));
+test("numbers.wasm is compiled from numbers.wat", () => expectCompiled("numbers"));
 
-/** After a larger vector that is all wrong, so that what it leaves behind would show. */
-function onDesk(floats: Float32Array): VectorValidity {
+/** Runs after a larger invalid vector, so that a read of its remaining bytes would fail the test. */
+function classifyInWasm(floats: Float32Array): VectorValidity {
   wasmBuffer(floats.byteLength + 4096).fill(0xff);
   wasmBuffer(floats.byteLength).set(
     new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength),
@@ -24,45 +24,47 @@ function onDesk(floats: Float32Array): VectorValidity {
   return checkVectorInWasm(floats.byteLength);
 }
 
-const ways: readonly (readonly [string, (floats: Float32Array) => VectorValidity])[] = [
-  ["in WebAssembly", onDesk],
+const implementations: readonly (readonly [string, (floats: Float32Array) => VectorValidity])[] = [
+  ["in WebAssembly", classifyInWasm],
   ["in JavaScript", checkVector],
   ["as numbers", (floats) => checkNumbers([...floats])],
 ];
 
-describe.each(ways)("%s", (_, look) => {
+describe.each(implementations)("%s", (_, classify) => {
   const lengths = [1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 384, 1536, 20_000];
-  test.each(lengths)("one number among %d is enough, wherever it stands", (length) => {
-    const places = new Set([0, 1, 7, 8, length >> 1, length - 2, length - 1]);
-    for (const at of [...places].filter((place) => place >= 0 && place < length)) {
+  test.each(lengths)("detects one number among %d at any index", (length) => {
+    const indexes = new Set([0, 1, 7, 8, length >> 1, length - 2, length - 1]);
+    for (const at of [...indexes].filter((index) => index >= 0 && index < length)) {
       for (const wrong of [Number.NaN, -Number.NaN, Infinity, -Infinity]) {
-        expect(look(new Float32Array(length).fill(0.5).fill(wrong, at, at + 1))).toBe("not-finite");
-        expect(look(new Float32Array(length).fill(wrong, at, at + 1))).toBe("not-finite");
+        expect(classify(new Float32Array(length).fill(0.5).fill(wrong, at, at + 1))).toBe(
+          "not-finite",
+        );
+        expect(classify(new Float32Array(length).fill(wrong, at, at + 1))).toBe("not-finite");
       }
       for (const right of [1, -1, 3.4028234663852886e38, -3.4028234663852886e38, 2 ** -126]) {
-        expect(look(new Float32Array(length).fill(right, at, at + 1))).toBe("sound");
+        expect(classify(new Float32Array(length).fill(right, at, at + 1))).toBe("sound");
       }
     }
-    expect(look(new Float32Array(length))).toBe("zero");
-    expect(look(new Float32Array(length).fill(-0))).toBe("zero");
+    expect(classify(new Float32Array(length))).toBe("zero");
+    expect(classify(new Float32Array(length).fill(-0))).toBe("zero");
   });
 
-  test("any bits at all are judged as what they are", () => {
+  test("classifies any bits correctly", () => {
     const bits = fc.uint32Array({ minLength: 1, maxLength: 70 });
     fc.assert(
       fc.property(bits, (words) => {
         const floats = new Float32Array(Uint32Array.from(words).buffer);
         const finite = floats.every(Number.isFinite);
         const some = floats.some((number) => number !== 0);
-        expect(look(floats)).toBe(finite ? (some ? "sound" : "zero") : "not-finite");
+        expect(classify(floats)).toBe(finite ? (some ? "sound" : "zero") : "not-finite");
       }),
       { numRuns: 2000 },
     );
   });
 });
 
-/** As strict decoders read it. */
-function strictly(text: string): string | undefined {
+/** Decoded by a strict decoder. */
+function decodeStrictly(text: string): string | undefined {
   try {
     const bytes = Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
     const isPlain = bytes.length % 4 === 0 && Math.ceil(bytes.length / 3) * 4 === text.length;
@@ -72,7 +74,7 @@ function strictly(text: string): string | undefined {
   }
 }
 
-describe("a vector in base64 is read where it lies", () => {
+describe("a base64 vector is decoded from its chunks,", () => {
   const read = (text: string, before: number, cuts: readonly number[]) => {
     const bytes = Buffer.from(`${"x".repeat(before)}${text}"`, "latin1");
     const vector = EncodedVector.parse(splitIntoChunks(bytes, cuts), before, before + text.length);
@@ -97,8 +99,8 @@ describe("a vector in base64 is read where it lies", () => {
     );
   });
 
-  test("and one number among many that cannot be believed is found, wherever it stands", () => {
-    const judged = (floats: Float32Array) => {
+  test("and one number that is not finite is detected at any index", () => {
+    const validityOf = (floats: Float32Array) => {
       const bytes = Buffer.from(Buffer.from(floats.buffer).toString("base64"));
       return EncodedVector.parse(splitIntoChunks(bytes, []), 0, bytes.length)?.validity;
     };
@@ -106,7 +108,7 @@ describe("a vector in base64 is read where it lies", () => {
     for (const length of [1, 2, 3, 4, 5, 11, 12, 13, 47, 48, 49]) {
       for (let at = 0; at < length; at++) {
         for (const number of [Number.NaN, -Number.NaN, Infinity, -Infinity]) {
-          expect(judged(new Float32Array(length).fill(0.5).fill(number, at, at + 1))).toBe(
+          expect(validityOf(new Float32Array(length).fill(0.5).fill(number, at, at + 1))).toBe(
             "not-finite",
           );
         }
@@ -120,36 +122,36 @@ describe("a vector in base64 is read where it lies", () => {
           2 ** -126,
           2 ** -149,
         ]) {
-          expect(judged(new Float32Array(length).fill(number, at, at + 1))).toBe("sound");
+          expect(validityOf(new Float32Array(length).fill(number, at, at + 1))).toBe("sound");
         }
       }
-      expect(judged(new Float32Array(length))).toBe("zero");
-      expect(judged(new Float32Array(length).fill(-0))).toBe("zero");
+      expect(validityOf(new Float32Array(length))).toBe("zero");
+      expect(validityOf(new Float32Array(length).fill(-0))).toBe("zero");
     }
   });
 
-  test("and nothing is taken for base64 that strict decoders would not take", () => {
-    const sign = fc.oneof(
+  test("and text that strict decoders refuse is refused", () => {
+    const character = fc.oneof(
       { weight: 60, arbitrary: fc.constantFrom(..."ABCDwxyz0189+/") },
       { weight: 1, arbitrary: fc.constantFrom(..."=-_ \n.:@[`{\x00\x7f\xff") },
     );
     const ends = fc.constantFrom("", "=", "==", "===", "A=", "Q==", "g==", "QQ==", "gQ=", "QI=");
     fc.assert(
-      fc.property(fc.string({ unit: sign, maxLength: 140 }), ends, cuts, (start, end, at) => {
+      fc.property(fc.string({ unit: character, maxLength: 140 }), ends, cuts, (start, end, at) => {
         const text = start + end;
-        expect(read(text, 0, at)).toBe(strictly(text) as string);
+        expect(read(text, 0, at)).toBe(decodeStrictly(text) as string);
       }),
       tries(5000),
     );
   });
 
-  test("every sign of a byte is judged as strict decoders judge it, wherever it stands", () => {
+  test("and every byte value at any offset is accepted or refused as by strict decoders", () => {
     for (let byte = 0; byte < 256; byte++) {
-      for (const place of [0, 1, 2, 3, 15, 16, 47, 63, 64, 79]) {
+      for (const index of [0, 1, 2, 3, 15, 16, 47, 63, 64, 79]) {
         const text = Buffer.alloc(80, "A")
-          .fill(byte, place, place + 1)
+          .fill(byte, index, index + 1)
           .toString("latin1");
-        expect(read(text, 0, [])).toBe(strictly(text) as string);
+        expect(read(text, 0, [])).toBe(decodeStrictly(text) as string);
       }
     }
   });

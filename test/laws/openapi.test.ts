@@ -1,4 +1,4 @@
-/** The OpenAPI document is valid, and true: examples, real answers and refusals are held against it. */
+/** The OpenAPI document is valid and accurate: examples, real responses and errors are validated against it. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
@@ -40,7 +40,7 @@ interface Document {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
 }
 
-// Nobody is there: a test of it is answered all the same.
+// No server listens there: the test delivery is answered nevertheless.
 const receiver = { url: "http://127.0.0.1:9/", events: '["webhook.*"]' };
 const { fake, gateway, close } = arrange({
   yaml: (url) =>
@@ -53,7 +53,7 @@ afterAll(close);
 const got = await fetch(`${gateway.url}/openapi.json`);
 const document = (await got.json()) as Document;
 
-// Strict: a keyword that JSON Schema does not have is a slip.
+// Strict: a keyword that JSON Schema does not have is a mistake.
 const ajv = new Ajv({ allErrors: true });
 ajv.addVocabulary(["components"]);
 const validators = new Map<Json, ValidateFunction>();
@@ -66,7 +66,7 @@ function validatorOf(schema: Json): ValidateFunction {
   return made;
 }
 
-/** What is wrong with a value, in words; empty when nothing is. */
+/** The validation errors of a value as text; empty if it is valid. */
 function complaints(schema: Json | undefined, value: unknown): string {
   if (!schema) return "there is no schema";
   const validate = validatorOf(schema);
@@ -98,7 +98,7 @@ function schemasOf({ requestBody, responses, parameters }: Operation): Json[] {
 describe("the document is OpenAPI 3.1", () => {
   const operations = routes.map((row) => ({ row, operation: operationOf(row) }));
 
-  test("its head is complete", () => {
+  test("its info section is complete", () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: "Vexel", version: expect.any(String) });
     expect(document.servers.map(({ url }) => URL.canParse(url))).toEqual([true]);
@@ -106,14 +106,14 @@ describe("the document is OpenAPI 3.1", () => {
     expect(Object.keys(document).filter((name) => !members.includes(name))).toEqual([]);
   });
 
-  test("it holds every route and no other", () => {
+  test("it has every route and no other", () => {
     const listed = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(listed.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
   });
 
-  test("every operation has its own name, a summary and described answers", () => {
+  test("every operation has a unique id, a summary and described responses", () => {
     const names = operations.map(({ operation }) => operation.operationId);
     expect(new Set(names).size).toBe(names.length);
     for (const { operation } of operations) {
@@ -128,7 +128,7 @@ describe("the document is OpenAPI 3.1", () => {
     }
   });
 
-  test("every varying part of a path is declared, and nothing else", () => {
+  test("every path parameter is declared, and no other", () => {
     for (const { row, operation } of operations) {
       const parts = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
@@ -137,7 +137,7 @@ describe("the document is OpenAPI 3.1", () => {
     }
   });
 
-  test("what may stand behind a question mark is optional and described", () => {
+  test("every query parameter is optional and described", () => {
     const asked = operations.flatMap(({ operation }) =>
       (operation.parameters ?? []).filter((parameter) => parameter.in === "query"),
     );
@@ -148,7 +148,7 @@ describe("the document is OpenAPI 3.1", () => {
     }
   });
 
-  test("every security scheme that is named exists", () => {
+  test("every referenced security scheme exists", () => {
     const schemes = Object.keys(document.components.securitySchemes);
     const named = [
       document.security,
@@ -166,7 +166,7 @@ describe("the document is OpenAPI 3.1", () => {
       expect(() => validatorOf(schema as Json)).not.toThrow();
   });
 
-  test("every reference leads somewhere", () => {
+  test("every reference resolves", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)];
     expect(references.length).toBeGreaterThan(0);
     for (const [, reference = ""] of references) {
@@ -202,7 +202,7 @@ const picture = `data:image/png;base64,${Buffer.from(grayImage("an otter")).toSt
 
 const apiVersion = "?api-version=2025-04-01-preview";
 
-/** A good call of each route, and what it is to be answered with. */
+/** A valid request to each route, and its expected response. */
 async function imageLink(): Promise<string> {
   // The upstream ignores `response_format` and sends base64; the gateway makes a link of it.
   const body = {
@@ -352,7 +352,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   welcome: async () => [await get("/")],
 };
 
-describe("every real answer is as the document says", () => {
+describe("every real response matches the document", () => {
   for (const row of routes) {
     test(`${row.method} ${row.path}`, async () => {
       const responses = await calls[row.name]();
@@ -371,7 +371,7 @@ describe("every real answer is as the document says", () => {
   }
 });
 
-describe("every refusal is as the document says", () => {
+describe("every error response matches the document", () => {
   const refused: readonly [number, () => Promise<Response>][] = [
     [401, () => fetch(`${gateway.url}/v1/models`)],
     [404, () => get("/v1/nothing")],
@@ -410,7 +410,7 @@ describe("every refusal is as the document says", () => {
 
 const nowhere = "https://example.com/otter.png";
 
-/** One of everything a caller might put into a field. */
+/** One value of each kind that a client might send in a field. */
 const values: readonly unknown[] = [
   null,
   "",
@@ -447,7 +447,7 @@ const values: readonly unknown[] = [
   { image_url: nowhere },
 ];
 
-/** What the document does not say, and the gateway refuses all the same. */
+/** Rules that are not in the document, which the gateway enforces nevertheless. */
 const unsaid: readonly { readonly why: string; readonly is: (body: Json) => boolean }[] = [
   { why: "how many pictures is up to the model", is: ({ n }) => typeof n === "number" && n > 10 },
   {
@@ -478,7 +478,7 @@ const bases = {
   },
 } as const satisfies Partial<Record<RouteName, { path: string; body: Json }>>;
 
-describe("the schema and the gateway agree on what may be sent", () => {
+describe("the schema and the gateway accept the same requests", () => {
   const needed = new Set<string>();
   for (const [name, { path, body }] of Object.entries(bases)) {
     test(`POST ${path}`, async () => {
@@ -491,9 +491,9 @@ describe("the schema and the gateway agree on what may be sent", () => {
         ...Object.keys(body).map((field) =>
           Object.fromEntries(Object.entries(body).filter(([other]) => other !== field)),
         ),
-        // Fields that nobody knows ride along.
+        // Unknown fields are passed on.
         { ...body, of_our_own: { x: [1] } },
-        // The model is looked up, whatever the schema says of its text.
+        // The model is looked up, whatever the schema says about its text.
         ...fields
           .filter((field) => field !== "model")
           .flatMap((field) => values.map((value): Json => ({ ...body, [field]: value }))),
@@ -501,11 +501,11 @@ describe("the schema and the gateway agree on what may be sent", () => {
       const disagreements: string[] = [];
       for (const sent of tried) {
         fake.clear();
-        // Any answer will do that does not count against the upstream.
+        // Any response that does not count as an upstream failure.
         fake.script({ reply: { status: 400 } });
         const response = await gateway.post(path, sent);
         await response.arrayBuffer();
-        // Whoever got as far as the upstream was not refused by the gateway.
+        // A request that reached the upstream was accepted by the gateway.
         const accepted = fake.requests.length > 0;
         const complaint = complaints(schema, sent);
         if (accepted === (complaint === "")) continue;
@@ -521,11 +521,11 @@ describe("the schema and the gateway agree on what may be sent", () => {
     }, 30_000);
   }
 
-  test("what the document leaves unsaid is no more than is listed", () => {
+  test("every rule that is missing in the document is listed", () => {
     expect([...needed].sort()).toEqual(unsaid.map(({ why }) => why).sort());
   });
 
-  test("a body that is no object is refused by both", async () => {
+  test("a body that is not an object is refused by both", async () => {
     for (const sent of ["[]", '"x"', "1", "null"]) {
       expect((await gateway.post("/v1/embeddings", sent)).status).toBe(400);
       expect(complaints(requestSchema("embeddings"), JSON.parse(sent))).not.toBe("");

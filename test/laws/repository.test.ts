@@ -112,11 +112,11 @@ function isAllowed(from: string, to: string): boolean {
 describe("imports point one way", () => {
   const held = sources().filter((file) => /^(server|cli|contract|packages)\//.test(file));
 
-  test("every folder of server/ has its arrows", () => {
+  test("every folder of server/ is in the table", () => {
     expect(foldersIn("server")).toEqual([...Object.keys(mayImport), ...composition].sort());
   });
 
-  test("no file imports against the arrows", () => {
+  test("no file imports a folder that the table does not allow", () => {
     const wrong = held.flatMap((file) =>
       importsOf(file)
         .filter((away) => !isAllowed(homeOf(file), homeOf(away)))
@@ -135,7 +135,7 @@ describe("imports point one way", () => {
     expect(upward).toEqual([]);
   });
 
-  test("the law itself can tell right from wrong", () => {
+  test("the check accepts allowed imports and reports forbidden ones", () => {
     expect(importsOf("server/pipeline/request-lifetime.ts")).toContain("server/ledger/ledger.ts");
     expect(isAllowed("pipeline", "ledger")).toBeTrue();
     expect(isAllowed("pipeline", "http")).toBeFalse();
@@ -183,28 +183,28 @@ function expectBudget(name: keyof typeof budgets, found: readonly string[]): voi
   throw new Error(`${advice}${found.length} instead of ${budget}:\n${found.join("\n")}`);
 }
 
-describe("budgets.json", () => {
-  test("types are not switched off", () => {
+describe("within the budgets of budgets.json:", () => {
+  test("type checks are not switched off", () => {
     const anyType = /(?<![.\w])any(?=\s*[[\]>;,)=|&{}])/g;
     const switches = /@ts-(?:ignore|expect-error|nocheck)/g;
     const files = [...sources(), ...tests()].filter((file) => !file.startsWith("test/laws/"));
     expectBudget("any", [...count(files, anyType), ...count(files, switches, textOf)]);
   });
 
-  test("exports have names", () => {
+  test("there are no default exports", () => {
     expectBudget("defaultExports", count([...sources(), ...tests()], /^export default\b/gm));
   });
 
-  test("no error is dropped without a word", () => {
+  test("no error is ignored silently", () => {
     expectBudget("emptyCatches", count(sources(), /\bcatch\s*(?:\(\w+\)\s*)?\{\s*\}/g, textOf));
   });
 
-  test("promises that nobody waits for are few", () => {
+  test("rejections that are ignored are few", () => {
     const silenced = /\.catch\(\(\) => (?:undefined|\{\s*\}|null)\)/g;
     expectBudget("silencedPromises", count(sources(), silenced));
   });
 
-  test("every test runs", () => {
+  test("no test is skipped", () => {
     const skipped = /\b(?:test|it|describe)\.(?:skip|skipIf|if|todo|todoIf|only|failing)\b/g;
     expectBudget("skippedTests", count(tests(), skipped));
   });
@@ -215,7 +215,7 @@ describe("budgets.json", () => {
   });
 });
 
-describe("what is installed", () => {
+describe("dependencies", () => {
   const groups = ["dependencies", "optionalDependencies", "devDependencies"] as const;
   const wanted = groups.flatMap((group) => Object.entries(manifest[group]));
 
@@ -234,7 +234,7 @@ describe("what is installed", () => {
     expect(sketchManifest.version).toBe(manifest.version);
   });
 
-  test("a package asks for the same versions as the gateway", () => {
+  test("a package requires the same versions as the gateway", () => {
     const own = new Map(wanted);
     const differing = Object.entries(sketchManifest.dependencies).filter(
       ([name, version]) => own.get(name) !== version,
@@ -263,7 +263,7 @@ describe("what is installed", () => {
     expect(odd.map(([path]) => path)).toEqual([]);
   });
 
-  test("every package that is imported is asked for", () => {
+  test("every imported package is declared", () => {
     const names = new Set(wanted.map(([name]) => name));
     const sketchNames = new Set(Object.keys(sketchManifest.dependencies));
     const missing = sources().flatMap((file) =>
@@ -294,8 +294,8 @@ const packagesOf = (file: string): string[] =>
         .join("/"),
     );
 
-describe("files", () => {
-  test("every source file begins with a line that places it", () => {
+describe("source files:", () => {
+  test("every file begins with a header comment", () => {
     const bare = [...sources(), ...tests()].filter((file) => {
       const text = textOf(file).replace(/^#!.*\n/, "");
       return !/^(?:\/\*\*|\/\/ )\s*\S/.test(text);
@@ -303,19 +303,19 @@ describe("files", () => {
     expect(bare).toEqual([]);
   });
 
-  test("names promise something", () => {
+  test("file names say what the file is for", () => {
     const empty = /^(?:utils?|helpers?|common|misc|managers?|services?|base|data|infos?)$/;
     const paths = ["server", "cli", "contract", "packages"].flatMap(filesBelow);
     const words = (path: string) => path.replace(/\.\w+$/, "").split(/[/.-]/);
     expect(paths.filter((path) => words(path).some((word) => empty.test(word)))).toEqual([]);
   });
 
-  test("names are in small letters with hyphens", () => {
+  test("file names are lower case with hyphens", () => {
     const odd = [...sources(), ...tests()].filter((path) => !/^[a-z0-9./-]+$/.test(path));
     expect(odd).toEqual([]);
   });
 
-  test("every command of package.json is there", () => {
+  test("every script of package.json refers to existing files", () => {
     const commands = [...Object.values(manifest.scripts), ...Object.values(manifest.bin)];
     const named = commands.flatMap((command) => command.match(/\bbin\/[\w.-]+/g) ?? []);
     expect(named.length).toBeGreaterThan(0);
@@ -323,7 +323,7 @@ describe("files", () => {
   });
 });
 
-describe("the world enters in few places", () => {
+describe("side effects are confined:", () => {
   const server = sources().filter((file) => /^(server|packages)\//.test(file));
 
   test("only one file calls fetch", () => {
@@ -331,7 +331,7 @@ describe("the world enters in few places", () => {
     expect(callers).toEqual(["server/upstream/transport/fetch-response.ts"]);
   });
 
-  test("clocks and chance are handed in", () => {
+  test("clocks and randomness are parameters", () => {
     const read = /\b(?:Date\.now|performance\.now|Math\.random)\b/;
     const may = (file: string) => Object.keys(ownClock).some((allowed) => file.startsWith(allowed));
     expect(server.filter((file) => !may(file) && read.test(codeOf(file)))).toEqual([]);
@@ -339,9 +339,9 @@ describe("the world enters in few places", () => {
 });
 
 const ownClock: Readonly<Record<string, string>> = {
-  "server/app.ts": "hands clocks to everything else",
-  "server/main.ts": "hands clocks to what is there before anything is built",
+  "server/app.ts": "passes clocks to everything else",
+  "server/main.ts": "passes clocks to the code that runs before the server is built",
   "server/workers/process/worker-process.ts": "takes its clock as an option; this is the default",
-  "server/workers/embedding/child/": "is a process of its own",
-  "server/workers/inpainting/child/": "is a process of its own",
+  "server/workers/embedding/child/": "is a separate process",
+  "server/workers/inpainting/child/": "is a separate process",
 };

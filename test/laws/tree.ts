@@ -18,7 +18,7 @@ export function filesBelow(folder: string): string[] {
     .sort();
 }
 
-/** Those that hold something: git does not keep the others. */
+/** Folders with files: git does not keep empty folders. */
 export const foldersIn = (folder: string): string[] =>
   readdirSync(join(root, folder), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && filesBelow(`${folder}/${entry.name}`).length > 0)
@@ -29,7 +29,7 @@ export const textOf = (path: string): string => readFileSync(join(root, path), "
 
 const isCode = (path: string): boolean => /\.(ts|tsx|mjs)$/.test(path);
 
-/** What runs in production, and what measures it. */
+/** The production code and the benchmarks. */
 export const sources = (): string[] =>
   ["bench", "bin", "cli", "contract", ...inPackages("src"), "server"]
     .flatMap(filesBelow)

@@ -1,4 +1,4 @@
-/** What the laws of the vendors are tried on: queries within a target's traits, and answers that are spoilt in some place. */
+/** Generators for the vendor laws: queries within a target's capabilities, and responses that are corrupted at one point. */
 import fc from "fast-check";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import type { Adapter, EmbeddingsAdapter } from "../../server/upstream/adapter.ts";
@@ -38,14 +38,14 @@ export const vendorSubjects: ReadonlyMap<string, VendorSubject> = new Map(
   vendorCases.map((vendor) => [vendor.name, subjectOf(vendor)]),
 );
 
-/** Words of every vendor, among them one for each meaning. */
+/** Task types of every vendor, with at least one for each task. */
 const spoken = [
   ...["query", "search_query", "RETRIEVAL_QUERY", "document", "passage", "RETRIEVAL_DOCUMENT"],
   ...["SEMANTIC_SIMILARITY", "text-matching", "classification", "CLUSTERING", "separation"],
   ...["CODE_RETRIEVAL_QUERY", "QUESTION_ANSWERING", "FACT_VERIFICATION"],
 ];
 
-/** Undefined among them: most callers say nothing. */
+/** Includes undefined: most clients send no task type. */
 function purposesFor({
   taskTypes: purposes,
 }: EmbeddingCapabilities): fc.Arbitrary<TaskType | undefined> {
@@ -80,7 +80,7 @@ function inputsFor({ maxItems, tokens }: EmbeddingCapabilities): fc.Arbitrary<Em
   );
 }
 
-/** Never more than the traits allow, as the stages see to. */
+/** Within the target's limits, as the stages ensure. */
 export const queriesWithin = (traits: EmbeddingCapabilities): fc.Arbitrary<EmbeddingsQuery> =>
   fc
     .record({
@@ -110,7 +110,7 @@ export const plainQuery = (count: number): EmbeddingsQuery => ({
   rest: {},
 });
 
-/** Through the adapter and the checks behind it. */
+/** Through the adapter and the verify stage. */
 export async function readAnswer(
   { question, vendor: { target } }: VendorSubject,
   { status, headers, body }: VendorAnswer,
@@ -122,10 +122,10 @@ export async function readAnswer(
   return verifyEmbeddings(reply, query, undefined);
 }
 
-/** Small names of places, which are no secrets, and what is too short to be one. */
+/** Names of regions, which are not secret, and values that are too short to be secrets. */
 const open = new Set(["region", "location", "apiVersion", "family", "baseUrl", "token_uri"]);
 
-/** Everything in a target that belongs to the operator alone. */
+/** Everything in a target that only the operator may see. */
 export function secretsOf({ upstream }: Target): string[] {
   const inside = (value: unknown, name = ""): string[] => {
     if (typeof value === "string") return open.has(name) ? [] : [value];
@@ -137,7 +137,7 @@ export function secretsOf({ upstream }: Target): string[] {
   );
 }
 
-/** The JSON of a body with every text of it changed, or another member put in one place of it. */
+/** The JSON of a body with every text changed, or with one member replaced. */
 export function everyText(body: string, change: (text: string) => string): string {
   const walk = (value: unknown): unknown => {
     if (typeof value === "string") return change(value);
@@ -148,7 +148,7 @@ export function everyText(body: string, change: (text: string) => string): strin
   return JSON.stringify(walk(JSON.parse(body)));
 }
 
-/** As many times as there are places in it, one of them is something else. */
+/** One variant for each member, in which that member has another value. */
 export function* spoilt(body: string, odd: unknown): Generator<string> {
   const places = countPlaces(JSON.parse(body));
   for (let at = 0; at < places; at++) {

@@ -1,4 +1,4 @@
-/** Laws over every vendor: it understands what we ask, and of what it answers the truth comes through and nothing else. */
+/** Laws over every embeddings vendor: it understands the upstream request, and only valid responses reach the client. */
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -25,7 +25,7 @@ import {
 const runs = tries(25);
 const now = Date.parse("2026-01-01T00:00:00Z");
 
-test("every vendor with embeddings has a case, and every case a name of its own", () => {
+test("every vendor with embeddings has a case, and every case has a unique name", () => {
   const told = new Set(vendorCases.map(({ target }) => target.upstream.kind));
   const silent = vendors.filter(({ adapter }) => adapter.embeddings && !told.has(adapter.name));
   expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
@@ -37,7 +37,7 @@ const bitsOf = (vector: Vector): string =>
     ? Buffer.from(String(vector), "base64").toString("hex")
     : bits(vector);
 
-/** As it goes out, with the proof that `sign` adds. */
+/** As sent, with the authorization that `sign` adds. */
 const signed = ({ adapter, vendor }: VendorSubject, request: UpstreamRequest): UpstreamRequest =>
   adapter.sign?.(request, vendor.target.upstream, now) ?? request;
 
@@ -45,12 +45,12 @@ const hostOf = ({ question, vendor }: VendorSubject): string =>
   new URL(question.toUpstream(plainQuery(1), vendor.target).url).host;
 
 const laws: Readonly<Record<string, Law<VendorSubject>>> = {
-  "the vendor understands what we ask: every input in order, the length, the purpose": ({
+  "the vendor understands the request: every input in order, the dimensions, the task type": ({
     question,
     vendor,
     traits,
   }) => {
-    // Where the vendor insists on a purpose, it is the same one whenever the caller gives none.
+    // Where the vendor requires a task type, it is the same one whenever the client sends none.
     const usual = vendor.understand(question.toUpstream(plainQuery(1), vendor.target)).purpose;
     const { taskTypes: purposes } = traits;
     fc.assert(
@@ -80,17 +80,19 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       runs,
     );
   },
-  "fields that the gateway does not know ride along": ({ question, vendor }) => {
+  "unknown fields are passed on": ({ question, vendor }) => {
     const query = { ...plainQuery(1), rest: { otters: "marker-0123456789" } };
     expect(question.toUpstream(query, vendor.target).body).toContain("marker-0123456789");
   },
-  "headers of the configuration go along, however they are spelled": ({ question, vendor }) => {
+  "headers of the configuration are sent, in any letter case": ({ question, vendor }) => {
     const upstream = { ...vendor.target.upstream, headers: { "X-Team": "otters" } };
     const { headers } = question.toUpstream(plainQuery(1), { ...vendor.target, upstream });
     expect(headers["x-team"]).toBe("otters");
     expect(Object.keys(headers).filter((name) => name !== name.toLowerCase())).toEqual([]);
   },
-  "the key stands in headers and nowhere else, and what only signs stands nowhere": (subject) => {
+  "the API key is in headers and nowhere else, and a signing secret is not sent at all": (
+    subject,
+  ) => {
     const { question, vendor, traits } = subject;
     const { apiKey } = vendor.target.upstream;
     fc.assert(
@@ -106,12 +108,12 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       tries(10),
     );
   },
-  "every address is below the vendor's own, whatever the model is called": (subject) => {
+  "every URL is below the vendor's base URL, whatever the model's name": (subject) => {
     const { question, vendor } = subject;
     const host = hostOf(subject);
     for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b", "a:0"]) {
       const { upstream } = vendor.target;
-      // Where a name must tell more than a name, an option of the upstream says it instead.
+      // Where the model name would have to contain more, an option of the upstream has it.
       const told =
         upstream.kind === "bedrock" ? { family: "titan", ...upstream.options } : upstream.options;
       const target = { upstream: { ...upstream, options: told }, model };
@@ -121,7 +123,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect(url.searchParams.has("b")).toBe(false);
     }
   },
-  "what it can take makes sense": ({ traits, question, vendor }) => {
+  "its capabilities are consistent": ({ traits, question, vendor }) => {
     const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, taskTypes: purposes } = traits;
     for (const limit of [maxItems, maxTokens, maxBytes]) {
       expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
@@ -138,23 +140,24 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     }
     expect(question.capabilities(vendor.target)).toEqual(traits);
   },
-  "an answer with a field that is nested very deep is read, or refused as the upstream's fault":
-    async (subject) => {
-      const { vendor, adapter } = subject;
-      const { body, ...answer } = vendor.answer([Float32Array.of(1, 2)], 3);
-      const deep = "[".repeat(100_000) + "]".repeat(100_000);
-      const beside = body.replace(/^\s*\{/, `{"x_trace":${deep},`);
-      const read = await faultOf(() => readAnswer(subject, { ...answer, body: beside }, 1));
-      expect(["upstream_invalid", undefined]).toContain(read?.kind);
-      for (const garbage of [deep, "[".repeat(100_000)]) {
-        const fault = await faultOf(() => readAnswer(subject, { ...answer, body: garbage }, 1));
-        expect(fault?.kind).toBe("upstream_invalid");
-        const context = { target: vendor.target, model: "m" };
-        const refused = await adapter.readError(replyOf(garbage, { status: 500 }), context);
-        expect(refused.kind).toStartWith("upstream_");
-      }
-    },
-  "vectors come back in the order of their inputs, to the last bit": async (subject) => {
+  "a response with a deeply nested field is parsed, or refused as an upstream error": async (
+    subject,
+  ) => {
+    const { vendor, adapter } = subject;
+    const { body, ...answer } = vendor.answer([Float32Array.of(1, 2)], 3);
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    const beside = body.replace(/^\s*\{/, `{"x_trace":${deep},`);
+    const read = await faultOf(() => readAnswer(subject, { ...answer, body: beside }, 1));
+    expect(["upstream_invalid", undefined]).toContain(read?.kind);
+    for (const garbage of [deep, "[".repeat(100_000)]) {
+      const fault = await faultOf(() => readAnswer(subject, { ...answer, body: garbage }, 1));
+      expect(fault?.kind).toBe("upstream_invalid");
+      const context = { target: vendor.target, model: "m" };
+      const refused = await adapter.readError(replyOf(garbage, { status: 500 }), context);
+      expect(refused.kind).toStartWith("upstream_");
+    }
+  },
+  "vectors are in the order of their inputs, exact to the last bit": async (subject) => {
     await fc.assert(
       fc.asyncProperty(matrices(Math.min(subject.traits.maxItems, 6)), async (rows) => {
         const { vectors } = await readAnswer(subject, subject.vendor.answer(rows, 3), rows.length);
@@ -163,7 +166,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       runs,
     );
   },
-  "usage is what the vendor counted, 0 included, or absent": async (subject) => {
+  "usage is the vendor's count, 0 included, or absent": async (subject) => {
     const { answer, tellsUsage } = subject.vendor;
     const row = [Float32Array.of(0.25, -1)];
     for (const tokens of [0, 1, 4711, undefined]) {
@@ -183,7 +186,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect((await reply).usage).toBeUndefined();
     }
   },
-  "there is a vector for each input, or a fault": async (subject) => {
+  "a response has a vector for each input, or is an error": async (subject) => {
     const { vendor, traits } = subject;
     const row = (at: number) => Float32Array.of(at + 1, 0.5);
     for (const [asked, got] of [
@@ -201,7 +204,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect(fault?.kind, `${got} for ${asked}`).toBe("upstream_invalid");
     }
   },
-  "an answer that is no answer is a fault": async (subject) => {
+  "a body that is not a response is an error": async (subject) => {
     const { headers, body } = subject.vendor.answer([Float32Array.of(0.5, 1)], 3);
     for (const broken of [
       ...["", " ", "null", "0", '""', "[]", "{}", "[null]", "\ufeff", "NaN", "{}{}", "undefined"],
@@ -215,7 +218,9 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect(fault?.kind, broken.slice(0, 60)).toBe("upstream_invalid");
     }
   },
-  "an answer that is spoilt in any one place is a fault, or as good as before": async (subject) => {
+  "a response that is corrupted at one point is an error, or has the same vectors": async (
+    subject,
+  ) => {
     const count = Math.min(subject.traits.maxItems, 2);
     const rows = [Float32Array.of(0.5, 1), Float32Array.of(-1, 0.25)].slice(0, count);
     const { headers, body } = subject.vendor.answer(rows, 3);
@@ -223,18 +228,16 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       for (const text of spoilt(body, odd)) {
         const given = { ...(headers && { headers }), body: text };
         const fault = await faultOf(() => readAnswer(subject, given, count));
-        // An answer may also come to say that a text was cut, which nobody allowed here.
+        // A corrupted response may also say that a text was truncated, which the request did not allow.
         const said = text.includes('"truncated":true') ? ["context_length_exceeded"] : [];
         if (fault) expect(["upstream_invalid", ...said], text).toContain(fault.kind);
       }
     }
   },
-  "every refusal becomes the fault it means, and says nothing of the operator's": async (
-    subject,
-  ) => {
+  "every refusal is mapped to its error, and reveals nothing of the operator": async (subject) => {
     const { adapter, vendor } = subject;
     const context = { target: vendor.target, model: "public-model" };
-    // What never leaves cannot come back.
+    // A secret that is not sent cannot be returned.
     const kept = signingOnly(subject);
     const known = secretsOf(vendor.target).filter((secret) => !kept.includes(secret));
     const hidden = [...known, hostOf(subject)];
@@ -256,7 +259,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect(error.definition.status).not.toBe(401);
     }
   },
-  "how long to wait survives": async ({ adapter, vendor }) => {
+  "the retry delay is passed on": async ({ adapter, vendor }) => {
     const context = { target: vendor.target, model: "public-model" };
     for (const { status = 400, headers = {}, body } of vendor.refusals) {
       const reply = replyOf(body, { status, headers: { ...headers, "retry-after": "7" } });
@@ -265,7 +268,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   },
 };
 
-/** Secrets that never leave: what they sign, or are exchanged for, does. */
+/** Secrets that are not sent: only their signatures, or the tokens they are exchanged for, are sent. */
 function signingOnly({ vendor }: VendorSubject): string[] {
   const { secretAccessKey, serviceAccount } = vendor.target.upstream.options as {
     readonly secretAccessKey?: string;
@@ -275,7 +278,7 @@ function signingOnly({ vendor }: VendorSubject): string[] {
 }
 
 const ofBytes = {
-  "vectors come back in the order of their inputs, to the last bit":
+  "vectors are in the order of their inputs, exact to the last bit":
     "each of its numbers is one signed byte",
 };
 const exceptions: Exceptions = {
