@@ -7,7 +7,7 @@ import type { Caller, Route } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
-import { VirtualTime } from "../fuzz/scheduling-world.ts";
+import { VirtualTime } from "../fuzz/routing-simulation.ts";
 import { budgeted, createTestBudgets, noon } from "./budgets-fixture.ts";
 
 const key = budgeted({ total: 10 });

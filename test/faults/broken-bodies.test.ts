@@ -1,12 +1,18 @@
-/** Upstreams whose answer breaks off, is something else, or is far too much. */
+/** Upstream responses that break off, are not valid, or exceed the size limit. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { InjectedFault } from "../fake-upstream.ts";
-import { ask, expectRefused, expectVectors, nowhere, startBroken } from "./faults-fixture.ts";
+import {
+  ask,
+  expectError,
+  expectVectors,
+  startFaultSetup,
+  unreachableUrl,
+} from "./faults-fixture.ts";
 
-const broken = startBroken({ settings: { VEXEL_MAX_RESPONSE_BYTES: "200000" } });
-const { fake } = broken;
+const setup = startFaultSetup({ settings: { VEXEL_MAX_RESPONSE_BYTES: "200000" } });
+const { fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => broken.close());
+afterAll(() => setup.close());
 
 const unreachable = {
   status: 502,
@@ -14,108 +20,115 @@ const unreachable = {
   code: "upstream_unreachable",
   error: "upstream_unreachable",
 } as const;
-/** Vectors are asked for twice more before anybody hears of it. */
-const thrice = { ...unreachable, attempts: 3 } as const;
+/** An embeddings request is retried twice before the client gets the error. */
+const unreachableAfterRetries = { ...unreachable, attempts: 3 } as const;
 const invalid = { ...unreachable, code: "upstream_invalid", error: "upstream_invalid" } as const;
 
-describe("a connection that breaks on and on is told as that, and a picture is ordered once", () => {
+describe("a connection that keeps breaking is reported as unreachable, and an image request is sent once,", () => {
   const phases = ["before-headers", "mid-headers", "mid-body"] as const;
   test.each(phases.flatMap((phase) => [["reset", phase] as const, ["close", phase] as const]))(
     "%s %s",
     async (how, phase) => {
       fake.script({ [how]: phase }, { times: 3 });
-      await expectRefused(broken, await ask.embeddings(broken), thrice);
+      await expectError(setup, await ask.embeddings(setup), unreachableAfterRetries);
       expect(fake.requests).toHaveLength(3);
       fake.script({ [how]: phase });
-      await expectRefused(broken, await ask.picture(broken), unreachable);
+      await expectError(setup, await ask.image(setup), unreachable);
       expect(fake.requests).toHaveLength(4);
     },
   );
 
-  test("with nobody there", async () => {
-    const nobody = startBroken({ elsewhere: [nowhere] });
+  test("when nothing listens at the address", async () => {
+    const setupWithoutServer = startFaultSetup({ addresses: [unreachableUrl] });
     try {
-      const error = await expectRefused(nobody, await ask.embeddings(nobody), thrice);
+      const error = await expectError(
+        setupWithoutServer,
+        await ask.embeddings(setupWithoutServer),
+        unreachableAfterRetries,
+      );
       expect(error.message).toBe("The upstream cannot be reached.");
     } finally {
-      await nobody.close();
+      await setupWithoutServer.close();
     }
   });
 
   test.each([
     ["another protocol", "SSH-2.0-OpenSSH_9.9\r\n"],
-    ["a length that is no number", "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n{}"],
+    ["a content-length that is not a number", "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n{}"],
     ["a chunk without a size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}"],
-    ["headers without end", `HTTP/1.1 200 OK\r\nx: ${"a".repeat(1_000_000)}`],
-  ])("with something that speaks %s", async (_, words) => {
-    const stranger = Bun.listen({
+    ["endless headers", `HTTP/1.1 200 OK\r\nx: ${"a".repeat(1_000_000)}`],
+  ])("when the server sends %s", async (_, words) => {
+    const otherServer = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
       socket: { data: (socket) => void socket.end(words) },
     });
-    const odd = startBroken({ elsewhere: [`http://127.0.0.1:${stranger.port}/v1`] });
+    const setupWithOther = startFaultSetup({
+      addresses: [`http://127.0.0.1:${otherServer.port}/v1`],
+    });
     try {
-      await expectRefused(odd, await ask.embeddings(odd), thrice);
-      await expectRefused(odd, await ask.picture(odd), unreachable);
+      await expectError(
+        setupWithOther,
+        await ask.embeddings(setupWithOther),
+        unreachableAfterRetries,
+      );
+      await expectError(setupWithOther, await ask.image(setupWithOther), unreachable);
     } finally {
-      stranger.stop(true);
-      await odd.close();
+      otherServer.stop(true);
+      await setupWithOther.close();
     }
   });
 
-  test("and the next call finds its way again", async () => {
+  test("and the next request succeeds", async () => {
     fake.script({ reset: "mid-body" });
-    await (await ask.embeddings(broken)).text();
-    await expectVectors(await ask.embeddings(broken));
+    await (await ask.embeddings(setup)).text();
+    await expectVectors(await ask.embeddings(setup));
   });
 });
 
-describe("an answer that is not one is told as that", () => {
+describe("an invalid upstream response is reported as invalid when it is", () => {
   test.each<[string, InjectedFault]>([
     ["half a document", { body: "truncated" }],
-    ["nothing", { body: "empty" }],
-    ["a page of HTML with status 200", { body: "html" }],
-    ["something that is not compressed as it says", { encoding: "lie" }],
+    ["empty", { body: "empty" }],
+    ["an HTML page with status 200", { body: "html" }],
+    ["not in its declared content-encoding", { encoding: "lie" }],
     ["a status without a body", { reply: { status: 204 } }],
     ["a bare null", { reply: { status: 200, body: "null" } }],
     ["a list", { reply: { status: 200, body: "[]" } }],
-    [
-      "bytes that are no text",
-      { reply: { status: 200, body: new Uint8Array([0xff, 0xfe, 0x00]) } },
-    ],
+    ["not UTF-8", { reply: { status: 200, body: new Uint8Array([0xff, 0xfe, 0x00]) } }],
   ])("%s", async (_, fault) => {
     fake.script(fault);
-    await expectRefused(broken, await ask.embeddings(broken), invalid);
+    await expectError(setup, await ask.embeddings(setup), invalid);
     fake.script(fault);
-    await expectRefused(broken, await ask.picture(broken), invalid);
+    await expectError(setup, await ask.image(setup), invalid);
   });
 
-  test("a picture's error with status 200", async () => {
-    const told = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
+  test("an image error with status 200, which is reported as upstream_error", async () => {
+    const upstreamError = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
     fake.script({ reply: { status: 200, body: '{"error":{"message":"no"}}' } });
-    await expectRefused(broken, await ask.picture(broken), told);
+    await expectError(setup, await ask.image(setup), upstreamError);
   });
 });
 
-describe("an answer that is far too much is not taken", () => {
+describe("a response above the size limit is rejected", () => {
   test.each<[string, InjectedFault]>([
-    ["with its length announced", { huge: 5_000_000 }],
-    ["without it", { huge: 5_000_000, trickle: { bytes: 64 * 1024, everyMs: 0 } }],
-    ["compressed to nothing by gzip", { huge: 5_000_000, encoding: "gzip" }],
-    ["compressed to nothing by brotli", { huge: 5_000_000, encoding: "br" }],
-    ["compressed to nothing by zstd", { huge: 5_000_000, encoding: "zstd" }],
-    ["compressed to nothing by deflate", { huge: 5_000_000, encoding: "deflate" }],
+    ["with a content-length", { huge: 5_000_000 }],
+    ["without a content-length", { huge: 5_000_000, trickle: { bytes: 64 * 1024, everyMs: 0 } }],
+    ["as a decompression bomb in gzip", { huge: 5_000_000, encoding: "gzip" }],
+    ["as a decompression bomb in brotli", { huge: 5_000_000, encoding: "br" }],
+    ["as a decompression bomb in zstd", { huge: 5_000_000, encoding: "zstd" }],
+    ["as a decompression bomb in deflate", { huge: 5_000_000, encoding: "deflate" }],
   ])("%s", async (_, fault) => {
     fake.script(fault);
-    const error = await expectRefused(broken, await ask.embeddings(broken), invalid);
+    const error = await expectError(setup, await ask.embeddings(setup), invalid);
     expect(error.message).toBe("The upstream's response is larger than 200000 bytes.");
     fake.script(fault);
-    await expectRefused(broken, await ask.picture(broken), invalid);
+    await expectError(setup, await ask.image(setup), invalid);
   });
 
-  test("when it is the description of an error", async () => {
+  test("when it is an error response", async () => {
     fake.script({ fail: "server-error", huge: 5_000_000 }, { times: 3 });
-    await expectRefused(broken, await ask.embeddings(broken), {
+    await expectError(setup, await ask.embeddings(setup), {
       status: 502,
       type: "server_error",
       code: "upstream_error",
@@ -132,6 +145,6 @@ describe("an answer that is far too much is not taken", () => {
         body: `data: ${"x".repeat(400_000)}`,
       },
     });
-    await expectRefused(broken, await ask.picture(broken, { stream: true }), invalid);
+    await expectError(setup, await ask.image(setup, { stream: true }), invalid);
   });
 });

@@ -1,27 +1,27 @@
-/** Upstreams whose picture streams break, fail or are no streams: the caller's own stream always ends as it should. */
+/** Image streams of upstreams that break, fail or are not streams: the client's stream always ends properly. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
-  type Broken,
   eventsOf,
+  expectError,
   expectNoSecrets,
-  expectRefused,
+  type FaultSetup,
   rowOf,
-  startBroken,
+  startFaultSetup,
 } from "./faults-fixture.ts";
 
-const broken = startBroken({ settings: { VEXEL_IMAGES_TIMEOUT: "2" } });
-const { fake } = broken;
+const setup = startFaultSetup({ settings: { VEXEL_IMAGES_TIMEOUT: "2" } });
+const { fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => broken.close());
+afterAll(() => setup.close());
 
 const base64 = (stage?: string, at = 0): string =>
   Buffer.from(
     fakeImage("an otter", at, { format: "png", width: 1024, height: 1024 }, stage),
   ).toString("base64");
 const streamed = (more: object = {}) =>
-  ask.picture(broken, { stream: true, partial_images: 2, ...more });
+  ask.image(setup, { stream: true, partial_images: 2, ...more });
 const stream = (...frames: string[]): InjectedFault => ({
   reply: {
     status: 200,
@@ -33,9 +33,9 @@ const data = (payload: object): string => `data: ${JSON.stringify(payload)}`;
 const completed = (more: object = {}): string =>
   data({ type: "image_generation.completed", b64_json: base64(), ...more });
 
-/** A stream that began well, then says in its last event what went wrong, once, and a row that says the same. */
+/** Expects a stream whose last event is the one error event, and a ledger row with the same error. */
 async function expectBroken(
-  { gateway }: Broken,
+  { gateway }: FaultSetup,
   response: Response,
   wanted: { events: readonly string[]; code: string; status: number },
 ): Promise<Record<string, unknown>> {
@@ -48,7 +48,7 @@ async function expectBroken(
   expect(others).toEqual({});
   expect(Object.keys(error).toSorted()).toEqual(["code", "message", "param", "type"]);
   expect(error).toMatchObject({ code: wanted.code, type: "server_error", param: null });
-  expectNoSecrets(broken, response, text);
+  expectNoSecrets(setup, response, text);
   const row = gateway
     .rows()
     .find(({ requestId }) => requestId === response.headers.get("x-request-id"));
@@ -64,10 +64,10 @@ async function expectBroken(
 
 const partials = ["image_generation.partial_image", "image_generation.partial_image"];
 
-describe("a stream that breaks half-way ends with an error event", () => {
+describe("a stream that breaks after its first events ends with an error event", () => {
   test("when the connection is cut in the middle of an event", async () => {
     fake.script({ stream: "cut" });
-    await expectBroken(broken, await streamed(), {
+    await expectBroken(setup, await streamed(), {
       events: partials,
       code: "upstream_unreachable",
       status: 502,
@@ -77,16 +77,16 @@ describe("a stream that breaks half-way ends with an error event", () => {
   test("when the connection is reset", async () => {
     fake.script({ reset: "mid-body" });
     const response = await streamed();
-    await expectBroken(broken, response, {
+    await expectBroken(setup, response, {
       events: partials.slice(1),
       code: "upstream_unreachable",
       status: 502,
     });
   });
 
-  test("when it ends before the picture is finished", async () => {
+  test("when it ends before the final image", async () => {
     fake.script({ stream: "ends-early" });
-    const error = await expectBroken(broken, await streamed(), {
+    const error = await expectBroken(setup, await streamed(), {
       events: partials,
       code: "upstream_invalid",
       status: 502,
@@ -94,9 +94,9 @@ describe("a stream that breaks half-way ends with an error event", () => {
     expect(error.message).toContain("ended before the image was complete");
   });
 
-  test("when the upstream says that it failed", async () => {
+  test("when the upstream sends an error event", async () => {
     fake.script({ stream: "error" });
-    const error = await expectBroken(broken, await streamed(), {
+    const error = await expectBroken(setup, await streamed(), {
       events: partials,
       code: "upstream_error",
       status: 502,
@@ -104,16 +104,16 @@ describe("a stream that breaks half-way ends with an error event", () => {
     expect(error.message).toBe("The upstream failed (reported in its stream).");
   });
 
-  test("when nothing more comes until the time is over", async () => {
+  test("when no event follows until the timeout", async () => {
     fake.script({ hang: "body" });
-    await expectBroken(broken, await streamed(), {
+    await expectBroken(setup, await streamed(), {
       events: partials.slice(1),
       code: "upstream_timeout",
       status: 504,
     });
   });
 
-  test("when a picture in it is none", async () => {
+  test("when one of its images is invalid", async () => {
     const partial = data({
       type: "image_generation.partial_image",
       b64_json: base64("partial 0"),
@@ -123,7 +123,7 @@ describe("a stream that breaks half-way ends with an error event", () => {
       stream(partial, data({ type: "image_generation.completed", b64_json: "aGVsbG8=" })),
     );
     const response = await streamed();
-    await expectBroken(broken, response, {
+    await expectBroken(setup, response, {
       events: partials.slice(1),
       code: "upstream_invalid",
       status: 502,
@@ -141,21 +141,21 @@ describe("a stream that fails before its first event is refused with a status", 
 
   test.each<[string, InjectedFault]>([
     ["it is empty", { stream: "empty" }],
-    ["its pictures are none", { images: "garbage" }],
-    ["its pictures are empty", { images: "empty" }],
+    ["its images are garbage", { images: "garbage" }],
+    ["its images are empty", { images: "empty" }],
     ["it has no image", { images: "none" }],
     ["it is not JSON", stream("data: hello")],
-    ["it is JSON that is no event", stream("data: 7")],
-    ["it holds only events of unknown kinds", stream(data({ type: "image_generation.thinking" }))],
+    ["it is JSON but not an event", stream("data: 7")],
+    ["it has only events of unknown types", stream(data({ type: "image_generation.thinking" }))],
     ["it ends before its only event does", unfinished()],
   ])("when %s", async (_, fault) => {
     fake.script(fault);
-    await expectRefused(broken, await streamed(), invalid);
+    await expectError(setup, await streamed(), invalid);
   });
 
   test("when it hangs from the start", async () => {
     fake.script({ hang: "headers" });
-    await expectRefused(broken, await streamed(), {
+    await expectError(setup, await streamed(), {
       status: 504,
       type: "server_error",
       code: "upstream_timeout",
@@ -195,15 +195,15 @@ describe("a stream that fails before its first event is refused with a status", 
       `event: error\n${data({ type: "error", code: "server_error", message: "sorry" })}`,
       { status: 502, type: "server_error", code: "upstream_error", error: "upstream_error" },
     ],
-  ])("when its first event is %s", async (_, frame, refused) => {
+  ])("when its first event is %s", async (_, frame, expected) => {
     fake.script(stream(frame));
-    await expectRefused(broken, await streamed(), refused as never);
+    await expectError(setup, await streamed(), expected as never);
   });
 });
 
-describe("a stream that is unusual but true is delivered", () => {
+describe("an unusual but valid stream is delivered", () => {
   test.each<[string, InjectedFault]>([
-    ["line ends of Windows and comments", { stream: "crlf" }],
+    ["CRLF line ends and comments", { stream: "crlf" }],
     ["[DONE] at the end", { stream: "done" }],
     ["gzip", { encoding: "gzip" }],
     ["a few bytes at a time", { trickle: { bytes: 200, everyMs: 1 } }],
@@ -216,24 +216,24 @@ describe("a stream that is unusual but true is delivered", () => {
       ["image_generation.partial_image", base64("partial 1")],
       ["image_generation.completed", base64()],
     ]);
-    expect(rowOf(broken, response)).toMatchObject({ status: 200, error: null, images: 1 });
+    expect(rowOf(setup, response)).toMatchObject({ status: 200, error: null, images: 1 });
   });
 
-  test("with the prefix of a data URL, which is taken off", async () => {
+  test("without the data URL prefix of its images", async () => {
     fake.script(stream(completed({ b64_json: `data:image/png;base64,${base64()}` })));
     const [event] = eventsOf(await (await streamed()).text());
     expect(event!.data.b64_json).toBe(base64());
   });
 
-  test("with events of kinds nobody knows yet, which are passed over", async () => {
+  test("without its events of unknown types", async () => {
     fake.script(stream(data({ type: "image_generation.thinking", b64_json: "x" }), completed()));
     const events = eventsOf(await (await streamed()).text());
     expect(events.map(({ event }) => event)).toEqual(["image_generation.completed"]);
   });
 });
 
-describe("a caller gets a stream or not as asked, whatever the upstream gives", () => {
-  test("a whole answer becomes events", async () => {
+describe("a client gets a stream or a whole response as requested, whatever the upstream sends:", () => {
+  test("a whole response becomes events", async () => {
     fake.script({ stream: "json" });
     const response = await streamed({ n: 2, safety_identifier: "hash-1" });
     const events = eventsOf(await response.text());
@@ -257,10 +257,10 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
       });
       expect(payload.created_at).toBeInteger();
     }
-    expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 2, outputTokens: 2112 });
+    expect(rowOf(setup, response)).toMatchObject({ status: 200, images: 2, outputTokens: 2112 });
   });
 
-  test("a stream becomes a whole answer", async () => {
+  test("a stream becomes a whole response", async () => {
     const usage = { total_tokens: 3, input_tokens: 1, output_tokens: 2 };
     const look = { size: "1024x1024", quality: "high", background: "opaque", output_format: "png" };
     const more = { created_at: 1_700_000_000, ...look, usage };
@@ -271,7 +271,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
         completed({ ...more, b64_json: base64("final", 1) }),
       ),
     );
-    const response = await ask.picture(broken, { n: 2 });
+    const response = await ask.image(setup, { n: 2 });
     expect(await response.json()).toEqual({
       created: 1_700_000_000,
       ...look,
@@ -283,12 +283,12 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
         input_tokens_details: { text_tokens: 2, image_tokens: 0 },
       },
     });
-    expect(rowOf(broken, response)).toMatchObject({ images: 2, inputTokens: 2, outputTokens: 4 });
+    expect(rowOf(setup, response)).toMatchObject({ images: 2, inputTokens: 2, outputTokens: 4 });
   });
 
-  test("a stream that nobody asked for and that breaks is a plain error", async () => {
+  test("an unrequested stream that breaks becomes an error response", async () => {
     fake.script(stream(data({ type: "image_generation.partial_image", b64_json: base64() })));
-    await expectRefused(broken, await ask.picture(broken), {
+    await expectError(setup, await ask.image(setup), {
       status: 502,
       type: "server_error",
       code: "upstream_invalid",
@@ -296,7 +296,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
     });
   });
 
-  test("a link that leads nowhere cannot become an event, and is told so", async () => {
+  test("an image URL that cannot be downloaded becomes an error", async () => {
     fake.script({
       reply: {
         status: 200,
@@ -304,7 +304,7 @@ describe("a caller gets a stream or not as asked, whatever the upstream gives", 
         body: JSON.stringify({ data: [{ url: "https://10.0.0.1/a.png" }] }),
       },
     });
-    const error = await expectRefused(broken, await streamed(), {
+    const error = await expectError(setup, await streamed(), {
       status: 502,
       type: "server_error",
       code: "upstream_invalid",

@@ -5,17 +5,17 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { fakeImage } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { startBroken, until } from "./faults-fixture.ts";
+import { startFaultSetup, until } from "./faults-fixture.ts";
 
-const broken = startBroken({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
-const { fake, gateway } = broken;
+const setup = startFaultSetup({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
+const { fake, gateway } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => broken.close());
+afterAll(() => setup.close());
 
 const headers = { authorization: `Bearer ${testKey}` };
 const json = { ...headers, "content-type": "application/json" };
 const spooled = () => readdirSync(join(gateway.folder, "spool"));
-const picture = Buffer.concat([
+const image = Buffer.concat([
   fakeImage("large", 0, { format: "png", width: 64, height: 64 }),
   Buffer.alloc(700_000, 3),
 ]);
@@ -24,11 +24,11 @@ function form(): FormData {
   const body = new FormData();
   body.append("model", "painter");
   body.append("prompt", "an otter");
-  body.append("image", new Blob([picture]), "large.png");
+  body.append("image", new Blob([image]), "large.png");
   return body;
 }
 
-async function expectLeft(before: number): Promise<void> {
+async function expectCanceled(before: number): Promise<void> {
   await until(() => fake.requests[0]?.aborted === true);
   await until(() => gateway.rows().length > before);
   expect(gateway.rows().at(-1)).toMatchObject({
@@ -42,20 +42,20 @@ async function expectLeft(before: number): Promise<void> {
   await until(() => spooled().length === 0);
 }
 
-describe("a caller who leaves ends the upstream's work", () => {
+describe("a client disconnect cancels the upstream request", () => {
   test.each<[string, string, () => RequestInit]>([
     [
-      "of an embeddings call",
+      "of an embeddings request",
       "/v1/embeddings",
       () => ({ headers: json, body: JSON.stringify({ model: "vectors", input: "a" }) }),
     ],
     [
-      "of a picture",
+      "of an image request",
       "/v1/images/generations",
       () => ({ headers: json, body: JSON.stringify({ model: "painter", prompt: "an otter" }) }),
     ],
     [
-      "of a stream that has not begun",
+      "of a stream that has not started",
       "/v1/images/generations",
       () => ({
         headers: json,
@@ -66,40 +66,40 @@ describe("a caller who leaves ends the upstream's work", () => {
   ])("%s", async (_, path, init) => {
     const before = gateway.rows().length;
     fake.script({ hang: "headers" });
-    const leaving = new AbortController();
-    const call = fetch(`${gateway.url}${path}`, {
+    const disconnect = new AbortController();
+    const request = fetch(`${gateway.url}${path}`, {
       method: "POST",
       ...init(),
-      signal: leaving.signal,
+      signal: disconnect.signal,
     }).catch(() => "left");
     await fake.arrived(1);
     await Bun.sleep(50);
-    leaving.abort();
-    expect(await call).toBe("left");
-    await expectLeft(before);
+    disconnect.abort();
+    expect(await request).toBe("left");
+    await expectCanceled(before);
   });
 
-  test("of an answer that has come half-way", async () => {
+  test("of a response that was received in part", async () => {
     const before = gateway.rows().length;
     fake.script({ hang: "body" });
-    const leaving = new AbortController();
-    const call = fetch(`${gateway.url}/v1/embeddings`, {
+    const disconnect = new AbortController();
+    const request = fetch(`${gateway.url}/v1/embeddings`, {
       method: "POST",
       headers: json,
       body: JSON.stringify({ model: "vectors", input: "a" }),
-      signal: leaving.signal,
+      signal: disconnect.signal,
     }).catch(() => "left");
     await fake.arrived(1);
     await Bun.sleep(50);
-    leaving.abort();
-    expect(await call).toBe("left");
-    await expectLeft(before);
+    disconnect.abort();
+    expect(await request).toBe("left");
+    await expectCanceled(before);
   });
 
   test.each(["/v1/images/generations", "/v1/images/edits"])("of a stream on %s", async (path) => {
     const before = gateway.rows().length;
     fake.script({ eventDelayMs: 10_000 });
-    const leaving = new AbortController();
+    const disconnect = new AbortController();
     const streaming = { stream: true, partial_images: 2 };
     const edit = form();
     for (const [name, value] of Object.entries(streaming)) edit.append(name, String(value));
@@ -111,18 +111,18 @@ describe("a caller who leaves ends the upstream's work", () => {
             headers: json,
             body: JSON.stringify({ model: "painter", prompt: "an otter", ...streaming }),
           }),
-      signal: leaving.signal,
+      signal: disconnect.signal,
     });
     const reader = response.body!.getReader();
     const { value } = await reader.read();
     expect(new TextDecoder().decode(value)).toContain("partial_image");
-    leaving.abort();
-    await expectLeft(before);
+    disconnect.abort();
+    await expectCanceled(before);
   });
 });
 
-describe("a caller who leaves in the middle of an upload", () => {
-  test("is never heard of by the upstream, and leaves no file behind", async () => {
+describe("a client disconnect during an upload", () => {
+  test("sends nothing to the upstream, and leaves no file behind", async () => {
     const before = gateway.rows().length;
     const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
@@ -132,8 +132,8 @@ describe("a caller who leaves in the middle of an upload", () => {
       `POST /v1/images/edits HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\n` +
         `content-type: multipart/form-data; boundary=b\r\ncontent-length: 5000000\r\n\r\n${head}`,
     );
-    socket.write(picture);
-    // Long enough for what was sent to be on its way to the disk.
+    socket.write(image);
+    // Long enough for the sent bytes to be spooled to disk.
     await Bun.sleep(200);
     expect(gateway.rows()).toHaveLength(before);
     socket.resetAndDestroy();
@@ -145,13 +145,13 @@ describe("a caller who leaves in the middle of an upload", () => {
   });
 });
 
-describe("callers who stay", () => {
-  test("do not notice those who leave", async () => {
+describe("other clients", () => {
+  test("are not affected by a disconnect", async () => {
     fake.script(
       { hang: "headers" },
       { when: ({ json: body }) => /leave/.test(JSON.stringify(body)) },
     );
-    const leaving = new AbortController();
+    const disconnect = new AbortController();
     const ask = (input: string, signal?: AbortSignal) =>
       fetch(`${gateway.url}/v1/embeddings`, {
         method: "POST",
@@ -159,19 +159,19 @@ describe("callers who stay", () => {
         body: JSON.stringify({ model: "vectors", input }),
         ...(signal && { signal }),
       });
-    const left = ask("leave", leaving.signal).catch(() => "left");
-    const stayed = Promise.all(Array.from({ length: 8 }, (_, i) => ask(`stay ${i}`)));
-    // Some of them travel together, so there are fewer calls than callers; the one that hangs is in hand all the same.
+    const disconnected = ask("leave", disconnect.signal).catch(() => "left");
+    const others = Promise.all(Array.from({ length: 8 }, (_, i) => ask(`stay ${i}`)));
+    // Some of them share a batch, so there are fewer upstream requests than clients; the hanging one is in flight in any case.
     await fake.arrived(2);
     await Bun.sleep(50);
-    leaving.abort();
-    expect(await left).toBe("left");
-    expect((await stayed).map(({ status }) => status)).toEqual(Array(8).fill(200));
+    disconnect.abort();
+    expect(await disconnected).toBe("left");
+    expect((await others).map(({ status }) => status)).toEqual(Array(8).fill(200));
   });
 });
 
-describe("a caller who leaves while others wait for the same vector", () => {
-  const shared = startBroken({ settings: { VEXEL_CACHE_BYTES: "1000000" } });
+describe("a client disconnect while others wait for the same vector (single-flight)", () => {
+  const shared = startFaultSetup({ settings: { VEXEL_CACHE_BYTES: "1000000" } });
   afterAll(() => shared.close());
   const ask = (signal?: AbortSignal) =>
     fetch(`${shared.gateway.url}/v1/embeddings`, {
@@ -181,22 +181,22 @@ describe("a caller who leaves while others wait for the same vector", () => {
       ...(signal && { signal }),
     });
 
-  test("does not make them ask for it again, and the row of its call says what was paid", async () => {
+  test("sends no second upstream request, and exactly one ledger row has the upstream tokens", async () => {
     shared.fake.script({ delayMs: 600 });
-    const leaving = new AbortController();
-    const left = ask(leaving.signal).catch(() => "left");
+    const disconnect = new AbortController();
+    const disconnected = ask(disconnect.signal).catch(() => "left");
     await shared.fake.arrived(1);
     const others = [ask(), ask()];
     await Bun.sleep(150);
-    leaving.abort();
-    expect(await left).toBe("left");
+    disconnect.abort();
+    expect(await disconnected).toBe("left");
     for (const other of others) expect((await other).status).toBe(200);
     expect(shared.fake.requests).toHaveLength(1);
     expect(shared.fake.requests[0]?.aborted).not.toBe(true);
     await until(() => shared.gateway.rows().length === 3);
-    const paid = shared.gateway.rows().filter(({ upstreamTokens }) => upstreamTokens !== 0);
-    expect(paid).toHaveLength(1);
-    expect(paid[0]).toMatchObject({ attempts: 1, cachedInputs: 0 });
-    expect(paid[0]?.upstreamTokens).toBeGreaterThan(0);
+    const billed = shared.gateway.rows().filter(({ upstreamTokens }) => upstreamTokens !== 0);
+    expect(billed).toHaveLength(1);
+    expect(billed[0]).toMatchObject({ attempts: 1, cachedInputs: 0 });
+    expect(billed[0]?.upstreamTokens).toBeGreaterThan(0);
   });
 });

@@ -4,27 +4,27 @@ import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
 import {
   ask,
-  expectRefused,
-  type Refused,
-  startBroken,
+  type ExpectedError,
+  expectError,
+  startFaultSetup,
   upstreamKey,
   upstreamToken,
 } from "./faults-fixture.ts";
 
-const broken = startBroken();
-const { fake } = broken;
+const setup = startFaultSetup();
+const { fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => broken.close());
+afterAll(() => setup.close());
 
-const failed: Refused = {
+const failed: ExpectedError = {
   status: 502,
   type: "server_error",
   code: "upstream_error",
   error: "upstream_error",
 };
-/** Vectors are asked for twice more, as it may pass. */
-const passing: Refused = { ...failed, attempts: 3 };
-const said = (
+/** An embeddings request is retried twice, as the error may be transient. */
+const failedAfterRetries: ExpectedError = { ...failed, attempts: 3 };
+const errorResponse = (
   status: number,
   body: unknown,
   headers: Record<string, string> = {},
@@ -36,15 +36,15 @@ const said = (
   },
 });
 
-describe("an upstream's failure is told as what it is", () => {
-  test.each<[string, InjectedFault, Refused]>([
+describe("an upstream error is mapped to its meaning:", () => {
+  test.each<[string, InjectedFault, ExpectedError]>([
     [
       "a rate limit",
       { fail: "rate-limit" },
       { status: 429, type: "tokens", code: "rate_limit_exceeded", error: "upstream_rate_limit" },
     ],
     [
-      "too quick a rise",
+      "a slow_down error",
       { fail: "slow-down" },
       { status: 429, type: "rate_limit_error", code: "slow_down", error: "slow_down" },
     ],
@@ -59,8 +59,10 @@ describe("an upstream's failure is told as what it is", () => {
       },
     ],
     [
-      "a newer name for no credit",
-      said(429, { error: { message: "x", type: "billing", code: "credit_balance_exhausted" } }),
+      "no credit, under its newer code",
+      errorResponse(429, {
+        error: { message: "x", type: "billing", code: "credit_balance_exhausted" },
+      }),
       {
         status: 429,
         type: "billing",
@@ -79,7 +81,7 @@ describe("an upstream's failure is told as what it is", () => {
       },
     ],
     [
-      "a key it does not take, which is not the caller's key",
+      "a rejected upstream key, which is not the client's key",
       { fail: "credentials" },
       {
         status: 502,
@@ -100,7 +102,7 @@ describe("an upstream's failure is told as what it is", () => {
     ],
     [
       "a model it does not have",
-      said(404, {
+      errorResponse(404, {
         error: {
           message: "The model `house-embedder-1` does not exist",
           type: "invalid_request_error",
@@ -115,11 +117,11 @@ describe("an upstream's failure is told as what it is", () => {
       },
     ],
     ["a path it does not have", { fail: "detail" }, failed],
-    ["a breakdown", { fail: "server-error" }, passing],
-    ["a breakdown in HTML", { fail: "html" }, passing],
-    ["a bad gateway before it", { fail: "bad-gateway" }, passing],
+    ["a server error", { fail: "server-error" }, failedAfterRetries],
+    ["a server error in HTML", { fail: "html" }, failedAfterRetries],
+    ["a bad gateway before it", { fail: "bad-gateway" }, failedAfterRetries],
     [
-      "too much to do",
+      "overload",
       { fail: "overloaded" },
       {
         status: 503,
@@ -131,15 +133,15 @@ describe("an upstream's failure is told as what it is", () => {
     ],
     [
       "its own timeout",
-      said(504, "late"),
+      errorResponse(504, "late"),
       {
         ...{ status: 504, type: "server_error", code: "upstream_timeout" },
         ...{ error: "upstream_timeout", attempts: 3 },
       },
     ],
     [
-      "what Azure's filter refuses",
-      said(400, { error: { message: "filtered", code: "content_filter", status: 400 } }),
+      "a rejection by Azure's content filter",
+      errorResponse(400, { error: { message: "filtered", code: "content_filter", status: 400 } }),
       {
         status: 400,
         type: "image_generation_user_error",
@@ -149,26 +151,31 @@ describe("an upstream's failure is told as what it is", () => {
     ],
     [
       "an error that is only text",
-      said(400, { error: "input is too odd" }),
+      errorResponse(400, { error: "input is too odd" }),
       { status: 400, type: "invalid_request_error", code: null, error: "upstream_rejected" },
     ],
     [
       "an error with a number for a code",
-      said(400, { object: "error", message: "too long", type: "BadRequestError", code: 400 }),
+      errorResponse(400, {
+        object: "error",
+        message: "too long",
+        type: "BadRequestError",
+        code: 400,
+      }),
       { status: 400, type: "BadRequestError", code: null, error: "upstream_rejected" },
     ],
-    ["an error without anything", said(500, null), passing],
-    ["a status nobody knows", said(418, {}), passing],
-  ])("%s", async (_, fault, refused) => {
+    ["an empty error", errorResponse(500, null), failedAfterRetries],
+    ["an unknown status", errorResponse(418, {}), failedAfterRetries],
+  ])("%s", async (_, fault, expected) => {
     fake.script(fault, { times: 9 });
-    await expectRefused(broken, await ask.embeddings(broken), refused);
-    expect(fake.requests).toHaveLength(refused.attempts ?? 1);
+    await expectError(setup, await ask.embeddings(setup), expected);
+    expect(fake.requests).toHaveLength(expected.attempts ?? 1);
   });
 
-  test("a body too large for it, in HTML", async () => {
+  test("a request body above the upstream's limit, in HTML", async () => {
     fake.script({ fail: "too-large" });
-    // One input: several would travel in smaller calls.
-    await expectRefused(broken, await ask.embeddings(broken, { input: "a" }), {
+    // One input: several would be split into smaller requests.
+    await expectError(setup, await ask.embeddings(setup, { input: "a" }), {
       status: 413,
       type: "invalid_request_error",
       code: null,
@@ -177,16 +184,16 @@ describe("an upstream's failure is told as what it is", () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test("the upstream's words are kept where they speak of the caller's request", async () => {
-    fake.script(said(400, { detail: "Input 3 is too odd." }));
-    const response = await ask.embeddings(broken);
+  test("an error about the client's request keeps the upstream's message", async () => {
+    fake.script(errorResponse(400, { detail: "Input 3 is too odd." }));
+    const response = await ask.embeddings(setup);
     expect(await response.json()).toMatchObject({ error: { message: "Input 3 is too odd." } });
   });
 
-  test("FastAPI's list of complaints is put into words", async () => {
+  test("FastAPI's list of validation errors becomes a message", async () => {
     const detail = [{ loc: ["body", "input"], msg: "Input should be a valid string", type: "x" }];
-    fake.script(said(422, { detail }));
-    const error = await expectRefused(broken, await ask.embeddings(broken), {
+    fake.script(errorResponse(422, { detail }));
+    const error = await expectError(setup, await ask.embeddings(setup), {
       status: 422,
       type: "invalid_request_error",
       code: null,
@@ -196,7 +203,7 @@ describe("an upstream's failure is told as what it is", () => {
   });
 });
 
-describe("an answer that no retry can help says so, and only that one", () => {
+describe("a response sets x-should-retry: false exactly if no retry can help", () => {
   test.each<[InjectedFault, string | null]>([
     [{ fail: "quota" }, "false"],
     [{ fail: "credentials" }, "false"],
@@ -207,15 +214,15 @@ describe("an answer that no retry can help says so, and only that one", () => {
     [{ fail: "server-error" }, null],
   ])("%j", async (fault, header) => {
     fake.script(fault);
-    const response = await ask.embeddings(broken);
+    const response = await ask.embeddings(setup);
     expect(response.headers.get("x-should-retry")).toBe(header);
   });
 });
 
-describe("how long to wait is passed on", () => {
+describe("retry-after is passed on", () => {
   const hints = async (fault: InjectedFault) => {
     fake.script({ fail: "rate-limit", ...fault });
-    const { headers } = await ask.embeddings(broken);
+    const { headers } = await ask.embeddings(setup);
     return [headers.get("retry-after"), headers.get("retry-after-ms")];
   };
 
@@ -223,11 +230,11 @@ describe("how long to wait is passed on", () => {
     expect(await hints({ retryAfter: 7 })).toEqual(["7", "7000"]);
   });
 
-  test("in milliseconds, as Azure says it, also to clients that read only seconds", async () => {
+  test("in milliseconds, as Azure sends it, and in seconds for clients that read only those", async () => {
     expect(await hints({ retryAfterMs: 1500 })).toEqual(["2", "1500"]);
   });
 
-  test("in milliseconds where both are given", async () => {
+  test("in milliseconds if both are given", async () => {
     expect(await hints({ retryAfter: 2, retryAfterMs: 1234 })).toEqual(["2", "1234"]);
   });
 
@@ -237,31 +244,33 @@ describe("how long to wait is passed on", () => {
     expect(Number(seconds)).toBeWithin(25, 32);
   });
 
-  test.each(["", "soon", "-5e999", "NaN"])("not at all when it is %j", async (retryAfter) => {
+  test.each(["", "soon", "-5e999", "NaN"])("not if it is %j", async (retryAfter) => {
     expect(await hints({ retryAfter })).toEqual([null, null]);
   });
 
-  test("as a number that fits into a header, however large it was", async () => {
+  test("as a bounded number, however large it was", async () => {
     const [seconds, ms] = await hints({ retryAfter: "1e300" });
     expect(seconds).toMatch(/^\d{1,7}$/);
     expect(ms).toMatch(/^\d{1,10}$/);
   });
 
-  test("when the upstream is overloaded, too", async () => {
+  test("when the upstream is overloaded as well", async () => {
     fake.script({ fail: "overloaded", retryAfter: 4 });
-    expect((await ask.embeddings(broken)).headers.get("retry-after")).toBe("4");
+    expect((await ask.embeddings(setup)).headers.get("retry-after")).toBe("4");
   });
 });
 
-describe("what stands behind the gateway stays there", () => {
-  test("when the upstream puts everything it knows into its words", async () => {
+describe("internal details are not disclosed", () => {
+  test("when the upstream's message contains keys, ids and addresses", async () => {
     const host = new URL(fake.url).host;
     const message = `Key ${upstreamKey} with ${upstreamToken} (also sk-proj-abcdefgh12345678) of org-AbCdEf123456 in proj_AbCdEf123456 may not use house-embedder-1 at ${fake.url}/embeddings on ${host}; see https://platform.openai.com/docs.`;
     fake.script(
-      said(400, { error: { message, type: upstreamKey, code: upstreamKey, param: upstreamKey } }),
+      errorResponse(400, {
+        error: { message, type: upstreamKey, code: upstreamKey, param: upstreamKey },
+      }),
     );
-    const response = await ask.embeddings(broken);
-    const error = await expectRefused(broken, response, {
+    const response = await ask.embeddings(setup);
+    const error = await expectError(setup, response, {
       status: 400,
       type: "***",
       code: "***",
@@ -274,19 +283,19 @@ describe("what stands behind the gateway stays there", () => {
     expect(error.message).toContain("https://platform.openai.com/docs");
   });
 
-  test("when its words are ordinary ones, which are left alone", async () => {
+  test("and an ordinary message is not changed", async () => {
     const message = "The user-provided org-wide key-value list is no user_input at all.";
-    fake.script(said(400, { error: { message } }));
-    const response = await ask.embeddings(broken);
+    fake.script(errorResponse(400, { error: { message } }));
+    const response = await ask.embeddings(setup);
     const { error } = (await response.json()) as { error: { message: string } };
     expect(error.message).toContain("user-provided");
     expect(error.message).toContain("key-value");
     expect(error.message).toContain("user_input");
   });
 
-  test("when a redirect asks for the key at another place", async () => {
+  test("when a redirect points to another server", async () => {
     const caught: Request[] = [];
-    const elsewhere = Bun.serve({
+    const otherServer = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
       fetch: (request) => {
@@ -296,37 +305,37 @@ describe("what stands behind the gateway stays there", () => {
     });
     try {
       for (const status of [301, 302, 303, 307, 308]) {
-        const location = `http://127.0.0.1:${elsewhere.port}/v1/embeddings`;
+        const location = `http://127.0.0.1:${otherServer.port}/v1/embeddings`;
         fake.clear();
         fake.script({ reply: { status, headers: { location } } }, { times: 3 });
-        const response = await ask.embeddings(broken);
+        const response = await ask.embeddings(setup);
         expect(response.headers.get("location")).toBeNull();
-        await expectRefused(broken, response, passing);
+        await expectError(setup, response, failedAfterRetries);
       }
       expect(caught).toHaveLength(0);
     } finally {
-      elsewhere.stop(true);
+      otherServer.stop(true);
     }
   });
 
-  test("in the log, too: neither keys nor what was said", async () => {
+  test("in the log: neither keys nor messages", async () => {
     fake.script({ fail: "credentials" });
-    await ask.embeddings(broken, { input: ["a very private text"] });
-    const log = broken.gateway.log();
+    await ask.embeddings(setup, { input: ["a very private text"] });
+    const log = setup.gateway.log();
     expect(log).toContain("upstream_credentials");
     for (const secret of [upstreamKey, upstreamToken, testKey, "a very private text"]) {
       expect(log).not.toContain(secret);
     }
   });
 
-  test("when its error is nested deeper than any program would read", async () => {
+  test("when the error is nested too deeply to parse", async () => {
     const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`.slice(0, 60_000);
     const body = `{"error":{"message":"m","code":"moderation_blocked","moderation_details":${"[".repeat(9_000)}${"]".repeat(9_000)}}}`;
     for (const text of [deep, body]) {
       fake.script({
         reply: { status: 400, headers: { "content-type": "application/json" }, body: text },
       });
-      const response = await ask.embeddings(broken);
+      const response = await ask.embeddings(setup);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ error: { message: expect.any(String) } });
     }

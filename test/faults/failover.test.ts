@@ -1,24 +1,24 @@
-/** Two upstreams behind a model: when the first fails the second answers, unless a picture might be paid for twice. */
+/** Failover: when the first of two upstreams fails the second serves, unless an image might be billed twice. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
-  expectRefused,
+  expectError,
   expectVectors,
-  nowhere,
   rowOf,
-  startBroken,
+  startFaultSetup,
+  unreachableUrl,
 } from "./faults-fixture.ts";
 
-const broken = startBroken({ upstreams: 2, settings: { VEXEL_IMAGES_TIMEOUT: "1" } });
-const [first, second] = broken.fakes as [(typeof broken.fakes)[0], (typeof broken.fakes)[0]];
-const orphaned = startBroken({ upstreams: 2, elsewhere: [nowhere] });
+const setup = startFaultSetup({ upstreams: 2, settings: { VEXEL_IMAGES_TIMEOUT: "1" } });
+const [first, second] = setup.fakes as [(typeof setup.fakes)[0], (typeof setup.fakes)[0]];
+const firstUnreachable = startFaultSetup({ upstreams: 2, addresses: [unreachableUrl] });
 beforeEach(() => {
-  for (const fake of [...broken.fakes, ...orphaned.fakes]) fake.clear();
+  for (const fake of [...setup.fakes, ...firstUnreachable.fakes]) fake.clear();
 });
 afterAll(async () => {
-  await broken.close();
-  await orphaned.close();
+  await setup.close();
+  await firstUnreachable.close();
 });
 
 const refusal = (status: number, code: string): InjectedFault => ({
@@ -28,45 +28,45 @@ const refusal = (status: number, code: string): InjectedFault => ({
     body: JSON.stringify({ error: { message: "no", type: "invalid_request_error", code } }),
   },
 });
-const picture = Buffer.from(
+const image = Buffer.from(
   fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
 
-/** Certain not to have been done, so certain not to be charged. */
-const unpaid: readonly [string, InjectedFault][] = [
+/** The work was certainly not done, so it is not billed. */
+const notBilled: readonly [string, InjectedFault][] = [
   ["is at its rate limit", { fail: "rate-limit" }],
-  ["is asked too quickly", { fail: "slow-down" }],
+  ["returns slow_down", { fail: "slow-down" }],
   ["has no credit", { fail: "quota" }],
   ["is overloaded", { fail: "overloaded" }],
-  ["does not take the gateway's key", { fail: "credentials" }],
-  ["breaks down and says so itself", { fail: "server-error" }],
+  ["rejects the gateway's key", { fail: "credentials" }],
+  ["returns its own server error", { fail: "server-error" }],
 ];
-const maybePaid: readonly [string, InjectedFault][] = [
-  ["breaks down, as somebody says", { fail: "html" }],
-  ["has a bad gateway before it", { fail: "bad-gateway" }],
-  ["gives up waiting", refusal(504, "timeout")],
-  ["resets the connection before its answer", { reset: "before-headers" }],
+const maybeBilled: readonly [string, InjectedFault][] = [
+  ["returns a server error in HTML", { fail: "html" }],
+  ["is behind a proxy that returns 502", { fail: "bad-gateway" }],
+  ["returns 504", refusal(504, "timeout")],
+  ["resets the connection before its response", { reset: "before-headers" }],
   ["resets the connection in its headers", { reset: "mid-headers" }],
-  ["resets the connection in its answer", { reset: "mid-body" }],
-  ["closes the connection before its answer", { close: "before-headers" }],
-  ["answers half a document", { body: "truncated" }],
-  ["answers HTML", { body: "html" }],
-  ["points elsewhere", { redirect: "http://127.0.0.1:9/" }],
+  ["resets the connection within its body", { reset: "mid-body" }],
+  ["closes the connection before its response", { close: "before-headers" }],
+  ["returns a truncated document", { body: "truncated" }],
+  ["returns HTML", { body: "html" }],
+  ["redirects", { redirect: "http://127.0.0.1:9/" }],
 ];
 
-describe("embeddings are asked of the second upstream when the first", () => {
+describe("an embeddings request fails over to the second upstream when the first", () => {
   test.each([
-    ...unpaid,
-    ...maybePaid,
+    ...notBilled,
+    ...maybeBilled,
     ["gives too few vectors", { vectors: "missing" }],
     ["gives vectors that are no numbers", { vectors: "nan" }],
     ["gives vectors of zeros", { vectors: "zero" }],
   ] as [string, InjectedFault][])("%s", async (_, fault) => {
     // Twice: a kept connection that ends without a word is tried once more on a new one.
     first.script(fault, { times: 2 });
-    const response = await ask.embeddings(broken);
+    const response = await ask.embeddings(setup);
     await expectVectors(response);
-    expect(rowOf(broken, response)).toMatchObject({
+    expect(rowOf(setup, response)).toMatchObject({
       status: 200,
       error: null,
       attempts: 2,
@@ -77,69 +77,69 @@ describe("embeddings are asked of the second upstream when the first", () => {
     expect(second.requests).toHaveLength(1);
   });
 
-  test("is not there", async () => {
-    const response = await ask.embeddings(orphaned);
+  test("is unreachable", async () => {
+    const response = await ask.embeddings(firstUnreachable);
     await expectVectors(response);
-    expect(rowOf(orphaned, response)).toMatchObject({ attempts: 2, upstream: "hidden-1" });
+    expect(rowOf(firstUnreachable, response)).toMatchObject({ attempts: 2, upstream: "hidden-1" });
   });
 });
 
-describe("embeddings are not asked twice", () => {
+describe("an embeddings request is sent once", () => {
   test.each<[string, InjectedFault]>([
-    ["when the first upstream answers", {}],
-    ["when the request itself is wrong", refusal(400, "invalid_value")],
+    ["when the first upstream responds", {}],
+    ["when the request is invalid", refusal(400, "invalid_value")],
     ["when the spending limit is reached", { fail: "billing" }],
   ])("%s", async (_, fault) => {
     first.script(fault);
-    const response = await ask.embeddings(broken);
-    expect(rowOf(broken, response)).toMatchObject({ attempts: 1, upstream: "hidden-0" });
+    const response = await ask.embeddings(setup);
+    expect(rowOf(setup, response)).toMatchObject({ attempts: 1, upstream: "hidden-0" });
     expect(second.requests).toHaveLength(0);
   });
 });
 
-test("embeddings that are too large for one call go to the first upstream in smaller ones", async () => {
+test("an embeddings request that is too large for the first upstream is split, and stays there", async () => {
   first.script(refusal(413, "too_large"));
-  const response = await ask.embeddings(broken);
+  const response = await ask.embeddings(setup);
   await expectVectors(response);
   expect(first.requests).toHaveLength(3);
   expect(second.requests).toHaveLength(0);
 });
 
-test("an embedding that is too large by itself is asked for once", async () => {
+test("a single input that is too large is sent once", async () => {
   first.script(refusal(413, "too_large"));
-  const response = await ask.embeddings(broken, { input: "a" });
+  const response = await ask.embeddings(setup, { input: "a" });
   expect(response.status).toBe(413);
   expect([first.requests.length, second.requests.length]).toEqual([1, 0]);
 });
 
-describe("a picture is ordered at the second upstream when the first", () => {
-  test.each(unpaid)("%s", async (_, fault) => {
+describe("an image request fails over to the second upstream when the first", () => {
+  test.each(notBilled)("%s", async (_, fault) => {
     for (const stream of [false, true]) {
-      broken.gateway.resetTargets();
+      setup.gateway.resetTargets();
       first.script(fault);
-      const response = await ask.picture(broken, { stream });
-      expect(await response.text()).toContain(picture);
-      expect(rowOf(broken, response)).toMatchObject({ status: 200, attempts: 2, images: 1 });
+      const response = await ask.image(setup, { stream });
+      expect(await response.text()).toContain(image);
+      expect(rowOf(setup, response)).toMatchObject({ status: 200, attempts: 2, images: 1 });
     }
     expect([first.requests.length, second.requests.length]).toEqual([2, 2]);
   });
 
-  test("is not there", async () => {
-    const response = await ask.picture(orphaned);
-    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
-    expect(rowOf(orphaned, response)).toMatchObject({ attempts: 2, upstream: "hidden-1" });
+  test("is unreachable", async () => {
+    const response = await ask.image(firstUnreachable);
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
+    expect(rowOf(firstUnreachable, response)).toMatchObject({ attempts: 2, upstream: "hidden-1" });
   });
 });
 
-describe("a picture that may have been paid for is not ordered again when the first upstream", () => {
-  test.each([...maybePaid, ["sends garbage for a picture", { images: "garbage" }]] as [
+describe("an image that may have been billed is not requested again when the first upstream", () => {
+  test.each([...maybeBilled, ["sends garbage instead of an image", { images: "garbage" }]] as [
     string,
     InjectedFault,
   ][])("%s", async (_, fault) => {
     first.script(fault);
-    const response = await ask.picture(broken);
+    const response = await ask.image(setup);
     expect(response.status).toBeGreaterThanOrEqual(502);
-    expect(rowOf(broken, response)).toMatchObject({
+    expect(rowOf(setup, response)).toMatchObject({
       attempts: 1,
       upstream: "hidden-0",
       images: null,
@@ -147,9 +147,9 @@ describe("a picture that may have been paid for is not ordered again when the fi
     expect([first.requests.length, second.requests.length]).toEqual([1, 0]);
   });
 
-  test("lets the time run out", async () => {
+  test("times out", async () => {
     first.script({ hang: "headers" });
-    await expectRefused(broken, await ask.picture(broken), {
+    await expectError(setup, await ask.image(setup), {
       status: 504,
       type: "server_error",
       code: "upstream_timeout",
@@ -158,9 +158,9 @@ describe("a picture that may have been paid for is not ordered again when the fi
     expect(second.requests).toHaveLength(0);
   });
 
-  test("breaks its stream off", async () => {
+  test("breaks off its stream", async () => {
     first.script({ stream: "cut" });
-    const response = await ask.picture(broken, { stream: true, partial_images: 1 });
+    const response = await ask.image(setup, { stream: true, partial_images: 1 });
     expect(await response.text()).toContain("event: error");
     expect(second.requests).toHaveLength(0);
   });
@@ -178,31 +178,31 @@ describe("an upload", () => {
   test.each<[string, InjectedFault]>([
     ["after it was read", { fail: "rate-limit" }],
     ["before it was read", { fail: "overloaded", early: true }],
-  ])("goes to the second upstream whole, when the first refuses %s", async (_, fault) => {
+  ])("reaches the second upstream complete when the first rejects it %s", async (_, fault) => {
     first.script(fault);
     const form = new FormData();
     form.append("model", "painter");
     form.append("prompt", "an otter");
     form.append("image", new Blob([large]), "large.png");
     form.append("image", new Blob([small]), "small.png");
-    const response = await ask.edit(broken, form);
-    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
+    const response = await ask.edit(setup, form);
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     const files = second.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
     expect(files.map((file) => [file.field, file.sha256])).toEqual([
       ["image[]", sha256(large)],
       ["image[]", sha256(small)],
     ]);
-    expect(rowOf(broken, response)).toMatchObject({ attempts: 2, status: 200 });
+    expect(rowOf(setup, response)).toMatchObject({ attempts: 2, status: 200 });
   });
 });
 
-describe("when both fail", () => {
-  test("the second one's failure is told, with two attempts in the row", async () => {
+describe("when both upstreams fail", () => {
+  test("the client gets the second error, and the ledger row has two attempts", async () => {
     first.script({ fail: "server-error" });
     second.script({ fail: "rate-limit", retryAfter: 9 });
-    const response = await ask.embeddings(broken);
+    const response = await ask.embeddings(setup);
     expect(response.headers.get("retry-after")).toBe("9");
-    await expectRefused(broken, response, {
+    await expectError(setup, response, {
       status: 429,
       type: "tokens",
       code: "rate_limit_exceeded",

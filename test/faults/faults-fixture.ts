@@ -1,50 +1,50 @@
-/** What the tests of failing upstreams share: gateways before fakes, and what every refusal must keep to. */
+/** Fixture of the tests of failing upstreams: gateways with fake upstreams, and the checks of every error response. */
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { type Fake, fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
-/** Where nobody listens. */
-export const nowhere = "http://127.0.0.1:9/v1";
+/** An address at which nothing listens. */
+export const unreachableUrl = "http://127.0.0.1:9/v1";
 
 export const upstreamKey = "sk-upstream-1f2e3d4c5b6a";
 /** In a header of the configuration; as secret as the key. */
 export const upstreamToken = "token-9a8b7c6d5e4f";
 
-export interface Broken {
+export interface FaultSetup {
   readonly fakes: readonly Fake[];
   readonly fake: Fake;
   readonly gateway: TestGateway;
   close(): Promise<void>;
 }
 
-export interface BrokenOptions {
+export interface FaultSetupOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** How many upstreams stand behind each model, in this order. */
+  /** The number of upstreams of each model, in this order. */
   readonly upstreams?: number;
-  /** By place: another address instead of the fake's. */
-  readonly elsewhere?: readonly (string | undefined)[];
+  /** By index: an address that replaces the fake's. */
+  readonly addresses?: readonly (string | undefined)[];
 }
 
 /** A gateway whose models have other names than their targets. */
-export function startBroken({
+export function startFaultSetup({
   settings = {},
   upstreams = 1,
-  elsewhere = [],
-}: BrokenOptions = {}): Broken {
+  addresses = [],
+}: FaultSetupOptions = {}): FaultSetup {
   const fakes = Array.from({ length: upstreams }, (): Fake => {
     const fake = startFake({ key: upstreamKey });
     return {
       ...fake,
-      // What a target did in one test is not held against it in the next.
+      // The health of a target does not carry over to the next test.
       clear: () => {
         fake.clear();
         gateway.resetTargets();
       },
     };
   });
-  const urls = fakes.map(({ url }, at) => elsewhere[at] ?? url);
+  const urls = fakes.map(({ url }, at) => addresses[at] ?? url);
   const targets = (model: string) =>
     `[${urls.map((_, at) => `{ upstream: hidden-${at}, model: ${model}, tier: ${at} }`).join(", ")}]`;
   const gateway = startGateway({
@@ -72,11 +72,11 @@ keys:
 }
 
 export const ask = {
-  embeddings: ({ gateway }: Broken, more: object = {}): Promise<Response> =>
+  embeddings: ({ gateway }: FaultSetup, more: object = {}): Promise<Response> =>
     gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"], ...more }),
-  picture: ({ gateway }: Broken, more: object = {}): Promise<Response> =>
+  image: ({ gateway }: FaultSetup, more: object = {}): Promise<Response> =>
     gateway.post("/v1/images/generations", { model: "painter", prompt: "an otter", ...more }),
-  edit: ({ gateway }: Broken, form: FormData): Promise<Response> =>
+  edit: ({ gateway }: FaultSetup, form: FormData): Promise<Response> =>
     fetch(`${gateway.baseURL}/images/edits`, {
       method: "POST",
       headers: { authorization: `Bearer ${testKey}` },
@@ -84,41 +84,41 @@ export const ask = {
     }),
 };
 
-export interface Refused {
+export interface ExpectedError {
   readonly status: number;
   readonly type: string;
   readonly code: string | null;
   /** In the ledger. */
   readonly error: ErrorKind;
   readonly attempts?: number;
-  /** That were made and paid for, and could not be handed over. */
+  /** Images that were billed and could not be delivered. */
   readonly images?: number;
 }
 
-export interface ErrorAnswer {
+export interface ErrorBody {
   readonly message: string;
   readonly type: string;
   readonly code: string | null;
   readonly param: string | null;
 }
 
-/** The defined answer in OpenAI's shape, nothing internal in it, and a row that says the same. */
-export async function expectRefused(
-  broken: Broken,
+/** Expects the error in OpenAI's format, without internal details, and a ledger row with the same error. */
+export async function expectError(
+  setup: FaultSetup,
   response: Response,
-  { status, type, code, error: kind, attempts = 1, images }: Refused,
-): Promise<ErrorAnswer> {
+  { status, type, code, error: kind, attempts = 1, images }: ExpectedError,
+): Promise<ErrorBody> {
   const text = await response.text();
   expect(response.status, text).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/json");
-  const { error, ...others } = JSON.parse(text) as { error: ErrorAnswer };
+  const { error, ...others } = JSON.parse(text) as { error: ErrorBody };
   expect(others).toEqual({});
   expect(error).toMatchObject({ type, code });
   expect(error.message).toBeString();
   expect(error.message).not.toBe("");
   expect(error.param === null || typeof error.param === "string").toBe(true);
-  expectNoSecrets(broken, response, text);
-  expect(rowOf(broken, response)).toMatchObject({
+  expectNoSecrets(setup, response, text);
+  expect(rowOf(setup, response)).toMatchObject({
     status,
     error: kind,
     attempts,
@@ -130,13 +130,13 @@ export async function expectRefused(
   return error;
 }
 
-/** Neither headers nor body tell the caller what stands behind the gateway. */
+/** Neither headers nor body disclose the upstream. */
 export function expectNoSecrets(
-  { fakes, gateway }: Broken,
+  { fakes, gateway }: FaultSetup,
   response: Response,
   text: string,
 ): void {
-  const told = `${JSON.stringify([...response.headers])}\n${text}`;
+  const visible = `${JSON.stringify([...response.headers])}\n${text}`;
   const secrets = [
     upstreamKey,
     upstreamToken,
@@ -152,23 +152,23 @@ export function expectNoSecrets(
     "node_modules",
     ...fakes.flatMap(({ url }) => [url, new URL(url).host]),
   ];
-  for (const secret of secrets) expect(told).not.toContain(secret);
+  for (const secret of secrets) expect(visible).not.toContain(secret);
 }
 
-/** The ledger's row of this answer. */
-export function rowOf({ gateway }: Broken, response: Response): LedgerRow {
+/** The ledger row of this response. */
+export function rowOf({ gateway }: FaultSetup, response: Response): LedgerRow {
   const id = response.headers.get("x-request-id");
   const row = gateway.rows().find(({ requestId }) => requestId === id);
   if (!row) throw new Error(`the ledger has no row for ${id}`);
   return row;
 }
 
-export interface EmbeddingsAnswer {
+export interface EmbeddingsBody {
   readonly model: string;
   readonly data: { readonly index: number; readonly embedding: number[] | string }[];
 }
 
-/** The right vectors of `texts`, to the last bit, whichever way the upstream gave them. */
+/** Expects the vectors of `texts`, bit for bit, in either encoding. */
 export async function expectVectors(
   response: Response,
   texts: readonly string[] = ["a", "b"],
@@ -176,7 +176,7 @@ export async function expectVectors(
 ): Promise<void> {
   const body = await response.text();
   expect(response.status, body.slice(0, 300)).toBe(200);
-  const { data } = JSON.parse(body) as EmbeddingsAnswer;
+  const { data } = JSON.parse(body) as EmbeddingsBody;
   expect(data.map(({ index }) => index)).toEqual(texts.map((_, at) => at));
   const bits = data.map(({ embedding }) =>
     typeof embedding === "string"

@@ -1,12 +1,12 @@
 /** Invalid images of upstreams, and images that can be corrected. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
-import { ask, expectRefused, rowOf, startBroken } from "./faults-fixture.ts";
+import { ask, expectError, rowOf, startFaultSetup } from "./faults-fixture.ts";
 
-const broken = startBroken();
-const { fake } = broken;
+const setup = startFaultSetup();
+const { fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => broken.close());
+afterAll(() => setup.close());
 
 const invalid = {
   status: 502,
@@ -14,10 +14,10 @@ const invalid = {
   code: "upstream_invalid",
   error: "upstream_invalid",
 } as const;
-const picture = Buffer.from(
+const image = Buffer.from(
   fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
-const answer = (body: unknown): InjectedFault => ({
+const scriptedResponse = (body: unknown): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },
@@ -25,79 +25,82 @@ const answer = (body: unknown): InjectedFault => ({
   },
 });
 
-describe("a picture that is none is never delivered", () => {
+describe("an invalid image is never delivered:", () => {
   test.each<[string, InjectedFault]>([
     ["garbage", { images: "garbage" }],
-    ["nothing", { images: "empty" }],
-    ["no picture at all", { images: "none" }],
-    ["null in place of an entry", answer({ data: [null] })],
-    ["a text in place of an entry", answer({ data: ["x"] })],
-    ["an entry without a picture", answer({ data: [{}] })],
-    ["null in place of a picture", answer({ data: [{ b64_json: null }] })],
-    ["a number in place of a picture", answer({ data: [{ b64_json: 7 }] })],
-    ["a link that is none", answer({ data: [{ url: "javascript:alert(1)" }] })],
-    ["a page of HTML in base64", answer({ data: [{ b64_json: btoa("<html><body>no</body>") }] })],
-    ["no list", answer({ data: {} })],
-    ["nothing else", answer({ created: 1 })],
+    ["an empty image", { images: "empty" }],
+    ["no image at all", { images: "none" }],
+    ["null in place of an entry", scriptedResponse({ data: [null] })],
+    ["a text in place of an entry", scriptedResponse({ data: ["x"] })],
+    ["an entry without an image", scriptedResponse({ data: [{}] })],
+    ["null in place of an image", scriptedResponse({ data: [{ b64_json: null }] })],
+    ["a number in place of an image", scriptedResponse({ data: [{ b64_json: 7 }] })],
+    ["an invalid URL", scriptedResponse({ data: [{ url: "javascript:alert(1)" }] })],
+    [
+      "an HTML page in base64",
+      scriptedResponse({ data: [{ b64_json: btoa("<html><body>no</body>") }] }),
+    ],
+    ["data that is not a list", scriptedResponse({ data: {} })],
+    ["no data", scriptedResponse({ created: 1 })],
   ])("%s", async (_, fault) => {
     fake.script(fault);
-    await expectRefused(broken, await ask.picture(broken), invalid);
+    await expectError(setup, await ask.image(setup), invalid);
   });
 });
 
-test("where none of several is an image, the ledger has no delivered image", async () => {
-  fake.script(answer({ data: [{ b64_json: "AAAA" }, { b64_json: "AAAA" }] }));
-  await expectRefused(broken, await ask.picture(broken, { n: 2 }), { ...invalid, images: 0 });
+test("if none of several images is valid, the ledger row has no delivered image", async () => {
+  fake.script(scriptedResponse({ data: [{ b64_json: "AAAA" }, { b64_json: "AAAA" }] }));
+  await expectError(setup, await ask.image(setup, { n: 2 }), { ...invalid, images: 0 });
 });
 
-describe("pictures that are true are delivered", () => {
-  test("fewer than were asked for, as moderation may take some: what came was paid for", async () => {
+describe("valid images are delivered:", () => {
+  test("fewer than requested, as moderation may remove some, and the delivered ones are billed", async () => {
     fake.script({ images: "missing" });
-    const response = await ask.picture(broken, { n: 2 });
-    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
-    expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 1, outputTokens: 1056 });
+    const response = await ask.image(setup, { n: 2 });
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
+    expect(rowOf(setup, response)).toMatchObject({ status: 200, images: 1, outputTokens: 1056 });
   });
 
-  test("more than were asked for: as many as were asked for, and the ledger has the number delivered", async () => {
+  test("as many as requested if there are more, and the ledger row has the number delivered", async () => {
     fake.script({ images: "extra" });
-    const response = await ask.picture(broken, { n: 1 });
+    const response = await ask.image(setup, { n: 1 });
     const { data } = (await response.json()) as { data: unknown[] };
     expect(data).toHaveLength(1);
     expect(response.headers.get("vexel-missing")).toBeNull();
-    expect(rowOf(broken, response).images).toBe(1);
+    expect(rowOf(setup, response).images).toBe(1);
   });
 
-  test("a good one beside one that is none", async () => {
-    fake.script(answer({ data: [{ b64_json: "AAAA" }, { b64_json: picture }] }));
-    const response = await ask.picture(broken, { n: 2 });
-    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
+  test("a valid one next to an invalid one", async () => {
+    fake.script(scriptedResponse({ data: [{ b64_json: "AAAA" }, { b64_json: image }] }));
+    const response = await ask.image(setup, { n: 2 });
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
-    expect(rowOf(broken, response)).toMatchObject({ status: 200, images: 1 });
+    expect(rowOf(setup, response)).toMatchObject({ status: 200, images: 1 });
   });
 
-  test("compressed, in pieces, with white space", async () => {
+  test("compressed, in small chunks, with white space", async () => {
     for (const fault of [
       { encoding: "gzip" },
       { trickle: { bytes: 100, everyMs: 1 } },
       { huge: 100_000 },
     ] satisfies InjectedFault[]) {
       fake.script(fault);
-      const response = await ask.picture(broken);
-      expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
+      const response = await ask.image(setup);
+      expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
     }
   });
 
-  test("with the prefix of a data URL, which is taken off", async () => {
-    fake.script(answer({ data: [{ b64_json: `data:image/png;base64,${picture}` }] }));
-    const response = await ask.picture(broken);
-    expect(await response.json()).toMatchObject({ data: [{ b64_json: picture }] });
+  test("without their data URL prefix", async () => {
+    fake.script(scriptedResponse({ data: [{ b64_json: `data:image/png;base64,${image}` }] }));
+    const response = await ask.image(setup);
+    expect(await response.json()).toMatchObject({ data: [{ b64_json: image }] });
   });
 
-  test("with what else the upstream says of them", async () => {
-    const entry = { b64_json: picture, revised_prompt: "an otter, really", seed: 42 };
+  test("with the other fields of the upstream", async () => {
+    const entry = { b64_json: image, revised_prompt: "an otter, really", seed: 42 };
     const filter = { prompt_filter_results: [{ hate: { filtered: false } }] };
-    fake.script(answer({ created: 7, data: [entry], model: "gpt-image-1.5", ...filter }));
-    const response = await ask.picture(broken);
+    fake.script(scriptedResponse({ created: 7, data: [entry], model: "gpt-image-1.5", ...filter }));
+    const response = await ask.image(setup);
     const facts = { size: "1024x1024", output_format: "png" };
     const usage = expect.objectContaining({ total_tokens: expect.any(Number) });
     expect(await response.json()).toEqual({
@@ -112,20 +115,23 @@ describe("pictures that are true are delivered", () => {
   test.each<[string, unknown]>([
     ["absent", undefined],
     ["a text", "many"],
-    ["half told", { total_tokens: 3 }],
+    ["incomplete", { total_tokens: 3 }],
     ["below zero", { total_tokens: -1, input_tokens: -1, output_tokens: -1 }],
     ["fractions", { total_tokens: 1.5, input_tokens: 1, output_tokens: 0.5 }],
-  ])("with an estimated usage, unknown in the ledger, when it is %s", async (_, usage) => {
-    fake.script(answer({ data: [{ b64_json: picture }], usage }));
-    const response = await ask.picture(broken);
-    const { usage: estimated } = (await response.json()) as { usage: { total_tokens: number } };
-    expect(estimated.total_tokens).toBeGreaterThan(0);
-    expect(response.headers.get("vexel-usage")).toBe("estimated");
-    expect(rowOf(broken, response)).toMatchObject({
-      status: 200,
-      images: 1,
-      inputTokens: null,
-      outputTokens: null,
-    });
-  });
+  ])(
+    "with an estimated usage, unknown in the ledger row, when the usage is %s",
+    async (_, usage) => {
+      fake.script(scriptedResponse({ data: [{ b64_json: image }], usage }));
+      const response = await ask.image(setup);
+      const { usage: estimated } = (await response.json()) as { usage: { total_tokens: number } };
+      expect(estimated.total_tokens).toBeGreaterThan(0);
+      expect(response.headers.get("vexel-usage")).toBe("estimated");
+      expect(rowOf(setup, response)).toMatchObject({
+        status: 200,
+        images: 1,
+        inputTokens: null,
+        outputTokens: null,
+      });
+    },
+  );
 });

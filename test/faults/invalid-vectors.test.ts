@@ -3,18 +3,18 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
-  type EmbeddingsAnswer,
-  expectRefused,
+  type EmbeddingsBody,
+  expectError,
   expectVectors,
-  startBroken,
+  startFaultSetup,
 } from "./faults-fixture.ts";
 
-const broken = startBroken();
-const { fake } = broken;
+const setup = startFaultSetup();
+const { fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => broken.close());
+afterAll(() => setup.close());
 
-const untrue = {
+const invalid = {
   status: 502,
   type: "server_error",
   code: "upstream_invalid",
@@ -26,7 +26,7 @@ const embedding = (numbers: readonly unknown[] | string, index = 0) => ({
   index,
   embedding: numbers,
 });
-const answer = (data: unknown, more: object = {}): InjectedFault => ({
+const scriptedResponse = (data: unknown, more: object = {}): InjectedFault => ({
   reply: {
     status: 200,
     headers: { "content-type": "application/json" },
@@ -40,7 +40,7 @@ const answer = (data: unknown, more: object = {}): InjectedFault => ({
   },
 });
 
-describe("vectors that are not true are never delivered", () => {
+describe("invalid vectors are never delivered:", () => {
   test.each<[string, InjectedFault, RegExp]>([
     ["one is missing", { vectors: "missing" }, /input 1 has no vector/],
     ["there is one too many", { vectors: "extra" }, /points at no input/],
@@ -55,23 +55,23 @@ describe("vectors that are not true are never delivered", () => {
   ])("%s", async (_, fault, words) => {
     for (const encoding_format of encodings) {
       fake.script(fault);
-      const response = await ask.embeddings(broken, { encoding_format });
-      const error = await expectRefused(broken, response, untrue);
+      const response = await ask.embeddings(setup, { encoding_format });
+      const error = await expectError(setup, response, invalid);
       expect(error.message).toMatch(words);
     }
   });
 
   test("all of them are shorter than `dimensions`", async () => {
     fake.script({ vectors: "wrong-dimensions" });
-    const response = await ask.embeddings(broken, { model: "sized-vectors", dimensions: 256 });
-    const error = await expectRefused(broken, response, untrue);
+    const response = await ask.embeddings(setup, { model: "sized-vectors", dimensions: 256 });
+    const error = await expectError(setup, response, invalid);
     expect(error.message).toContain("255 dimensions instead of 256");
   });
 
   test("all of them are shorter than the configuration says", async () => {
     fake.script({ vectors: "wrong-dimensions" });
-    const response = await ask.embeddings(broken, { model: "sized-vectors" });
-    const error = await expectRefused(broken, response, untrue);
+    const response = await ask.embeddings(setup, { model: "sized-vectors" });
+    const error = await expectError(setup, response, invalid);
     expect(error.message).toContain("1535 dimensions instead of 1536");
   });
 
@@ -81,28 +81,28 @@ describe("vectors that are not true are never delivered", () => {
     ["an entry without a vector", [{ index: 0 }]],
     ["null in place of a vector", [{ index: 0, embedding: null }]],
     ["an object in place of a vector", [{ index: 0, embedding: { 0: 1 } }]],
-    ["a vector of nothing", [embedding([])]],
-    ["a vector of nothing in base64", [embedding("")]],
+    ["an empty vector", [embedding([])]],
+    ["an empty vector in base64", [embedding("")]],
     ["a vector of texts", [embedding(["0.1", "0.2"])]],
     ["a vector of vectors", [embedding([[0.1, 0.2]])]],
-    ["a vector with a hole", [embedding([0.1, null])]],
+    ["a vector with null", [embedding([0.1, null])]],
     ["a number too large for a float", [embedding([0.1, 1e300])]],
     ["numbers too small for a float", [embedding([1e-300, 1e-300])]],
     ["an index that is a text", [{ ...embedding([1]), index: "0" }]],
-    ["an index between two", [{ ...embedding([1]), index: 0.5 }]],
-    ["an index below the first", [{ ...embedding([1]), index: -1 }]],
+    ["a fractional index", [{ ...embedding([1]), index: 0.5 }]],
+    ["a negative index", [{ ...embedding([1]), index: -1 }]],
     ["an index that is null beside one that is not", [{ ...embedding([1]), index: null }]],
-    ["no list", { 0: embedding([1]) }],
-    ["a text", "AAAA"],
-    ["nothing", null],
-  ])("the answer holds %s", async (_, data) => {
-    fake.script(answer(data));
-    await expectRefused(broken, await ask.embeddings(broken, { input: "a" }), untrue);
+    ["data that is not a list", { 0: embedding([1]) }],
+    ["data that is a string", "AAAA"],
+    ["null as data", null],
+  ])("the response has %s", async (_, data) => {
+    fake.script(scriptedResponse(data));
+    await expectError(setup, await ask.embeddings(setup, { input: "a" }), invalid);
   });
 
   test.each<[string, string]>([
-    ["the alphabet made for addresses", "AACAPwAA_z8-AAA="],
-    ["a character in the middle that is none", "AACAP!AAgD8A"],
+    ["the URL-safe alphabet", "AACAPwAA_z8-AAA="],
+    ["an invalid character", "AACAP!AAgD8A"],
     ["no padding", "AACAPwAAgD8"],
     ["padding in the middle", "AACAPw==AACAPw=="],
     ["a line break", "AACA\nPw=="],
@@ -111,50 +111,50 @@ describe("vectors that are not true are never delivered", () => {
     ["an emoji", "😀AACAPw=="],
   ])("base64 has %s, which a strict client could not read", async (_, text) => {
     for (const encoding_format of encodings) {
-      fake.script(answer([embedding(text)]));
-      const response = await ask.embeddings(broken, { input: "a", encoding_format });
-      await expectRefused(broken, response, untrue);
+      fake.script(scriptedResponse([embedding(text)]));
+      const response = await ask.embeddings(setup, { input: "a", encoding_format });
+      await expectError(setup, response, invalid);
     }
   });
 });
 
-describe("vectors that are true are delivered, however they came", () => {
+describe("valid vectors are delivered", () => {
   test.each<[string, InjectedFault]>([
     ["in another order, with the right index", { vectors: "shuffled" }],
     ["without an index, in order", { vectors: "no-index" }],
-    ["as numbers, although base64 was asked", { vectors: "float" }],
-    ["as base64, as it was asked", { vectors: "base64" }],
+    ["as numbers although base64 was requested", { vectors: "float" }],
+    ["as base64, as requested", { vectors: "base64" }],
     ["as text/plain", { body: "text" }],
     ["compressed with gzip", { encoding: "gzip" }],
     ["compressed with brotli", { encoding: "br" }],
     ["compressed with zstd", { encoding: "zstd" }],
     ["compressed with deflate", { encoding: "deflate" }],
     ["in another order and compressed", { vectors: "shuffled", encoding: "gzip" }],
-    ["in small pieces", { trickle: { bytes: 4000, everyMs: 5 } }],
+    ["in small chunks", { trickle: { bytes: 4000, everyMs: 5 } }],
     ["with a megabyte of white space", { huge: 1024 * 1024 }],
-    ["on a connection that breaks when all is said", { reset: "after-body" }],
+    ["on a connection that is reset after the body", { reset: "after-body" }],
   ])("%s", async (_, fault) => {
     for (const encoding_format of encodings) {
       fake.script(fault);
-      await expectVectors(await ask.embeddings(broken, { encoding_format }));
-      // A connection that was broken off must not be taken for the next call.
+      await expectVectors(await ask.embeddings(setup, { encoding_format }));
+      // A connection that was reset must not be reused for the next request.
       if (fault.reset) await Bun.sleep(60);
     }
   });
 
-  test("in the order their index tells, which is all that can be known", async () => {
+  test("in the order of their index", async () => {
     fake.script({ vectors: "lying-index" });
-    const response = await ask.embeddings(broken, { input: ["a", "b"] });
-    const { data } = (await response.json()) as EmbeddingsAnswer;
+    const response = await ask.embeddings(setup, { input: ["a", "b"] });
+    const { data } = (await response.json()) as EmbeddingsBody;
     await expectVectors(
       Response.json({ data: data.toReversed().map((entry, index) => ({ ...entry, index })) }),
     );
   });
 
-  test("with status 201, as some servers answer a POST", async () => {
-    const reply = answer([embedding([0.5, 0.25])]).reply!;
+  test("with status 201, as some servers respond to a POST", async () => {
+    const reply = scriptedResponse([embedding([0.5, 0.25])]).reply!;
     fake.script({ reply: { ...reply, status: 201 } });
-    const response = await ask.embeddings(broken, { input: "a" });
+    const response = await ask.embeddings(setup, { input: "a" });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ data: [{ embedding: [0.5, 0.25] }] });
   });
@@ -173,7 +173,7 @@ describe("vectors that are true are delivered, however they came", () => {
       fake.script({
         reply: { status: 200, headers: { "content-type": "application/json" }, body },
       });
-      const response = await ask.embeddings(broken, { input: "a", encoding_format });
+      const response = await ask.embeddings(setup, { input: "a", encoding_format });
       const { data } = (await response.json()) as { data: { embedding: string | number[] }[] };
       const { embedding: got } = data[0]!;
       const bits =
@@ -193,11 +193,11 @@ describe("vectors that are true are delivered, however they came", () => {
     ["below zero", { prompt_tokens: -1, total_tokens: -1 }],
     ["empty", {}],
   ])("usage that is %s is estimated for the client and unknown in the ledger", async (_, usage) => {
-    fake.script(answer([embedding([0.5])], { usage, model: "vectors" }));
-    const response = await ask.embeddings(broken, { input: "a" });
+    fake.script(scriptedResponse([embedding([0.5])], { usage, model: "vectors" }));
+    const response = await ask.embeddings(setup, { input: "a" });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ usage: { prompt_tokens: 1, total_tokens: 1 } });
     expect(response.headers.get("vexel-usage")).toBe("estimated");
-    expect(broken.gateway.rows().at(-1)).toMatchObject({ status: 200, inputTokens: null });
+    expect(setup.gateway.rows().at(-1)).toMatchObject({ status: 200, inputTokens: null });
   });
 });

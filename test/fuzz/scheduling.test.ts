@@ -3,30 +3,30 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { PolicyName } from "../../server/config/snapshot.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
-import { type Mood, randomFrom, World } from "./scheduling-world.ts";
+import { RoutingSimulation, randomFrom, type TargetBehavior } from "./routing-simulation.ts";
 
 const depth = Number(process.env.LAW_DEPTH ?? 1);
 const seeds = (count: number, first = 1): number[] =>
   Array.from({ length: count * depth }, (_, at) => first + at);
 
 const policies: readonly PolicyName[] = ["p2c", "weighted", "cost", "sticky"];
-const well = (ms = 10): Mood => ({ kind: "well", ms });
+const well = (ms = 10): TargetBehavior => ({ kind: "well", ms });
 
-const down: readonly Mood[] = [
-  { kind: "fails", share: 1, ms: 5, fault: "upstream_error" },
-  { kind: "fails", share: 1, ms: 2, fault: "upstream_overloaded" },
+const down: readonly TargetBehavior[] = [
+  { kind: "fails", share: 1, ms: 5, errorKind: "upstream_error" },
+  { kind: "fails", share: 1, ms: 2, errorKind: "upstream_overloaded" },
   { kind: "gone" },
   { kind: "hangs" },
 ];
 
 /** Something bad, for one target. */
-function trouble(random: () => number): Mood {
-  const kinds: Mood[] = [
-    { kind: "fails", share: 1, ms: 5, fault: "upstream_error" },
-    { kind: "fails", share: 0.3, ms: 10, fault: "upstream_error" },
-    { kind: "fails", share: 1, ms: 20, fault: "upstream_invalid" },
-    { kind: "fails", share: 1, ms: 2, fault: "upstream_unreachable" },
-    { kind: "fails", share: 1, ms: 3, fault: "upstream_credentials" },
+function trouble(random: () => number): TargetBehavior {
+  const kinds: TargetBehavior[] = [
+    { kind: "fails", share: 1, ms: 5, errorKind: "upstream_error" },
+    { kind: "fails", share: 0.3, ms: 10, errorKind: "upstream_error" },
+    { kind: "fails", share: 1, ms: 20, errorKind: "upstream_invalid" },
+    { kind: "fails", share: 1, ms: 2, errorKind: "upstream_unreachable" },
+    { kind: "fails", share: 1, ms: 3, errorKind: "upstream_credentials" },
     { kind: "gone" },
     { kind: "hangs" },
     { kind: "limited", retryAfterMs: 2000 },
@@ -37,8 +37,8 @@ function trouble(random: () => number): Mood {
 }
 
 /** The most second tries that the budget lets through in so long. */
-const mostExtra = (calls: number, ms: number): number =>
-  0.2 * calls + 50 * (Math.ceil(ms / 9000) + 1);
+const mostExtra = (requests: number, ms: number): number =>
+  0.2 * requests + 50 * (Math.ceil(ms / 9000) + 1);
 
 describe("with one target that serves, whatever the others do", () => {
   /** Moods of all but the first change at random moments; sometimes the clock jumps. */
@@ -55,51 +55,52 @@ describe("with one target that serves, whatever the others do", () => {
     );
     const route = { ...routeTo(...targets), policy: policies[seed % policies.length]! };
     const lasts = 8000;
-    const moods = new Map<Target, { from: number; mood: Mood }[]>();
+    const behaviors = new Map<Target, { from: number; mood: TargetBehavior }[]>();
     for (const target of targets.slice(1)) {
       const list = [{ from: 0, mood: well() }];
       for (let at = random() * 3000; at < lasts; at += 500 + random() * 4000) {
         list.push({ from: at, mood: random() < 0.6 ? trouble(random) : well() });
       }
-      moods.set(target, list);
+      behaviors.set(target, list);
     }
-    const world = new World({
+    const simulation = new RoutingSimulation({
       seed,
       route,
-      moodOf: (target, now) =>
-        moods.get(target)?.findLast(({ from }) => from <= now)?.mood ?? well(),
+      behaviorOf: (target, now) =>
+        behaviors.get(target)?.findLast(({ from }) => from <= now)?.mood ?? well(),
     });
-    world.steady(0, lasts, 5 + random() * 25);
+    simulation.steady(0, lasts, 5 + random() * 25);
     if (random() < 0.3) {
       const at = random() * lasts;
-      for (let call = 0; call < 30; call++) world.time.start(at, () => world.call());
+      for (let request = 0; request < 30; request++)
+        simulation.time.start(at, () => simulation.sendRequest());
     }
     if (random() < 0.3) {
-      world.time.start(random() * lasts, () => {
-        world.time.skew += random() < 0.5 ? -random() * 20_000 : random() * 100_000;
+      simulation.time.start(random() * lasts, () => {
+        simulation.time.skew += random() < 0.5 ? -random() * 20_000 : random() * 100_000;
       });
     }
-    await world.time.run();
-    return { world, lasts };
+    await simulation.time.run();
+    return { world: simulation, lasts };
   }
 
   test("nearly every call is answered, each within its time, with few asked twice and nothing left over", async () => {
-    let [calls, failed] = [0, 0];
+    let [requests, failed] = [0, 0];
     for (const seed of seeds(1000)) {
-      const { world, lasts } = await live(seed);
-      expect(world.outcomes.length, `seed ${seed}`).toBe(world.calls);
-      const bad = world.outcomes.filter(({ fault }) => fault !== undefined);
-      calls += world.calls;
+      const { world: simulation, lasts } = await live(seed);
+      expect(simulation.outcomes.length, `seed ${seed}`).toBe(simulation.requestCount);
+      const bad = simulation.outcomes.filter(({ errorKind }) => errorKind !== undefined);
+      requests += simulation.requestCount;
       failed += bad.length;
-      for (const { fault } of bad) expect(fault, `seed ${seed}`).not.toBe("defect");
-      const extra = world.sent - world.calls;
-      expect(extra, `seed ${seed}`).toBeLessThanOrEqual(mostExtra(world.calls, lasts));
-      for (const { inFlight } of world.roster.usedTargets())
+      for (const { errorKind } of bad) expect(errorKind, `seed ${seed}`).not.toBe("defect");
+      const extra = simulation.sent - simulation.requestCount;
+      expect(extra, `seed ${seed}`).toBeLessThanOrEqual(mostExtra(simulation.requestCount, lasts));
+      for (const { inFlight } of simulation.registry.usedTargets())
         expect(inFlight, `seed ${seed}`).toBe(0);
-      for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
+      for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
     }
     // Several that hang at once, a crowd of callers and a clock that jumps can use up what may be asked again.
-    expect(failed / calls).toBeLessThan(0.0005);
+    expect(failed / requests).toBeLessThan(0.0005);
   }, 60_000);
 
   test("of two that everybody knows, one may do what it likes: every call is answered, and soon quickly", async () => {
@@ -107,19 +108,19 @@ describe("with one target that serves, whatever the others do", () => {
       const random = randomFrom(seed * 31_337);
       const targets = [targetNamed("good"), targetNamed("bad")];
       const way = trouble(random);
-      const world = new World({
+      const simulation = new RoutingSimulation({
         seed,
         route: routeTo(...targets),
-        moodOf: (target, now) => (target === targets[1] && now >= 3000 ? way : well()),
+        behaviorOf: (target, now) => (target === targets[1] && now >= 3000 ? way : well()),
       });
-      world.steady(0, 9000, 20 + random() * 30);
-      await world.time.run();
+      simulation.steady(0, 9000, 20 + random() * 30);
+      await simulation.time.run();
       expect(
-        world.outcomes.filter(({ fault }) => fault !== undefined),
+        simulation.outcomes.filter(({ errorKind }) => errorKind !== undefined),
         `seed ${seed}`,
       ).toEqual([]);
-      const late = world.outcomes.filter(({ began }) => began >= 6000);
-      const slow = late.filter(({ began, ended }) => ended - began > 40);
+      const late = simulation.outcomes.filter(({ startedAt }) => startedAt >= 6000);
+      const slow = late.filter(({ startedAt, endedAt }) => endedAt - startedAt > 40);
       expect(slow.length / late.length, `seed ${seed}`).toBeLessThan(0.05);
     }
   }, 60_000);
@@ -138,7 +139,7 @@ describe("when everything is down", () => {
     const ways = new Map(
       targets.map((target) => [target, down[Math.floor(random() * down.length)]!]),
     );
-    const world = new World({
+    const simulation = new RoutingSimulation({
       seed,
       ...(operation && { operation }),
       route: {
@@ -146,19 +147,19 @@ describe("when everything is down", () => {
         policy: policies[seed % policies.length]!,
         ...(retryPaid && { retryPaid }),
       },
-      moodOf: (target, now) => (now >= outFrom && now < backFrom ? ways.get(target)! : well()),
+      behaviorOf: (target, now) => (now >= outFrom && now < backFrom ? ways.get(target)! : well()),
       deadlineMs: 3000,
     });
-    world.steady(0, lasts, 12);
-    await world.time.run();
-    return { world, targets, ways: [...ways.values()] };
+    simulation.steady(0, lasts, 12);
+    await simulation.time.run();
+    return { world: simulation, targets, ways: [...ways.values()] };
   }
 
   interface Seen {
     readonly seed: number;
     readonly firstAnswerMs: number;
     readonly failedLate: number;
-    readonly told: World["outcomes"];
+    readonly refused: RoutingSimulation["outcomes"];
     readonly visitsPerTarget: number;
     readonly hangs: boolean;
   }
@@ -166,16 +167,21 @@ describe("when everything is down", () => {
 
   beforeAll(async () => {
     for (const seed of seeds(500)) {
-      const { world, targets, ways } = await live(seed);
-      const { outcomes, visits } = world;
-      const first = outcomes.find(({ began, fault }) => began >= backFrom && !fault);
+      const { world: simulation, targets, ways } = await live(seed);
+      const { outcomes, attempts } = simulation;
+      const first = outcomes.find(
+        ({ startedAt, errorKind }) => startedAt >= backFrom && !errorKind,
+      );
       seen.push({
         seed,
-        firstAnswerMs: (first?.ended ?? Number.POSITIVE_INFINITY) - backFrom,
-        failedLate: outcomes.filter(({ began, fault }) => began >= backFrom + 5000 && fault).length,
-        told: outcomes.filter(({ fault }) => fault === "no_healthy_target"),
+        firstAnswerMs: (first?.endedAt ?? Number.POSITIVE_INFINITY) - backFrom,
+        failedLate: outcomes.filter(
+          ({ startedAt, errorKind }) => startedAt >= backFrom + 5000 && errorKind,
+        ).length,
+        refused: outcomes.filter(({ errorKind }) => errorKind === "no_healthy_target"),
         visitsPerTarget:
-          visits.filter(({ at }) => at >= outFrom + 1000 && at < backFrom).length / targets.length,
+          attempts.filter(({ at }) => at >= outFrom + 1000 && at < backFrom).length /
+          targets.length,
         hangs: ways.some(({ kind }) => kind === "hangs"),
       });
     }
@@ -188,10 +194,10 @@ describe("when everything is down", () => {
   });
 
   test("callers are told so at once, with a time that is worth waiting for", () => {
-    const told = seen.flatMap((each) => each.told);
-    expect(told.length).toBeGreaterThan(seen.length);
-    for (const { began, ended, retryAfterMs } of told) {
-      expect(ended - began).toBeLessThan(1);
+    const refused = seen.flatMap((each) => each.refused);
+    expect(refused.length).toBeGreaterThan(seen.length);
+    for (const { startedAt, endedAt, retryAfterMs } of refused) {
+      expect(endedAt - startedAt).toBeLessThan(1);
       expect(retryAfterMs).toBeGreaterThanOrEqual(1);
       expect(retryAfterMs).toBeLessThanOrEqual(2000);
     }
@@ -205,12 +211,12 @@ describe("when everything is down", () => {
   });
 
   /** Orders after one that may have been paid for. */
-  const doubled = ({ visits }: World): number => {
+  const doubled = ({ attempts }: RoutingSimulation): number => {
     const paid = new Set<unknown>();
     let count = 0;
-    for (const { call, error } of visits) {
-      if (paid.has(call.record)) count++;
-      if (error?.definition.mayBeBilled && !error.details.notSent) paid.add(call.record);
+    for (const { request, error } of attempts) {
+      if (paid.has(request.record)) count++;
+      if (error?.definition.mayBeBilled && !error.details.notSent) paid.add(request.record);
     }
     return count;
   };
@@ -219,8 +225,8 @@ describe("when everything is down", () => {
     let allowed = 0;
     for (const seed of seeds(200)) {
       expect(doubled((await live(seed, { operation: "generations" })).world)).toBe(0);
-      const { world } = await live(seed, { operation: "generations", retryPaid: true });
-      allowed += doubled(world);
+      const { world: simulation } = await live(seed, { operation: "generations", retryPaid: true });
+      allowed += doubled(simulation);
     }
     expect(allowed).toBeGreaterThan(0);
   }, 60_000);
@@ -231,17 +237,17 @@ describe("a target that comes back", () => {
     let [soon, later] = [0, 0];
     for (const seed of seeds(60)) {
       const targets = [targetNamed("a"), targetNamed("b")];
-      const world = new World({
+      const simulation = new RoutingSimulation({
         seed,
         route: routeTo(...targets),
-        moodOf: (target, now) =>
+        behaviorOf: (target, now) =>
           target === targets[1] && now < 3000 ? { kind: "gone" } : { kind: "well", ms: 2 },
       });
-      world.steady(0, 30_000, 20);
-      await world.time.run();
-      const back = world.news.find(({ what }) => what === "recovered")!.at;
+      simulation.steady(0, 30_000, 20);
+      await simulation.time.run();
+      const back = simulation.changes.find(({ what }) => what === "recovered")!.at;
       const shareIn = (from: number, to: number) => {
-        const all = world.visits.filter(({ at }) => at >= from && at < to);
+        const all = simulation.attempts.filter(({ at }) => at >= from && at < to);
         return all.filter(({ target }) => target === targets[1]).length / all.length;
       };
       soon += shareIn(back, back + 2000) / (60 * depth);

@@ -4,12 +4,12 @@ import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { until } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
-import { arrange, closeArranged } from "../routing/routing-gateway-fixture.ts";
+import { arrange, closeSetups } from "../routing/routing-gateway-fixture.ts";
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
-  await closeArranged();
+  await closeSetups();
 });
 
 /** A gateway whose image model is moderated by an upstream with limits. */
@@ -120,8 +120,8 @@ keys:
 test("time in the queue does not count as latency of the target", async () => {
   const { gateway, fakes, embed } = arrange({
     upstreams: 2,
-    ofUpstreams: ", limits: { concurrent: 1 }",
-    ofVectors: ", batch: false",
+    upstreamFields: ", limits: { concurrent: 1 }",
+    embeddingModelFields: ", batch: false",
     settings: { VEXEL_ADMIN_KEY: adminKey },
   });
   for (const fake of fakes) fake.script({ delayMs: 60 }, { times: Number.POSITIVE_INFINITY });
@@ -140,8 +140,8 @@ test("time in the queue does not count as latency of the target", async () => {
 test("requests that time out in the queue do not eject the only target of a model", async () => {
   const { fakes, embed } = arrange({
     upstreams: 1,
-    ofUpstreams: ", limits: { concurrent: 1 }",
-    ofVectors: ", batch: false",
+    upstreamFields: ", limits: { concurrent: 1 }",
+    embeddingModelFields: ", batch: false",
     settings: { VEXEL_EMBEDDINGS_TIMEOUT: "1", VEXEL_QUEUE_TIMEOUT: "30" },
   });
   fakes[0]!.script({ delayMs: 700 }, { times: Number.POSITIVE_INFINITY });

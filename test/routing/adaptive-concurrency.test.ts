@@ -3,171 +3,202 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
-import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
+import {
+  RoutingSimulation,
+  type RoutingSimulationOptions,
+  type TargetBehavior,
+} from "../fuzz/routing-simulation.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
 const [a, b] = [targetNamed("a"), targetNamed("b")];
-const overloaded: Mood = { kind: "fails", share: 1, ms: 2, fault: "upstream_overloaded" };
-const limited: Mood = { kind: "limited" };
-const well = (ms: number): Mood => ({ kind: "well", ms });
+const overloaded: TargetBehavior = {
+  kind: "fails",
+  share: 1,
+  ms: 2,
+  errorKind: "upstream_overloaded",
+};
+const limited: TargetBehavior = { kind: "limited" };
+const well = (ms: number): TargetBehavior => ({ kind: "well", ms });
 const seeds = [1, 2, 3, 4, 5];
 
 interface Capacity {
-  readonly places: number;
+  readonly slots: number;
   readonly ms: number;
-  /** What it says to those who are too many. */
-  readonly says: Mood;
+  /** What it does with requests above its capacity. */
+  readonly whenFull: TargetBehavior;
 }
 
-/** Targets that serve so many at a time. `meanwhile`: what they do instead, where they do something else. */
-function worldOf(
+/** Targets that serve `slots` requests concurrently. `meanwhile`: a behavior that replaces the usual one for a time. */
+function simulationOf(
   targets: readonly Target[],
-  { places, ms, says }: Capacity,
-  more: Partial<WorldOptions> = {},
-  meanwhile: (now: number) => Mood | undefined = () => undefined,
-): World {
-  const world: World = new World({
+  { slots, ms, whenFull }: Capacity,
+  more: Partial<RoutingSimulationOptions> = {},
+  meanwhile: (now: number) => TargetBehavior | undefined = () => undefined,
+): RoutingSimulation {
+  const simulation: RoutingSimulation = new RoutingSimulation({
     ...{ seed: 1, route: routeTo(...targets), ...more },
-    moodOf: (target, now) => {
-      const { inFlight } = world.roster.usedTargets().find((each) => each.target === target)!;
-      return meanwhile(now) ?? (inFlight > places ? says : well(ms));
+    behaviorOf: (target, now) => {
+      const { inFlight } = simulation.registry
+        .usedTargets()
+        .find((each) => each.target === target)!;
+      return meanwhile(now) ?? (inFlight > slots ? whenFull : well(ms));
     },
   });
-  return world;
+  return simulation;
 }
 
-const faultsOf = ({ outcomes }: World) =>
-  outcomes.filter(({ fault }) => fault !== undefined).map(({ fault }) => fault);
+const errorKindsOf = ({ outcomes }: RoutingSimulation) =>
+  outcomes.filter(({ errorKind }) => errorKind !== undefined).map(({ errorKind }) => errorKind);
 
-function expectNothingLeft(world: World): void {
-  expect(world.outcomes).toHaveLength(world.calls);
-  for (const { inFlight, concurrency } of world.roster.usedTargets()) {
+function expectNothingLeft(simulation: RoutingSimulation): void {
+  expect(simulation.outcomes).toHaveLength(simulation.requestCount);
+  for (const { inFlight, concurrency } of simulation.registry.usedTargets()) {
     expect([inFlight, concurrency.slots.waiting]).toEqual([0, 0]);
   }
-  for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
+  for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
 }
 
-describe("where more call than targets can serve at a time", () => {
+describe("with more concurrent requests than the targets can serve", () => {
   test.each([
-    ["one", [a], 30],
-    ["one, of many", [a], 200],
-    ["two", [a, b], 60],
-    ["two, of many", [a, b], 400],
+    ["one target", [a], 30],
+    ["one target, many clients", [a], 200],
+    ["two targets", [a, b], 60],
+    ["two targets, many clients", [a, b], 400],
   ])(
-    "every call is served, at nearly the rate that they can do: %s",
-    async (_, targets, callers) => {
+    "every request is served, at nearly the targets' full rate: %s",
+    async (_, targets, clients) => {
       for (const seed of seeds) {
-        const world = worldOf(targets, { places: 20, ms: 100, says: overloaded }, { seed });
-        world.loop(callers, 0, 10_000);
-        await world.time.run();
-        expect(faultsOf(world), `seed ${seed}`).toEqual([]);
-        expect(world.calls / targets.length, `seed ${seed}`).toBeGreaterThan(0.75 * 2000);
-        // Hardly anything is sent in vain.
-        expect(world.visits.length, `seed ${seed}`).toBeLessThan(1.2 * world.calls);
-        expectNothingLeft(world);
+        const simulation = simulationOf(
+          targets,
+          { slots: 20, ms: 100, whenFull: overloaded },
+          { seed },
+        );
+        simulation.loop(clients, 0, 10_000);
+        await simulation.time.run();
+        expect(errorKindsOf(simulation), `seed ${seed}`).toEqual([]);
+        expect(simulation.requestCount / targets.length, `seed ${seed}`).toBeGreaterThan(
+          0.75 * 2000,
+        );
+        // Few upstream requests are rejected.
+        expect(simulation.attempts.length, `seed ${seed}`).toBeLessThan(
+          1.2 * simulation.requestCount,
+        );
+        expectNothingLeft(simulation);
       }
     },
     30_000,
   );
 
-  test("so it is where they say that it is a rate limit, and not for how long", async () => {
+  test("requests are served as well if the targets return rate limit errors without retry-after", async () => {
     for (const seed of seeds) {
-      const world = worldOf([a], { places: 20, ms: 100, says: limited }, { seed });
-      world.loop(100, 0, 10_000);
-      await world.time.run();
-      const faults = faultsOf(world);
-      // Those who were the first to hear of it.
-      expect(faults.length, `seed ${seed}`).toBeLessThan(200);
-      expect(world.calls - faults.length, `seed ${seed}`).toBeGreaterThan(0.75 * 2000);
-      expectNothingLeft(world);
+      const simulation = simulationOf([a], { slots: 20, ms: 100, whenFull: limited }, { seed });
+      simulation.loop(100, 0, 10_000);
+      await simulation.time.run();
+      const errorKinds = errorKindsOf(simulation);
+      // The requests in flight when the limit was reached first.
+      expect(errorKinds.length, `seed ${seed}`).toBeLessThan(200);
+      expect(simulation.requestCount - errorKinds.length, `seed ${seed}`).toBeGreaterThan(
+        0.75 * 2000,
+      );
+      expectNothingLeft(simulation);
     }
   });
 
-  test("those whose turn does not come in time are told so, and when to come back", async () => {
-    const world = worldOf([a], { places: 4, ms: 1000, says: overloaded });
-    world.loop(100, 0, 10_000);
-    await world.time.run();
-    const late = world.outcomes.filter(({ fault }) => fault === "queue_full");
+  test("a request that times out in the queue gets queue_full with retry-after", async () => {
+    const simulation = simulationOf([a], { slots: 4, ms: 1000, whenFull: overloaded });
+    simulation.loop(100, 0, 10_000);
+    await simulation.time.run();
+    const late = simulation.outcomes.filter(({ errorKind }) => errorKind === "queue_full");
     expect(late.length).toBeGreaterThan(10);
-    for (const { began, ended, retryAfterMs, call } of late) {
-      // Some of them had been asked between two waits, or three.
-      expect(ended - began).toBeWithin(5000, 16_001);
+    for (const { startedAt, endedAt, retryAfterMs, request } of late) {
+      // Some of them were sent once between two or three waits.
+      expect(endedAt - startedAt).toBeWithin(5000, 16_001);
       expect(retryAfterMs).toBeGreaterThanOrEqual(1000);
-      expect(call.record.routing.attempts).toBeLessThanOrEqual(2);
+      expect(request.record.routing.attempts).toBeLessThanOrEqual(2);
     }
-    expectNothingLeft(world);
+    expectNothingLeft(simulation);
   });
 });
 
-test("what waits before a target that hangs goes when it has not complained for three seconds, whether anybody new calls or not", async () => {
-  let visits = 0;
-  const world = new World({
+test("requests queued for a hanging target are sent three seconds after its last overload error, without any new request", async () => {
+  let attempts = 0;
+  const simulation = new RoutingSimulation({
     ...{ seed: 1, route: routeTo(a), deadlineMs: 60_000 },
-    // Four that never come back, many that are too many for a moment, and all is well again.
-    moodOf: (_, now) =>
-      visits++ < 4 ? { kind: "hangs" } : now < 10 ? { ...overloaded, ms: 20 } : well(5),
+    // Four requests hang, many are rejected as overload for a short time, and then the target is healthy.
+    behaviorOf: (_, now) =>
+      attempts++ < 4 ? { kind: "hangs" } : now < 10 ? { ...overloaded, ms: 20 } : well(5),
   });
-  for (let call = 0; call < 40; call++) world.time.start(0, () => world.call());
-  await world.time.run();
-  const served = world.outcomes.filter(({ fault }) => fault === undefined);
+  for (let request = 0; request < 40; request++)
+    simulation.time.start(0, () => simulation.sendRequest());
+  await simulation.time.run();
+  const served = simulation.outcomes.filter(({ errorKind }) => errorKind === undefined);
   expect(served.length).toBeGreaterThanOrEqual(36);
-  for (const { ended } of served) expect(ended).toBeLessThan(4500);
-  expectNothingLeft(world);
+  for (const { endedAt } of served) expect(endedAt).toBeLessThan(4500);
+  expectNothingLeft(simulation);
 });
 
-test("nobody waits before a target that says it is too much while one of a later tier has nothing to do", async () => {
+test("no request queues for an overloaded target while a target of a higher tier is idle", async () => {
   const route = routeTo({ ...a, tier: 0 }, { ...b, tier: 1 });
-  const world: World = new World({
+  const simulation: RoutingSimulation = new RoutingSimulation({
     ...{ seed: 1, route },
-    moodOf: ({ upstream }) => {
+    behaviorOf: ({ upstream }) => {
       if (upstream.id === b.upstream.id) return well(10);
-      const first = world.roster
+      const first = simulation.registry
         .usedTargets()
         .find(({ target }) => target.upstream.id === a.upstream.id)!;
       return first.inFlight > 4 ? overloaded : well(60_000);
     },
   });
-  for (let call = 0; call < 60; call++) world.time.start(call * 10, () => world.call());
-  await world.time.run();
-  const elsewhere = world.visits.filter(({ target }) => target.upstream.id === b.upstream.id);
-  expect(elsewhere.length).toBeGreaterThanOrEqual(50);
-  for (const { at } of elsewhere) expect(at).toBeLessThan(2500);
+  for (let request = 0; request < 60; request++)
+    simulation.time.start(request * 10, () => simulation.sendRequest());
+  await simulation.time.run();
+  const onOther = simulation.attempts.filter(({ target }) => target.upstream.id === b.upstream.id);
+  expect(onOther.length).toBeGreaterThanOrEqual(50);
+  for (const { at } of onOther) expect(at).toBeLessThan(2500);
 });
 
-test("a limit whose end is only guessed does not hide that a target is broken", async () => {
-  const world = new World({
+test("a rate limit without retry-after does not prevent the ejection of a failing target", async () => {
+  const simulation = new RoutingSimulation({
     ...{ seed: 1, route: routeTo(a) },
-    moodOf: (_, now) =>
-      now < 200 ? limited : { kind: "fails", share: 1, ms: 2, fault: "upstream_error" },
+    behaviorOf: (_, now) =>
+      now < 200 ? limited : { kind: "fails", share: 1, ms: 2, errorKind: "upstream_error" },
   });
-  for (let call = 0; call < 8; call++) world.time.start(call * 10, () => world.call());
-  for (let call = 0; call < 800; call++) world.time.start(300 + call * 10, () => world.call());
-  await world.time.run();
-  // It is tried now and then, and everyone else is told at once.
-  expect(world.visits.length).toBeLessThan(100);
-  const late = world.outcomes.filter(({ began }) => began > 1500);
-  const told = late.filter(({ fault }) => fault === "no_healthy_target");
-  expect(told.length / late.length).toBeGreaterThan(0.9);
+  for (let request = 0; request < 8; request++)
+    simulation.time.start(request * 10, () => simulation.sendRequest());
+  for (let request = 0; request < 800; request++)
+    simulation.time.start(300 + request * 10, () => simulation.sendRequest());
+  await simulation.time.run();
+  // It is probed now and then, and all other requests are refused immediately.
+  expect(simulation.attempts.length).toBeLessThan(100);
+  const late = simulation.outcomes.filter(({ startedAt }) => startedAt > 1500);
+  const refused = late.filter(({ errorKind }) => errorKind === "no_healthy_target");
+  expect(refused.length / late.length).toBeGreaterThan(0.9);
 });
 
-describe("nobody waits", () => {
-  test("before a target that has said nothing, however many come at once", async () => {
-    const world = worldOf([a], { places: 1000, ms: 100, says: overloaded });
-    for (let call = 0; call < 500; call++) world.time.start(0, () => world.call());
-    await world.time.run();
-    expect(faultsOf(world)).toEqual([]);
-    for (const { at } of world.visits) expect(at).toBe(0);
+describe("no request queues", () => {
+  test("for a target that has not reported overload, however many requests arrive at once", async () => {
+    const simulation = simulationOf([a], { slots: 1000, ms: 100, whenFull: overloaded });
+    for (let request = 0; request < 500; request++)
+      simulation.time.start(0, () => simulation.sendRequest());
+    await simulation.time.run();
+    expect(errorKindsOf(simulation)).toEqual([]);
+    for (const { at } of simulation.attempts) expect(at).toBe(0);
   });
 
-  test("for a target that is slow, or hangs: that is no word that it is too much", async () => {
-    const world = worldOf([a], { places: 1000, ms: 4000, says: overloaded }, { leaveMs: 3000 });
-    for (let call = 0; call < 100; call++) world.time.start(call * 10, () => world.call());
-    await world.time.run();
-    for (const { at } of world.visits) expect(at).toBeWithin(0, 1000);
-    expect(world.roster.usedTargets()[0]!.concurrency.isHardLimited).toBe(false);
+  test("for a target that is slow or hangs: that is not an overload error", async () => {
+    const simulation = simulationOf(
+      [a],
+      { slots: 1000, ms: 4000, whenFull: overloaded },
+      { clientTimeoutMs: 3000 },
+    );
+    for (let request = 0; request < 100; request++)
+      simulation.time.start(request * 10, () => simulation.sendRequest());
+    await simulation.time.run();
+    for (const { at } of simulation.attempts) expect(at).toBeWithin(0, 1000);
+    expect(simulation.registry.usedTargets()[0]!.concurrency.isHardLimited).toBe(false);
   });
 
-  test("three seconds after it last said so", async () => {
+  test("for a target whose last overload error is three seconds old", async () => {
     const concurrency = new AdaptiveConcurrency();
     concurrency.slots.inFlight = 10;
     concurrency.onOverload(1000);
@@ -178,49 +209,49 @@ describe("nobody waits", () => {
   });
 });
 
-test("four at a time it is always given, whatever it says", () => {
+test("the hard limit is never below four, and rises when the target serves them", () => {
   const concurrency = new AdaptiveConcurrency();
   for (const inside of [400, 30, 3, 0, 0]) {
     concurrency.slots.inFlight = inside;
     concurrency.onOverload(0);
   }
   expect(concurrency.slots.limit).toBe(4);
-  // And more as soon as it serves these.
-  for (let call = 0; call < 20; call++) {
+  // It rises as soon as the target serves these.
+  for (let request = 0; request < 20; request++) {
     concurrency.slots.inFlight = concurrency.limit;
     concurrency.increase();
   }
   expect(concurrency.slots.limit).toBeGreaterThan(6);
 });
 
-test("one that says so to everybody is not busy but broken, and callers are told at once", async () => {
+test("a target that rejects every request as overload is ejected, and clients get an error immediately", async () => {
   for (const seed of seeds) {
-    const world = worldOf([a], { places: 0, ms: 1, says: overloaded }, { seed });
-    world.steady(0, 6000, 100);
-    await world.time.run();
-    const late = world.outcomes.filter(({ began }) => began >= 2000);
-    const told = late.filter(({ fault }) => fault === "no_healthy_target");
-    expect(told.length / late.length, `seed ${seed}`).toBeGreaterThan(0.95);
-    expect(world.visits.length, `seed ${seed}`).toBeLessThan(60);
-    expectNothingLeft(world);
+    const simulation = simulationOf([a], { slots: 0, ms: 1, whenFull: overloaded }, { seed });
+    simulation.steady(0, 6000, 100);
+    await simulation.time.run();
+    const late = simulation.outcomes.filter(({ startedAt }) => startedAt >= 2000);
+    const refused = late.filter(({ errorKind }) => errorKind === "no_healthy_target");
+    expect(refused.length / late.length, `seed ${seed}`).toBeGreaterThan(0.95);
+    expect(simulation.attempts.length, `seed ${seed}`).toBeLessThan(60);
+    expectNothingLeft(simulation);
   }
 });
 
-test("one that had too much to do and then hangs serves again within seconds of its return", async () => {
+test("a target that was overloaded and then hangs serves again within seconds of its recovery", async () => {
   for (const seed of seeds) {
-    const world = worldOf(
+    const simulation = simulationOf(
       [a],
-      { places: 10, ms: 50, says: overloaded },
-      { seed, leaveMs: 8000 },
+      { slots: 10, ms: 50, whenFull: overloaded },
+      { seed, clientTimeoutMs: 8000 },
       (now) => (now >= 3000 && now < 9000 ? { kind: "hangs" } : undefined),
     );
-    world.loop(40, 0, 20_000);
-    await world.time.run();
-    const back = world.outcomes.filter(({ began }) => began >= 14_000);
+    simulation.loop(40, 0, 20_000);
+    await simulation.time.run();
+    const back = simulation.outcomes.filter(({ startedAt }) => startedAt >= 14_000);
     expect(back.length, `seed ${seed}`).toBeGreaterThan(200);
-    const failed = back.filter(({ fault }) => fault !== undefined);
+    const failed = back.filter(({ errorKind }) => errorKind !== undefined);
     expect(failed.length / back.length, `seed ${seed}`).toBeLessThan(0.02);
-    expectNothingLeft(world);
+    expectNothingLeft(simulation);
   }
 });
 
@@ -248,7 +279,7 @@ describe("through a gateway", () => {
     upstream.stop(true);
   });
 
-  test("an upstream that serves six at a time serves eighty at once, one after the other", async () => {
+  test("an upstream with a capacity of six serves eighty concurrent requests from the queue", async () => {
     gateway = startGateway({
       yaml: `
 upstreams:
@@ -262,7 +293,7 @@ keys:
     });
     const { post } = gateway;
     const ask = (at: number) => post("/v1/embeddings", { model: "vectors", input: [`${at}`] });
-    // It is heard once that it is too much; after that hardly anybody is turned away.
+    // After the first overload errors the limit is learned, and few requests are rejected.
     await Promise.all(Array.from({ length: 20 }, (_, at) => ask(at)));
     refused = 0;
     const responses = await Promise.all(Array.from({ length: 80 }, (_, at) => ask(at)));

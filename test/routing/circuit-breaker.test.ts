@@ -3,21 +3,21 @@ import { describe, expect, test } from "bun:test";
 import { AdaptiveConcurrency } from "../../server/routing/health/adaptive-concurrency.ts";
 import { OutcomeWindow } from "../../server/routing/health/outcome-window.ts";
 import type { TargetChange, TargetHealth } from "../../server/routing/health/target-health.ts";
-import { randomFrom } from "../fuzz/scheduling-world.ts";
-import { answers, dies, fails, isLimited, seatNamed } from "./routing-fixture.ts";
+import { randomFrom } from "../fuzz/routing-simulation.ts";
+import { candidateNamed, eject, fail, rateLimit, succeed } from "./routing-fixture.ts";
 
 describe("a target that fails", () => {
   test("is ejected after five consecutive failures, and one success between them resets the count", () => {
-    const news: TargetChange[] = [];
-    const candidate = seatNamed("a", { news });
+    const changes: TargetChange[] = [];
+    const candidate = candidateNamed("a", { changes });
     for (let round = 0; round < 10; round++) {
-      for (let call = 0; call < 4; call++) fails(candidate, round);
-      answers(candidate, round, 0);
+      for (let request = 0; request < 4; request++) fail(candidate, round);
+      succeed(candidate, round, 0);
     }
     expect(candidate.health.state(10, false)).toBe("available");
-    dies(candidate, 10);
+    eject(candidate, 10);
     expect(candidate.health.state(10, false)).toBe("unavailable");
-    expect(news).toEqual([
+    expect(changes).toEqual([
       {
         what: "ejected",
         target: candidate.target,
@@ -28,37 +28,37 @@ describe("a target that fails", () => {
 
   test("now and then, and sometimes several times in a row, still serves when no other target does", () => {
     const random = randomFrom(7);
-    const candidate = seatNamed("a");
-    let [asked, served] = [0, 0];
+    const candidate = candidateNamed("a");
+    let [attempts, served] = [0, 0];
     for (let at = 0; at < 2000; at += 2) {
       if (candidate.health.state(at, true) === "unavailable") continue;
-      asked++;
-      if (random() < 0.4) fails(candidate, at);
+      attempts++;
+      if (random() < 0.4) fail(candidate, at);
       else {
-        answers(candidate, at, 1);
+        succeed(candidate, at, 1);
         served++;
       }
     }
     // It fails four of ten: nearly all the others are served, and not turned away.
-    expect(asked).toBeGreaterThan(950);
+    expect(attempts).toBeGreaterThan(950);
     expect(served / 1000).toBeGreaterThan(0.55);
   });
 
   test("always is ejected, also if it failed now and then before", () => {
-    const candidate = seatNamed("a");
+    const candidate = candidateNamed("a");
     for (let at = 0; at < 40; at++) {
-      if (at % 3 === 0) fails(candidate, at);
-      else answers(candidate, at, 0);
+      if (at % 3 === 0) fail(candidate, at);
+      else succeed(candidate, at, 0);
     }
-    for (let call = 0; call < 30; call++) fails(candidate, 100);
+    for (let request = 0; request < 30; request++) fail(candidate, 100);
     expect(candidate.health.state(100, true)).toBe("unavailable");
   });
 
   test("is probed by one request after a second, and by the next only when that one has ended", () => {
-    const news: TargetChange[] = [];
-    const candidate = seatNamed("a", { news });
+    const changes: TargetChange[] = [];
+    const candidate = candidateNamed("a", { changes });
     const { health } = candidate;
-    dies(candidate, 0);
+    eject(candidate, 0);
     expect(health.state(999, false)).toBe("unavailable");
     expect(health.state(1000, false)).toBe("probe");
     const probe = health.start(1000);
@@ -66,12 +66,12 @@ describe("a target that fails", () => {
     expect(health.state(1010, false)).toBe("unavailable");
     health.recordSuccess(1020, 20, 0, probe, [health]);
     expect(health.state(1020, false)).toBe("available");
-    expect(news.map(({ what }) => what)).toEqual(["ejected", "recovered"]);
+    expect(changes.map(({ what }) => what)).toEqual(["ejected", "recovered"]);
   });
 
   test("is probed again by another request when the first probe gets no response", () => {
-    const { health } = seatNamed("a");
-    dies({ ...seatNamed("a"), health }, 0);
+    const { health } = candidateNamed("a");
+    eject({ ...candidateNamed("a"), health }, 0);
     health.start(1000);
     expect(health.state(2999, false)).toBe("unavailable");
     expect(health.state(3000, false)).toBe("probe");
@@ -79,32 +79,32 @@ describe("a target that fails", () => {
 
   test("is ejected twice as long after each probe without a response, however that probe ends", () => {
     for (const ends of [true, false]) {
-      const { health } = seatNamed("a");
-      dies({ ...seatNamed("a"), health }, 0);
+      const { health } = candidateNamed("a");
+      eject({ ...candidateNamed("a"), health }, 0);
       const waits: number[] = [];
       let now = 1000;
       for (let turn = 0; turn < 6; turn++) {
         const probe = health.start(now);
-        const began = now;
+        const startedAt = now;
         now += 2000;
         if (ends) health.recordEnd(now, { kind: "neutral" }, probe, [health]);
         while (health.state(now, false) !== "probe") now += 100;
-        waits.push(now - began);
+        waits.push(now - startedAt);
       }
       expect(waits).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000]);
     }
   });
 
   test("is ejected twice as long each time, and for half a minute at most", () => {
-    const candidate = seatNamed("a");
-    dies(candidate, 0);
+    const candidate = candidateNamed("a");
+    eject(candidate, 0);
     let now = 0;
     const waits: number[] = [];
     for (let fall = 0; fall < 8; fall++) {
       const wait = candidate.health.breaker.waitMs(now, false);
       waits.push(wait);
       now += wait;
-      fails(candidate, now);
+      fail(candidate, now);
     }
     expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
     // Where nobody else can serve, nobody waits that long.
@@ -112,16 +112,16 @@ describe("a target that fails", () => {
   });
 
   test("does not recover because of a response to a request from before the ejection", () => {
-    const { health } = seatNamed("a");
+    const { health } = candidateNamed("a");
     const probe = health.start(0);
-    dies({ ...seatNamed("a"), health }, 10);
+    eject({ ...candidateNamed("a"), health }, 10);
     health.recordSuccess(20, 20, 0, probe, [health]);
     expect(health.state(20, false)).toBe("unavailable");
   });
 
   test("is not judged by requests that clients canceled", () => {
-    const { health } = seatNamed("a");
-    for (let call = 0; call < 100; call++) {
+    const { health } = candidateNamed("a");
+    for (let request = 0; request < 100; request++) {
       health.recordEnd(0, { kind: "neutral" }, health.start(0), [health]);
     }
     expect(health.state(0, false)).toBe("available");
@@ -130,8 +130,8 @@ describe("a target that fails", () => {
 
   test("recovers eventually whatever the clock does", () => {
     for (const jump of [-1e9, -5000, 5000, 1e9]) {
-      const candidate = seatNamed("a");
-      dies(candidate, 1e9);
+      const candidate = candidateNamed("a");
+      eject(candidate, 1e9);
       candidate.health.state(1e9 + jump, false);
       expect(candidate.health.state(1e9 + jump + 1000, false)).toBe("probe");
     }
@@ -142,46 +142,54 @@ describe("a target that fails more often than others", () => {
   const peersOf = (...candidates: { health: TargetHealth }[]) =>
     candidates.map(({ health }) => health);
   /** So many calls, every third of which fails, and never five in a row. */
-  const flicker = (candidate: ReturnType<typeof seatNamed>, peers: TargetHealth[], calls = 30) => {
-    for (let call = 0; call < calls; call++) {
-      if (call % 3 === 0) fails(candidate, call, peers);
-      else answers(candidate, call, 0, peers);
+  const flicker = (
+    candidate: ReturnType<typeof candidateNamed>,
+    peers: TargetHealth[],
+    requests = 30,
+  ) => {
+    for (let request = 0; request < requests; request++) {
+      if (request % 3 === 0) fail(candidate, request, peers);
+      else succeed(candidate, request, 0, peers);
     }
   };
 
   test("is ejected as an outlier, but is used when no other target is available", () => {
-    const [bad, good] = [seatNamed("bad"), seatNamed("good")];
-    for (let call = 0; call < 30; call++) answers(good, call, 0);
+    const [bad, good] = [candidateNamed("bad"), candidateNamed("good")];
+    for (let request = 0; request < 30; request++) succeed(good, request, 0);
     flicker(bad, peersOf(bad, good));
     expect(bad.health.breaker.reason).toMatch(/% of its requests fail$/);
     expect(bad.health.state(30, false)).toBe("degraded");
   });
 
   test("is not ejected when all fail alike, or when half of them are already ejected", () => {
-    const [one, other] = [seatNamed("one"), seatNamed("other")];
+    const [one, other] = [candidateNamed("one"), candidateNamed("other")];
     const both = peersOf(one, other);
-    for (let call = 0; call < 60; call++) {
+    for (let request = 0; request < 60; request++) {
       flicker(one, both, 1);
       flicker(other, both, 1);
       for (const candidate of [one, other])
-        for (let more = 0; more < 2; more++) answers(candidate, call, 0);
+        for (let more = 0; more < 2; more++) succeed(candidate, request, 0);
     }
     expect(both.map((health) => health.state(60, false))).toEqual(["available", "available"]);
 
-    const [bad, good, dead] = [seatNamed("bad"), seatNamed("good"), seatNamed("dead")];
-    for (let call = 0; call < 30; call++) answers(good, call, 0);
-    dies(dead, 0);
+    const [bad, good, dead] = [
+      candidateNamed("bad"),
+      candidateNamed("good"),
+      candidateNamed("dead"),
+    ];
+    for (let request = 0; request < 30; request++) succeed(good, request, 0);
+    eject(dead, 0);
     flicker(bad, peersOf(bad, good, dead));
     expect(bad.health.state(30, false)).toBe("available");
   });
 
   test("needs three successful probes in a row to recover, unless no other target is available", () => {
-    const [bad, good] = [seatNamed("bad"), seatNamed("good")];
-    for (let call = 0; call < 30; call++) answers(good, call, 0);
+    const [bad, good] = [candidateNamed("bad"), candidateNamed("good")];
+    for (let request = 0; request < 30; request++) succeed(good, request, 0);
     flicker(bad, peersOf(bad, good), 22);
     for (let probe = 0; probe < 3; probe++) {
       expect(bad.health.breaker.open).toBe(true);
-      answers(bad, 2000, 0, peersOf(bad, good));
+      succeed(bad, 2000, 0, peersOf(bad, good));
     }
     expect(bad.health.breaker.open).toBe(false);
   });
@@ -189,57 +197,57 @@ describe("a target that fails more often than others", () => {
 
 describe("the only target of a model", () => {
   test("is used although a few of its requests failed: a client with little traffic is not locked out", () => {
-    const candidate = seatNamed("a");
-    for (let call = 0; call < 4; call++) fails(candidate, call * 60_000);
+    const candidate = candidateNamed("a");
+    for (let request = 0; request < 4; request++) fail(candidate, request * 60_000);
     expect(candidate.health.state(180_001, true)).toBe("available");
   });
 
   test("is used although its responses are invalid: the next input may succeed", () => {
-    const { health } = seatNamed("a");
+    const { health } = candidateNamed("a");
     const outcome = { kind: "failure", errorKind: "upstream_invalid", busy: false } as const;
-    for (let call = 0; call < 20; call++)
-      health.recordEnd(call, outcome, health.start(call), [health]);
+    for (let request = 0; request < 20; request++)
+      health.recordEnd(request, outcome, health.start(request), [health]);
     expect(health.state(20, true)).toBe("available");
   });
 
   test("that keeps failing is probed every second, however long that goes on", () => {
-    const candidate = seatNamed("a");
-    dies(candidate, 0);
+    const candidate = candidateNamed("a");
+    eject(candidate, 0);
     for (let now = 0; now < 60_000; now += 1000) {
       expect(candidate.health.state(now + 1, true)).toBe("unavailable");
       expect(candidate.health.waitMs(now + 1)).toBeLessThanOrEqual(1000);
       expect(candidate.health.state(now + 1000, true)).toBe("probe");
-      fails(candidate, now + 1000);
+      fail(candidate, now + 1000);
     }
-    answers(candidate, 61_000, 5);
+    succeed(candidate, 61_000, 5);
     expect(candidate.health.state(61_005, true)).toBe("available");
   });
 });
 
 describe("a target at its rate limit", () => {
   test("cools down for as long as it asks, and does not count as failing", () => {
-    const news: TargetChange[] = [];
-    const candidate = seatNamed("a", { news });
-    for (let call = 0; call < 20; call++) isLimited(candidate, call, 7000);
+    const changes: TargetChange[] = [];
+    const candidate = candidateNamed("a", { changes });
+    for (let request = 0; request < 20; request++) rateLimit(candidate, request, 7000);
     expect(candidate.health.state(7018, true)).toBe("unavailable");
     expect(candidate.health.isRateLimited(7018)).toBe(true);
     expect(candidate.health.state(7020, true)).toBe("available");
-    expect(news).toEqual([]);
+    expect(changes).toEqual([]);
   });
 
   test("without retry-after is used only when no other target is available", () => {
-    const candidate = seatNamed("a");
-    isLimited(candidate, 0);
+    const candidate = candidateNamed("a");
+    rateLimit(candidate, 0);
     expect(candidate.health.state(999, false)).toBe("degraded");
     expect(candidate.health.state(1000, false)).toBe("available");
-    isLimited(candidate, 1000);
+    rateLimit(candidate, 1000);
     expect(candidate.health.state(2999, false)).toBe("degraded");
     expect(candidate.health.state(3000, false)).toBe("available");
   });
 
   test("is used again after five minutes at the latest, whatever the clock does", () => {
-    const candidate = seatNamed("a");
-    isLimited(candidate, 1e6, 86_400_000);
+    const candidate = candidateNamed("a");
+    rateLimit(candidate, 1e6, 86_400_000);
     expect(candidate.health.waitMs(1e6)).toBe(300_000);
     expect(candidate.health.waitMs(0)).toBe(300_000);
     expect(candidate.health.state(300_001, false)).toBe("available");
@@ -248,26 +256,26 @@ describe("a target at its rate limit", () => {
 
 describe("a target that does not take the gateway's key", () => {
   test("is used only when no other target is available, and is reported once", () => {
-    const news: TargetChange[] = [];
-    const { health } = seatNamed("a", { news });
-    for (let call = 0; call < 3; call++) {
+    const changes: TargetChange[] = [];
+    const { health } = candidateNamed("a", { changes });
+    for (let request = 0; request < 3; request++) {
       const outcome = { kind: "refused", errorKind: "upstream_credentials" } as const;
-      health.recordEnd(call, outcome, health.start(call), [health]);
+      health.recordEnd(request, outcome, health.start(request), [health]);
     }
     expect(health.state(10, false)).toBe("degraded");
-    expect(news.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
+    expect(changes.map(({ what, reason }) => `${what}: ${reason}`)).toEqual([
       "ejected: upstream_credentials",
     ]);
     health.recordSuccess(20, 1, 0, health.start(19), [health]);
     expect(health.state(20, false)).toBe("available");
-    expect(news).toHaveLength(2);
+    expect(changes).toHaveLength(2);
   });
 });
 
 describe("a target that is silent", () => {
   test("gets no more requests while several wait for its first response and others serve", () => {
-    const { health } = seatNamed("a");
-    for (let call = 0; call < 5; call++) health.start(0);
+    const { health } = candidateNamed("a");
+    for (let request = 0; request < 5; request++) health.start(0);
     expect(health.state(1499, false)).toBe("available");
     expect(health.state(1500, false)).toBe("degraded");
     expect(health.state(1500, true)).toBe("available");

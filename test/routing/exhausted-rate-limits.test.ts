@@ -7,37 +7,37 @@ import { ResponseParser } from "../../server/upstream/transport/parse-response.t
 import { targetNamed } from "../embeddings/stage-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
-import { answers, seatNamed } from "./routing-fixture.ts";
-import { arrange, closeArranged } from "./routing-gateway-fixture.ts";
+import { candidateNamed, succeed } from "./routing-fixture.ts";
+import { arrange, closeSetups } from "./routing-gateway-fixture.ts";
 
-afterEach(closeArranged);
+afterEach(closeSetups);
 
-const forEver = { times: Number.POSITIVE_INFINITY };
+const always = { times: Number.POSITIVE_INFINITY };
 const usedUp = { "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "30s" };
 
-describe("an answer that says that the limit is used up", () => {
-  test("is the last one that is asked for there until the reset, while another serves", async () => {
-    const { fakes, embed, draw } = arrange({ upstreams: 2 });
+describe("a response that reports an exhausted rate limit", () => {
+  test("sends no further request to the target until the reset while another target serves", async () => {
+    const { fakes, embed, generateImage } = arrange({ upstreams: 2 });
     const [spent] = fakes as [Fake];
-    spent.script({ headers: usedUp }, forEver);
+    spent.script({ headers: usedUp }, always);
     while (spent.requests.length === 0) await expectVectors(await embed());
-    for (let call = 0; call < 20; call++) await expectVectors(await embed());
+    for (let request = 0; request < 20; request++) await expectVectors(await embed());
     expect(spent.requests).toHaveLength(1);
-    for (let call = 0; call < 5; call++) expect((await draw()).status).toBe(200);
+    for (let request = 0; request < 5; request++) expect((await generateImage()).status).toBe(200);
     expect(spent.requests).toHaveLength(2);
   });
 
-  test("does not keep a model's only target from being asked: some of the limit is there sooner", async () => {
+  test("does not stop requests to a model's only target: part of the limit refills sooner", async () => {
     const { fakes, embed } = arrange({ upstreams: 1 });
-    fakes[0]!.script({ headers: usedUp }, forEver);
-    for (let call = 0; call < 5; call++) await expectVectors(await embed());
+    fakes[0]!.script({ headers: usedUp }, always);
+    for (let request = 0; request < 5; request++) await expectVectors(await embed());
     expect(fakes[0]!.requests).toHaveLength(5);
   });
 
-  test("holds although other answers come after it, and ends with the reset", () => {
-    const candidate = seatNamed("a");
+  test("stays in force after later responses, and ends with the reset", () => {
+    const candidate = candidateNamed("a");
     candidate.health.coolDown.onExhausted(0, 5000);
-    answers(candidate, 100, 10);
+    succeed(candidate, 100, 10);
     expect(candidate.health.state(4999, false)).toBe("degraded");
     expect(candidate.health.state(5000, false)).toBe("available");
   });
@@ -46,7 +46,7 @@ describe("an answer that says that the limit is used up", () => {
     ["requests", usedUp, 30_000],
     ["tokens", { "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.5s" }, 1500],
     [
-      "nothing: there is some left",
+      "no limit: some requests are left",
       { ...usedUp, "x-ratelimit-remaining-requests": "1" },
       undefined,
     ],
@@ -58,24 +58,24 @@ describe("an answer that says that the limit is used up", () => {
     expect(rateLimitExhaustedMs(new Headers(headers))).toBe(expected);
   });
 
-  test("is heard at once, however many before it said nothing, and of one model alone", async () => {
-    const { fakes, embed, draw } = arrange({ upstreams: 2 });
-    for (let call = 0; call < 40; call++) await expectVectors(await embed());
+  test("takes effect immediately, however many responses before it reported nothing, and for its model only", async () => {
+    const { fakes, embed, generateImage } = arrange({ upstreams: 2 });
+    for (let request = 0; request < 40; request++) await expectVectors(await embed());
     const [spent] = fakes as [Fake];
     spent.clear();
-    spent.script({ headers: usedUp }, forEver);
+    spent.script({ headers: usedUp }, always);
     while (spent.requests.length === 0) await expectVectors(await embed());
-    for (let call = 0; call < 40; call++) await expectVectors(await embed());
+    for (let request = 0; request < 40; request++) await expectVectors(await embed());
     // One, and on a slow machine perhaps one before it that was called off because another was quicker.
-    const asked = spent.requests.length;
-    expect(asked).toBeLessThan(4);
-    for (let call = 0; call < 20; call++) await expectVectors(await embed());
-    expect(spent.requests).toHaveLength(asked);
-    expect((await draw()).status).toBe(200);
-    expect(spent.requests).toHaveLength(asked + 1);
+    const attempts = spent.requests.length;
+    expect(attempts).toBeLessThan(4);
+    for (let request = 0; request < 20; request++) await expectVectors(await embed());
+    expect(spent.requests).toHaveLength(attempts);
+    expect((await generateImage()).status).toBe(200);
+    expect(spent.requests).toHaveLength(attempts + 1);
   });
 
-  test("is found in any place, and of those that our own client has looked at no header is read", () => {
+  test("is found in any response, and the headers of responses that the HTTP client has already checked are not read", () => {
     const heard: number[] = [];
     const watch = createRateLimitObserver((_, waitMs) => heard.push(waitMs));
     let reads = 0;
@@ -92,7 +92,7 @@ describe("an answer that says that the limit is used up", () => {
         },
       }) as unknown as UpstreamResponse;
     const target = targetNamed("a");
-    for (let call = 0; call < 300; call++) watch(reply({}, false), target);
+    for (let request = 0; request < 300; request++) watch(reply({}, false), target);
     expect(reads).toBe(0);
     for (let left = 70; left >= 0; left--) {
       watch(reply({ ...usedUp, "x-ratelimit-remaining-requests": String(left) }), target);
@@ -111,31 +111,31 @@ describe("an answer that says that the limit is used up", () => {
     ["x-ratelimit-remaining-requests: 0.5", false],
     ["x-ratelimit-reset-requests: 0", false],
     ["x-other: x-ratelimit-remaining-requests: 0", false],
-  ])("is seen in a head: %s", (line, seen) => {
+  ])("is detected in a response head: %s", (line, seen) => {
     for (const lines of [`${line}\r\nserver: x`, `server: x\r\n${line}`]) {
-      const answer = new ResponseParser(1000);
-      answer.push(Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 0\r\n${lines}\r\n\r\n`));
-      expect(answer.mayReportExhaustedLimit).toBe(seen);
+      const response = new ResponseParser(1000);
+      response.push(Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 0\r\n${lines}\r\n\r\n`));
+      expect(response.mayReportExhaustedLimit).toBe(seen);
     }
   });
 });
 
-describe("a place that is not there", () => {
+describe("an upstream path that does not exist", () => {
   const nothing = { reply: { status: 404, body: "<h1>Not Found</h1>" } };
 
-  test("is not the end of a call for vectors while another target serves", async () => {
+  test("does not fail an embeddings request while another target serves", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });
     const [gone] = fakes as [Fake];
-    gone.script(nothing, forEver);
+    gone.script(nothing, always);
     while (gone.requests.length === 0) await expectVectors(await embed());
   });
 
   test.each([404, 405, 410])(
-    "is not the end of a call for pictures either, for nothing was drawn: %d",
+    "does not fail an image request either, because nothing was generated: %d",
     async (status) => {
-      const { gateway, fakes, draw } = arrange({ upstreams: 2 });
+      const { gateway, fakes, generateImage } = arrange({ upstreams: 2 });
       fakes[0]!.script({ reply: { status, body: "no" } });
-      expect((await draw()).status).toBe(200);
+      expect((await generateImage()).status).toBe(200);
       expect(fakes.map(({ requests }) => requests.length)).toEqual([1, 1]);
       expect(gateway.rows().at(-1)!.steps).toBe(
         "u0/gpt-image-1.5: upstream_error; u1/gpt-image-1.5: generated",
@@ -143,10 +143,10 @@ describe("a place that is not there", () => {
     },
   );
 
-  test("is the answer of a model's only target, in our words", async () => {
-    const { fakes, draw } = arrange({ upstreams: 1 });
+  test("of a model's only target is reported in the gateway's own words", async () => {
+    const { fakes, generateImage } = arrange({ upstreams: 1 });
     fakes[0]!.script(nothing);
-    const response = await draw();
+    const response = await generateImage();
     expect(response.status).toBe(502);
     expect(await response.text()).not.toContain("<h1>");
   });

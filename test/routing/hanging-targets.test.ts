@@ -1,78 +1,84 @@
 /** Targets that do not respond get fewer and fewer requests; targets that are only slow recover. */
 import { describe, expect, test } from "bun:test";
 import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
-import { type Mood, World } from "../fuzz/scheduling-world.ts";
+import { RoutingSimulation, type TargetBehavior } from "../fuzz/routing-simulation.ts";
 
 const [good, bad] = [targetNamed("good"), targetNamed("bad")];
-const well: Mood = { kind: "well", ms: 10 };
+const well: TargetBehavior = { kind: "well", ms: 10 };
 
-async function live(seed: number, lasts: number, moodOfBad: (now: number) => Mood) {
-  const world = new World({
+async function simulate(seed: number, lasts: number, moodOfBad: (now: number) => TargetBehavior) {
+  const simulation = new RoutingSimulation({
     seed,
     route: routeTo(good, bad),
-    moodOf: (target, now) => (target === bad ? moodOfBad(now) : well),
+    behaviorOf: (target, now) => (target === bad ? moodOfBad(now) : well),
   });
-  world.steady(0, lasts, 30);
-  await world.time.run();
-  const visits = (from: number): number =>
-    world.visits.filter(({ at, target }) => target === bad && at >= from).length;
-  return { world, visits };
+  simulation.steady(0, lasts, 30);
+  await simulation.time.run();
+  const attempts = (from: number): number =>
+    simulation.attempts.filter(({ at, target }) => target === bad && at >= from).length;
+  return { simulation, attempts };
 }
 
-describe("a target that hangs, while a second question saves its callers", () => {
-  test("is tried less and less often, and nobody waits for it", async () => {
+describe("a hanging target, while hedges serve its requests", () => {
+  test("is probed with exponential backoff, and no request waits for it", async () => {
     for (let seed = 1; seed <= 20; seed++) {
-      const { world, visits } = await live(seed, 120_000, (now) =>
+      const { simulation, attempts } = await simulate(seed, 120_000, (now) =>
         now < 3000 ? well : { kind: "hangs" },
       );
-      const out = world.news.find(({ what }) => what === "ejected")!.at;
+      const out = simulation.changes.find(({ what }) => what === "ejected")!.at;
       expect(out).toBeLessThan(30_000);
-      // 1, 2, 4, 8, 16 and then 30 seconds apart, give or take a fifth.
-      expect(visits(out + 1), `seed ${seed}`).toBeLessThanOrEqual(10);
-      expect(visits(out + 1), `seed ${seed}`).toBeGreaterThanOrEqual(5);
-      for (const { fault } of world.outcomes) expect(fault).toBe(undefined);
-      const late = world.outcomes.filter(({ began }) => began > out);
-      expect(Math.max(...late.map(({ began, ended }) => ended - began))).toBeLessThan(2000);
+      // The probes are 1, 2, 4, 8, 16 and then 30 seconds apart, with 20 % jitter.
+      expect(attempts(out + 1), `seed ${seed}`).toBeLessThanOrEqual(10);
+      expect(attempts(out + 1), `seed ${seed}`).toBeGreaterThanOrEqual(5);
+      for (const { errorKind } of simulation.outcomes) expect(errorKind).toBe(undefined);
+      const late = simulation.outcomes.filter(({ startedAt }) => startedAt > out);
+      expect(Math.max(...late.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeLessThan(
+        2000,
+      );
     }
   });
 
-  test("comes back although it has become slower than another's answer to a second question", async () => {
+  test("recovers although it is now slower than the hedge to another target", async () => {
     for (let seed = 1; seed <= 20; seed++) {
-      const { world, visits } = await live(seed, 40_000, (now) => {
+      const { simulation, attempts } = await simulate(seed, 40_000, (now) => {
         if (now < 3000) return well;
         return now < 12_000 ? { kind: "hangs" } : { kind: "well", ms: 200 };
       });
       expect(
-        world.news.map(({ what }) => what),
+        simulation.changes.map(({ what }) => what),
         `seed ${seed}`,
       ).toContain("recovered");
-      expect(visits(30_000)).toBeGreaterThan(0);
-      for (const { inFlight } of world.roster.usedTargets()) expect(inFlight).toBe(0);
-      for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
+      expect(attempts(30_000)).toBeGreaterThan(0);
+      for (const { inFlight } of simulation.registry.usedTargets()) expect(inFlight).toBe(0);
+      for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
     }
   });
 });
 
-describe("the only target of a model, when it hangs", () => {
-  test("keeps few callers waiting: the others are told at once, and served within five seconds of its return", async () => {
+describe("the only target of a model that hangs", () => {
+  test("keeps few requests waiting: the others are refused immediately, and served within five seconds of its recovery", async () => {
     for (let seed = 1; seed <= 20; seed++) {
-      const world = new World({
+      const simulation = new RoutingSimulation({
         seed,
         route: routeTo(good),
-        moodOf: (_, now) => (now >= 1000 && now < 20_000 ? { kind: "hangs" } : well),
+        behaviorOf: (_, now) => (now >= 1000 && now < 20_000 ? { kind: "hangs" } : well),
         deadlineMs: 3000,
       });
-      world.steady(0, 30_000, 20);
-      await world.time.run();
-      const during = world.outcomes.filter(({ began }) => began >= 5000 && began < 20_000);
-      const told = during.filter(({ fault }) => fault === "no_healthy_target");
-      expect(told.length / during.length).toBeGreaterThan(0.9);
-      for (const { began, ended, retryAfterMs } of told) {
-        expect(ended - began).toBeLessThan(1);
+      simulation.steady(0, 30_000, 20);
+      await simulation.time.run();
+      const during = simulation.outcomes.filter(
+        ({ startedAt }) => startedAt >= 5000 && startedAt < 20_000,
+      );
+      const refused = during.filter(({ errorKind }) => errorKind === "no_healthy_target");
+      expect(refused.length / during.length).toBeGreaterThan(0.9);
+      for (const { startedAt, endedAt, retryAfterMs } of refused) {
+        expect(endedAt - startedAt).toBeLessThan(1);
         expect(retryAfterMs).toBeWithin(1, 2001);
       }
-      const back = world.outcomes.find(({ began, fault }) => began >= 20_000 && !fault)!;
-      expect(back.ended - 20_000).toBeLessThan(5000);
+      const back = simulation.outcomes.find(
+        ({ startedAt, errorKind }) => startedAt >= 20_000 && !errorKind,
+      )!;
+      expect(back.endedAt - 20_000).toBeLessThan(5000);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** A target that is slower than usual does not keep its callers waiting while another could answer, and that costs little. */
+/** Hedged requests: a request to a target that is slower than its p95 is also sent to another one, within the hedge budget. */
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -23,14 +23,14 @@ import {
 import { until } from "../faults/faults-fixture.ts";
 import { tries } from "../laws/law.ts";
 
-/** In their order: each is its own tier. */
+/** Targets in order: each is its own tier. */
 const targets = ["a", "b", "c"].map((id, tier) => ({ ...targetNamed(id), tier }));
 const [a, b, c] = targets as [(typeof targets)[0], (typeof targets)[0], (typeof targets)[0]];
 
 interface Arranged {
   readonly upstream: HeldUpstream;
   readonly send: EmbeddingsSend;
-  readonly roster: TargetRegistry;
+  readonly registry: TargetRegistry;
   /** So many calls that took so long, by a clock of their own. */
   train(times: number, ms: number): Promise<void>;
   /** Waits longer than any second call would. */
@@ -47,15 +47,15 @@ const rosterOf = (route: Route, clock: () => number, hedgeShare?: number): Targe
     ...(hedgeShare !== undefined && { hedgeShare }),
   });
 
-/** `share`: one extra call for each call, where a test is not about how many there may be. */
+/** `share`: hedges per request; 1 where a test is not about the budget. */
 function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route: typeof route } {
   const upstream = new HeldUpstream();
   let now = 0;
   let training: number | undefined;
-  const next: EmbeddingsSend = async (call) => {
-    if (training === undefined) return upstream.next(call);
+  const next: EmbeddingsSend = async (request) => {
+    if (training === undefined) return upstream.next(request);
     now += training;
-    return responseTo(call);
+    return responseTo(request);
   };
   const registry = rosterOf(route, () => now, share);
   const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
@@ -65,7 +65,7 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
   return {
     upstream,
     send,
-    roster: registry,
+    registry,
     route,
     train: async (times, ms) => {
       training = ms;
@@ -76,12 +76,12 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
   };
 }
 
-const where = ({ requests: visits }: HeldUpstream): string[] =>
-  visits.map(({ request: call }) => call.target?.upstream.id ?? "");
+const where = ({ requests: attempts }: HeldUpstream): string[] =>
+  attempts.map(({ request }) => request.target?.upstream.id ?? "");
 
 describe("a target that exceeds its attempt timeout", () => {
   /** Nothing may be asked again for a while. */
-  const spendAll = ({ roster: registry, route }: ReturnType<typeof arrange>): void => {
+  const spendAll = ({ registry, route }: ReturnType<typeof arrange>): void => {
     const { retries } = registry.targetsFor(route).budgets;
     while (retries.spend(0));
   };
@@ -91,26 +91,26 @@ describe("a target that exceeds its attempt timeout", () => {
     const { upstream, send, route, train } = arranged;
     await train(200, 10);
     spendAll(arranged);
-    const call = send(requestFor(["x"], route));
-    const outcome = Promise.race([outcomeOf(call), Bun.sleep(1500).then(() => "waits")]);
+    const request = send(requestFor(["x"], route));
+    const outcome = Promise.race([outcomeOf(request), Bun.sleep(1500).then(() => "waits")]);
     // A second is the least that a target is given; after it, the other one could be asked if a retry were left.
     expect(await outcome).toBe("waits");
     expect(where(upstream)).toEqual(["a"]);
     await upstream.respondToAll();
-    expect((await call).vectors).toHaveLength(1);
+    expect((await request).vectors).toHaveLength(1);
   });
 
   test("is replaced when the retry budget allows it, and that costs one retry", async () => {
     const arranged = arrange({ share: 0 });
-    const { upstream, send, route, roster, train } = arranged;
+    const { upstream, send, route, registry, train } = arranged;
     await train(200, 10);
-    const { retries } = roster.targetsFor(route).budgets;
+    const { retries } = registry.targetsFor(route).budgets;
     const spent = spyOn(retries, "spend");
-    const call = send(requestFor(["x"], route));
+    const request = send(requestFor(["x"], route));
     await until(() => upstream.requests.length === 2);
     expect(where(upstream)).toEqual(["a", "b"]);
     upstream.requests[1]?.respond();
-    expect((await call).vectors).toHaveLength(1);
+    expect((await request).vectors).toHaveLength(1);
     expect(spent.mock.results.filter(({ value }) => value === true)).toHaveLength(1);
   });
 
@@ -166,33 +166,33 @@ describe("a hedge", () => {
   test("wins when it is faster, and the first attempt is canceled", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
-    const call = requestFor(["x"], route);
-    const reply = send(call);
+    const request = requestFor(["x"], route);
+    const reply = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[1]!.respond({ vectors: [[2]] });
     expect((await reply).vectors).toEqual([[2]]);
     expect(upstream.requests[0]!.request.signal.aborted).toBe(true);
     expect(upstream.requests[1]!.request.signal.aborted).toBe(false);
-    expect(call.record.routing.target).toBe(b);
-    expect(call.record.routing.attempts).toBe(2);
+    expect(request.record.routing.target).toBe(b);
+    expect(request.record.routing.attempts).toBe(2);
     // What is called off may be charged for.
-    expect(call.record.cost.earlierAttemptMayBeBilled).toBe(true);
-    expect(call.signal.listeners.size).toBe(0);
+    expect(request.record.cost.earlierAttemptMayBeBilled).toBe(true);
+    expect(request.signal.listeners.size).toBe(0);
   });
 
   test("is canceled when the first attempt succeeds", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
-    const call = requestFor(["x"], route);
-    const reply = send(call);
+    const request = requestFor(["x"], route);
+    const reply = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[0]!.respond({ vectors: [[1]] });
     // In the same moment: one of them is too late.
     upstream.requests[1]!.respond({ vectors: [[2]] });
     expect((await reply).vectors).toEqual([[1]]);
     await until(() => upstream.inFlight === 0);
-    expect(call.record.routing.target).toBe(a);
-    expect(call.signal.listeners.size).toBe(0);
+    expect(request.record.routing.target).toBe(a);
+    expect(request.signal.listeners.size).toBe(0);
   });
 });
 
@@ -200,15 +200,15 @@ describe("when one of two attempts fails", () => {
   test.each([0, 1])("the response of the other one is waited for: %i", async (failing) => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 3);
-    const call = requestFor(["x"], route);
-    const reply = send(call);
+    const request = requestFor(["x"], route);
+    const reply = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[failing]!.fail(overloaded());
     await patience();
     expect(upstream.requests).toHaveLength(2);
     upstream.requests[1 - failing]!.respond({ vectors: [[7]] });
     expect((await reply).vectors).toEqual([[7]]);
-    expect(call.record.routing.target).toBe(failing === 0 ? b : a);
+    expect(request.record.routing.target).toBe(failing === 0 ? b : a);
   });
 
   test("before the hedge, the other target is tried by failover, and once", async () => {
@@ -233,18 +233,18 @@ describe("when both attempts fail", () => {
     async (_, order) => {
       const { upstream, send, route, train, patience } = arrange();
       await train(20, 3);
-      const call = requestFor(["x"], route);
-      const outcome = outcomeOf(send(call));
+      const request = requestFor(["x"], route);
+      const outcome = outcomeOf(send(request));
       await until(() => upstream.requests.length === 2);
       const errors = ["upstream_invalid", "upstream_rate_limit"] as const;
-      const faults = errors.map((name) => new GatewayError(name, "no more"));
-      for (const at of order) upstream.requests[at]!.fail(faults[at]);
-      expect(await outcome).toEqual({ error: faults[0] });
+      const errorKinds = errors.map((name) => new GatewayError(name, "no more"));
+      for (const at of order) upstream.requests[at]!.fail(errorKinds[at]);
+      expect(await outcome).toEqual({ error: errorKinds[0] });
       await patience();
       expect(upstream.requests).toHaveLength(2);
-      expect(call.record.routing.target).toBe(a);
-      expect(call.record.routing.attempts).toBe(2);
-      expect(call.signal.listeners.size).toBe(0);
+      expect(request.record.routing.target).toBe(a);
+      expect(request.record.routing.attempts).toBe(2);
+      expect(request.signal.listeners.size).toBe(0);
     },
   );
 
@@ -276,23 +276,23 @@ describe("a client that disconnects", () => {
   test("cancels both attempts", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
-    const call = requestFor(["x"], route);
-    const outcome = outcomeOf(send(call));
+    const request = requestFor(["x"], route);
+    const outcome = outcomeOf(send(request));
     await until(() => upstream.requests.length === 2);
     const reason = new GatewayError("client_closed", "gone");
-    call.signal.abort(reason);
+    request.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     for (const visit of upstream.requests) expect(visit.request.signal.reason).toBe(reason);
     expect(upstream.inFlight).toBe(0);
-    expect(call.signal.listeners.size).toBe(0);
+    expect(request.signal.listeners.size).toBe(0);
   });
 
   test("before the hedge prevents it", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 10);
-    const call = requestFor(["x"], route);
-    const outcome = outcomeOf(send(call));
-    call.signal.abort(new Error("gone"));
+    const request = requestFor(["x"], route);
+    const outcome = outcomeOf(send(request));
+    request.signal.abort(new Error("gone"));
     expect(await outcome).toHaveProperty("error.message", "gone");
     await patience();
     expect(where(upstream)).toEqual(["a"]);
@@ -303,13 +303,13 @@ describe("the hedge budget", () => {
   test("allows one hedge in twenty requests, and a few accumulated ones, even if every request is slow", async () => {
     const route = routeTo(a, b);
     let now = 0;
-    const asked = { a: 0, b: 0 };
+    const attempts = { a: 0, b: 0 };
     let slow = false;
-    const next: EmbeddingsSend = async (call) => {
-      asked[call.target === a ? "a" : "b"]++;
-      if (slow && call.target === a) await Bun.sleep(15);
+    const next: EmbeddingsSend = async (request) => {
+      attempts[request.target === a ? "a" : "b"]++;
+      if (slow && request.target === a) await Bun.sleep(15);
       else now += 3;
-      return responseTo(call);
+      return responseTo(request);
     };
     const registry = rosterOf(route, () => now);
     const send = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
@@ -317,19 +317,19 @@ describe("the hedge budget", () => {
       sizeClassOf: () => 0,
     })(next);
     for (let at = 0; at < 400; at++) await send(requestFor(["x"], route));
-    expect(asked).toEqual({ a: 400, b: 0 });
+    expect(attempts).toEqual({ a: 400, b: 0 });
     slow = true;
     await Promise.all(Array.from({ length: 400 }, () => send(requestFor(["x"], route))));
-    expect(asked.a).toBe(800);
-    expect(asked.b).toBeGreaterThanOrEqual(10);
-    expect(asked.b).toBeLessThanOrEqual(0.05 * 400 + 10);
+    expect(attempts.a).toBe(800);
+    expect(attempts.b).toBeGreaterThanOrEqual(10);
+    expect(attempts.b).toBeLessThanOrEqual(0.05 * 400 + 10);
   });
 
   test("allows none when the retry budget of the model is empty", async () => {
-    const { upstream, send, roster, route, train, patience } = arrange();
+    const { upstream, send, registry, route, train, patience } = arrange();
     await train(20, 3);
-    const { retries } = roster.targetsFor(route).budgets;
-    while (retries.spend(roster.clock()));
+    const { retries } = registry.targetsFor(route).budgets;
+    while (retries.spend(registry.clock()));
     const reply = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
@@ -341,12 +341,12 @@ describe("the hedge budget", () => {
     const steps = fc.array(fc.boolean(), { maxLength: 2000 });
     const property = fc.property(steps, fc.integer({ min: 1, max: 100 }), (all, percent) => {
       const budget = new HedgeBudget(percent / 100);
-      let [calls, extra, inARow] = [0, 0, 0];
+      let [requests, extra, inARow] = [0, 0, 0];
       for (const earns of all) {
-        if (earns) [calls, inARow] = [calls + 1, 0];
+        if (earns) [requests, inARow] = [requests + 1, 0];
         if (earns) budget.earn();
         else if (budget.spend()) [extra, inARow] = [extra + 1, inARow + 1];
-        expect(extra).toBeLessThanOrEqual((calls * percent) / 100 + 1e-6);
+        expect(extra).toBeLessThanOrEqual((requests * percent) / 100 + 1e-6);
         expect(inARow).toBeLessThanOrEqual(10);
       }
     });

@@ -1,18 +1,18 @@
 /** Measurement sampling: few requests to a healthy only target are measured, and all requests to an unhealthy one. */
 import { expect, test } from "bun:test";
 import { MeasurementSampling } from "../../server/routing/health/sampling.ts";
-import { VirtualTime } from "../fuzz/scheduling-world.ts";
+import { VirtualTime } from "../fuzz/routing-simulation.ts";
 
-/** So many calls at even distances. Gives how many were measured. */
-async function live(
+/** Simulates requests at equal intervals, and returns how many were measured. */
+async function simulate(
   sampling: MeasurementSampling,
-  calls: number,
+  requests: number,
   everyMs: number,
 ): Promise<number> {
   const time = new VirtualTime();
   let measured = 0;
-  for (let call = 0; call < calls; call++) {
-    time.start(call * everyMs, () => {
+  for (let request = 0; request < requests; request++) {
+    time.start(request * everyMs, () => {
       if (!sampling.due) return;
       sampling.countMeasured(time);
       measured++;
@@ -22,27 +22,27 @@ async function live(
   return measured;
 }
 
-test("the first are all measured, so that it is soon known what is usual", async () => {
-  expect(await live(new MeasurementSampling(), 32, 0.1)).toBe(32);
+test("the first 32 requests are all measured, so that the latency is soon known", async () => {
+  expect(await simulate(new MeasurementSampling(), 32, 0.1)).toBe(32);
 });
 
-test("then ten in a tenth of a second are, of a thousand", async () => {
+test("after that ten requests per 100 ms are measured, out of a thousand", async () => {
   const sampling = new MeasurementSampling();
-  await live(sampling, 32, 0);
-  expect(await live(sampling, 10_000, 0.1)).toBeWithin(90, 101);
+  await simulate(sampling, 32, 0);
+  expect(await simulate(sampling, 10_000, 0.1)).toBeWithin(90, 101);
 });
 
-test("where there are few calls, all are", async () => {
+test("at low traffic every request is measured", async () => {
   const sampling = new MeasurementSampling();
-  await live(sampling, 32, 0);
-  expect(await live(sampling, 1000, 12)).toBe(1000);
+  await simulate(sampling, 32, 0);
+  expect(await simulate(sampling, 1000, 12)).toBe(1000);
 });
 
-test("after a failure all are, until one is answered", async () => {
+test("after a failure every request is measured until one succeeds", async () => {
   const sampling = new MeasurementSampling();
-  await live(sampling, 32, 0);
+  await simulate(sampling, 32, 0);
   sampling.measureAll();
-  expect(await live(sampling, 50, 1)).toBe(50);
+  expect(await simulate(sampling, 50, 1)).toBe(50);
   sampling.measureSome();
-  expect(await live(sampling, 50, 1)).toBe(10);
+  expect(await simulate(sampling, 50, 1)).toBe(10);
 });

@@ -4,28 +4,25 @@ import { type TargetChange, TargetHealth } from "../../server/routing/health/tar
 import { policies } from "../../server/routing/policies/index.ts";
 import type { Candidate, SelectionContext } from "../../server/routing/policies/policy.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
-import { randomFrom } from "../fuzz/scheduling-world.ts";
+import { randomFrom } from "../fuzz/routing-simulation.ts";
 
 export const half = (): number => 0.5;
 
-export interface SeatOptions {
+export interface CandidateOptions {
   readonly tier?: number;
   readonly weight?: number;
-  readonly news?: TargetChange[];
+  readonly changes?: TargetChange[];
   readonly scopes?: readonly string[];
 }
 
-export function seatNamed(id: string, options: SeatOptions = {}): Candidate {
-  const { tier = 0, weight = 1, news = [], scopes } = options;
+export function candidateNamed(id: string, options: CandidateOptions = {}): Candidate {
+  const { tier = 0, weight = 1, changes = [], scopes } = options;
   const target = { ...targetNamed(id), ...(scopes && { scopes }) };
-  const health = new TargetHealth(target, { random: half, onChange: (each) => news.push(each) });
+  const health = new TargetHealth(target, { random: half, onChange: (each) => changes.push(each) });
   return { target, health, tier, weight, stableHash: Bun.hash.crc32(id) };
 }
 
-export const questionAt = (
-  now: number,
-  more: Partial<SelectionContext> = {},
-): SelectionContext => ({
+export const contextAt = (now: number, more: Partial<SelectionContext> = {}): SelectionContext => ({
   now,
   random: randomFrom(1),
   sizeClass: 0,
@@ -34,25 +31,25 @@ export const questionAt = (
   ...more,
 });
 
-/** One call that is answered after so long. */
-export function answers({ health }: Candidate, now: number, ms = 10, peers = [health]): void {
+/** Records one request that succeeds after `ms`. */
+export function succeed({ health }: Candidate, now: number, ms = 10, peers = [health]): void {
   const probe = health.start(now);
   health.recordSuccess(now + ms, ms, 0, probe, peers);
 }
 
-/** One call that fails. */
-export function fails({ health }: Candidate, now: number, peers = [health]): void {
+/** Records one request that fails. */
+export function fail({ health }: Candidate, now: number, peers = [health]): void {
   const probe = health.start(now);
   const outcome = { kind: "failure", errorKind: "upstream_error", busy: false } as const;
   health.recordEnd(now, outcome, probe, peers);
 }
 
-/** So that nobody asks it. */
-export function dies(candidate: Candidate, now: number): void {
-  for (let call = 0; call < 5; call++) fails(candidate, now);
+/** Records consecutive failures until the circuit breaker opens. */
+export function eject(candidate: Candidate, now: number): void {
+  for (let attempt = 0; attempt < 5; attempt++) fail(candidate, now);
 }
 
-export function isLimited({ health }: Candidate, now: number, waitMs?: number): void {
+export function rateLimit({ health }: Candidate, now: number, waitMs?: number): void {
   const probe = health.start(now);
   const outcome = { kind: "rate-limited", ...(waitMs !== undefined && { waitMs }) } as const;
   health.recordEnd(now, outcome, probe, [health]);

@@ -2,38 +2,38 @@
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 
-export interface Arranged {
+export interface RoutingSetup {
   readonly gateway: TestGateway;
   readonly fakes: readonly Fake[];
   embed(): Promise<Response>;
-  draw(): Promise<Response>;
+  generateImage(): Promise<Response>;
 }
 
 const open: (() => unknown)[] = [];
-export async function closeArranged(): Promise<void> {
+export async function closeSetups(): Promise<void> {
   for (const close of open.splice(0).reverse()) await close();
 }
 
 export interface Options {
   readonly upstreams: number;
-  /** Of the models. */
-  readonly more?: string;
-  /** By place: another address instead of the fake's. */
-  readonly elsewhere?: readonly string[];
-  /** More of each upstream, and of the vectors' model. */
-  readonly ofUpstreams?: string;
-  readonly ofVectors?: string;
+  /** YAML fields of the image model. */
+  readonly imageModelFields?: string;
+  /** By index: an address that replaces the fake's. */
+  readonly addresses?: readonly string[];
+  /** YAML fields of each upstream and of the embedding model. */
+  readonly upstreamFields?: string;
+  readonly embeddingModelFields?: string;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export function arrange({
   upstreams,
-  more = "",
-  elsewhere = [],
-  ofUpstreams = "",
-  ofVectors = "",
+  imageModelFields = "",
+  addresses = [],
+  upstreamFields = "",
+  embeddingModelFields = "",
   settings = {},
-}: Options): Arranged {
+}: Options): RoutingSetup {
   const fakes = Array.from({ length: upstreams }, () => startFake());
   const targets = (model: string) =>
     `[${fakes.map((_, at) => `{ upstream: u${at}, model: ${model} }`).join(", ")}]`;
@@ -41,10 +41,10 @@ export function arrange({
     settings,
     yaml: `
 upstreams:
-${fakes.map(({ url }, at) => `  - { id: u${at}, kind: openai, baseUrl: "${elsewhere[at] ?? url}", apiKey: sk-fake${ofUpstreams} }`).join("\n")}
+${fakes.map(({ url }, at) => `  - { id: u${at}, kind: openai, baseUrl: "${addresses[at] ?? url}", apiKey: sk-fake${upstreamFields} }`).join("\n")}
 models:
-  - { id: vectors, kind: embedding${ofVectors}, targets: ${targets("text-embedding-3-small")} }
-  - { id: painter, kind: image${more}, targets: ${targets("gpt-image-1.5")} }
+  - { id: vectors, kind: embedding${embeddingModelFields}, targets: ${targets("text-embedding-3-small")} }
+  - { id: painter, kind: image${imageModelFields}, targets: ${targets("gpt-image-1.5")} }
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -54,11 +54,12 @@ keys:
     gateway,
     fakes,
     embed: () => gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"] }),
-    draw: () => gateway.post("/v1/images/generations", { model: "painter", prompt: "an otter" }),
+    generateImage: () =>
+      gateway.post("/v1/images/generations", { model: "painter", prompt: "an otter" }),
   };
 }
 
-export const told = async (response: Response) => ({
+export const errorOf = async (response: Response) => ({
   status: response.status,
   code: ((await response.json()) as { error: { code: string } }).error.code,
   wait: Number(response.headers.get("retry-after-ms")),

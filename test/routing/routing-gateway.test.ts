@@ -1,12 +1,12 @@
 /** A failing upstream behind a real gateway: clients hardly notice, or get a clear error at once. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { type Fake, fakeImage } from "../fake-upstream.ts";
-import { expectVectors, nowhere, until } from "../faults/faults-fixture.ts";
-import { arrange, closeArranged, told } from "./routing-gateway-fixture.ts";
+import { expectVectors, unreachableUrl, until } from "../faults/faults-fixture.ts";
+import { arrange, closeSetups, errorOf } from "./routing-gateway-fixture.ts";
 
-afterEach(closeArranged);
+afterEach(closeSetups);
 
-/** Calls, all of which are answered, until it has happened. */
+/** Sends requests, which must all succeed, until the condition holds. */
 async function meanwhile(embed: () => Promise<Response>, happened: () => boolean): Promise<void> {
   const end = performance.now() + 10_000;
   while (!happened()) {
@@ -16,7 +16,7 @@ async function meanwhile(embed: () => Promise<Response>, happened: () => boolean
   }
 }
 
-describe("of two upstreams", () => {
+describe("with two upstreams", () => {
   test("both are used while both serve", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });
     for (let turn = 0; turn < 10; turn++) {
@@ -27,20 +27,20 @@ describe("of two upstreams", () => {
   });
 
   test.each([
-    ["breaks down", { fail: "server-error" }],
-    ["lies", { vectors: "zero" }],
+    ["returns server errors", { fail: "server-error" }],
+    ["returns invalid vectors", { vectors: "zero" }],
     ["resets its connections", { reset: "before-headers" }],
   ] as const)(
-    "one that %s is noticed by nobody, and by the log",
-    async (_, fault) => {
+    "one that %s fails no request, and is logged as ejected and recovered",
+    async (_, errorKind) => {
       const { gateway, fakes, embed } = arrange({ upstreams: 2 });
       const [bad] = fakes as [Fake];
-      for (let call = 0; call < 20; call++) await expectVectors(await embed());
-      bad.script(fault, { times: Number.POSITIVE_INFINITY });
+      for (let request = 0; request < 20; request++) await expectVectors(await embed());
+      bad.script(errorKind, { times: Number.POSITIVE_INFINITY });
       await meanwhile(embed, () => gateway.log().includes("target-ejected"));
-      const asked = bad.requests.length;
-      for (let call = 0; call < 20; call++) await expectVectors(await embed());
-      expect(bad.requests.length - asked).toBeLessThanOrEqual(2);
+      const attempts = bad.requests.length;
+      for (let request = 0; request < 20; request++) await expectVectors(await embed());
+      expect(bad.requests.length - attempts).toBeLessThanOrEqual(2);
       bad.clear();
       await meanwhile(embed, () => gateway.log().includes("target-recovered"));
     },
@@ -49,7 +49,7 @@ describe("of two upstreams", () => {
 
   test("one that hangs is ejected after a few requests, and those fail over to the other", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
-    for (let call = 0; call < 80; call++) await expectVectors(await embed());
+    for (let request = 0; request < 80; request++) await expectVectors(await embed());
     const [hanging] = fakes as [Fake];
     const before = hanging.requests.length;
     hanging.script({ hang: "headers" }, { times: Number.POSITIVE_INFINITY });
@@ -64,30 +64,30 @@ describe("of two upstreams", () => {
     expect(hanging.requests.length - before).toBeLessThan(20);
   }, 60_000);
 
-  test("one at its rate limit is left alone as long as it says", async () => {
+  test("one at its rate limit gets no request until its retry-after has passed", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });
     const [limited] = fakes as [Fake];
     limited.script({ fail: "rate-limit", retryAfter: 60 }, { times: Number.POSITIVE_INFINITY });
-    for (let call = 0; call < 40; call++) await expectVectors(await embed());
+    for (let request = 0; request < 40; request++) await expectVectors(await embed());
     expect(limited.requests).toHaveLength(1);
   });
 });
 
-describe("when no upstream serves", () => {
-  test("callers hear it at once, and are served soon after one is back", async () => {
+describe("when no upstream is healthy", () => {
+  test("requests fail immediately with retry-after, and succeed soon after an upstream recovers", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
     for (const fake of fakes) {
       fake.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
     }
-    for (let call = 0; call < 12; call++) await (await embed()).text();
-    const asked = fakes.map(({ requests }) => requests.length);
-    const began = performance.now();
-    const refusal = await told(await embed());
+    for (let request = 0; request < 12; request++) await (await embed()).text();
+    const attempts = fakes.map(({ requests }) => requests.length);
+    const startedAt = performance.now();
+    const refusal = await errorOf(await embed());
     expect(refusal).toMatchObject({ status: 503, code: "no_healthy_target" });
     expect(refusal.wait).toBeGreaterThanOrEqual(1);
     expect(refusal.wait).toBeLessThanOrEqual(1200);
-    expect(performance.now() - began).toBeLessThan(500);
-    expect(fakes.map(({ requests }) => requests.length)).toEqual(asked);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(fakes.map(({ requests }) => requests.length)).toEqual(attempts);
     expect(gateway.rows().at(-1)).toMatchObject({ error: "no_healthy_target", attempts: 0 });
     for (const fake of fakes) fake.clear();
     const back = performance.now();
@@ -97,11 +97,11 @@ describe("when no upstream serves", () => {
 });
 
 describe("the only upstream of a model", () => {
-  test("that said when to come back is not asked before, and callers are told the rest of it", async () => {
+  test("that sent retry-after gets no request before, and clients get the remaining time", async () => {
     const { fakes, embed } = arrange({ upstreams: 1 });
     fakes[0]!.script({ fail: "rate-limit", retryAfterMs: 700 });
     expect((await embed()).status).toBe(429);
-    const refusal = await told(await embed());
+    const refusal = await errorOf(await embed());
     expect(refusal).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
     expect(refusal.wait).toBeGreaterThan(0);
     expect(refusal.wait).toBeLessThanOrEqual(700);
@@ -110,66 +110,66 @@ describe("the only upstream of a model", () => {
     await expectVectors(await embed());
   });
 
-  test("that is overloaded and said for how long is left alone, and it is not called a rate limit", async () => {
+  test("that is overloaded and sent retry-after gets no request, and the error is not a rate limit", async () => {
     const { fakes, embed } = arrange({ upstreams: 1 });
     fakes[0]!.script({ fail: "overloaded", retryAfterMs: 60_000 });
-    expect((await told(await embed())).code).toBe("server_is_overloaded");
-    const refusal = await told(await embed());
+    expect((await errorOf(await embed())).code).toBe("server_is_overloaded");
+    const refusal = await errorOf(await embed());
     expect(refusal).toMatchObject({ status: 503, code: "no_healthy_target" });
     expect(refusal.wait).toBeGreaterThan(50_000);
     expect(fakes[0]!.requests).toHaveLength(1);
   });
 
-  test("that fails on and on is left alone for a moment: callers hear it at once, and are served soon after", async () => {
-    const { fakes, embed, draw } = arrange({ upstreams: 1 });
-    // Vectors are asked for thrice, as long as it is not left alone; a picture may have been paid for.
-    for (const [call, asked] of [
+  test("that keeps failing is ejected: requests fail immediately, and succeed soon after it recovers", async () => {
+    const { fakes, embed, generateImage } = arrange({ upstreams: 1 });
+    // An embeddings request has three attempts until the upstream is ejected; an image request may have been billed.
+    for (const [request, attempts] of [
       [embed, 4 * 3 + 1],
-      [draw, 5],
+      [generateImage, 5],
     ] as const) {
       fakes[0]!.clear();
       fakes[0]!.script({ fail: "server-error" }, { times: Number.POSITIVE_INFINITY });
-      for (let turn = 0; turn < 5; turn++) expect((await call()).status).toBe(502);
-      const refusal = await told(await call());
+      for (let turn = 0; turn < 5; turn++) expect((await request()).status).toBe(502);
+      const refusal = await errorOf(await request());
       expect(refusal).toMatchObject({ status: 503, code: "no_healthy_target" });
       expect(refusal.wait).toBeWithin(1, 1201);
-      expect(fakes[0]!.requests).toHaveLength(asked);
+      expect(fakes[0]!.requests).toHaveLength(attempts);
       fakes[0]!.clear();
       const back = performance.now();
-      while ((await call()).status !== 200) await Bun.sleep(20);
+      while ((await request()).status !== 200) await Bun.sleep(20);
       expect(performance.now() - back).toBeLessThan(5000);
     }
   });
 
-  test("is asked although some of its calls failed, by somebody who calls rarely", async () => {
+  test("is still used after a few failures at low traffic", async () => {
     const { fakes, embed } = arrange({ upstreams: 1 });
     fakes[0]!.script({ fail: "server-error" }, { times: 12 });
-    for (let call = 0; call < 4; call++) expect((await embed()).status).toBe(502);
+    for (let request = 0; request < 4; request++) expect((await embed()).status).toBe(502);
     await expectVectors(await embed());
   });
 
-  test("that takes no connections is not waited for by everyone", async () => {
-    const { embed, draw } = arrange({ upstreams: 1, elsewhere: [nowhere] });
-    for (const call of [embed, draw]) {
+  test("that refuses connections is ejected after five failures", async () => {
+    const { embed, generateImage } = arrange({ upstreams: 1, addresses: [unreachableUrl] });
+    for (const request of [embed, generateImage]) {
       const codes: string[] = [];
-      for (let turn = 0; turn < 8; turn++) codes.push((await told(await call())).code);
+      for (let turn = 0; turn < 8; turn++) codes.push((await errorOf(await request())).code);
       expect(codes.slice(0, 5)).toEqual(Array(5).fill("upstream_unreachable"));
       expect(codes.slice(5)).toEqual(Array(3).fill("no_healthy_target"));
     }
   });
 });
 
-describe("pictures", () => {
-  const picture = Buffer.from(
+describe("image requests", () => {
+  const image = Buffer.from(
     fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
   ).toString("base64");
 
-  test("go to the first of the list as long as it serves, and the account says why it did not", async () => {
-    const { gateway, fakes, draw } = arrange({ upstreams: 2 });
-    for (let call = 0; call < 10; call++) expect((await draw()).status).toBe(200);
+  test("go to the first target of the list while it serves, and the ledger row says why it was skipped", async () => {
+    const { gateway, fakes, generateImage } = arrange({ upstreams: 2 });
+    for (let request = 0; request < 10; request++) expect((await generateImage()).status).toBe(200);
     expect(fakes[1]!.requests).toHaveLength(0);
     fakes[0]!.script({ fail: "rate-limit", retryAfter: 60 });
-    for (let call = 0; call < 3; call++) expect((await draw()).status).toBe(200);
+    for (let request = 0; request < 3; request++) expect((await generateImage()).status).toBe(200);
     expect(fakes.map(({ requests }) => requests.length)).toEqual([11, 3]);
     expect(gateway.rows().at(-1)!.steps).toBe(
       "u0/gpt-image-1.5: skipped, its rate limit is reached; u1/gpt-image-1.5: generated",
@@ -180,38 +180,38 @@ describe("pictures", () => {
     [", retryPaid: true", 200, 1],
     ["", 502, 0],
   ])(
-    "that may have been paid for are ordered again only where the model says so: %s",
+    "that may have been billed fail over only if the model sets retryPaid: %s",
     async (more, status, again) => {
-      const { fakes, draw } = arrange({ upstreams: 2, more });
+      const { fakes, generateImage } = arrange({ upstreams: 2, imageModelFields: more });
       fakes[0]!.script({ fail: "html" });
-      const response = await draw();
+      const response = await generateImage();
       expect(response.status).toBe(status);
-      if (status === 200) expect(await response.text()).toContain(picture);
+      if (status === 200) expect(await response.text()).toContain(image);
       expect(fakes[1]!.requests).toHaveLength(again);
     },
   );
 
-  test("are not what a broken upstream is tried with while another draws: its list of models is asked for", async () => {
-    const { gateway, fakes, draw } = arrange({ upstreams: 2 });
+  test("are not used to probe a failing upstream while another serves: its model list is requested", async () => {
+    const { gateway, fakes, generateImage } = arrange({ upstreams: 2 });
     const [broken] = fakes as [Fake];
-    const asked = () => broken.requests.map(({ method, path }) => `${method} ${path}`);
+    const attempts = () => broken.requests.map(({ method, path }) => `${method} ${path}`);
     broken.script({ fail: "html" }, { times: Number.POSITIVE_INFINITY });
-    for (let call = 0; call < 5; call++) expect((await draw()).status).toBe(502);
+    for (let request = 0; request < 5; request++) expect((await generateImage()).status).toBe(502);
     await Bun.sleep(1250);
-    for (let call = 0; call < 3; call++) expect((await draw()).status).toBe(200);
-    await until(() => asked().length > 5);
-    expect(asked().slice(5)).toEqual(["GET /v1/models"]);
+    for (let request = 0; request < 3; request++) expect((await generateImage()).status).toBe(200);
+    await until(() => attempts().length > 5);
+    expect(attempts().slice(5)).toEqual(["GET /v1/models"]);
     broken.clear();
     const end = performance.now() + 10_000;
     while (!gateway.log().includes("target-recovered") && performance.now() < end) {
-      expect((await draw()).status).toBe(200);
+      expect((await generateImage()).status).toBe(200);
       await Bun.sleep(50);
     }
-    expect(asked().slice(0, 2)).toEqual(["GET /v1/models", "POST /v1/images/generations"]);
+    expect(attempts().slice(0, 2)).toEqual(["GET /v1/models", "POST /v1/images/generations"]);
   }, 20_000);
 
-  test("of a stream that breaks off count against the upstream", async () => {
-    const { gateway, fakes, draw } = arrange({ upstreams: 2 });
+  test("whose stream breaks off count as failures of the upstream", async () => {
+    const { gateway, fakes, generateImage } = arrange({ upstreams: 2 });
     const stream = () =>
       gateway.post("/v1/images/generations", {
         model: "painter",
@@ -220,9 +220,10 @@ describe("pictures", () => {
         partial_images: 1,
       });
     fakes[0]!.script({ stream: "cut" }, { times: 5 });
-    for (let call = 0; call < 5; call++) expect(await (await stream()).text()).toContain("error");
+    for (let request = 0; request < 5; request++)
+      expect(await (await stream()).text()).toContain("error");
     await until(() => gateway.log().includes("target-ejected"));
-    expect((await draw()).status).toBe(200);
+    expect((await generateImage()).status).toBe(200);
     expect(fakes[1]!.requests).toHaveLength(1);
   });
 });

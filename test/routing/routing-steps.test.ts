@@ -6,34 +6,34 @@ import { targetNamed } from "../embeddings/stage-fixture.ts";
 import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
-import { arrange, closeArranged } from "./routing-gateway-fixture.ts";
+import { arrange, closeSetups } from "./routing-gateway-fixture.ts";
 
-afterEach(closeArranged);
+afterEach(closeSetups);
 
-const forEver = { times: Number.POSITIVE_INFINITY };
+const always = { times: Number.POSITIVE_INFINITY };
 const small = "text-embedding-3-small";
 
-describe("the row of a call for vectors", () => {
-  test("says nothing of choices where the first one served", async () => {
+describe("the ledger row of an embeddings request", () => {
+  test("has no routing steps if the first target served", async () => {
     const { gateway, embed } = arrange({ upstreams: 2 });
-    for (let call = 0; call < 20; call++) await expectVectors(await embed());
+    for (let request = 0; request < 20; request++) await expectVectors(await embed());
     expect(gateway.rows().map(({ steps }) => steps)).toEqual(Array(20).fill(null));
   });
 
-  test("names the target that failed before another was asked", async () => {
+  test("names the target that failed before the failover", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
     const [bad] = fakes as [Fake];
-    bad.script({ fail: "server-error" }, forEver);
+    bad.script({ fail: "server-error" }, always);
     while (bad.requests.length === 0) await expectVectors(await embed());
     const row = gateway.rows().at(-1)!;
     expect(row).toMatchObject({ upstream: "u1", attempts: 2 });
     expect(row.steps).toBe(`u0/${small}: upstream_error`);
   });
 
-  test("names those that were passed over, and why", async () => {
+  test("names the skipped targets and the reason", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
     const [limited] = fakes as [Fake];
-    limited.script({ fail: "rate-limit", retryAfter: 60 }, forEver);
+    limited.script({ fail: "rate-limit", retryAfter: 60 }, always);
     while (limited.requests.length === 0) await expectVectors(await embed());
     await expectVectors(await embed());
     const row = gateway.rows().at(-1)!;
@@ -41,21 +41,21 @@ describe("the row of a call for vectors", () => {
     expect(row.steps).toBe(`u0/${small}: skipped, its rate limit is reached`);
   });
 
-  test("says that a second one was asked because the first was slow", async () => {
+  test("says that the request was hedged because the first target was slow", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2 });
     const [slow, other] = fakes as [Fake, Fake];
-    // So that the first is asked, and it is known what is usual there, before it becomes slow.
-    other.script({ delayMs: 20 }, forEver);
+    // So that the first target is preferred, and its latency is known, before it becomes slow.
+    other.script({ delayMs: 20 }, always);
     while (slow.requests.length < 40) await expectVectors(await embed());
-    slow.script({ delayMs: 600 }, forEver);
+    slow.script({ delayMs: 600 }, always);
     const words = `u1/${small}: hedged, because the first target was slow`;
-    const isTold = () => gateway.rows().some(({ steps }) => steps === words);
+    const isRecorded = () => gateway.rows().some(({ steps }) => steps === words);
     const before = slow.requests.length;
-    while (!isTold() && slow.requests.length < before + 10) await expectVectors(await embed());
-    expect(isTold()).toBe(true);
+    while (!isRecorded() && slow.requests.length < before + 10) await expectVectors(await embed());
+    expect(isRecorded()).toBe(true);
   });
 
-  test("is no longer because a call travels in many parts", () => {
+  test("has a bounded number of steps for a request that is split into many chunks", () => {
     const record = new RequestRecord("req_1", "embeddings", 0);
     for (let part = 0; part < 1000; part++) addStep(record, targetNamed("a"), "skipped, it failed");
     expect(record.steps).toEqual(["a/their-model: skipped, it failed"]);
@@ -89,7 +89,7 @@ describe("GET /admin/targets", () => {
   const at = (list: readonly Shown[], upstream: string, model = small): Shown =>
     list.find((each) => each.upstream === upstream && each.model === model)!;
 
-  test("lists every target that is configured, asked or not, with no address and no key", async () => {
+  test("lists every configured target, used or not, without address and key", async () => {
     const { gateway, fakes } = arrange({ upstreams: 2, settings });
     const list = await shown(gateway.url);
     expect(list.map(({ upstream, models }) => `${upstream} ${models}`).sort()).toEqual([
@@ -109,13 +109,13 @@ describe("GET /admin/targets", () => {
     expect(text).not.toContain(new URL(fakes[0]!.url).host);
   });
 
-  test("tells who is out and who cools down, since when it failed how often, and until when", async () => {
-    const { gateway, fakes, embed, draw } = arrange({ upstreams: 2, settings });
-    fakes[0]!.script({ fail: "server-error" }, forEver);
-    for (let call = 0; call < 30; call++) await expectVectors(await embed());
+  test("shows ejected and cooling targets with their reason, counts and end time", async () => {
+    const { gateway, fakes, embed, generateImage } = arrange({ upstreams: 2, settings });
+    fakes[0]!.script({ fail: "server-error" }, always);
+    for (let request = 0; request < 30; request++) await expectVectors(await embed());
     fakes[0]!.clear();
     fakes[0]!.script({ fail: "rate-limit", retryAfter: 60 });
-    expect((await draw()).status).toBe(200);
+    expect((await generateImage()).status).toBe(200);
     const list = await shown(gateway.url);
     const out = at(list, "u0");
     expect(out).toMatchObject({ state: "ejected", share: 0, in_flight: 0, error_share: 1 });
@@ -132,20 +132,20 @@ describe("GET /admin/targets", () => {
     expect(well.latency[0]!.mean_ms).toBeGreaterThan(0);
   });
 
-  test("tells of a model's only target, too, how quick it is and how often it fails", async () => {
+  test("shows latency and error share of a model's only target as well", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 1, settings });
     expect(at(await shown(gateway.url), "u0").error_share).toBe(null);
-    for (let call = 0; call < 3; call++) await expectVectors(await embed());
-    fakes[0]!.script({ fail: "server-error" }, forEver);
+    for (let request = 0; request < 3; request++) await expectVectors(await embed());
+    fakes[0]!.script({ fail: "server-error" }, always);
     expect((await embed()).status).toBe(502);
     const only = at(await shown(gateway.url), "u0");
     expect(only).toMatchObject({ state: "healthy", error_share: 0.25 });
     expect(only.latency[0]!.mean_ms).toBeGreaterThan(0);
   });
 
-  test("tells who has just come back", async () => {
+  test("shows a recovered target in slow start", async () => {
     const { gateway, fakes, embed } = arrange({ upstreams: 2, settings });
-    fakes[0]!.script({ fail: "server-error" }, forEver);
+    fakes[0]!.script({ fail: "server-error" }, always);
     const isOut = async () => at(await shown(gateway.url), "u0").state === "ejected";
     while (!(await isOut())) await expectVectors(await embed());
     fakes[0]!.clear();

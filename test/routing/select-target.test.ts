@@ -9,8 +9,16 @@ import {
   selectHealthy,
   selectTarget,
 } from "../../server/routing/select-target.ts";
-import { randomFrom } from "../fuzz/scheduling-world.ts";
-import { answers, dies, fails, half, isLimited, questionAt, seatNamed } from "./routing-fixture.ts";
+import { randomFrom } from "../fuzz/routing-simulation.ts";
+import {
+  candidateNamed,
+  contextAt,
+  eject,
+  fail,
+  half,
+  rateLimit,
+  succeed,
+} from "./routing-fixture.ts";
 
 const among = (candidates: readonly Candidate[], more: Partial<Selection> = {}): Selection => ({
   candidates,
@@ -21,128 +29,132 @@ const among = (candidates: readonly Candidate[], more: Partial<Selection> = {}):
 });
 
 describe("tiers", () => {
-  test("are asked in their order: the next only where none before it can serve", () => {
-    const [first, second, third] = [0, 1, 2].map((tier) => seatNamed(`t${tier}`, { tier })) as [
-      Candidate,
-      Candidate,
-      Candidate,
-    ];
+  test("are used in order: the next only if no target of the lower ones can serve", () => {
+    const [first, second, third] = [0, 1, 2].map((tier) =>
+      candidateNamed(`t${tier}`, { tier }),
+    ) as [Candidate, Candidate, Candidate];
     const candidates = [first, second, third];
     const pick = (now: number, tried?: Candidate[]) =>
-      selectTarget(among(candidates, { tried }), questionAt(now));
+      selectTarget(among(candidates, { tried }), contextAt(now));
     expect(pick(0)).toBe(first);
     expect(pick(0, [first])).toBe(second);
-    isLimited(first, 0, 5000);
-    dies(second, 0);
+    rateLimit(first, 0, 5000);
+    eject(second, 0);
     expect(pick(1)).toBe(third);
     expect(pick(1, [third])).toBe(undefined);
     expect(pick(5001, [second])).toBe(first);
   });
 
-  test("that are busy are not left for one that may cost more", () => {
-    const [first, second] = [seatNamed("first"), seatNamed("second", { tier: 1 })];
+  test("that are busy are still preferred to the next tier, which may cost more", () => {
+    const [first, second] = [candidateNamed("first"), candidateNamed("second", { tier: 1 })];
     first.health.inFlight = 1000;
     expect(first.health.concurrency.hasRoom()).toBe(false);
-    expect(selectTarget(among([first, second]), questionAt(0))).toBe(first);
+    expect(selectTarget(among([first, second]), contextAt(0))).toBe(first);
   });
 });
 
-test("within a tier, one that has as much as it can take is passed over while another has room", () => {
-  const [full, free] = [seatNamed("full"), seatNamed("free")];
-  for (let call = 0; call < 20; call++) answers(free, 0, 5000);
-  for (let call = 0; call < 20; call++) answers(full, 0, 1);
+test("within a tier, a target at its concurrency limit is skipped while another has room", () => {
+  const [full, free] = [candidateNamed("full"), candidateNamed("free")];
+  for (let request = 0; request < 20; request++) succeed(free, 0, 5000);
+  for (let request = 0; request < 20; request++) succeed(full, 0, 1);
   full.health.inFlight = 20;
   free.health.inFlight = 15;
-  expect(selectTarget(among([full, free]), questionAt(1))).toBe(free);
+  expect(selectTarget(among([full, free]), contextAt(1))).toBe(free);
 });
 
-describe("when nobody is well", () => {
-  test("one that serves some of its calls is asked before one that serves none", () => {
-    const [dead, partial] = [seatNamed("dead"), seatNamed("partial")];
-    dies(dead, 0);
-    isLimited(partial, 0);
-    expect(selectTarget(among([dead, partial]), questionAt(500))).toBe(partial);
+describe("when no target is healthy", () => {
+  test("a degraded target is preferred to an ejected one", () => {
+    const [dead, partial] = [candidateNamed("dead"), candidateNamed("partial")];
+    eject(dead, 0);
+    rateLimit(partial, 0);
+    expect(selectTarget(among([dead, partial]), contextAt(500))).toBe(partial);
   });
 
-  test("one call a second looks whether the dead are back, and the others are told at once", () => {
-    const [one, other] = [seatNamed("one"), seatNamed("other")];
-    for (const candidate of [one, other]) dies(candidate, 0);
-    // The waits have grown, but nobody else can serve.
+  test("each ejected target is probed by one request a second, and no other is sent", () => {
+    const [one, other] = [candidateNamed("one"), candidateNamed("other")];
+    for (const candidate of [one, other]) eject(candidate, 0);
+    // The backoff has grown, but no other target can serve.
     for (const now of [1000, 3000, 7000])
-      for (const candidate of [one, other]) fails(candidate, now);
-    const asked: number[] = [];
+      for (const candidate of [one, other]) fail(candidate, now);
+    const attempts: number[] = [];
     for (let now = 7000; now < 12_000; now += 10) {
-      const candidate = selectTarget(among([one, other]), questionAt(now));
+      const candidate = selectTarget(among([one, other]), contextAt(now));
       if (!candidate) continue;
-      asked.push(now);
-      fails(candidate, now);
+      attempts.push(now);
+      fail(candidate, now);
     }
-    expect(asked.length).toBeGreaterThanOrEqual(8);
-    expect(asked.length).toBeLessThanOrEqual(12);
+    expect(attempts.length).toBeGreaterThanOrEqual(8);
+    expect(attempts.length).toBeLessThanOrEqual(12);
   });
 
-  test("callers hear when it is worth asking again", () => {
-    const [one, other] = [seatNamed("one"), seatNamed("other")];
-    dies(one, 0);
-    dies(other, 300);
-    const { kind: fault, details, definition: row } = noHealthyTarget("m", [one, other], 400);
-    expect({ fault, ...details }).toEqual({ fault: "no_healthy_target", retryAfterMs: 600 });
-    expect([row.status, row.retry]).toEqual([503, "later"]);
+  test("the error carries the time until the next probe", () => {
+    const [one, other] = [candidateNamed("one"), candidateNamed("other")];
+    eject(one, 0);
+    eject(other, 300);
+    const { kind: errorKind, details, definition } = noHealthyTarget("m", [one, other], 400);
+    expect({ errorKind, ...details }).toEqual({
+      errorKind: "no_healthy_target",
+      retryAfterMs: 600,
+    });
+    expect([definition.status, definition.retry]).toEqual([503, "later"]);
   });
 
-  test("and it is only a matter of rate, it is called so", () => {
-    const [one, other] = [seatNamed("one"), seatNamed("other")];
-    isLimited(one, 0, 9000);
-    isLimited(other, 0, 4000);
-    expect(selectTarget(among([one, other]), questionAt(1000))).toBe(undefined);
-    const { kind: fault, details, definition: row } = noHealthyTarget("m", [one, other], 1000);
-    expect({ fault, ...details }).toEqual({ fault: "upstream_rate_limit", retryAfterMs: 3000 });
-    expect(row.status).toBe(429);
+  test("because all are rate limited, the error is a rate limit error", () => {
+    const [one, other] = [candidateNamed("one"), candidateNamed("other")];
+    rateLimit(one, 0, 9000);
+    rateLimit(other, 0, 4000);
+    expect(selectTarget(among([one, other]), contextAt(1000))).toBe(undefined);
+    const { kind: errorKind, details, definition } = noHealthyTarget("m", [one, other], 1000);
+    expect({ errorKind, ...details }).toEqual({
+      errorKind: "upstream_rate_limit",
+      retryAfterMs: 3000,
+    });
+    expect(definition.status).toBe(429);
   });
 });
 
 describe("the gateway's own limits", () => {
-  const [limited, other] = [seatNamed("limited", { scopes: ["x"] }), seatNamed("other")];
+  const [limited, other] = [candidateNamed("limited", { scopes: ["x"] }), candidateNamed("other")];
   const capacity = { hasCapacity: () => 500, isBusy: () => false };
 
-  test("lead to another target, and to the limit's own words where there is none", () => {
-    expect(selectTarget(among([limited, other], { capacity }), questionAt(0))).toBe(other);
+  test("lead to another target, and to the limit's own error if there is none", () => {
+    expect(selectTarget(among([limited, other], { capacity }), contextAt(0))).toBe(other);
     const tried = [other];
-    expect(selectTarget(among([limited, other], { capacity, tried }), questionAt(0))).toBe(limited);
-    expect(selectHealthy(among([limited, other], { capacity, tried }), questionAt(0), "none")).toBe(
+    expect(selectTarget(among([limited, other], { capacity, tried }), contextAt(0))).toBe(limited);
+    expect(selectHealthy(among([limited, other], { capacity, tried }), contextAt(0), "none")).toBe(
       undefined,
     );
   });
 
-  test("of calls at a time lead to one where nobody has to wait", () => {
+  test("of concurrency lead to a target with a free slot", () => {
     const busy = { hasCapacity: () => true as const, isBusy: () => true };
-    for (let call = 0; call < 20; call++) {
-      const context = questionAt(0, { random: randomFrom(call) });
+    for (let request = 0; request < 20; request++) {
+      const context = contextAt(0, { random: randomFrom(request) });
       expect(selectTarget(among([limited, other], { capacity: busy }), context)).toBe(other);
     }
   });
 });
 
-describe("second tries", () => {
-  test("are a fifth of all calls and a few each second, however much fails", () => {
+describe("the retry budget", () => {
+  test("allows a fifth of all requests plus a few each second, however many fail", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = randomFrom(seed);
       const budget = new RetryBudget();
       const perSecond = 1 + random() * 500;
-      let [now, calls, extra] = [0, 0, 0];
+      let [now, requests, extra] = [0, 0, 0];
       const seconds = 30;
       while (now < seconds * 1000) {
         now += 1000 / perSecond;
-        calls++;
+        requests++;
         budget.earn(now);
         for (let ask = 0; ask < 3; ask++) if (budget.spend(now)) extra++;
-        expect(extra).toBeLessThanOrEqual(0.2 * calls + 50 * (Math.ceil(now / 9000) + 1));
+        expect(extra).toBeLessThanOrEqual(0.2 * requests + 50 * (Math.ceil(now / 9000) + 1));
       }
-      expect(extra).toBeGreaterThan(0.2 * calls);
+      expect(extra).toBeGreaterThan(0.2 * requests);
     }
   });
 
-  test("are there for those who call rarely, and nothing is given for turning the clock back", () => {
+  test("has a reserve for low traffic, and gains nothing when the clock jumps back", () => {
     const budget = new RetryBudget();
     expect(budget.take(0, half)).toBe(0);
     let taken = 1;
@@ -150,7 +162,7 @@ describe("second tries", () => {
     expect(taken).toBe(50);
   });
 
-  test("of a crowd are spread out, a few are not", () => {
+  test("spreads out a burst of retries, and does not delay a few", () => {
     const budget = new RetryBudget();
     const random = randomFrom(9);
     const waits = Array.from({ length: 20 }, () => budget.take(50, random)!);

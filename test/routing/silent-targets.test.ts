@@ -1,207 +1,222 @@
 /** Requests that wait for a silent target are served as soon as any target can, and do not make others wait. */
 import { describe, expect, test } from "bun:test";
 import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
-import { type Mood, World, type WorldOptions } from "../fuzz/scheduling-world.ts";
+import {
+  RoutingSimulation,
+  type RoutingSimulationOptions,
+  type TargetBehavior,
+} from "../fuzz/routing-simulation.ts";
 
 const [a, b] = [targetNamed("a"), targetNamed("b")];
-const well: Mood = { kind: "well", ms: 10 };
-const hangs: Mood = { kind: "hangs" };
-const fails: Mood = { kind: "fails", share: 1, ms: 5, fault: "upstream_error" };
+const well: TargetBehavior = { kind: "well", ms: 10 };
+const hangs: TargetBehavior = { kind: "hangs" };
+const fails: TargetBehavior = { kind: "fails", share: 1, ms: 5, errorKind: "upstream_error" };
 
-type Plan = Pick<WorldOptions, "seed" | "route" | "moodOf"> & { readonly leaveMs?: number };
+type Plan = Pick<RoutingSimulationOptions, "seed" | "route" | "behaviorOf"> & {
+  readonly clientTimeoutMs?: number;
+};
 
-const worldOf = (plan: Plan): World => new World({ ...plan, deadlineMs: 120_000 });
+const simulationOf = (plan: Plan): RoutingSimulation =>
+  new RoutingSimulation({ ...plan, deadlineMs: 120_000 });
 
 const seeds = Array.from({ length: 8 }, (_, at) => at + 1);
 
-/** Of those that were there at that moment, or came later: how long after it each was served. Faults are none. */
-function servedAfter({ outcomes }: World, moment: number): number[] {
+/** For the requests in flight at that time and later ones: how long after it each was served. None may fail. */
+function servedAfter({ outcomes }: RoutingSimulation, moment: number): number[] {
   return outcomes
-    .filter(({ ended }) => ended >= moment)
-    .map(({ began, ended, fault }) => {
-      expect(fault).toBe(undefined);
-      return ended - Math.max(began, moment);
+    .filter(({ endedAt }) => endedAt >= moment)
+    .map(({ startedAt, endedAt, errorKind }) => {
+      expect(errorKind).toBe(undefined);
+      return endedAt - Math.max(startedAt, moment);
     });
 }
 
-function expectNothingLeft(world: World): void {
-  expect(world.outcomes).toHaveLength(world.calls);
-  for (const { inFlight } of world.roster.usedTargets()) expect(inFlight).toBe(0);
-  for (const { call } of world.outcomes) expect(call.signal.listeners.size).toBe(0);
+function expectNothingLeft(simulation: RoutingSimulation): void {
+  expect(simulation.outcomes).toHaveLength(simulation.requestCount);
+  for (const { inFlight } of simulation.registry.usedTargets()) expect(inFlight).toBe(0);
+  for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
 }
 
-describe("callers who wait, and nobody new who would look, are served within five seconds of a return", () => {
-  test("when the one that was out is back, and the other hangs", async () => {
+describe("waiting requests, without any new request, are served within five seconds of a recovery", () => {
+  test("when the ejected target recovers and the other one hangs", async () => {
     for (const seed of seeds) {
-      const world = worldOf({
+      const simulation = simulationOf({
         seed,
         route: routeTo(a, b),
-        moodOf: (target, now) => {
+        behaviorOf: (target, now) => {
           if (target === a) return now < 5000 ? well : hangs;
           return now >= 4000 && now < 5000 ? fails : well;
         },
       });
-      world.loop(10, 0, 12_000);
-      await world.time.run();
-      expect(Math.max(...servedAfter(world, 5100)), `seed ${seed}`).toBeLessThan(5000);
-      expectNothingLeft(world);
+      simulation.loop(10, 0, 12_000);
+      await simulation.time.run();
+      expect(Math.max(...servedAfter(simulation, 5100)), `seed ${seed}`).toBeLessThan(5000);
+      expectNothingLeft(simulation);
     }
   });
 
-  test("when both have hung", async () => {
+  test("when both targets hung", async () => {
     for (const seed of seeds) {
-      const world = worldOf({
+      const simulation = simulationOf({
         seed,
         route: routeTo(a, b),
-        moodOf: (_, now) => (now >= 2500 && now < 8500 ? hangs : well),
+        behaviorOf: (_, now) => (now >= 2500 && now < 8500 ? hangs : well),
       });
-      world.loop(10, 0, 2600);
-      await world.time.run();
-      const after = servedAfter(world, 8500);
+      simulation.loop(10, 0, 2600);
+      await simulation.time.run();
+      const after = servedAfter(simulation, 8500);
       expect(after).toHaveLength(10);
       expect(Math.max(...after), `seed ${seed}`).toBeLessThan(5000);
-      expectNothingLeft(world);
+      expectNothingLeft(simulation);
     }
   });
 
-  test("when both had failed, were quiet for a while, and then one hangs", async () => {
+  test("when both targets failed, were idle for a while, and then one hangs", async () => {
     for (const seed of seeds) {
-      const world = worldOf({
+      const simulation = simulationOf({
         seed,
         route: routeTo(a, b),
-        moodOf: (target, now) => {
+        behaviorOf: (target, now) => {
           if (now >= 1500 && now < 4500) return fails;
           return target === a && now >= 16_000 ? hangs : well;
         },
       });
-      world.loop(10, 0, 7000);
-      world.loop(10, 16_000, 20_000);
-      await world.time.run();
-      expect(Math.max(...servedAfter(world, 16_000)), `seed ${seed}`).toBeLessThan(5000);
-      expectNothingLeft(world);
+      simulation.loop(10, 0, 7000);
+      simulation.loop(10, 16_000, 20_000);
+      await simulation.time.run();
+      expect(Math.max(...servedAfter(simulation, 16_000)), `seed ${seed}`).toBeLessThan(5000);
+      expectNothingLeft(simulation);
     }
   });
 
-  test("when a model has but one, and no more than a hundred calls a second", async () => {
+  test("when the model has one target and at most a hundred requests a second", async () => {
     for (const seed of seeds) {
-      const world = worldOf({
+      const simulation = simulationOf({
         seed,
         route: routeTo(a),
-        moodOf: (_, now) => (now >= 5000 && now < 11_000 ? hangs : well),
+        behaviorOf: (_, now) => (now >= 5000 && now < 11_000 ? hangs : well),
       });
-      world.loop(2, 0, 5100);
-      await world.time.run();
-      const after = servedAfter(world, 11_000);
+      simulation.loop(2, 0, 5100);
+      await simulation.time.run();
+      const after = servedAfter(simulation, 11_000);
       expect(after).toHaveLength(2);
       expect(Math.max(...after), `seed ${seed}`).toBeLessThan(5000);
-      expectNothingLeft(world);
+      expectNothingLeft(simulation);
     }
   });
 
-  test("and told at once when the one that answers says that the question is wrong", async () => {
-    const world = worldOf({
+  test("or fail immediately when the recovered target rejects the request", async () => {
+    const simulation = simulationOf({
       seed: 1,
       route: routeTo(a, b),
-      moodOf: (_, now) => {
+      behaviorOf: (_, now) => {
         if (now < 2500) return well;
         if (now < 8500) return hangs;
-        return { kind: "fails", share: 1, ms: 5, fault: "upstream_rejected" };
+        return { kind: "fails", share: 1, ms: 5, errorKind: "upstream_rejected" };
       },
     });
-    world.loop(10, 0, 2600);
-    await world.time.run();
-    const late = world.outcomes.filter(({ ended }) => ended >= 8500);
+    simulation.loop(10, 0, 2600);
+    await simulation.time.run();
+    const late = simulation.outcomes.filter(({ endedAt }) => endedAt >= 8500);
     expect(late).toHaveLength(10);
-    for (const { ended, fault } of late) {
-      expect(fault).toBe("upstream_rejected");
-      expect(ended - 8500).toBeLessThan(5000);
+    for (const { endedAt, errorKind } of late) {
+      expect(errorKind).toBe("upstream_rejected");
+      expect(endedAt - 8500).toBeLessThan(5000);
     }
   });
 });
 
-describe("a question that takes long, and not the target,", () => {
-  test("is answered all the same: the first time it was asked is never given up", async () => {
+describe("a request that is slow on a healthy target", () => {
+  test("is served: its first attempt is never canceled", async () => {
     for (const targets of [[a], [a, b]]) {
-      const world = worldOf({
+      const simulation = simulationOf({
         seed: 1,
         route: routeTo(...targets),
-        moodOf: (target, now) => {
+        behaviorOf: (target, now) => {
           if (target === b && now >= 2000) return { kind: "gone" };
           return now < 3000 ? well : { kind: "well", ms: 30_000 };
         },
       });
-      world.steady(0, 3000, 30);
-      world.time.start(4000, () => world.call());
-      await world.time.run();
-      const { began, ended, fault } = world.outcomes.at(-1)!;
-      expect(began).toBe(4000);
-      expect(fault).toBe(undefined);
-      expect(ended - began).toBeWithin(15_000, 45_001);
-      // Every two seconds once more, and no more than that.
-      const asked = world.visits.filter(({ at, target }) => target === a && at >= 4000).length;
-      expect(asked).toBeLessThanOrEqual(1 + (ended - began) / 2000);
+      simulation.steady(0, 3000, 30);
+      simulation.time.start(4000, () => simulation.sendRequest());
+      await simulation.time.run();
+      const { startedAt, endedAt, errorKind } = simulation.outcomes.at(-1)!;
+      expect(startedAt).toBe(4000);
+      expect(errorKind).toBe(undefined);
+      expect(endedAt - startedAt).toBeWithin(15_000, 45_001);
+      // One more attempt every two seconds at most.
+      const attempts = simulation.attempts.filter(
+        ({ at, target }) => target === a && at >= 4000,
+      ).length;
+      expect(attempts).toBeLessThanOrEqual(1 + (endedAt - startedAt) / 2000);
     }
   });
 });
 
-describe("a target that callers leave because it says nothing", () => {
-  const plan = (leaveMs: number, hangsFrom: number, ...targets: (typeof a)[]) => ({
+describe("a target whose clients disconnect because it does not respond", () => {
+  const plan = (clientTimeoutMs: number, hangsFrom: number, ...targets: (typeof a)[]) => ({
     route: routeTo(...targets),
-    leaveMs,
-    moodOf: (_: unknown, now: number) => (now >= hangsFrom ? hangs : well),
+    clientTimeoutMs: clientTimeoutMs,
+    behaviorOf: (_: unknown, now: number) => (now >= hangsFrom ? hangs : well),
   });
 
   test.each<[string, number, (typeof a)[]]>([
-    ["the only one", 3000, [a]],
-    ["one that never answered", 0, [a]],
-    ["each of two", 3000, [a, b]],
-  ])("is out soon, and callers are told at once: %s", async (_, hangsFrom, targets) => {
+    ["the only target", 3000, [a]],
+    ["a target that never responded", 0, [a]],
+    ["both of two targets", 3000, [a, b]],
+  ])("is ejected soon, and clients get an error immediately: %s", async (_, hangsFrom, targets) => {
     for (const seed of seeds) {
-      const world = worldOf({ seed, ...plan(3000, hangsFrom, ...targets) });
-      world.loop(10, 0, hangsFrom + 20_000);
-      await world.time.run();
-      for (const { breaker, counts } of world.roster.usedTargets()) {
+      const simulation = simulationOf({ seed, ...plan(3000, hangsFrom, ...targets) });
+      simulation.loop(10, 0, hangsFrom + 20_000);
+      await simulation.time.run();
+      for (const { breaker, counts } of simulation.registry.usedTargets()) {
         expect(breaker.open).toBe(true);
         expect(counts.failed).toBeGreaterThanOrEqual(5);
       }
-      const late = world.outcomes.filter(({ began }) => began >= hangsFrom + 7000);
-      const told = late.filter(({ fault }) => fault === "no_healthy_target");
-      expect(told.length / late.length, `seed ${seed}`).toBeGreaterThan(0.9);
-      for (const { began, ended } of told) expect(ended - began).toBeLessThan(1);
-      // One try at a time, each of which has two seconds.
-      const tries = world.visits.filter(({ at }) => at >= hangsFrom + 8000).length;
+      const late = simulation.outcomes.filter(({ startedAt }) => startedAt >= hangsFrom + 7000);
+      const refused = late.filter(({ errorKind }) => errorKind === "no_healthy_target");
+      expect(refused.length / late.length, `seed ${seed}`).toBeGreaterThan(0.9);
+      for (const { startedAt, endedAt } of refused) expect(endedAt - startedAt).toBeLessThan(1);
+      // One probe at a time, with a timeout of two seconds.
+      const tries = simulation.attempts.filter(({ at }) => at >= hangsFrom + 8000).length;
       expect(tries / targets.length, `seed ${seed}`).toBeLessThanOrEqual(13);
-      expectNothingLeft(world);
+      expectNothingLeft(simulation);
     }
   });
 
-  test("is not, where they leave before it is slow", async () => {
-    const world = worldOf({ seed: 1, ...plan(300, 3000, a) });
-    world.loop(10, 0, 10_000);
-    await world.time.run();
-    const { counts, breaker } = world.roster.usedTargets()[0]!;
+  test("is not ejected if they disconnect before it is slow", async () => {
+    const simulation = simulationOf({ seed: 1, ...plan(300, 3000, a) });
+    simulation.loop(10, 0, 10_000);
+    await simulation.time.run();
+    const { counts, breaker } = simulation.registry.usedTargets()[0]!;
     expect(counts.failed).toBe(0);
     expect(breaker.open).toBe(false);
   });
 
-  test("is out as well where nobody leaves, and those who came meanwhile are served when it is back", async () => {
+  test("is ejected as well if no client disconnects, and waiting requests are served when it recovers", async () => {
     for (const seed of seeds) {
-      const world = worldOf({
+      const simulation = simulationOf({
         seed,
         route: routeTo(a),
-        moodOf: (_, now) => (now >= 4000 && now < 20_000 ? hangs : well),
+        behaviorOf: (_, now) => (now >= 4000 && now < 20_000 ? hangs : well),
       });
-      world.steady(0, 30_000, 40);
-      await world.time.run();
-      const during = world.outcomes.filter(({ began }) => began >= 14_000 && began < 20_000);
-      const told = during.filter(({ fault }) => fault === "no_healthy_target");
-      expect(told.length / during.length, `seed ${seed}`).toBeGreaterThan(0.9);
-      const waiting = world.outcomes.filter(({ began, fault }) => began >= 9000 && !fault);
-      for (const { began, ended } of waiting) {
-        expect(ended - Math.max(began, 20_000), `seed ${seed}`).toBeLessThan(5000);
+      simulation.steady(0, 30_000, 40);
+      await simulation.time.run();
+      const during = simulation.outcomes.filter(
+        ({ startedAt }) => startedAt >= 14_000 && startedAt < 20_000,
+      );
+      const refused = during.filter(({ errorKind }) => errorKind === "no_healthy_target");
+      expect(refused.length / during.length, `seed ${seed}`).toBeGreaterThan(0.9);
+      const waiting = simulation.outcomes.filter(
+        ({ startedAt, errorKind }) => startedAt >= 9000 && !errorKind,
+      );
+      for (const { startedAt, endedAt } of waiting) {
+        expect(endedAt - Math.max(startedAt, 20_000), `seed ${seed}`).toBeLessThan(5000);
       }
-      const back = world.outcomes.find(({ began, fault }) => began >= 20_000 && !fault)!;
-      expect(back.ended - 20_000).toBeLessThan(5000);
+      const back = simulation.outcomes.find(
+        ({ startedAt, errorKind }) => startedAt >= 20_000 && !errorKind,
+      )!;
+      expect(back.endedAt - 20_000).toBeLessThan(5000);
     }
   });
 });

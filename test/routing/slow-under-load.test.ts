@@ -5,7 +5,7 @@ import { startGateway, testKey } from "../harness.ts";
 const slots = 4;
 const workMs = 20;
 
-/** Works on few at a time, the first first, as servers with one graphics card do. */
+/** Processes a few requests at a time in FIFO order, like a server with one GPU. */
 function startCrowded() {
   const queue: (() => void)[] = [];
   let busy = 0;
@@ -30,7 +30,7 @@ function startCrowded() {
   return { url: `http://127.0.0.1:${server.port}/v1`, close: () => server.stop(true) };
 }
 
-test("the only target of a model is asked on, although its answers take fifty times as long as they did", async () => {
+test("the only target of a model stays in use although its responses take fifty times as long as before", async () => {
   const upstream = startCrowded();
   const gateway = startGateway({
     yaml: `

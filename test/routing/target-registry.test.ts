@@ -7,7 +7,7 @@ import { brand } from "../../server/lib/branded.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import { temporaryFolder } from "../harness.ts";
-import { dies } from "./routing-fixture.ts";
+import { eject } from "./routing-fixture.ts";
 
 function configured(yaml: string): Snapshot {
   using folder = temporaryFolder();
@@ -36,11 +36,11 @@ function arrange(first: string) {
     timers: realTimers,
     onTargetChange: () => undefined,
   });
-  const tableOf = (id: string) =>
+  const targetsOf = (id: string) =>
     registry.targetsFor(brand<Model, "permitted">(snapshot.models.get(id)!));
   return {
-    roster: registry,
-    tableOf,
+    registry,
+    targetsOf,
     reload: (yaml: string) => {
       snapshot = configured(yaml);
     },
@@ -48,44 +48,44 @@ function arrange(first: string) {
 }
 
 describe("after a reload", () => {
-  const isOut = ({ tableOf }: ReturnType<typeof arrange>) =>
-    tableOf("m").candidates[0]!.health.breaker.open;
+  const isOut = ({ targetsOf }: ReturnType<typeof arrange>) =>
+    targetsOf("m").candidates[0]!.health.breaker.open;
 
   test.each([
-    ["nothing is another", file()],
-    ["its weight is another", file({ more: ", weight: 3" })],
-    ["there is another model beside it", file({ models: ["m", "n"] })],
-  ])("a target that fails is still known to, where %s", (_, yaml) => {
-    const arranged = arrange(file());
-    dies(arranged.tableOf("m").candidates[0]!, 0);
-    arranged.reload(yaml);
-    expect(isOut(arranged)).toBe(true);
+    ["nothing changed", file()],
+    ["its weight changed", file({ more: ", weight: 3" })],
+    ["another model was added", file({ models: ["m", "n"] })],
+  ])("an ejected target stays ejected if %s", (_, yaml) => {
+    const setup = arrange(file());
+    eject(setup.targetsOf("m").candidates[0]!, 0);
+    setup.reload(yaml);
+    expect(isOut(setup)).toBe(true);
   });
 
   test.each([
     ["key", file({ key: "k-2" })],
     ["address", file({ url: "http://c/v1" })],
-  ])("a target with another %s begins anew", (_, yaml) => {
-    const arranged = arrange(file());
-    dies(arranged.tableOf("m").candidates[0]!, 0);
-    arranged.reload(yaml);
-    expect(isOut(arranged)).toBe(false);
+  ])("a target with a new %s starts with fresh health", (_, yaml) => {
+    const setup = arrange(file());
+    eject(setup.targetsOf("m").candidates[0]!, 0);
+    setup.reload(yaml);
+    expect(isOut(setup)).toBe(false);
   });
 
-  test("what is no longer configured is forgotten, however often that happens", () => {
-    const arranged = arrange(file());
+  test("targets that are no longer configured are evicted, however often that happens", () => {
+    const setup = arrange(file());
     for (let round = 0; round < 50; round++) {
-      arranged.reload(file({ models: [`m${round}`] }));
-      expect(arranged.tableOf(`m${round}`).candidates).toHaveLength(2);
-      expect(arranged.roster.usedTargets()).toHaveLength(2);
+      setup.reload(file({ models: [`m${round}`] }));
+      expect(setup.targetsOf(`m${round}`).candidates).toHaveLength(2);
+      expect(setup.registry.usedTargets()).toHaveLength(2);
     }
   });
 
-  test("the budget for second tries is what was left of it", () => {
-    const arranged = arrange(file());
-    const { retries } = arranged.tableOf("m").budgets;
-    arranged.reload(file({ more: ", weight: 2" }));
-    expect(arranged.tableOf("m").budgets.retries).toBe(retries);
+  test("the retry budget keeps its state", () => {
+    const setup = arrange(file());
+    const { retries } = setup.targetsOf("m").budgets;
+    setup.reload(file({ more: ", weight: 2" }));
+    expect(setup.targetsOf("m").budgets.retries).toBe(retries);
   });
 });
 
@@ -97,17 +97,17 @@ upstreams: [{ id: a, kind: openai, apiKey: k }]
 models: [{ id: m, kind: ${kind}, targets: [${targets.map((more) => `{ upstream: a, model: x${more} }`).join(", ")}] }]
 `;
     return arrange(yaml)
-      .tableOf("m")
+      .targetsOf("m")
       .candidates.map(({ tier, weight }) => `${tier}/${weight}`);
   };
 
-  test("of vectors is none: all share the calls, unless the file says otherwise", () => {
+  test("of an embedding model is one tier: all share the requests, unless the configuration says otherwise", () => {
     expect(tiersOf("embedding", "", "")).toEqual(["0/1", "0/1"]);
     expect(tiersOf("embedding", ", weight: 2.5", "")).toEqual(["0/2.5", "0/1"]);
     expect(tiersOf("embedding", ", tier: 2", "")).toEqual(["0/1", "2/1"]);
   });
 
-  test("of pictures is that of the list, unless the file says otherwise", () => {
+  test("of an image model is the order of the list, unless the configuration says otherwise", () => {
     expect(tiersOf("image", "", "", "")).toEqual(["0/1", "1/1", "2/1"]);
     expect(tiersOf("image", ", tier: 0", ", tier: 0", ", tier: 5")).toEqual(["0/1", "0/1", "5/1"]);
     expect(tiersOf("image", ", tier: 1", "")).toEqual(["0/1", "1/1"]);

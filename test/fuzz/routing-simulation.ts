@@ -1,4 +1,4 @@
-/** A world with a time of its own: targets that behave as told from moment to moment, callers, and the real stage between. */
+/** Simulation of the routing stage in virtual time: scripted targets, clients, and the real stage between them. */
 import type { ErrorKind } from "../../contract/errors.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Timers } from "../../server/lib/timers.ts";
@@ -22,7 +22,7 @@ import {
   responseTo,
 } from "../embeddings/stage-fixture.ts";
 
-/** The same numbers for the same seed, everywhere (mulberry32). */
+/** Deterministic pseudo-random numbers from a seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -33,9 +33,9 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Time passes from one thing that happens to the next, and not between. */
+/** Virtual time: jumps from one timer to the next (discrete event simulation). */
 export class VirtualTime implements Timers {
-  /** How far the clocks that are read differ from the time that passes. */
+  /** The offset of the clock that the code reads. */
   skew = 0;
   #now = 0;
   #order = 0;
@@ -66,7 +66,7 @@ export class VirtualTime implements Timers {
     if (timer) (timer as { fire: undefined }).fire = undefined;
   }
 
-  /** Until nothing more will happen. */
+  /** Runs until no timer is left. */
   async run(): Promise<void> {
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       if (!next.fire) continue;
@@ -77,13 +77,13 @@ export class VirtualTime implements Timers {
   }
 }
 
-/** Who waits for a place does so in this time. Nothing else is limited. */
+/** Admission whose queue waits in virtual time. It has no other limits. */
 function admissionIn(time: VirtualTime): Admission {
-  const repeat = (look: () => void): (() => void) => {
+  const repeat = (tick: () => void): (() => void) => {
     let timer: unknown;
     const again = (): void => {
       timer = time.start(50, again);
-      look();
+      tick();
     };
     timer = time.start(50, again);
     return () => time.stop(timer);
@@ -94,183 +94,197 @@ function admissionIn(time: VirtualTime): Admission {
   });
 }
 
-/** More steps than any chain of promises between two happenings has. */
+/** Runs pending microtasks: more steps than any promise chain between two timers has. */
 async function drained(): Promise<void> {
   for (let step = 0; step < 25; step++) await undefined;
 }
 
-/** What a target does with a call that comes now. */
-export type Mood =
+/** What a target does with a request that arrives now. */
+export type TargetBehavior =
   | { readonly kind: "well"; readonly ms: number }
   | {
       readonly kind: "fails";
       readonly share: number;
       readonly ms: number;
-      readonly fault: ErrorKind;
+      readonly errorKind: ErrorKind;
     }
   | { readonly kind: "gone" }
   | { readonly kind: "hangs" }
   | { readonly kind: "limited"; readonly retryAfterMs?: number };
 
-export interface Visit {
+export interface UpstreamAttempt {
   readonly at: number;
   readonly target: Target;
-  readonly call: EmbeddingsRequest;
-  readonly mood: Mood["kind"];
-  /** What came of it, where nothing good did. */
+  readonly request: EmbeddingsRequest;
+  readonly behavior: TargetBehavior["kind"];
+  /** Set if it failed. */
   error?: GatewayError;
 }
 
 export interface Outcome {
-  readonly began: number;
-  readonly ended: number;
-  readonly fault: ErrorKind | "defect" | undefined;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly errorKind: ErrorKind | "defect" | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly call: CountedRequest;
+  readonly request: CountedRequest;
 }
 
-export interface WorldOptions {
+export interface RoutingSimulationOptions {
   readonly seed: number;
   readonly route: Route;
-  readonly moodOf: (target: Target, now: number) => Mood;
+  readonly behaviorOf: (target: Target, now: number) => TargetBehavior;
   readonly deadlineMs?: number;
-  /** Callers hang up after so long. Absent: they wait for the deadline. */
-  readonly leaveMs?: number;
+  /** Clients disconnect after this long. Absent: they wait for the deadline. */
+  readonly clientTimeoutMs?: number;
   readonly operation?: "embeddings" | "generations";
-  /** True: nobody waits for a target that has as much as it can take. */
-  readonly open?: true;
-  /** What a question that costs nothing shows, of pictures. Absent: whoever takes connections is there. */
-  readonly isThere?: (target: Target, now: number) => boolean;
+  /** True: no request queues for a target at its hard limit. */
+  readonly noQueue?: true;
+  /** The result of the free health check of image targets. Absent: a target that accepts connections is up. */
+  readonly isUp?: (target: Target, now: number) => boolean;
 }
 
-export class World {
+export class RoutingSimulation {
   readonly time = new VirtualTime();
-  readonly visits: Visit[] = [];
+  readonly attempts: UpstreamAttempt[] = [];
   readonly outcomes: Outcome[] = [];
-  readonly news: (TargetChange & { readonly at: number })[] = [];
+  readonly changes: (TargetChange & { readonly at: number })[] = [];
   readonly random: () => number;
-  readonly roster: TargetRegistry;
-  calls = 0;
-  readonly #options: WorldOptions;
+  readonly registry: TargetRegistry;
+  requestCount = 0;
+  readonly #options: RoutingSimulationOptions;
   readonly #send: EmbeddingsSend;
 
-  constructor(options: WorldOptions) {
+  constructor(options: RoutingSimulationOptions) {
     this.#options = options;
     this.random = randomFrom(options.seed);
-    this.roster = new TargetRegistry({
+    this.registry = new TargetRegistry({
       snapshot: () => ({ models: new Map([[options.route.id, options.route]]) }),
       clock: this.time.clock,
       random: this.random,
       timers: this.time,
-      onTargetChange: (news) => this.news.push({ ...news, at: this.time.now() }),
+      onTargetChange: (change) => this.changes.push({ ...change, at: this.time.now() }),
     });
-    const isPicture = options.operation === "generations";
+    const isImage = options.operation === "generations";
     const stage = routeRequest<EmbeddingsQuery, EmbeddingsResponse>({
-      registry: this.roster,
-      ...(!options.open && { queue: targetQueue(admissionIn(this.time)) }),
-      ...(isPicture ? { checkHealth: this.#isThere } : { sizeClassOf }),
+      registry: this.registry,
+      ...(!options.noQueue && { queue: targetQueue(admissionIn(this.time)) }),
+      ...(isImage ? { checkHealth: this.#checkHealth } : { sizeClassOf }),
     });
     this.#send = stage(this.#visit);
   }
 
-  /** Now. It ends in `outcomes`; then something may follow. */
-  call(then?: () => void): void {
-    const { route, deadlineMs = 30_000, leaveMs, operation = "embeddings" } = this.#options;
-    const began = this.time.now();
-    const call = { ...requestFor(["x"], route), operation };
-    this.calls++;
+  /** Sends a request now. Its end is added to `outcomes`, and then `then` is called. */
+  sendRequest(then?: () => void): void {
+    const { route, deadlineMs = 30_000, clientTimeoutMs, operation = "embeddings" } = this.#options;
+    const startedAt = this.time.now();
+    const request = { ...requestFor(["x"], route), operation };
+    this.requestCount++;
     const timer = this.time.start(deadlineMs, () =>
-      call.signal.abort(new GatewayError("upstream_timeout", "too late")),
+      request.signal.abort(new GatewayError("upstream_timeout", "too late")),
     );
-    const leaving =
-      leaveMs !== undefined &&
-      this.time.start(leaveMs, () => call.signal.abort(new GatewayError("client_closed", "gone")));
+    const disconnectTimer =
+      clientTimeoutMs !== undefined &&
+      this.time.start(clientTimeoutMs, () =>
+        request.signal.abort(new GatewayError("client_closed", "gone")),
+      );
     const end = (error?: unknown): void => {
       this.time.stop(timer);
-      this.time.stop(leaving);
-      const known = error instanceof GatewayError ? error : undefined;
+      this.time.stop(disconnectTimer);
+      const gatewayError = error instanceof GatewayError ? error : undefined;
       this.outcomes.push({
-        began,
-        ended: this.time.now(),
-        fault: error === undefined ? undefined : (known?.kind ?? "defect"),
-        retryAfterMs: known?.details.retryAfterMs,
-        call,
+        startedAt,
+        endedAt: this.time.now(),
+        errorKind: error === undefined ? undefined : (gatewayError?.kind ?? "defect"),
+        retryAfterMs: gatewayError?.details.retryAfterMs,
+        request,
       });
       then?.();
     };
-    this.#send(call).then(() => end(), end);
+    this.#send(request).then(() => end(), end);
   }
 
-  /** So many calls a second, at random moments. */
+  /** Sends requests at random times (a Poisson process). */
   steady(fromMs: number, toMs: number, perSecond: number): void {
     let at = fromMs;
     for (;;) {
       at += (-Math.log(1 - this.random()) * 1000) / perSecond;
       if (at >= toMs) return;
-      this.time.start(at, () => this.call());
+      this.time.start(at, () => this.sendRequest());
     }
   }
 
-  /** So many callers, each of whom calls again a moment after the last answer. */
-  loop(callers: number, fromMs: number, toMs: number): void {
+  /** Clients that each send the next request 20 ms after the last response. */
+  loop(clients: number, fromMs: number, toMs: number): void {
     const again = (): void => {
-      if (this.time.now() < toMs) this.call(() => this.time.start(20, again));
+      if (this.time.now() < toMs) this.sendRequest(() => this.time.start(20, again));
     };
-    for (let each = 0; each < callers; each++) this.time.start(fromMs + each, again);
+    for (let each = 0; each < clients; each++) this.time.start(fromMs + each, again);
   }
 
-  /** Calls that reached somebody. */
+  /** Attempts that reached a target. */
   get sent(): number {
-    return this.visits.filter(({ mood }) => mood !== "gone").length;
+    return this.attempts.filter(({ behavior }) => behavior !== "gone").length;
   }
 
-  /** Free questions so far. */
-  looks = 0;
-  readonly #isThere = async (target: Target): Promise<boolean> => {
-    const { isThere, moodOf } = this.#options;
-    this.looks++;
+  /** The number of health checks so far. */
+  healthChecks = 0;
+  readonly #checkHealth = async (target: Target): Promise<boolean> => {
+    const { isUp, behaviorOf } = this.#options;
+    this.healthChecks++;
     const now = this.time.now();
-    const { kind } = moodOf(target, now);
-    return isThere ? isThere(target, now) : kind !== "gone" && kind !== "hangs";
+    const { kind } = behaviorOf(target, now);
+    return isUp ? isUp(target, now) : kind !== "gone" && kind !== "hangs";
   };
 
-  readonly #visit: EmbeddingsSend = (call) => {
+  readonly #visit: EmbeddingsSend = (request) => {
     const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof responseTo>>();
-    const target = call.target as Target;
-    const mood = this.#options.moodOf(target, this.time.now());
-    const visit: Visit = { at: this.time.now(), target, call, mood: mood.kind };
-    this.visits.push(visit);
-    promise.catch((error: GatewayError) => {
-      visit.error = error;
-    });
-    const leave = (): void => {
-      this.time.stop(timer);
-      reject(call.signal.reason);
+    const target = request.target as Target;
+    const behavior = this.#options.behaviorOf(target, this.time.now());
+    const attempt: UpstreamAttempt = {
+      at: this.time.now(),
+      target,
+      request,
+      behavior: behavior.kind,
     };
-    const over = (): void => call.signal.removeEventListener("abort", leave);
-    const { timer } = this.#act(mood, () => resolve(responseTo(call)), reject);
-    call.signal.addEventListener("abort", leave);
-    promise.then(over, over);
+    this.attempts.push(attempt);
+    promise.catch((error: GatewayError) => {
+      attempt.error = error;
+    });
+    const onAbort = (): void => {
+      this.time.stop(timer);
+      reject(request.signal.reason);
+    };
+    const removeListener = (): void => request.signal.removeEventListener("abort", onAbort);
+    const { timer } = this.#act(behavior, () => resolve(responseTo(request)), reject);
+    request.signal.addEventListener("abort", onAbort);
+    promise.then(removeListener, removeListener);
     return promise;
   };
 
-  #act(mood: Mood, answer: () => void, reject: (error: unknown) => void): { timer: unknown } {
+  #act(
+    behavior: TargetBehavior,
+    respond: () => void,
+    reject: (error: unknown) => void,
+  ): { timer: unknown } {
     const after = (ms: number, then: () => void) => ({
       timer: this.time.start(ms * (0.5 + this.random()), then),
     });
     const fail = (name: ErrorKind, details: ErrorDetails = {}) =>
       reject(new GatewayError(name, "no", details));
-    switch (mood.kind) {
+    switch (behavior.kind) {
       case "well":
-        return after(mood.ms, answer);
+        return after(behavior.ms, respond);
       case "fails":
-        return after(mood.ms, this.random() < mood.share ? () => fail(mood.fault) : answer);
+        return after(
+          behavior.ms,
+          this.random() < behavior.share ? () => fail(behavior.errorKind) : respond,
+        );
       case "gone":
         return after(1, () => fail("upstream_unreachable", { notSent: true }));
       case "hangs":
         return { timer: undefined };
       case "limited": {
-        const { retryAfterMs } = mood;
+        const { retryAfterMs } = behavior;
         return after(5, () =>
           fail("upstream_rate_limit", retryAfterMs === undefined ? {} : { retryAfterMs }),
         );
