@@ -229,7 +229,7 @@ describe("when both attempts fail", () => {
     ["in order", [0, 1]],
     ["the second before the first", [1, 0]],
   ])(
-    "in a way that does not pass, the first one's fault is told, and nobody is asked again: %s",
+    "with an error that is not transient, the client gets the first one's error, and no retry follows: %s",
     async (_, order) => {
       const { upstream, send, route, train, patience } = arrange();
       await train(20, 3);
