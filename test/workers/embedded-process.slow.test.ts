@@ -185,7 +185,7 @@ test("an aborted request leaves the queue with its abort reason", async () => {
   await Bun.sleep(30);
   controller.abort(new GatewayError("upstream_timeout", "too slow"));
   await fault;
-  expect(minilm.state()).toMatchObject({ calls: 0, weight: 0 });
+  expect(minilm.state()).toMatchObject({ requests: 0, weight: 0 });
   const started = performance.now();
   await embed(minilm, ["the next"]);
   // All of it would take several seconds; what was being computed is finished first.
