@@ -72,17 +72,31 @@ const scenarios: Readonly<Record<string, RunScenario>> = {
 /** The scenarios that `--against` compares with another commit, round by round. */
 const compared = ["uncached", "limited", "cached", "passthrough", "floats", "image"];
 
-const { values: options } = parseArgs({
-  options: {
-    check: { type: "boolean", default: false },
-    only: { type: "string" },
-    json: { type: "string" },
-    vexel: { type: "string" },
-    against: { type: "string" },
-    seconds: { type: "string", default: "2" },
-    rounds: { type: "string", default: "7" },
-  },
-});
+const usage = `usage: npm run bench -- [--check] [--only SCENARIO,SCENARIO] [--json FILE] [--vexel COMMAND]
+  [--against COMMIT] [--seconds N] [--rounds N]
+scenarios: ${Object.keys(scenarios).join(", ")}`;
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        check: { type: "boolean", default: false },
+        only: { type: "string" },
+        json: { type: "string" },
+        vexel: { type: "string" },
+        against: { type: "string" },
+        seconds: { type: "string", default: "2" },
+        rounds: { type: "string", default: "7" },
+      },
+    });
+    return values;
+  } catch (error) {
+    console.error(`bench: ${error instanceof Error ? error.message : error}\n${usage}`);
+    process.exit(2);
+  }
+}
+
+const options = readOptions();
 const [seconds, rounds] = [Number(options.seconds), Number(options.rounds)];
 const folder = mkdtempSync(join(tmpdir(), "vexel-bench-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
