@@ -1,7 +1,7 @@
 /** Alibaba's embedding models: Qwen3, GTE, and DashScope's own. Sources of prices: price-sources.ts. */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
-/** Ollama's tags that name no precision have 4 bits a weight for the larger sizes, so they are not named here. */
+/** Without Ollama's tags that name no precision: the larger sizes have 4 bits per weight there. */
 const qwen3 = (
   size: string,
   dimensions: number,
@@ -32,7 +32,7 @@ const gte = (
   ...rest,
 });
 
-/** Their own names mean nothing elsewhere: a deployment may well be called `text-embedding-v3`. */
+/** These names are valid at DashScope only: a deployment elsewhere may be called `text-embedding-v3`. */
 const dashscope = (
   version: 1 | 2 | 3 | 4,
   dimensions: number,

@@ -3,7 +3,7 @@ import type { KnownEmbedding } from "./known-embedding.ts";
 
 const source = "docs.cohere.com/docs/cohere-embed";
 
-/** Azure and Hugging Face put the owner's name in front, Bedrock leaves out the point. */
+/** Azure and Hugging Face prefix the owner's name, Bedrock omits the dot. */
 const v3 = (what: "english" | "multilingual"): KnownEmbedding => ({
   name: `embed-${what}-v3.0`,
   also: [`embed-${what}-v3`, `cohere-embed-${what}-v3.0`, `cohere-embed-v3-${what}`],

@@ -49,7 +49,7 @@ export const google: readonly KnownEmbedding[] = [
   },
   {
     name: "embeddinggemma-300m",
-    // Ollama's has 16 bits a weight.
+    // Ollama's copy has 16 bits per weight.
     also: ["embeddinggemma", "embeddinggemma:300m"],
     dimensions: 768,
     matryoshka: [128, 256, 512],

@@ -60,7 +60,7 @@ const bedrock = /^(?:[a-z-]{2,6}\.)?(?:amazon|cohere)\.(.+?)(?::\d+)?(?::\d+k)?$
 // keep their own names, and need `sameSpace`.
 const precise = /(?:-gguf)?[-_.:@](?:fp?32|fp?16|bf16|q8_0)(?:\.gguf)?$/;
 
-/** A vendor's name for a model without what vendors vary: the owner, the case, `:latest`. */
+/** Normalizes a vendor's model name: without the owner and `:latest`, in lower case. */
 function normalizeModelName(model: string): string {
   const small = model.toLowerCase();
   const ownerless = small.slice(small.lastIndexOf("/") + 1) || small;
@@ -78,14 +78,14 @@ export function knownEmbedding(model: string, kind?: string): KnownEmbedding | u
   );
 }
 
-/** Where a target names a deployment, which its owner may have called anything. */
+/** Kinds of upstream whose targets name a deployment. The operator may give it any name. */
 const deployments = new Set(["azure", "azure-ai", "databricks", "sagemaker", "triton"]);
 
-/** The space a target's vectors live in: of a known model its one name, else the name as far as vendors do not vary it. */
+/** The vector space of a target: the canonical name of a known model, else the normalized name. */
 export function vectorSpaceOf(model: string, kind?: string): string {
   const known = knownEmbedding(model, kind);
   if (known) return known.name;
-  // With a slash it can be no model's.
+  // The slash prevents a collision with the name of a model.
   return kind && deployments.has(kind)
     ? `${kind}/${normalizeModelName(model)}`
     : normalizeModelName(model);

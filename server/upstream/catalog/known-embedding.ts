@@ -2,17 +2,17 @@
 import type { TokenizerName } from "../tokenizers.ts";
 
 export interface KnownEmbedding {
-  /** The one name of these weights, in small letters; also the name of their vector space. */
+  /** The canonical name of these weights, in lower case; also the name of their vector space. */
   readonly name: string;
   /** Vendors' names for the same weights, in lower case, without the owner before the slash. */
   readonly also?: readonly string[];
-  /** Names that mean these weights at one kind of upstream only: too plain to mean anything elsewhere. */
+  /** Names of these weights at one kind of upstream only: elsewhere they are too generic to identify a model. */
   readonly at?: Readonly<Record<string, readonly string[]>>;
   /** The length of a vector if a request has no `dimensions`. */
   readonly dimensions: number;
-  /** Shorter vectors are the beginnings of longer ones: of any length from `min`, or of these lengths. Absent: they are not. */
+  /** Matryoshka: prefixes of any length from `min`, or of these lengths, are valid vectors. Absent: none are. */
   readonly matryoshka?: readonly number[] | { readonly min: number };
-  /** Of one input. */
+  /** Maximum tokens of one input. */
   readonly maxTokens: number;
   readonly tokenizer?: TokenizerName;
   /** US dollars for a million input tokens, by kind of upstream. Where and when each was read: price-sources.ts. */
@@ -21,10 +21,10 @@ export interface KnownEmbedding {
   readonly source: string;
 }
 
-/** A source: what the Massive Text Embedding Benchmark writes down of the models it has run, as of 2026-08-22. */
+/** A source: the model metadata of the Massive Text Embedding Benchmark (MTEB), as of 2026-08-22. */
 export const benchmark = "embeddings-benchmark/mteb, mteb/models/model_implementations";
 
-/** Whether a vector of this model, cut to that many numbers and brought to length 1, is still one of its vectors. */
+/** Whether a vector of this model is still valid after truncation to that many dimensions and normalization. */
 export function canTruncateTo({ dimensions, matryoshka }: KnownEmbedding, length: number): boolean {
   if (length === dimensions) return true;
   if (!matryoshka || length > dimensions) return false;

@@ -16,7 +16,7 @@ export const mistral: readonly KnownEmbedding[] = [
     also: ["codestral-embed-2505"],
     // Up to 3072 on request.
     dimensions: 1536,
-    // Its dimensions are in the order of their weight: vercel.com/ai-gateway/models/codestral-embed, after Mistral.
+    // Its dimensions are ordered by importance: vercel.com/ai-gateway/models/codestral-embed, after Mistral.
     matryoshka: { min: 1 },
     maxTokens: 8192,
     price: { mistral: 0.15, openrouter: 0.15 },

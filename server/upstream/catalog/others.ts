@@ -11,7 +11,7 @@ const solar = (version: string, dimensions: number, maxTokens: number): KnownEmb
     source: "console.upstage.ai/docs/capabilities/embed",
   }));
 
-/** Their own names mean nothing elsewhere. */
+/** These names are valid at one kind of upstream only. */
 const zhipu = (version: 2 | 3, dimensions: number, maxTokens: number): KnownEmbedding => ({
   name: `zhipu-embedding-${version}`,
   at: { zhipu: [`embedding-${version}`] },
@@ -20,7 +20,7 @@ const zhipu = (version: 2 | 3, dimensions: number, maxTokens: number): KnownEmbe
   source: "docs.bigmodel.cn/api-reference",
 });
 
-/** Volcengine's own examples cut its vectors and bring them to length 1. */
+/** Volcengine's own examples truncate its vectors and normalize them. */
 const doubao = (
   name: string,
   dimensions: number,
@@ -49,7 +49,7 @@ const perplexity = (
 export const others: readonly KnownEmbedding[] = [
   {
     name: "mxbai-embed-large-v1",
-    // Ollama's has 16 bits a weight.
+    // Ollama's copy has 16 bits per weight.
     also: ["mxbai-embed-large", "mxbai-embed-large:335m", "mxbai-embed-large:335m-v1"],
     dimensions: 1024,
     maxTokens: 512,

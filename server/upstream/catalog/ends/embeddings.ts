@@ -1,7 +1,7 @@
 /** End dates of embedding models. */
 import type { EndRow } from "./end-date.ts";
 
-/** `deprecation_date` there. */
+/** Source: the field `deprecation_date` of this file. */
 const litellm = "BerriAI/litellm 1.108.4, model_prices_and_context_window.json, read on 2026-11-15";
 
 export const embeddingEnds: readonly EndRow[] = [

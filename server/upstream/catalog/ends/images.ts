@@ -1,7 +1,7 @@
 /** End dates of image models. */
 import type { EndRow } from "./end-date.ts";
 
-/** `deprecation_date` there. */
+/** Source: the field `deprecation_date` of this file. */
 const litellm = "BerriAI/litellm 1.108.4, model_prices_and_context_window.json, read on 2026-11-15";
 const openaiSdk = "openai-python 3.49.0, types/image_model.py, read on 2026-11-15";
 
@@ -16,7 +16,7 @@ export const imageEnds: readonly EndRow[] = [
     on: "2026-12-01",
     source: litellm,
   },
-  // A deployment at Azure has any name. These are found where it has the model's.
+  // An Azure deployment may have any name. These rows apply if it is named like its model.
   { kind: "azure", models: ["gpt-image-1"], on: "2026-10-23", source: litellm },
   { kind: "azure", models: gptImage15, on: "2026-12-16", source: litellm },
   { kind: "azure", models: ["gpt-image-1-mini"], on: "2027-04-07", source: litellm },
@@ -32,7 +32,7 @@ export const imageEnds: readonly EndRow[] = [
     on: "2027-09-09",
     source: litellm,
   },
-  // OpenRouter passes these on to OpenAI, where they end.
+  // OpenRouter forwards these to OpenAI, so they end on the same day.
   { kind: "openrouter", models: ["openai/gpt-image-1"], on: "2026-10-23", source: openaiSdk },
   {
     kind: "openrouter",

@@ -3,7 +3,7 @@ import type { Target } from "../../contract.ts";
 
 const family = /^(?:chat)?gpt-?image/i;
 
-/** By the vendor's name for a model, with or without the owner before it, or by the id that clients know it by. */
+/** Matches the vendor's model name, with or without the owner, or the public model id. */
 const isGptImage = (model: string): boolean => family.test(model.slice(model.lastIndexOf("/") + 1));
 
 /** Whether clients of the model expect the response of a GPT image model. */

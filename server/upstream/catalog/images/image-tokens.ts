@@ -8,17 +8,17 @@ export interface ImageTokens {
   out(size: string | undefined, quality: string | undefined): number | undefined;
   /** Input tokens of one image. */
   readonly in: number;
-  /** The same, where it is looked at closely. */
+  /** The same with high input fidelity. */
   readonly inClosely?: number;
-  /** Of each preview. */
+  /** Output tokens of each partial image. */
   readonly preview?: number;
-  /** Text output next to an image. */
+  /** Output tokens of the text next to an image. */
   readonly words?: number;
 }
 
 type Tiers = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** Without a size or quality it may be any of them: the largest count. */
+/** Without a size or quality the model may choose any, so the largest count is used. */
 function largestCount(table: Tiers, size: string | undefined, quality: string | undefined) {
   const rows = quality === undefined ? Object.values(table) : [table[quality] ?? {}];
   const counts = rows.flatMap((row) =>
@@ -60,7 +60,7 @@ const openai = (table: Tiers): ImageTokens => ({
 
 /**
  * The guide has a calculator for gpt-image-2 and no formula. This one is from community.openai.com/t/1382699 (2026-06), and
- * gives what the calculator shows, in each of the nine sizes that were read off it (2026-09).
+ * gives the same result as the calculator for each of the nine sizes that were compared (2026-09).
  */
 function secondTokens(size: string, quality: string): number | undefined {
   const steps = { low: 16, medium: 48, high: 96 }[quality];
@@ -75,7 +75,7 @@ const second: ImageTokens = {
   ...given,
   // The guide documents only that it always uses high input fidelity.
   in: given.inClosely,
-  // Unasked, it makes one of the three usual sizes, of which the square has the most.
+  // By default, it generates one of the three usual sizes, of which the square has the most tokens.
   out: (size = "1024x1024", quality = "high") => secondTokens(size, quality),
 };
 
@@ -85,7 +85,7 @@ const google = (
   more: Omit<ImageTokens, "out">,
 ): ImageTokens => ({ ...more, out: (size = "1K") => classes[size] });
 
-/** discuss.ai.google.dev/t/121299, a person of Google's: "typically generates between 700 and 900 extra tokens". */
+/** discuss.ai.google.dev/t/121299, a Google employee: "typically generates between 700 and 900 extra tokens". */
 const thinking = { words: 900 } as const;
 
 /** Of gemini-2.5-flash-image, which generates 1K whatever size is requested. */
@@ -138,7 +138,7 @@ export interface WireImage {
   readonly fidelity: string | undefined;
 }
 
-/** Tokens of one image for `usage` on the wire, where the upstream reports none: likely ones, and not the most. */
+/** Tokens of one image for `usage` on the wire, if the upstream reports none: the likely count, not the maximum. */
 export function wireTokens(
   model: string,
   { size = "1024x1024", quality = "medium", fidelity }: WireImage,

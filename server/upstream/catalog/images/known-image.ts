@@ -3,9 +3,9 @@ import type { ImageCapabilities } from "../../image-capabilities.ts";
 
 export interface KnownImage {
   readonly name: string;
-  /** Other names of the same. */
+  /** Other names of the same model. */
   readonly also?: readonly string[];
   readonly capabilities: ImageCapabilities;
-  /** Where an edit differs. */
+  /** Capabilities of edits that differ from those of generations. */
   readonly editing?: Partial<ImageCapabilities>;
 }

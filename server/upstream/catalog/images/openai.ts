@@ -55,7 +55,7 @@ const gpt: ImageCapabilities = {
   takes: gptTakes,
   undocumentedOptions: previews,
   sizes: { list: presets },
-  // "Compression less than 100 is not supported for PNG output format", and png is what comes unasked.
+  // "Compression less than 100 is not supported for PNG output format", and png is the default.
   compresses: ["jpeg", "webp"],
   maxPrompt: 32_000,
   streams: true,
@@ -63,8 +63,9 @@ const gpt: ImageCapabilities = {
 };
 
 /**
- * The specification: "divisible by 16", an "aspect ratio between 1:3 and 3:1", at most 3840x2160. The least number of pixels
- * is Microsoft's alone (learn.microsoft.com, azure/ai-services/openai, dall-e.md: 655,360), so that the upstream decides.
+ * The specification: "divisible by 16", an "aspect ratio between 1:3 and 3:1", at most 3840x2160. Only
+ * Microsoft documents a minimum of pixels (learn.microsoft.com, azure/ai-services/openai, dall-e.md: 655,360), so the
+ * upstream decides.
  */
 const anySize: SizeRule = {
   multipleOf: 16,
@@ -94,7 +95,7 @@ const movingTakes = {
   frame_duration_ms: "any",
 } as const;
 
-/** For unknown names that begin like known ones: as OpenAI documents it. */
+/** For unknown models with a known name prefix: the capabilities that OpenAI documents for the family. */
 export const laterGpt: ImageCapabilities = {
   ...unrestrictedImages,
   takes: Object.fromEntries(
@@ -111,7 +112,7 @@ export const openaiImageModels: readonly KnownImage[] = [
     capabilities: {
       maxImages: 10,
       takes: { response_format: ["url", "b64_json"], user: "any" },
-      // The only one it has, and it knows no such field.
+      // The only quality of this model, which has no `quality` field.
       always: { quality: "standard" },
       sizes: { list: ["256x256", "512x512", "1024x1024"] },
       maxPrompt: 1000,

@@ -2,7 +2,7 @@
 import { type ListedPrice, litellm, litellmNow, perImage, perToken, puter } from "./listed.ts";
 
 const both = ["gemini", "vertex"] as const;
-/** Searches, and lanes of another speed, are charged on top. */
+/** Searches and other service tiers change the price. */
 const unless = ["tools", "serviceTier", "cachedContent"] as const;
 /** On Vertex a model name may include its publisher. */
 const model = (name: string): RegExp => new RegExp(`(^|/)${name}$`);

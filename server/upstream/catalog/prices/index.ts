@@ -23,7 +23,7 @@ export const listedPrices: readonly ListedPrice[] = [
   ...others,
 ];
 
-/** Models runs inside the gateway send no bill. */
+/** Models that run inside the gateway are free. */
 const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan"]);
 
 export interface ImageOperation {

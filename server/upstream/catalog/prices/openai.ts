@@ -64,7 +64,7 @@ export const openai: readonly ListedPrice[] = [
         "1024x1024": 0.04,
         "1792x1024": 0.08,
         "1024x1792": 0.08,
-        // Of no size and no quality, it makes the first of them.
+        // Without a size and a quality, the defaults apply: standard and 1024x1024.
         "": 0.04,
       },
     },

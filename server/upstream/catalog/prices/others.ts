@@ -5,7 +5,7 @@
  */
 import { type ListedPrice, litellm, litellmNow, perImage, puter, undated } from "./listed.ts";
 
-/** Singapore, where it is by default. */
+/** Singapore, the default region. */
 const international = /^https:\/\/dashscope-intl\./;
 /** Volcengine outside China. */
 const byteplus = /\bbytepluses\.com\b/;

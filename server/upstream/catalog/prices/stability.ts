@@ -37,7 +37,7 @@ const onBedrock = (names: string, dollars: number): ListedPrice => ({
 });
 
 export const stability: readonly ListedPrice[] = [
-  // An edit is inpainting, where there is a mask, and else the model's own.
+  // An edit with a mask is inpainting; without a mask it is the model's own image-to-image. The prices differ.
   generationPrice("ultra", 8, "unknown"),
   generationPrice("sd3(\\.5)?-large", 6.5, "unknown"),
   generationPrice("sd3(\\.5)?-large-turbo", 4, "unknown"),

@@ -6,7 +6,7 @@ const together = (name: string, price: Price): ListedPrice => ({
   kinds: ["together"],
   model: new RegExp(`^${name}$`),
   price,
-  // More steps than usual are charged for.
+  // More steps than the default cost extra.
   unless: ["steps"],
   source: puter,
 });
