@@ -13,7 +13,7 @@ import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "https://api.cohere.com";
 
-/** Some have the version in their configuration, as Cohere's other clients do. */
+/** A configured base URL may end with the API version, as Cohere's other clients require. */
 const baseUrlOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/v[12]$/, "");
 
@@ -48,7 +48,7 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { cut, rest } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(target.upstream)}/v2/embed`, target.upstream, {
-      // Unasked, Cohere would cut off the end.
+      // By default, Cohere truncates at the end.
       truncate: cut ? "END" : "NONE",
       ...rest,
       model: target.model,

@@ -26,7 +26,7 @@ const herokuWords: TaskTypeTable = {
   values: cohereTaskTypes,
 };
 
-/** Servers of one's own. */
+/** Self-hosted servers. */
 const servers: readonly Dialect[] = [
   { name: "openai-compatible", open: true },
   { name: "vexel", embeddings: { ...openServerCapabilities, base64: true } },
@@ -39,7 +39,7 @@ const servers: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...openServerCapabilities, base64: true },
   },
-  // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl does not look at `dimensions`.
+  // llama.cpp, tools/server/server-context.cpp: handle_embeddings_impl ignores `dimensions`.
   {
     name: "llamacpp",
     open: true,
@@ -62,7 +62,7 @@ const servers: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...openServerCapabilities, base64: true, tokens: false },
   },
-  // xinference/api/restful_api.py hands unknown fields to the model, which fails over them.
+  // xinference/api/restful_api.py passes unknown fields to the model, which then fails.
   {
     name: "xinference",
     baseUrl: "http://127.0.0.1:9997/v1",
@@ -72,7 +72,7 @@ const servers: readonly Dialect[] = [
   { name: "litellm", open: true },
 ];
 
-/** Vendors of models, by their own documentation. */
+/** Model vendors. Facts are from their own documentation. */
 const vendors: readonly Dialect[] = [
   // docs.tokenfactory.nebius.com/api-reference/inference/create-embeddings.
   {
@@ -80,7 +80,8 @@ const vendors: readonly Dialect[] = [
     baseUrl: "https://api.tokenfactory.nebius.com/v1",
     embeddings: { ...openServerCapabilities, base64: true },
   },
-  // console.upstage.ai/api/embeddings; older clients (langchain-upstage 0.7.7) have /v1/solar. 100 texts, 204,800 tokens together. What vectors are for is in the model's name.
+  // console.upstage.ai/api/embeddings; older clients (langchain-upstage 0.7.7) have /v1/solar. 100 texts, 204,800
+  // tokens together. The model's name includes the task type.
   {
     name: "upstage",
     baseUrl: "https://api.upstage.ai/v1",
@@ -160,7 +161,7 @@ const vendors: readonly Dialect[] = [
   },
 ];
 
-/** Other gateways: what can be taken depends on the model behind them. */
+/** Other gateways: the supported parameters depend on the model behind them. */
 const gateways: readonly Dialect[] = [
   // vercel.com/docs/ai-gateway/openai-compat/embeddings: texts; `dimensions` is translated for each vendor.
   {

@@ -35,7 +35,7 @@ function tasks(model: string): TaskTypeTable["values"] {
 const limits = { maxItems: 512, base64: true, tokens: false, normalized: true } as const;
 
 function capabilities({ model }: Target): EmbeddingCapabilities {
-  // The second generation knows neither tasks nor shorter vectors.
+  // The second generation supports neither tasks nor shorter vectors.
   if (model.includes("embeddings-v2")) return { ...limits, taskTypes: "indifferent" };
   return { ...limits, dimensions: "any", taskTypes: { field: "task", values: tasks(model) } };
 }
@@ -63,7 +63,7 @@ export const jina: Vendor = {
     embeddings,
     readError: nativeErrorReader({
       classify: ({ body }) => {
-        // Beside the sentence, wherever that is.
+        // The code is next to the message, at the top level or in `detail`.
         const code = memberOf(body, "code") ?? memberOf(memberOf(body, "detail"), "code");
         if (code === "INPUT_MODEL_NOT_FOUND") return "no such model";
         return code === "AUTHZ_INSUFFICIENT_BALANCE" && "no credit";

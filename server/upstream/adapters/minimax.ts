@@ -85,7 +85,7 @@ const generations: ImageAdapter<GenerationQuery> = {
       : openai.generations.fromUpstream(reply, context),
 };
 
-/** platform.minimax.io/docs/api-reference/errorcode. What is not here is a failure of its own. */
+/** platform.minimax.io/docs/api-reference/errorcode. Any other code is an error of MiniMax itself. */
 const meanings: Readonly<Record<number, ErrorMeaning>> = {
   1002: "too fast",
   1004: "wrong key",

@@ -14,7 +14,7 @@ import { vectorRows } from "./wire/vector-rows.ts";
 
 const baseUrl = "http://127.0.0.1:11434";
 
-/** Many have the address of its OpenAI-compatible surface in their configuration. */
+/** A configured base URL is often that of the OpenAI-compatible API. */
 const baseUrlOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/v1$/, "");
 

@@ -22,7 +22,7 @@ const baseUrl = "https://external.api.recraft.ai/v1";
 
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
-// recraft.ai/docs/api-reference/appendix: every model knows these; the pixels that each makes of them differ.
+// recraft.ai/docs/api-reference/appendix: every model supports these aspect ratios, each with its own pixel sizes.
 const ratios = [
   ...["1:1", "2:1", "1:2", "3:2", "2:3", "4:3", "3:4", "5:4", "4:5"],
   ...["6:10", "14:10", "10:14", "16:9", "9:16"],
@@ -43,7 +43,7 @@ function imageCapabilities(
       response_format: ["url", "b64_json"],
       output_format: isVector(model) ? ["svg"] : ["png", "webp"],
     },
-    // What is edited keeps its size.
+    // An edited image keeps its size.
     sizes: operation === "edits" ? { list: [] } : { ratios },
     maxPrompt: /^recraftv[23](_|$)/.test(model) ? 1000 : 10_000,
     edits: {
@@ -144,7 +144,7 @@ export const recraft: Vendor = {
     generations,
     edits,
     imageCapabilities,
-    // Its own description, /v1/users/me: the account and what is left in it.
+    // /v1/users/me: the account and its remaining credits.
     probe: (upstream) => ({ url: `${baseUrlOf(upstream)}/users/me`, headers: bearer(upstream) }),
     readError: nativeErrorReader({ classify }),
   },

@@ -37,7 +37,7 @@ const taskTypes: TaskTypeTable = {
   },
 };
 
-// help.sap.com/docs/sap-ai-core, orchestration: which length a model can make is the model's affair.
+// help.sap.com/docs/sap-ai-core, orchestration: the supported dimensions depend on the model.
 const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   maxItems: 2048,
   base64: false,

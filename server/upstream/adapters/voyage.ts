@@ -73,7 +73,7 @@ function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const texts = textsOf(query);
   if (isContextualModel(target.model)) {
     refuseAutoChunking(rest);
-    // It has no `truncation`, and refuses what is too long.
+    // This endpoint has no `truncation` field, and rejects inputs that are too long.
     const inputs = isForQueries(query) ? texts.map((text) => [text]) : [texts];
     return buildRequest("contextualizedembeddings", query, target, { ...rest, inputs });
   }
@@ -89,10 +89,10 @@ function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   return buildRequest("embeddings", query, target, { ...rest, input: texts, truncation: cut });
 }
 
-/** "If input_type is query, each inner list holds one query": several queries are no document. */
+/** "If input_type is query, each inner list holds one query": several queries do not form one document. */
 const isForQueries = ({ taskType }: EmbeddingsQuery): boolean => taskType?.meaning === "query";
 
-/** Its chunks would be more vectors than there are inputs. */
+/** Auto-chunking would return more vectors than there are inputs. */
 function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): void {
   if (chunking === undefined || chunking === false) return;
   throw new GatewayError(

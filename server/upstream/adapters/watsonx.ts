@@ -21,7 +21,7 @@ interface WatsonxOptions {
 const optionsOf = (upstream: Upstream): WatsonxOptions => upstream.options;
 
 function endpointOf(upstream: Upstream, path: string): string {
-  // The date of the behaviour that is wanted, not of today: https://cloud.ibm.com/apidocs/watsonx-ai#active-version-dates
+  // The API version date, not the current date: https://cloud.ibm.com/apidocs/watsonx-ai#active-version-dates
   const { version = "2024-05-31" } = optionsOf(upstream);
   const root = (upstream.baseUrl ?? "").replace(/\/ml\/v1$/, "");
   return `${root}/ml/v1/${path}?version=${encodeURIComponent(version)}`;
@@ -96,7 +96,7 @@ export const watsonx: Vendor = {
   adapter: {
     name: "watsonx",
     embeddings,
-    // On premises there is no IAM: who has another proof puts it into `headers`.
+    // On-premises installations have no IAM: the operator sets another credential in `headers`.
     token: (upstream) => (ownHeaders(upstream).authorization === undefined ? iam : undefined),
     probe: (upstream) => ({
       url: `${endpointOf(upstream, "foundation_model_specs")}&limit=1`,

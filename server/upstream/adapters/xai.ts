@@ -55,7 +55,7 @@ const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
   ...(!/grok-2-image/.test(model) && { edits: { maxImages: 3, maxBytes: 10 * 1024 * 1024 } }),
 });
 
-/** xai-sdk 1.21.0, ImageResolution: 1k or 2k, and 1k unasked. There is no 4k: a larger size gets 2k. */
+/** xai-sdk 1.21.0, ImageResolution: 1k (the default) or 2k. There is no 4k: a larger size gets 2k. */
 const resolutionFor = (query: GenerationQuery): ExtraFields =>
   resolutionOf(query) === "1K" ? {} : { resolution: "2k" };
 
@@ -98,7 +98,7 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream,
 };
 
-/** docs.x.ai/developers/cost-tracking: so many ticks are a dollar. */
+/** docs.x.ai/developers/cost-tracking: ticks per US dollar. */
 const ticks = 10_000_000_000;
 
 function fromUpstream(
@@ -118,7 +118,7 @@ function fromUpstream(
 
 /**
  * `{code, error}`. A wrong key is 400: github.com/openai/codex/issues/1352. No credit is 403 or 429, and names the team:
- * as both were recorded by several of its users.
+ * both as recorded by several users.
  */
 function classify({ message, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(body, "code");
@@ -137,7 +137,7 @@ export const xai: Vendor = {
     generations,
     edits,
     imageCapabilities,
-    // Its code is a sentence, and its sentences about accounts name them: those are not for clients.
+    // The `code` is a sentence. Messages about accounts name the account, so clients do not get them.
     readError: nativeErrorReader({ classify }),
   },
 };

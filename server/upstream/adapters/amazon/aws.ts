@@ -12,7 +12,7 @@ export interface AwsOptions {
   readonly sessionToken?: string;
 }
 
-/** They become parts of headers and addresses. */
+/** A setting that becomes part of a header or a URL. */
 const word = z.string().regex(/^[\x21-\x7e]+$/, "holds a character that no header can carry");
 
 export const awsOptions = {

@@ -15,10 +15,10 @@ import { FileContent } from "../wire/json-with-files.ts";
 import { invalidResponse, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { type ImageFamily, imagesIn, noImageError, sourcesOf } from "./bedrock-image-family.ts";
 
-/** Two tiers, as the elder of OpenAI's two families of names has them. */
+/** Two quality tiers, by the names of OpenAI's older models (`standard`, `hd`). */
 const tiers: Readonly<Record<string, string>> = { standard: "standard", hd: "premium" };
 
-/** docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html: black is what may change. */
+/** docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html: black mask pixels are edited. */
 const edits = { maxImages: 5, mask: "black", reads: ["image/png", "image/jpeg"] } as const;
 
 /**
@@ -131,7 +131,7 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
     const held = /\bblocked\b|\bfilter|Responsible AI/i.test(error);
     throw noImageError(held ? "moderated" : undefined, error, context);
   }
-  // vercel/ai, amazon-bedrock-image-model.ts, has seen this one.
+  // Source of this status: vercel/ai, amazon-bedrock-image-model.ts.
   if (memberOf(response, "status") === "Request Moderated") {
     throw noImageError("moderated", undefined, context);
   }

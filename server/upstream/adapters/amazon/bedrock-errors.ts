@@ -16,17 +16,17 @@ export const bedrockErrorReader = (names: OwnNames): Adapter["readError"] =>
     redactMessage: withoutNumbers,
   });
 
-/** Names of resources have the account's number in them. */
+/** Resource names (ARNs) contain the account number. */
 export const withoutNumbers = (message: string): string =>
   message.replace(/\barn:aws[\w-]*:[^\s,)'"]+/g, "(resource)").replace(/\b\d{12}\b/g, "***");
 
-/** Of keys, tokens and signatures. docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html */
+/** Credential errors. docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html */
 const aboutCredentials =
   /^(UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|ExpiredToken|RequestExpired|MissingAuthenticationToken)/;
 
 function classify({ message, body, headers }: VendorError): ErrorMeaning | undefined {
   const type = String(headers.get("x-amzn-errortype") ?? memberOf(body, "__type"));
-  // It may have more behind it: `ValidationException:http://internal.amazon.com/…`.
+  // A URL may follow the error type: `ValidationException:http://internal.amazon.com/…`.
   const [name = ""] = type.replace(/^.*#/, "").split(":");
   if (aboutCredentials.test(name)) return "wrong key";
   switch (name) {

@@ -28,7 +28,7 @@ const families: Readonly<Record<string, ImageFamily>> = {
 
 export const imageFamilyNames = ["stability"] as const;
 
-/** By the model's id, which may have a region before it: `us.stability.stable-image-inpaint-v1:0`. */
+/** By the model's id, which may have a region prefix: `us.stability.stable-image-inpaint-v1:0`. */
 function nameOf(model: string): string | undefined {
   if (/\bstability\./.test(model)) return "stability";
   if (model.includes("nova-canvas")) return "nova";

@@ -30,7 +30,7 @@ const unknownFamily = (model: string): GatewayError =>
 
 const invoke = ({ upstream, model }: Target): Pick<UpstreamRequest, "url" | "headers"> => ({
   url: `${baseUrlOf(upstream)}/model/${encodeURIComponent(model)}/invoke`,
-  // A Bedrock API key is a bearer token; without one, `sign` proves who we are.
+  // A Bedrock API key is a bearer token; without one, `sign` authenticates the request.
   headers: { ...bearer(upstream), accept: "application/json" },
 });
 
@@ -48,7 +48,7 @@ const embeddings: EmbeddingsAdapter = {
   },
 };
 
-/** In the body where the family has it there, else in a header, which is not always sent. */
+/** Input tokens: from the body if the family reports them there, else from a header, which is not always sent. */
 function tokensIn(
   response: unknown,
   name: string | undefined,
@@ -78,7 +78,7 @@ export const bedrock: Vendor = {
     embeddings,
     ...bedrockImages(invoke),
     imageCapabilities: bedrockImageCapabilities,
-    // A Bedrock API key proves enough by itself.
+    // A request with a Bedrock API key needs no signature.
     sign: (request, upstream, now) =>
       upstream.apiKey === undefined ? signed(request, upstream, now) : request,
     signStreamed: async (request, upstream, now) =>

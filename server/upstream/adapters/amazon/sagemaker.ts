@@ -38,7 +38,7 @@ const embeddings: EmbeddingsAdapter = {
     ),
   fromUpstream: async (reply) => {
     const response = await reply.json();
-    // Older containers put the list into an object.
+    // Older containers return the list inside an object.
     return { vectors: vectorRows(memberOf(response, "embedding") ?? response) };
   },
 };

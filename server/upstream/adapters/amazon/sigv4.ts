@@ -5,7 +5,7 @@ export interface Unsigned {
   readonly method: string;
   /** As sent: its path is encoded once. */
   readonly url: string;
-  /** All of these are signed, beside the host and the time. */
+  /** Signed headers. The host and the time are signed as well. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** SHA-256 of a streamed body, instead of the body. */
@@ -20,7 +20,7 @@ export interface Signer {
   readonly service: string;
 }
 
-/** The headers that make the request a signed one. `now`: Unix milliseconds. */
+/** Returns the headers of the signed request. `now`: Unix milliseconds. */
 export function signatureHeaders(
   request: Unsigned,
   signer: Signer,
@@ -79,11 +79,11 @@ const signingKey = ({ secretAccessKey, region, service }: Signer, day: string): 
     Buffer.from(`AWS4${secretAccessKey}`),
   );
 
-/** By code points, as the other side sorts. */
+/** Sorts by code points, as AWS does. */
 const byFirst = ([a]: readonly string[], [b]: readonly string[]): number =>
   a === b ? 0 : (a as string) < (b as string) ? -1 : 1;
 
-/** encodeURIComponent leaves five characters alone that RFC 3986 does not. */
+/** encodeURIComponent does not encode five characters that RFC 3986 reserves. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -11,8 +11,8 @@ import {
   baseUrl,
 } from "./images.ts";
 
-// modules/ui.py: edges from 64 to 2048 in steps of 8, which is what a latent pixel is. create_binary_mask in
-// modules/processing.py: what is white may change.
+// modules/ui.py: edges from 64 to 2048 in steps of 8, the size of a latent pixel. create_binary_mask in
+// modules/processing.py: white mask pixels are edited.
 const imageCapabilities: ImageCapabilities = {
   maxImages: 10,
   takes: { partial_images: "any" },

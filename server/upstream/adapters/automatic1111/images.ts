@@ -35,7 +35,7 @@ import { isCheckpoint } from "./checkpoint.ts";
 
 export const baseUrl = "http://127.0.0.1:7860";
 
-/** Where it is, and the name and password of --api-auth where there are any. */
+/** The URL, and the user name and password of --api-auth if they are set. */
 export const automatic1111Place = (upstream: Upstream, path: string): UpstreamRequest => ({
   url: `${(upstream.baseUrl ?? baseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
   headers: headersOf(upstream, (key) => ({
@@ -55,7 +55,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
     ...rest,
     prompt,
     ...edgesOf(query),
-    // One after the other: side by side, as `batch_size` has them, they need the memory of all.
+    // Sequential: with `batch_size`, all images would be in GPU memory at the same time.
     n_iter: options.n ?? 1,
     batch_size: 1,
     override_settings: {

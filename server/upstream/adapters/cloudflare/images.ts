@@ -37,9 +37,9 @@ const from = (minEdge: number, maxEdge: number): Pick<ImageCapabilities, "sizes"
 /** One image per request, and none of OpenAI's options. */
 const plain = { maxImages: 1, takes: {} } as const;
 
-/** cloudflare-docs, src/content/workers-ai-models/<model>.json. The first that fits counts. */
+/** cloudflare-docs, src/content/workers-ai-models/<model>.json. The first match applies. */
 const families: readonly (readonly [RegExp, ImageCapabilities])[] = [
-  // It has a prompt and a number of steps, and is always this large.
+  // This model takes a prompt and a number of steps, and always generates this size.
   [/flux-1-schnell/, { ...plain, sizes: { list: ["1024x1024"] }, maxPrompt: 2048 }],
   // changelog/2025-11-25-flux-2-dev-workers-ai: "up to 4 image inputs", edges from 256 to 1920.
   [

@@ -4,8 +4,8 @@ import type { ExtraFields, FilePart } from "../../contract.ts";
 import { jsonBody } from "../wire/json-with-files.ts";
 
 /**
- * Each number is written with as many characters, as JSON allows blanks before it: so the length of the body is known
- * before the file is read. `fields` has at least one.
+ * Each number is padded to a fixed width with spaces, which JSON allows before a number: so the length of the body is
+ * known before the file is read. `fields` has at least one member.
  */
 export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
   const others = streamed(jsonBody(fields));
@@ -20,7 +20,7 @@ export function withMask(fields: ExtraFields, mask: FilePart): StreamedBody {
       before = ",";
     }
     yield tail;
-    // Their brace is written already.
+    // The opening brace of the fields is written already.
     let from = 1;
     for await (const piece of others.open()) {
       yield piece.subarray(from);

@@ -4,6 +4,6 @@ import type { Upstream } from "../../contract.ts";
 /** Singapore. Beijing is https://dashscope.aliyuncs.com/api/v1, with separate API keys. */
 export const dashscopeUrl = "https://dashscope-intl.aliyuncs.com/api/v1";
 
-/** Some have the address of the OpenAI-compatible surface in their configuration. */
+/** A configured base URL may be that of the OpenAI-compatible API. */
 export const dashscopeRoot = (upstream: Upstream): string =>
   (upstream.baseUrl ?? dashscopeUrl).replace(/\/compatible-mode\/v1$/, "/api/v1");

@@ -22,7 +22,7 @@ export const dashscopeErrorReader = nativeErrorReader({
   },
 });
 
-/** A job's failure has no status. Undefined: the upstream's own. */
+/** A failed job has no HTTP status. Undefined: the failure is an error of the upstream itself. */
 export function meaningOfJob(code: string): ErrorMeaning | undefined {
   if (/^Model\.?NotExist$/i.test(code)) return "no such model";
   if (code === "InvalidApiKey") return "wrong key";

@@ -17,7 +17,7 @@ export interface DashscopeFamily {
   readonly capabilities: ImageCapabilities;
 }
 
-/** Free within so many pixels, where the longer edge is at most `maxRatio` times the shorter. */
+/** Any size within these pixel counts, if the longer edge is at most `maxRatio` times the shorter. */
 const pixels = (minPixels: number, maxPixels: number, maxRatio: number): { rule: SizeRule } => ({
   rule: {
     multipleOf: 1,
@@ -54,7 +54,7 @@ const square = (edge: number): number => edge * edge;
  * also takes names such as 2K.
  */
 const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
-  // alibabacloud.com/help/en/model-studio/wanx-image-edit: white may change, black stays.
+  // alibabacloud.com/help/en/model-studio/wanx-image-edit: white mask pixels are edited.
   [
     /^wanx[\d.]*-imageedit/,
     {

@@ -24,7 +24,7 @@ const none: Sizes = { list: [] };
 const googleShapes = ["21:9", "16:9", "3:2", "4:3", "5:4", "1:1", "4:5", "3:4", "2:3", "9:16"];
 
 const sizeRules: Rule<Sizes> = [
-  // What is enlarged, extended, cleaned or taken apart has the size that follows from it.
+  // Upscaling, outpainting, cleanup and layer endpoints: the size of the output follows from the input.
   [
     /upscal|outpaint|eras|rembg|background-removal|remove-background|layer|preprocessors|imageutils/,
     none,
@@ -167,9 +167,9 @@ export function falImageCapabilities(
     sizes: first(sizeRules, endpoint) ?? "any",
     ...(!isBlind(endpoint) && {
       edits: {
-        // Its twin takes several: see falEndpoint.
+        // The endpoint for several images is derived from this one: see falEndpoint.
         maxImages: /\/flux-pro\/kontext(\/max)?$/.test(endpoint) ? 4 : maxImages,
-        // White is what changes, with OpenAI's models as well: docs.oxen.ai and docs.eden.art, which both serve fal's.
+        // White mask pixels are edited, with OpenAI's models too: docs.oxen.ai and docs.eden.art, resellers of fal.
         ...(falMaskOf(endpoint) && { mask: "white" as const }),
       },
     }),

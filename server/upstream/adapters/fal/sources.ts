@@ -20,7 +20,7 @@ const rules: readonly (readonly [RegExp, SourceFields])[] = [
   [/\/fast-sdxl-controlnet-canny\//, one("image_url", "control_image_url")],
   [/\/fast-sdxl-controlnet-canny$/, one("control_image_url")],
   [/\/differential-diffusion/, one("image_url", "change_map_image_url")],
-  // The image that is changed, and the character that is put into it.
+  // The image to edit, and the character to insert.
   [
     /\/ideogram\/character\/(edit|remix)/,
     { single: ["image_url"], list: "reference_image_urls", maxImages: 5 },

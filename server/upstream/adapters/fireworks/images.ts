@@ -42,13 +42,13 @@ function surfaceOf({ model }: Target, operation: Operation): Surface {
   return operation === "edits" && !/flux-1-/i.test(model) ? "kontext" : "flux";
 }
 
-// docs.fireworks.ai/api-reference: generate-a-new-image-from-a-text-prompt, and its sister for Kontext.
+// docs.fireworks.ai/api-reference: generate-a-new-image-from-a-text-prompt, and the same page for Kontext.
 const ratios = [
   ...["1:1", "21:9", "16:9", "3:2", "5:4", "4:3"],
   ...["4:5", "3:4", "2:3", "9:16", "9:21"],
 ];
 
-// Stability's sizes for SDXL, which is what the models of this surface are made from.
+// Stability's sizes for SDXL, on which the models of this API are based.
 const sdxlSizes = [
   ...["1024x1024", "1152x896", "896x1152", "1216x832", "832x1216"],
   ...["1344x768", "768x1344", "1536x640", "640x1536"],
@@ -60,7 +60,7 @@ export function fireworksImageCapabilities(
 ): ImageCapabilities {
   const surface = surfaceOf(target, operation);
   return {
-    // A response that is an image has room for one only.
+    // The response body is the image itself, so there is one image per response.
     maxImages: 1,
     takes: { output_format: ["png", "jpeg"] },
     sizes: surface === "sdxl" ? { list: sdxlSizes } : { ratios },
@@ -68,7 +68,7 @@ export function fireworksImageCapabilities(
   };
 }
 
-/** Some have the short name in their configuration, as the vendor's own pages do. */
+/** A configuration may have the short model name, as the vendor's own pages do. */
 const pathOf = ({ model }: Target): string =>
   modelPath(/^accounts\//.test(model) ? model : `accounts/fireworks/models/${model}`);
 
@@ -139,7 +139,7 @@ const pollOf = (id: string, target: Target): UpstreamRequest => ({
   streams: true,
 });
 
-/** The same page: `{base64: ["…"], finishReason, seed}`; SDXL's is a list of such, with one text in each. */
+/** The same page: `{base64: ["…"], finishReason, seed}`; SDXL returns a list of these, with one string each. */
 function inJson(
   response: unknown,
   context: ImageRequestContext<GenerationQuery>,

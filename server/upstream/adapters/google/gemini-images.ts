@@ -60,7 +60,7 @@ const models: readonly (readonly [RegExp, GeminiImageModel])[] = [
 ];
 const older: GeminiImageModel = { ratios: commonRatios, thinking: {}, sized: false };
 
-/** What a Gemini image model takes, here and at gateways that pass requests on to Google. */
+/** Capabilities of a Gemini image model, at Google and at gateways that forward requests to Google. */
 export const geminiImageModel = (model: string): GeminiImageModel =>
   models.find(([name]) => name.test(model))?.[1] ?? older;
 
@@ -159,7 +159,7 @@ export async function readGeminiImages(
     results,
     metadata: {},
     ...geminiUsage(memberOf(response, "usageMetadata")),
-    // Google requires that it is shown with an image that is based on a search.
+    // Google requires clients to show it with an image that is based on a search.
     ...extraFieldsOf(candidates[0], ["groundingMetadata"]),
   };
 }
@@ -204,7 +204,7 @@ export const withoutProject = (
   { target }: ImageRequestContext<GenerationQuery>,
 ): string => without(message, [String(target.upstream.options.project ?? "")]);
 
-/** A name out of a list of Google's, never anything else. */
+/** An enum value of Google's, never free text. */
 const nameIn = (value: unknown): string | undefined =>
   typeof value === "string" && /^[A-Z_]{2,40}$/.test(value) ? value : undefined;
 

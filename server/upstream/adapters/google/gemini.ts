@@ -23,7 +23,7 @@ import { checkTruncated } from "./truncated.ts";
 
 const baseUrl = "https://generativelanguage.googleapis.com/v1beta";
 
-/** Some have the address of the OpenAI-compatible surface in their configuration. */
+/** A configured base URL may be that of the OpenAI-compatible API. */
 const baseUrlOf = (upstream: Upstream): string =>
   (upstream.baseUrl ?? baseUrl).replace(/\/openai$/, "");
 
@@ -40,9 +40,9 @@ const addressOf = (target: Target, method: string): string =>
 const limits = { maxItems: 100, base64: false, tokens: false, dimensions: "any" } as const;
 
 function capabilities({ model }: Target): EmbeddingCapabilities {
-  // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 brings shorter vectors to length 1 by itself,
+  // ai.google.dev/gemini-api/docs/embeddings: gemini-embedding-2 normalizes shortened vectors,
   if (wantsPrefixes(model)) return { ...limits, taskTypes: taskPrefixes, normalized: true };
-  // gemini-embedding-001 does so only for the full 3072.
+  // gemini-embedding-001 normalizes only the full 3072 dimensions.
   return { ...limits, taskTypes, normalized: false };
 }
 

@@ -83,11 +83,11 @@ function bodyOf(
   return {
     instances: [{ prompt, ...instance }],
     parameters: {
-      // Without it, a withheld image is missing without a reason.
+      // Without this option, the response has no reason for a withheld image.
       includeRaiReason: true,
       ...parameters,
       ...more,
-      // Unasked, it would make four.
+      // By default, Imagen generates four images.
       sampleCount: n ?? 1,
       ...(output_format && { outputOptions: { mimeType: `image/${output_format}` } }),
     },

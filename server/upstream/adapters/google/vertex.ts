@@ -87,7 +87,7 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
   return { ...limits, maxItems: 250, maxTokens: 20_000, taskTypes };
 }
 
-/** One content, with its options beside it. */
+/** One content, with its options next to it. */
 function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
   const { cut, rest } = truncation(query);
   const [text = ""] = textsOf(query);
@@ -117,7 +117,7 @@ function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
       content,
     })),
     parameters: {
-      // Unasked, it would cut off the end.
+      // By default, Vertex truncates at the end.
       autoTruncate: cut,
       ...parameters,
       ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
@@ -191,7 +191,7 @@ const imageCapabilities = (target: Target, operation: "generations" | "edits") =
     ? imagenCapabilities(target, operation)
     : geminiImageCapabilities(target, { output_format: ["png", "jpeg"] }, { maxBytes: 7_000_000 });
 
-/** They become parts of an address. */
+/** These settings become parts of a URL. */
 const segment = z.string().regex(/^[a-z0-9][a-z0-9.:-]*$/, "must be small letters, digits and -");
 
 export const vertex: Vendor = {

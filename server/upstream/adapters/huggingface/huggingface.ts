@@ -57,7 +57,7 @@ export const huggingface: Vendor = {
     imageCapabilities: () => huggingfaceImageCapabilities,
     readError: nativeErrorReader({
       classify: ({ status, message }) => {
-        // The model is all there is in the address that could be wrong.
+        // The model is the only variable part of the URL, so a 404 means an unknown model.
         if (status === 404 || /\bnot supported by provider\b/.test(message)) return "no such model";
         return /\bmaximum allowed batch size\b/.test(message) && "too many inputs";
       },

@@ -7,7 +7,7 @@ import type { EditCapabilities, ImageCapabilities, Sizes } from "../../image-cap
 import { modelPath } from "../wire/model-path.ts";
 import { shapesIn32, sizesOf4, sizesOf45 } from "./sizes.ts";
 
-/** What is to be done: each has its own address. */
+/** The operations; each has its own URL. */
 export type Task = "generate" | "change" | "fill";
 
 export interface Family {
@@ -17,7 +17,7 @@ export interface Family {
   /** The field of an edit's images: of each, or of the only one. */
   readonly image: string;
   readonly traits: Omit<ImageCapabilities, "edits">;
-  /** Where an edit differs. */
+  /** Capabilities of edits that differ from those of generations. */
   readonly editing?: Partial<ImageCapabilities>;
   readonly edits?: EditCapabilities;
 }
@@ -189,7 +189,7 @@ const oldest: Family = {
   edits: { ...black, maxBytes: 10 * megabyte },
 };
 
-/** The first that fits counts. */
+/** The first match applies. */
 const families: readonly (readonly [RegExp, Family])[] = [
   [/^(V_\d|AUTO$)/, oldest],
   [/^ideogram-v3/, v3OfV1],

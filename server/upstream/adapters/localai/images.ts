@@ -58,7 +58,7 @@ const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
     n: options.n,
     // It silently replaces an unreadable size by 512x512.
     ...(size && { size: `${size.width}x${size.height}` }),
-    // A link would have to be opened again, and may name a host that only it can see.
+    // A link costs a download, and may name a host that only LocalAI can reach.
     response_format: "b64_json",
   };
 };

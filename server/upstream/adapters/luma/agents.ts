@@ -30,7 +30,7 @@ const imageCapabilities = (): ImageCapabilities => ({
   // model-specific set". The guide, and fal's schema of the same model, have these nine for images.
   sizes: { ratios: ["3:1", "2:1", "16:9", "3:2", "1:1", "2:3", "9:16", "1:2", "1:3"] },
   maxPrompt: 6000,
-  // One that is changed and eight that it is changed after, each of up to 50 MB.
+  // One image to edit and eight reference images, each of up to 50 MB.
   edits: { maxImages: 9, maxBytes: 50 * 1024 * 1024 },
 });
 
@@ -113,7 +113,7 @@ export const lumaAgents: Vendor = {
     readError: nativeErrorReader({
       classify: ({ status, message }) => {
         if (status === 400 && /moderat|content guidelines/i.test(message)) return "moderated";
-        // The names of its models are part of its schema: FastAPI complains of another value.
+        // Model names are part of the schema: FastAPI reports an unknown model as a validation error.
         return (
           (status === 400 || status === 422) && /(^|; )model: /.test(message) && "no such model"
         );

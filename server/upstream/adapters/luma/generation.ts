@@ -20,12 +20,12 @@ import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 
 export interface LumaApi {
   readonly baseUrlOf: (upstream: Upstream) => string;
-  /** Below the root: where an order is left. */
+  /** The path, below the base URL, that creates a generation. */
   readonly orders: string;
   readonly done: (generation: unknown) => BufferedImageResponse;
-  /** What a failure means. Undefined: the upstream's own. */
+  /** Classifies the error of a failed generation. Undefined: an error of the upstream itself. */
   readonly meaningOf: (generation: unknown, message: string) => ErrorMeaning | undefined;
-  /** A generation can be taken back. */
+  /** A generation can be canceled. */
   readonly cancels?: true;
 }
 

@@ -64,7 +64,7 @@ function done(generation: unknown): BufferedImageResponse {
   return { kind: "whole", results: [{ image }], metadata: {} };
 }
 
-/** docs.lumalabs.ai/docs/errors; in the wild they begin with the status: "400: prompt not allowed because …". */
+/** docs.lumalabs.ai/docs/errors; actual messages begin with the status: "400: prompt not allowed because …". */
 function meaningOf(_: unknown, message: string): ErrorMeaning | undefined {
   if (/moderation|blacklisted words|not allowed/i.test(message)) return "moderated";
   return /^4\d\d: |failed to read user input/i.test(message) ? "rejected" : undefined;
@@ -97,7 +97,7 @@ export const luma: Vendor = {
         if (status === 400 && /moderation|blacklisted/i.test(message)) return "moderated";
         if (/insufficient credits|not enough credits/i.test(message)) return "no credit";
         if (status === 403 && /authenticat|api key/i.test(message)) return "wrong key";
-        // The names of its models are part of its schema: FastAPI complains of another value.
+        // Model names are part of the schema: FastAPI reports an unknown model as a validation error.
         return (
           (status === 400 || status === 422) && /(^|; )model: /.test(message) && "no such model"
         );

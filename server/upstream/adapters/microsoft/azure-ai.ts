@@ -19,7 +19,7 @@ const resolveEndpoint: EndpointResolver = ({ upstream }, path) => {
   };
 };
 
-// learn.microsoft.com/rest/api/aifoundry/model-inference/get-embeddings: texts, and what they are for.
+// learn.microsoft.com/rest/api/aifoundry/model-inference/get-embeddings: texts and task types.
 function capabilities(model: string): EmbeddingCapabilities {
   if (/^text-embedding-/.test(model))
     return { ...openaiCapabilities, base64: false, tokens: false };

@@ -9,7 +9,7 @@ import { readOpenaiError } from "../wire/openai-errors.ts";
 import { azureHeaders, azurePlace, azureRoot } from "./endpoints.ts";
 
 /**
- * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the models' own limit of tokens is OpenAI's.
+ * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the token limits of the models are OpenAI's.
  * The name of a deployment does not show its model, so Azure decides what an old model supports.
  */
 const capabilities: EmbeddingCapabilities = {

@@ -6,7 +6,7 @@ import { headersOf, type WireHeaders } from "../wire/headers.ts";
 export const azureHeaders = (upstream: Upstream): WireHeaders =>
   headersOf(upstream, (key) => ({ "api-key": key }));
 
-/** Some have the surface in their configuration. */
+/** A configured base URL may include the API path. */
 export const azureRoot = ({ baseUrl = "" }: Upstream): string =>
   baseUrl.replace(/\/openai(\/v1)?$/, "");
 
@@ -17,7 +17,7 @@ export const azureRoot = ({ baseUrl = "" }: Upstream): string =>
 export const azurePlace: EndpointResolver = ({ upstream, model }, path) => {
   const root = azureRoot(upstream);
   const { apiVersion } = upstream.options;
-  // The Responses API names its model in the body, on either surface.
+  // In both APIs, a Responses request names its model in the body.
   const deployment = path === "responses" ? "" : `/deployments/${encodeURIComponent(model)}`;
   return {
     url:

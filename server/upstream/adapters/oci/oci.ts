@@ -40,7 +40,7 @@ const taskTypes: TaskTypeTable = {
   },
 };
 
-// docs.oracle.com/en-us/iaas/Content/generative-ai, Cohere Embed: 96 inputs a run, and Cohere's own lengths.
+// docs.oracle.com/en-us/iaas/Content/generative-ai, Cohere Embed: 96 inputs per request, and Cohere's own dimensions.
 function capabilities({ model }: Target): EmbeddingCapabilities {
   const dimensions = cohereLengths(model);
   return {

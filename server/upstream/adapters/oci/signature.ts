@@ -20,7 +20,7 @@ export function signForOci(
   const { host, pathname, search } = new URL(url);
   const text = typeof body === "string" ? body : undefined;
   const method = text === undefined ? "get" : "post";
-  // Counts as `date`, which not every client lets one set.
+  // Oracle accepts it instead of `date`, which some HTTP clients do not allow to be set.
   const date = { "x-date": new Date(now).toUTCString() };
   const digest = text !== undefined && { "x-content-sha256": sha256(text) };
   const signed: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ export function signForOci(
     "(request-target)": `${method} ${pathname}${search}`,
     host,
     ...(text !== undefined && {
-      // The client writes it.
+      // The HTTP client sets this header.
       "content-length": String(Buffer.byteLength(text)),
       "content-type": headers["content-type"] ?? "",
     }),

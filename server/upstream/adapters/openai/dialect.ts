@@ -10,19 +10,19 @@ import { openaiCompatibleImages, openaiImages } from "./image-endpoints.ts";
 
 export interface Dialect {
   readonly name: string;
-  /** Absent: the configuration must have it. */
+  /** Absent: the configuration must set it. */
   readonly baseUrl?: string;
-  /** Works without a key. */
+  /** It works without an API key. */
   readonly open?: boolean;
-  /** It does not serve images, or with its own API. */
+  /** It serves no images, or only through its own API. */
   readonly serves?: "embedding";
   /** Embedding capabilities, if they differ from the default. */
   readonly embeddings?: EmbeddingCapabilities;
-  /** Models that can take something else, by their names. The first that fits counts. */
+  /** Models whose capabilities differ, by name. The first match applies. */
   readonly models?: readonly (readonly [RegExp, Partial<EmbeddingCapabilities>])[];
 }
 
-/** Of an unknown server: OpenAI's own limits, without options that some servers refuse. */
+/** Capabilities of an unknown server: OpenAI's limits, without options that some servers reject. */
 export const openServerCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
@@ -34,10 +34,10 @@ export const openServerCapabilities: EmbeddingCapabilities = {
 
 const { dimensions: _, ...whole } = openServerCapabilities;
 
-/** The same of one that does not shorten its vectors. */
+/** The same for a server that does not support `dimensions`. */
 export const fullLengthCapabilities: EmbeddingCapabilities = whole;
 
-/** Texts in, whole vectors out: all that many vendors of open models document. */
+/** Texts only, full-length vectors only: many vendors of open models document no more than that. */
 export const textOnlyCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   base64: false,
@@ -46,7 +46,7 @@ export const textOnlyCapabilities: EmbeddingCapabilities = {
   taskTypes: "indifferent",
 };
 
-/** OpenAI's documented limits: 2048 inputs, 300,000 tokens together. Its models make no difference between purposes. */
+/** OpenAI's documented limits: 2048 inputs, 300,000 tokens together. Its models have no task types. */
 export const openaiCapabilities: EmbeddingCapabilities = {
   maxItems: 2048,
   maxTokens: 300_000,

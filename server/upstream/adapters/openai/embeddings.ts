@@ -17,12 +17,12 @@ import type { EndpointResolver } from "./endpoints.ts";
 import { isEstimated } from "./estimated-usage.ts";
 import { parseEmbeddingsResponse } from "./parse-embeddings-response.ts";
 
-/** `known`: what a model of that name can take there. */
+/** `known`: returns the capabilities of a model by the vendor's name for it. */
 export const openaiEmbeddings = (
   resolveEndpoint: EndpointResolver,
   known: (model: string) => EmbeddingCapabilities,
 ): EmbeddingsAdapter => {
-  // A target of a snapshot never changes, so what it can take is looked up once.
+  // A target of a snapshot never changes, so its capabilities are looked up once.
   const before = new WeakMap<Target, EmbeddingCapabilities>();
   const capabilities = (target: Target): EmbeddingCapabilities => {
     const found = before.get(target) ?? asConfigured(target, known(target.model));
@@ -39,7 +39,7 @@ export const openaiEmbeddings = (
         ...purposeOf(query, taskTypes),
         model: target.model,
         input: rawInput(query),
-        // Never null, never where it is not understood (BerriAI/litellm#19174).
+        // Never null, and never sent to a server that does not support it (BerriAI/litellm#19174).
         encoding_format: base64 ? "base64" : undefined,
         dimensions: query.dimensions,
         user: query.user,
@@ -49,7 +49,7 @@ export const openaiEmbeddings = (
       const bytes = reply.bytes();
       const read = (all: ChunkedBytes): EmbeddingsResponse => {
         const embeddings = readEmbeddings(all, query);
-        // Of a gateway of ours alone: reading the headers costs time in every response.
+        // Only for a Vexel upstream, because reading the headers of every response costs time.
         const estimated = target.upstream.kind === "vexel" && isEstimated(reply);
         return estimated ? { vectors: embeddings.vectors } : embeddings;
       };
@@ -58,7 +58,7 @@ export const openaiEmbeddings = (
   };
 };
 
-/** The configuration knows its own server better than the table of kinds. */
+/** A configured capability overrides the default of the kind: the operator knows the server. */
 function asConfigured(
   { upstream }: Target,
   capabilities: EmbeddingCapabilities,
@@ -115,7 +115,7 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
   const vectors = inOrder(data as (Entry | null)[], query);
   const { prompt_tokens: read, total_tokens: all } = usage ?? {};
   // Vectors have no tokens of their own: where only the total is reported, it is the input's. LM Studio and LocalAI report
-  // 0 because they do not count. -1, as others have it, is no count.
+  // 0 because they do not count. -1, which other servers report, is not a count.
   const counts = [read, all].filter(isCount);
   const tokens = counts.find((count) => count > 0) ?? counts[0];
   return tokens === undefined ? { vectors } : { vectors, usage: { inputTokens: tokens } };
@@ -146,11 +146,11 @@ function coloned(text: string): number {
   return count;
 }
 
-/** By `index` where every entry has one; else as they came. A doubled or missing index is no order at all. */
+/** Sorted by `index` if every entry has one, else in response order. A duplicate or missing index is invalid. */
 export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
   const { input } = query;
   const inputCount = input.kind === "text" ? input.texts.length : input.tokens.length;
-  // As nearly all send them.
+  // The usual case: the entries are in order already.
   if (entries.length === inputCount && isSequence(entries)) return entries.map(vectorOf);
   if (entries.every((entry) => entry?.index === undefined)) return entries.map(vectorOf);
   const vectors = new Array<Vector | undefined>(inputCount).fill(undefined);

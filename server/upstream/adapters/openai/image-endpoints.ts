@@ -10,7 +10,7 @@ import { bySurface, responsesRequest, throughResponses } from "./responses.ts";
 
 type ImageEndpoints = Pick<Adapter, "generations" | "edits" | "imageCapabilities" | "moderations">;
 
-/** OpenAI and Azure: two surfaces, and models whose abilities are known by name. */
+/** OpenAI and Azure: two APIs, and models whose capabilities are known by name. */
 export const openaiImages = (resolveEndpoint: EndpointResolver): ImageEndpoints => ({
   generations: bySurface(
     openaiGenerations(resolveEndpoint),

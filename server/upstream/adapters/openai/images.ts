@@ -40,7 +40,7 @@ export const openaiEdits = (
   toUpstream: (query, target) => {
     const { url, headers } = resolveEndpoint(target, "images/edits");
     const { images, mask } = query;
-    // A form holds files alone; JSON holds references, and files among them as data: URLs.
+    // A form can contain only files; JSON can contain references, and files as data: URLs.
     const bound = inJsonOnly.some((name) => query.options[name] !== undefined);
     if (bound || [...images, ...(mask ? [mask] : [])].some(({ kind }) => kind !== "file")) {
       return imageJsonRequest(url, headers, {
@@ -62,7 +62,7 @@ export const openaiEdits = (
   fromUpstream: readImages,
 });
 
-/** Of a server that knows no `stream`, or means another by it. */
+/** The adapter for a server that does not support `stream`, or streams in another format. */
 export const unstreamed = <Q extends GenerationQuery>(
   adapter: ImageAdapter<Q>,
 ): ImageAdapter<Q> => ({

@@ -19,7 +19,10 @@ const decoder = new TextDecoder();
 /** With an escape, the raw text may differ from the parsed text. */
 const notPlain = /[\\\x80-\xff]/;
 
-/** From so many on, vectors stay where they are. Of less, one string for all is no burden, and quicker to decode. */
+/**
+ * From this size on, vectors stay in the received chunks. A smaller response is decoded as one string, which is faster
+ * and takes little memory.
+ */
 const largeBytes = 512 * 1024;
 
 export interface ParsedResponse {
@@ -49,7 +52,7 @@ function parseWhole(response: ChunkedBytes): ParsedResponse {
   }
 }
 
-/** Up to this length it takes some milliseconds to parse, whatever it is, and of the value only known fields are read. */
+/** JSON of up to this length, whatever its content, takes some milliseconds to parse; only known fields are read. */
 const shortLength = 64 * 1024;
 
 /**
@@ -75,7 +78,7 @@ function parseWithoutVectors(
       from = at + key.length;
       continue;
     }
-    // All are of one length, as a rule. Where that is wrong, a vector holds a quotation mark, which is not base64.
+    // Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64.
     const guess = open + 1 + length;
     const isGuessed = text === undefined && response.byteAt(guess) === quote;
     const close = isGuessed
@@ -130,7 +133,7 @@ class SurroundingText {
   }
 }
 
-/** Where the string after a key's colon begins, if a string is what follows. */
+/** The offset of the string value after a key. Undefined: the value is neither a string nor a list. */
 function openingQuote(response: ChunkedBytes, after: number): number | "numbers" | undefined {
   const at = skipSpace(response, after);
   if (response.byteAt(at) !== colon) return undefined;
@@ -145,7 +148,10 @@ function skipSpace(response: ChunkedBytes, from: number): number {
   return at;
 }
 
-/** Each entry has one where a vector was taken out, and there are as many entries as vectors: so they are in the same order. */
+/**
+ * Restores the vectors that were cut out. Every entry lacks one, and there are as many entries as vectors, so both have
+ * the same order.
+ */
 function putBack(response: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
   const { data } = response as { data?: unknown };
   if (!Array.isArray(data) || data.length !== vectors.length) return undefined;

@@ -47,7 +47,7 @@ export const responsesRequest = <Q extends GenerationQuery>(
       : readWhole(await readDocument(reply, imageRequest.temp), imageRequest),
 });
 
-/** What the image tool takes of what the model can: one image at a time, and no file but images and a mask. */
+/** The model's capabilities through the image tool: one image at a time, and no files except images and a mask. */
 export function throughResponses(capabilities: ImageCapabilities): ImageCapabilities {
   const { response_format: _, style: __, ...takes } = capabilities.takes;
   const { edits } = capabilities;

@@ -18,7 +18,7 @@ function classify({ status, body }: VendorError): ErrorMeaning | undefined {
   if (/\b(not a valid model ID|No endpoints found)\b/i.test(messageIn(body) ?? "")) {
     return "no such model";
   }
-  // The edge of its network gave up waiting.
+  // Timeout at the edge of OpenRouter's network.
   if (status === 524) return "timed out";
   return status === 400 && raw.words !== undefined ? "rejected" : undefined;
 }

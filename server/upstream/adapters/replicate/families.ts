@@ -9,14 +9,14 @@ export interface ReplicateFamily {
   readonly sizeField?: "size";
   /** The field for the number of images, and its maximum. Absent: one. */
   readonly count?: readonly [field: string, most: number];
-  /** Kinds of file it makes, by OpenAI's names. */
+  /** Output formats, by OpenAI's names. */
   readonly formats?: readonly string[];
   /**
    * The field for the input images of an edit, and its form: a list, numbered fields, or one. Absent: it does not edit.
    */
   readonly source?: readonly [field: string, how: "list" | "one", most: number];
   readonly mask?: "white" | "black";
-  /** Other options of OpenAI's that it has under the same name. */
+  /** Other options that it supports under OpenAI's names. */
   readonly takes?: ImageCapabilities["takes"];
 }
 

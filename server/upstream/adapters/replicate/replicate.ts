@@ -153,7 +153,7 @@ function failed(prediction: unknown, context: ImageRequestContext<GenerationQuer
   return toMappedError(meaningOf(message ?? ""), message, context);
 }
 
-/** An error is a sentence of the model's author; E… in it is a code of the maker's, of which no list is public. */
+/** An error message is written by the model's author; an E… code in it is the vendor's, without a public list. */
 function meaningOf(message: string): ErrorMeaning | undefined {
   if (/\bnsfw\b|flagged as|safety (system|filter|check)|content policy|\(E005\)/i.test(message)) {
     return "moderated";

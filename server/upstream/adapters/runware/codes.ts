@@ -6,7 +6,7 @@ import type { ErrorMeaning } from "../wire/native-errors.ts";
 
 interface Complaint {
   readonly code: string;
-  /** The field that is complained of. */
+  /** The rejected field. */
   readonly parameter: unknown;
 }
 
@@ -15,7 +15,7 @@ function complaintIn(body: unknown): Complaint {
   return { code: String(memberOf(first, "code") ?? ""), parameter: memberOf(first, "parameter") };
 }
 
-// `invalidProviderContent` is how a maker's own filter comes through; it is in no list, but in many clients.
+// `invalidProviderContent` reports the content filter of the model's vendor; undocumented, but in many clients.
 const moderated =
   /content(Policy|Moderation)|(sensitive|unsafe|nsfw)Content|^(prompt|image)Blocked|^moderationFailed|^invalidProviderContent/i;
 

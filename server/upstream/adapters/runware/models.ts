@@ -21,7 +21,7 @@ export interface RunwareModel {
   readonly promptless?: true;
 }
 
-/** The first that fits counts. */
+/** The first match applies. */
 const models: readonly (readonly [RegExp, RunwareModel])[] = [
   [/^bfl:flux@(erase|outpainting)$/, { input: "image", unsized: true, promptless: true }],
   [/^bfl:flux@/, { input: "references", unsized: true }],

@@ -83,7 +83,7 @@ function sourcesOf(query: EditQuery, { model }: Target): ExtraFields {
   const urls = query.images.map(asDataUrl);
   const mask = query.mask && asDataUrl(query.mask);
   const { input } = runwareModel(model);
-  // These two take the size of the first image unasked.
+  // In these two cases, the size of the first image is the default.
   if (input === "references") return { inputs: { referenceImages: urls } };
   if (input === "image") return { inputs: { image: urls[0], ...(mask && { mask }) } };
   return { ...usualEdges(query, model), seedImage: urls[0], ...(mask && { maskImage: mask }) };

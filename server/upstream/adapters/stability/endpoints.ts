@@ -8,13 +8,13 @@ import { modelPath } from "../wire/model-path.ts";
 export interface Service {
   /** Below /v2beta/stable-image. */
   readonly path: string;
-  /** Of the services that are several models: which. */
+  /** The model, for services that serve several. */
   readonly model?: string;
-  /** The field of the prompt. Absent: it reads none. */
+  /** The field of the prompt. Absent: it takes no prompt. */
   readonly prompt?: string;
   /** The fields of the images, in order. */
   readonly images?: readonly string[];
-  /** Reads a mask, which is white where it may change things. */
+  /** Takes a mask, whose white pixels are edited. */
   readonly mask?: true;
   /** Takes an aspect ratio. */
   readonly takesAspectRatio?: true;

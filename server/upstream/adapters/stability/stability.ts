@@ -34,7 +34,7 @@ import {
 
 const baseUrl = "https://api.stability.ai";
 
-/** Some have the version in their configuration. */
+/** A configured base URL may include the API version. */
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string =>
   configured.replace(/\/v2beta$/, "");
 
@@ -105,7 +105,7 @@ async function fromUpstream(
   };
 }
 
-/** Taken, or (202) still under way: both name the job. */
+/** A job that was accepted, or (202) is still running: both responses contain its id. */
 const pending = (job: string, { upstream }: Target): PendingJob => ({
   kind: "pending",
   poll: jobRequest(`${baseUrlOf(upstream)}/v2beta/results/${encodeURIComponent(job)}`, {

@@ -48,7 +48,7 @@ const edits: ImageAdapter<EditQuery> = {
   fromUpstream: read,
 };
 
-/** One address for both. */
+/** Generations and edits have the same URL. */
 function buildRequest(
   { rest, options, prompt, stream }: GenerationQuery,
   target: Target,
@@ -128,7 +128,7 @@ function meaningOf(code: string): ErrorMeaning | undefined {
   return undefined;
 }
 
-/** It names the parameter in its sentence, and not always beside it. */
+/** The error message names the parameter; a separate field does so only sometimes. */
 const named: Adapter["readError"] = async (reply, context) => {
   const error = await readOpenaiError(reply, context);
   const [, param] = /\bparameter `([\w.]+)`/.exec(error.message) ?? [];

@@ -5,10 +5,10 @@ import { bearer, type WireHeaders } from "./headers.ts";
 import { jsonBody } from "./json-with-files.ts";
 import { type Part, writeForm } from "./multipart.ts";
 
-/** Most take an object, some a list of them. */
+/** Most upstreams take an object, some a list of objects. */
 type Body = ExtraFields | readonly ExtraFields[];
 
-/** In all of them absent stays absent: what is undefined is not written. */
+/** Undefined members are not written, in this request and those below. */
 export const jsonRequest = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },

@@ -121,13 +121,13 @@ const isLastOf = ({ byteOffset, length, buffer }: Uint8Array): boolean =>
 
 export class DocumentReader {
   readonly #where: LongTexts;
-  /** A member that is nested too deep, or has too many values, is cut, and the image beside it is found. */
+  /** Cuts a member that is nested too deeply or has too many values, so that the image next to it is still read. */
   readonly #filter = new JsonFilter(documentBounds);
   readonly #skeleton: Uint8Array[] = [];
   readonly #texts: LongText[] = [];
   #inText = false;
   #isBroken = false;
-  /** Of an escape that may be cut between two chunks. */
+  /** The bytes of an incomplete escape, which may be split between two chunks. */
   #escape: number[] = [];
   /** The text so far, while it is short. */
   #held: Uint8Array[] = [];
@@ -139,7 +139,7 @@ export class DocumentReader {
     this.#where = where;
   }
 
-  /** What is around the long texts. */
+  /** The JSON without its long texts. */
   get text(): string {
     return new TextDecoder().decode(Buffer.concat(this.#skeleton));
   }
@@ -164,13 +164,13 @@ export class DocumentReader {
     }
   }
 
-  /** Of a document that comes in lines, which it may between its values. */
+  /** Adds a line break, for a document that arrives in lines. It is valid only between two values. */
   breakLine(): void {
     if (this.#inText) this.#isBroken = true;
     else this.#skeleton.push(Uint8Array.of(lineFeed));
   }
 
-  /** `otherwise`: what is said of what is no JSON. */
+  /** `otherwise`: the error message if the document is not valid JSON. */
   end(otherwise: string): unknown {
     let value: unknown;
     try {
@@ -182,7 +182,7 @@ export class DocumentReader {
     return this.#texts.length === 0 ? value : this.#restore(value);
   }
 
-  /** Up to the end of the text, an escape in it, or the end of the chunk. */
+  /** Reads to the end of the text, to an escape in it, or to the end of the chunk. */
   async #readText(chunk: Uint8Array, at: number): Promise<number> {
     const end = chunk.indexOf(quote, at);
     const until = end < 0 ? chunk.length : end;
@@ -202,7 +202,7 @@ export class DocumentReader {
     return end < 0 ? chunk.length : end + 1;
   }
 
-  /** All escapes of a piece at once: some writers have one for every slash. `open`: the last may not be whole yet. */
+  /** Unescapes a chunk at once: some serializers escape every slash. `open`: the last escape may be incomplete. */
   async #keepUnescaped(bytes: Uint8Array, open: boolean): Promise<void> {
     const text = Buffer.from(bytes).toString("latin1");
     const [tail = ""] = open ? (/\\(?:u[0-9a-f]{0,3})?$/i.exec(text) ?? []) : [];

@@ -37,7 +37,7 @@ const hasResults = (body: Readonly<Record<string, unknown>>): boolean =>
     ([name, list]) => Array.isArray(list) && list.length > 0 && !errorLists.has(name),
   );
 
-/** Cloudflare's, Stability's and FastAPI's. */
+/** Error fields of Cloudflare, Stability and FastAPI. */
 const errorLists: ReadonlySet<string> = new Set(["errors", "detail"]);
 
 /** Under any of the names it has: OpenRouter's `error.code` and Google's are statuses, as is FastAPI's `status_code`. */

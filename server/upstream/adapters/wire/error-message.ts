@@ -21,7 +21,7 @@ export function messageIn(response: unknown): string | undefined {
   );
 }
 
-/** FastAPI, which many imitations are made with, lists what it finds: `[{loc: ["body", "input"], msg: "…"}]`. */
+/** FastAPI, which many compatible servers use, lists validation errors: `[{loc: ["body", "input"], msg: "…"}]`. */
 function complaints(detail: unknown): unknown {
   if (!Array.isArray(detail)) {
     const inside = asObject(detail);

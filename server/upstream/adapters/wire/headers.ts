@@ -6,7 +6,7 @@ export type WireHeaders = Readonly<Record<string, string>>;
 /** An upstream of a snapshot never changes, so its headers are put together once. */
 const known = new WeakMap<Upstream, WireHeaders>();
 
-/** The headers of the configuration win. */
+/** Configured headers override those of the adapter. */
 export function headersOf(
   upstream: Upstream,
   prove: (key: string) => Record<string, string>,
@@ -21,10 +21,10 @@ export function headersOf(
   return headers;
 }
 
-/** Where the key is not sent: it is exchanged for a token, or signs. */
+/** For upstreams that are not sent the API key: it is exchanged for a token, or signs the request. */
 export const ownHeaders = (upstream: Upstream): WireHeaders => headersOf(upstream, () => ({}));
 
-/** As nearly every vendor takes it. */
+/** The API key as a bearer token, as nearly every vendor requires. */
 export const bearer = (upstream: Upstream): WireHeaders =>
   headersOf(upstream, (key) => ({ authorization: `Bearer ${key}` }));
 

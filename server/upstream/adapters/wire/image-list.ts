@@ -57,7 +57,7 @@ export function imageListIn(
 export const imageIn = (entry: unknown): ImageResult["image"] | undefined =>
   imageContentIn(memberOf(entry, "b64_json")) ?? imageContentIn(memberOf(entry, "url"));
 
-/** By `index` where every entry has one; else as they came. */
+/** Sorted by `index` if every entry has one, else in response order. */
 function inOrder(entries: readonly unknown[]): readonly unknown[] {
   const indexOf = (entry: unknown) => memberOf(entry, "index");
   return entries.every((entry) => typeof indexOf(entry) === "number")

@@ -5,7 +5,7 @@ import { invalidResponse } from "./members.ts";
 /** The job is still pending: fields that are absent stay as they were. */
 export const stillPending: PendingJob = { kind: "pending" };
 
-/** A question about a job, which is free. */
+/** A poll of a job, which is free of charge. */
 export const jobRequest = (url: string, headers: UpstreamRequest["headers"]): UpstreamRequest => ({
   url,
   headers,

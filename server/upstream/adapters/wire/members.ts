@@ -2,7 +2,7 @@
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { ExtraFields } from "../../contract.ts";
 
-/** A member of what may be anything. */
+/** A member of an untyped value. */
 export const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name)
     ? (value as ExtraFields)[name]
@@ -14,7 +14,7 @@ export function textIn(value: unknown, name: string): string | undefined {
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 
-/** An empty one where it is no list. */
+/** An empty list if the value is not a list. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** A member that must be a list. */
@@ -24,13 +24,13 @@ export function listIn(response: unknown, name: string): readonly unknown[] {
   return list;
 }
 
-/** Undefined where it is no object. */
+/** Undefined if the value is not an object. */
 export const asObject = (value: unknown): ExtraFields | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as ExtraFields)
     : undefined;
 
-/** An empty one where it is no object. */
+/** An empty object if the value is not an object. */
 export const objectOf = (value: unknown): ExtraFields => asObject(value) ?? {};
 
 /** The present members with these names, if they are short: they go into the client's response. */

@@ -7,7 +7,7 @@ export type Part =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly file: FilePart };
 
-/** Fields of any kind as text. Absent stays absent; a list is its entries, one after the other. */
+/** Form fields as text. Absent fields are left out; a list becomes one field for each entry. */
 export const fieldParts = (fields: ExtraFields): readonly Part[] =>
   Object.entries(fields).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).flatMap((entry: unknown): Part[] =>
@@ -15,7 +15,7 @@ export const fieldParts = (fields: ExtraFields): readonly Part[] =>
     ),
   );
 
-/** Everything in a form is text; what is not travels as JSON. */
+/** Form fields are text; other values are written as JSON. */
 const textOf = (value: unknown): string =>
   typeof value === "object" ? JSON.stringify(value) : String(value);
 
@@ -48,13 +48,13 @@ function headOf(part: Part, boundary: string): string {
   if (!("file" in part)) {
     return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${part.text}`;
   }
-  // Some upstreams go by the file's ending, so it must agree with the type.
+  // Some upstreams rely on the file extension, so it must match the type.
   const stem = part.file.filename.replace(/\.[^.]*$/, "") || "image";
   const filename = quoted(`${stem}.${extensionOf(part.file.type)}`);
   return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${filename}"\r\ncontent-type: ${part.file.type}\r\n\r\n`;
 }
 
-/** As browsers do it: a quote or a line break may not end the header early, nor may a backslash hide its quote. */
+/** Escapes as browsers do: no quote or line break may end the header early, no backslash may escape its quote. */
 const quoted = (text: string): string =>
   text
     .replaceAll("\\", "\\\\")

@@ -32,13 +32,13 @@ export const cohereTaskTypes: TaskTypeTable["values"] = {
   clustering: "clustering",
 };
 
-/** Numbers only: that they are numbers is looked at in step 13. */
+/** Lists of numbers. Step 13 verifies that each entry is a number. */
 export function vectorIn(entry: unknown, name: string): Vector {
   const vector = memberOf(entry, name);
   if (!Array.isArray(vector)) throw invalidResponse(`an entry has no list called \`${name}\``);
   return vector;
 }
 
-/** As reported, 0 included. What is not a count, such as -1, is not reported. */
+/** The reported token count, 0 included. A value that is not a count, such as -1, is dropped. */
 export const usageOf = (count: unknown): Pick<EmbeddingsResponse, "usage"> =>
   isCount(count) ? { usage: { inputTokens: count } } : {};

@@ -38,7 +38,7 @@ const isUsedUp = (remaining: string | null): boolean =>
 
 const units = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 
-/** Go's way of writing durations, such as 1h2m3.5s and 12ms, or seconds. Moments, which others write there, are not read. */
+/** Go's duration format, such as 1h2m3.5s and 12ms, or seconds. Timestamps, which some vendors send, are ignored. */
 function durationMs(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) < 86_400 ? Number(text) * 1000 : undefined;
   if (!/^(\d+(\.\d+)?(h|ms|m|s))+$/.test(text)) return undefined;

@@ -7,7 +7,7 @@ const maxCharacters = 2000;
 
 export function redact(message: string, { target, model }: ErrorContext): string {
   const { apiKey = "", headers, baseUrl } = target.upstream;
-  // Cut twice: the first time far behind what is kept, so that no secret is cut in two and not known any more.
+  // Truncated twice: first far beyond the final length, so that no secret is split and then not recognized.
   let safe = message.slice(0, 4 * maxCharacters);
   for (const secret of [apiKey, ...Object.values(headers)]) {
     if (secret.length >= shortestSecret) safe = safe.replaceAll(secret, "***");
@@ -22,11 +22,11 @@ export function redact(message: string, { target, model }: ErrorContext): string
   return safe.replace(inside, "(address)").slice(0, maxCharacters);
 }
 
-/** Addresses of machines, and names that only mean something within a network. */
+/** IP addresses, and host names of private networks. */
 const inside =
   /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b|\b(?:[a-z0-9-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|svc|cluster\.local)\b(?::\d{1,5})?|\blocalhost(?::\d{1,5})?\b/gi;
 
-/** The name in one piece: `gpt-image-1` is not the beginning of `gpt-image-1.5`. */
+/** Matches the whole name: `gpt-image-1` is not the beginning of `gpt-image-1.5`. */
 const named = (name: string): RegExp =>
   new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-]|\\.\\w)`, "g");
 
