@@ -1,17 +1,20 @@
-/** Body timeout: how long to wait for more bytes of a request body. One timer serves all bodies: a timer for each would cost more than most bodies. */
+/**
+ * Body timeout: how long to wait for more bytes of a request body. One timer serves all bodies: a timer for each would
+ * cost more than most bodies.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 
-/** How a body has arrived so far. */
+/** The progress of a body so far. */
 export interface Progress {
   bytes: number;
-  /** Spent pending for the client. Time in which the gateway itself was busy does not count. */
+  /** Time spent waiting for the client. Time in which the gateway itself was busy does not count. */
   waitedMs: number;
 }
 
 export interface BodyTimeout {
   /**
    * Resolves with `take(value)`, or rejects with request_timeout when `chunk` takes too long, or with `broken(error)`
-   * when it rejects. `progress`: of the whole body, which must keep the minimum rate as well.
+   * when `chunk` rejects. `progress`: the progress of the whole body, which must also keep the minimum rate.
    */
   wait<T, R>(
     chunk: Promise<T>,
@@ -44,10 +47,13 @@ export function createBodyTimeout({ idleMs, minRate, clock }: BodyTimeoutOptions
     },
     Math.min(1000, idleMs / 4),
   );
-  /** A body that sends a byte now and then must not wait without a limit: it would keep its temp storage. */
+  /**
+   * Bounds the total wait for a client that sends a byte now and then (Slowloris): its body would hold temp storage
+   * forever.
+   */
   const timeLeft = ({ bytes, waitedMs }: Progress): number =>
     minRate === 0 ? idleMs : idleMs + (bytes / minRate) * 1000 - waitedMs;
-  // Each wait belongs to a connection, which keeps the process alive.
+  // The timer need not keep the process alive: each wait belongs to a connection, and the connection does.
   ticker.unref();
   return {
     // One promise made by hand: this runs once per request, and Promise.race would make four.

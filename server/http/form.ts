@@ -14,10 +14,10 @@ export interface FormLimits extends SpoolLimits {
   readonly storage: TempStorage;
 }
 
-/** 16 images, a mask and some room. */
+/** OpenAI's maximum of 16 images, a mask, and some spare. */
 const maxFiles = 24;
 const maxFields = 128;
-/** Of all text fields together: they are held in memory. */
+/** Maximum size of all text fields together: they are held in memory. */
 const maxFieldBytes = 1024 * 1024;
 
 export async function readForm(
@@ -26,10 +26,10 @@ export async function readForm(
   context: BodyContext,
   keyId: string,
 ): Promise<Form> {
-  // Before any of it is spooled: a compressed form has no readable parts.
+  // Checked before any part is spooled: a compressed form has no readable parts.
   checkEncoding(incoming.headers);
   const account = limits.storage.account(keyId, "upload");
-  // Before the body is read: a client that waits for `100 Continue` has not sent any of it then.
+  // Reserved before the body is read: a client that waits for `100 Continue` has not sent any of the body yet.
   reserve(account, incoming, limits);
   const texts: TextPart[] = [];
   const files: SpooledFile[] = [];
@@ -67,7 +67,7 @@ export async function readForm(
 /** Reserves temp storage for the announced length. Without one, storage is reserved chunk by chunk. A small form stays in memory. */
 function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLimits): void {
   const announced = Number(headers.get("content-length") ?? 0);
-  // readChunks refuses it for its size.
+  // readChunks refuses a body above the maximum size.
   if (announced > limits.maxFormBytes) return;
   if (announced > limits.memoryBytes) account.reserve(announced);
 }

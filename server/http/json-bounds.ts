@@ -16,7 +16,10 @@ export const jsonBounds = {
   containers: 131_072,
   /** Fields of all objects together. */
   fields: 4096,
-  /** Backslashes in strings. The parser takes 17 ns for a short one; as \uXXXX, these are 25 MB of Chinese text. */
+  /**
+   * Backslashes in strings. Parsing a short escape takes 17 ns; written as \uXXXX, this many escapes are 25 MB of
+   * Chinese text.
+   */
   escapes: 4_194_304,
   /** Bytes outside of strings: numbers, punctuation, spaces. Eight for each entry. */
   plainBytes: 8_388_608,

@@ -1,7 +1,7 @@
 /** JSON responses and path segments, for route handlers. */
 import type { OutgoingResponse } from "../request/http-types.ts";
 
-/** An invalid encoding stays as it is: no id has such a name. */
+/** A segment with invalid percent-encoding is returned unchanged: it matches no id. */
 export function decodePathSegment(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -37,7 +37,7 @@ export interface ListenOptions {
   readonly form: FormLimits;
   /** Memory for the JSON bodies of all requests. */
   readonly jsonMemory: MemoryShares;
-  /** Empty: as in the request's `host` header. */
+  /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
   /** Timeout for more bytes of a body. */
   readonly bodyMs: number;

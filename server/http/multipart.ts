@@ -28,7 +28,10 @@ export function boundaryOf(contentType: string): string {
 export const charsetOf = (contentType: string): string | undefined =>
   readHeader(contentType).parameters.get("charset");
 
-/** Each chunk is used only until the next is requested, so that its memory can be released. */
+/**
+ * Yields the parts of a form. An input chunk is used only until the next one is requested, so that its memory can be
+ * released.
+ */
 export async function* readParts(
   chunks: AsyncIterable<Uint8Array>,
   boundary: string,

@@ -15,22 +15,24 @@ const smallBytes = 16 * 1024;
 /** Parsing a body of this size takes milliseconds, so larger ones are queued. */
 const queuedBytes = 1024 * 1024;
 
-/** Bodies of this size and more count against the memory for JSON bodies; smaller ones are bounded by the number of connections. */
+/**
+ * Bodies of at least this size count against the memory for JSON bodies; the number of connections bounds smaller ones.
+ */
 const countedBytes = 128 * 1024;
 
-/** A body that is incoming, with the headers of its request. */
+/** An incoming body, with the headers of its request. */
 export interface IncomingBody {
   readonly headers: RequestHeaders;
   readonly body: Pick<RequestBody, "whole" | "next">;
 }
 
-/** What reading a body needs: its timeout, and a counter of received bytes. */
+/** The dependencies of reading a body: its timeout, and a counter of received bytes. */
 export interface BodyContext {
   readonly timeout: BodyTimeout;
   countReceived(bytes: number): void;
 }
 
-/** What reading a JSON body needs. */
+/** The dependencies of reading a JSON body. */
 export interface JsonBodyContext extends BodyContext {
   /** Reserves memory for more bytes of the body. Throws GatewayError. */
   reserveMemory(bytes: number): void;
@@ -177,7 +179,7 @@ const tooLarge = (maxBytes: number): GatewayError =>
     `The request body is larger than the maximum of ${maxBytes} bytes.`,
   );
 
-/** The chunks of the body, bounded. If the caller stops early, the connection discards the rest. */
+/** Yields the chunks of the body, up to `maxBytes`. If the consumer stops early, the connection discards the rest. */
 export async function* readChunks(
   { headers, body: content }: IncomingBody,
   maxBytes: number,

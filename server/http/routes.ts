@@ -292,7 +292,7 @@ export interface RouteMatch {
 /** A path that matches no route is matched again with repeated slashes folded: some clients double them. */
 export function matchRoute(path: string): RouteMatch | undefined {
   const found = find(path);
-  // No model id ends with a slash: `/deployments/m//embeddings` has a doubled one as well.
+  // No model id ends with a slash, so a parameter that does contains a doubled one: `/deployments/m//embeddings`.
   if (found && !found.parameter.endsWith("/")) return found;
   return foldedMatch(path) ?? found;
 }
@@ -307,11 +307,11 @@ function find(path: string): RouteMatch | undefined {
   return undefined;
 }
 
-/** Only for the routes of OpenAI and Azure: proxies may protect the others by the prefix of their path. */
+/** Applies only to the routes of OpenAI and Azure: proxies may protect other routes by path prefix. */
 function foldedMatch(path: string): RouteMatch | undefined {
   const folded = path.replace(/\/{2,}/g, "/");
   const found = folded !== path && /^\/(?:v1|openai)\//.test(folded) ? find(folded) : undefined;
-  // The empty part in `/v1/engines//embeddings` is a missing model, and `embeddings` no engine.
+  // In `/v1/engines//embeddings` the empty segment is a missing model id, and `embeddings` is not an engine id.
   if (found?.row.path.endsWith("}") && path.endsWith(`//${found.parameter}`)) return undefined;
   return found;
 }

@@ -6,17 +6,23 @@
 import { ConnectionHolders, type Holder } from "./connection-holders.ts";
 import { SpareDescriptors } from "./descriptors.ts";
 
-/** Surplus connections: those that wait for their head, serve a probe, or wait until the client has read a refusal. */
+/**
+ * The most surplus connections: each waits for its request head, serves a probe, or waits until the client has read a
+ * refusal.
+ */
 const maxSurplus = 64;
-/** A connection that was idle or silent for less may be about to send its next request, or more of its body. */
+/**
+ * Only connections that were idle or silent for this long are evicted: others may be about to send a request or more of
+ * a body.
+ */
 const evictedAfterMs = 1000;
-/** Between two lines in the log. */
+/** Minimum interval between two log lines. */
 const reportMs = 5000;
 
 export interface ConnectionCounts {
   readonly open: number;
   readonly max: number;
-  /** Since the start. */
+  /** Refused connections since the start. */
   readonly refused: number;
   /** Connections that were closed to make room for another, since the start. */
   readonly evicted: number;
@@ -28,7 +34,7 @@ export interface ConnectionReport extends ConnectionCounts {
   readonly outOfDescriptors: boolean;
 }
 
-/** What the limit needs of a connection. */
+/** The properties of a connection that the limit reads. */
 export interface LimitedConnection {
   readonly isIdle: boolean;
   readonly isAwaitingBody: boolean;
@@ -46,9 +52,9 @@ export class ConnectionLimit<C extends LimitedConnection> {
   readonly #open = new Set<C>();
   readonly #surplus = new Set<C>();
   readonly #spares = new SpareDescriptors();
-  /** Idle connections, the longest idle last. Made anew at most once per check. */
+  /** Idle connections, the longest idle last. Rebuilt at most once per check. */
   #idle: C[] | undefined;
-  /** Of all connections but the surplus. Absent while the maximum is not reached. */
+  /** The holders of all connections except surplus ones. Absent while the maximum is not reached. */
   #holders: ConnectionHolders<C> | undefined;
   #now: number;
   #reportedAt = Number.NEGATIVE_INFINITY;
@@ -78,8 +84,8 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Adds a new connection. `surplus`: it exceeds the maximum, and `admit` decides when its head has arrived; `close`: it
-   * has to be refused and closed immediately.
+   * Adds a new connection. `surplus`: the connection exceeds the maximum, and `admit` decides when its head has
+   * arrived; `close`: the connection has to be refused and closed immediately.
    */
   add(connection: C): "serve" | "surplus" | "close" {
     this.#open.add(connection);
@@ -182,9 +188,9 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Makes room for a newcomer at the expense of a holder with more connections. Afterwards the newcomer's holder must not
-   * have more connections than the other one, or the two would evict each other in turns. A newcomer without a valid API
-   * key must not end the uploads of a key: anyone could do that.
+   * Makes room for a new connection at the expense of a holder with more connections. Afterwards the new connection's
+   * holder must not have more connections than the other holder, or the two would evict each other in turns. A client
+   * without a valid API key must not end the uploads of a key: otherwise anyone could.
    */
   #evictForHolder(newcomer: C, holder: Holder): boolean {
     const holders = this.#heldConnections();

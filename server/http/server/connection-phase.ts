@@ -12,9 +12,12 @@ export type ConnectionState =
   | "lingering"
   | "closed";
 
-/** Up to this much of an unread body is discarded to keep the connection open. */
+/** Up to this many bytes of an unread body are discarded to keep the connection open. */
 export const maxDiscardedBytes = 2 * 1024 * 1024;
-/** Up to this much is discarded after the last response, so that a client that is still sending can read it. */
+/**
+ * Up to this many bytes are discarded after the last response, so that a client that is still sending can read the
+ * response.
+ */
 const maxLingerBytes = 32 * 1024 * 1024;
 
 export class ConnectionPhase {
@@ -23,7 +26,7 @@ export class ConnectionPhase {
   lastActivityAt: number;
   /** When the state began. */
   #began: number;
-  /** In this state. */
+  /** Bytes discarded in the current state. */
   #discardedBytes = 0;
   readonly #server: ServerTime;
 

@@ -35,15 +35,17 @@ export class Connection {
   /** Bytes of the next request head, or of pipelined requests. */
   #unparsed: Buffer = noBytes;
   #request: HttpRequest | undefined;
-  /** The response to the request request has begun: `100 Continue` must not be written any more. */
+  /** The response to the current request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
   readonly #halfClose = new HalfClose();
   readonly #flow: ReadFlow;
   /** Pipelined requests so far. */
   #pipelined = 0;
-  /** It exceeds the maximum number of connections: only probes are served, unless its request is admitted. */
+  /**
+   * The connection exceeds the maximum number of connections: only probes are served, unless its request is admitted.
+   */
   #isSurplus = false;
-  /** Checks since then. */
+  /** Checks since the connection became a surplus connection. */
   #surplusChecks = 0;
   /** A request head has arrived on this connection. */
   #hasRequested = false;
@@ -176,7 +178,7 @@ export class Connection {
     if (this.isBusy && this.#isResponding && this.#halfClose.isDisconnected(this.#writer)) {
       this.reset();
     }
-    // The second check comes a second after the first: the head has had that time at least.
+    // Checks are a second apart: at the second check the head has had at least a second to arrive.
     if (this.#isSurplus && this.isIdle && ++this.#surplusChecks > 1) {
       this.refuse(this.#server.refuseConnection());
       return;

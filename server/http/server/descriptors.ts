@@ -11,12 +11,14 @@ const spareCount = 8;
 export class SpareDescriptors {
   #held: number[] = [];
 
-  /** Opens the spare descriptors again. False where that is impossible; all of them are released then. */
+  /**
+   * Opens the spare descriptors. False if the process has no descriptor left: then all spare descriptors are released.
+   */
   hold(): boolean {
     try {
       while (this.#held.length < spareCount) this.#held.push(openSync("/dev/null", "r"));
     } catch {
-      // Checked below, before the others are released.
+      // The shortage is detected below, before the spare descriptors are released.
     }
     // One more descriptor must be available, or the next connection cannot be accepted.
     const isOut = descriptorShortage() !== undefined;

@@ -29,7 +29,7 @@ export class HeadReader {
       return this.#head;
     }
     let start = 0;
-    // Some clients send a line break after a body that is not part of its content-length.
+    // Some clients send a line break after the body, beyond its content-length.
     while (start < 8 && bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2;
     if (bytes[start] === 0x50 && startsHttp2(bytes.subarray(start))) {
       const stream = firstStream(bytes.subarray(start));

@@ -5,17 +5,20 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { trimOptionalWhitespace } from "../../lib/header-value.ts";
 
-/** Of the request line and all headers. No common client sends more. */
+/** Maximum size of the request line and all headers together. No common client sends more. */
 export const maxHeadBytes = 16 * 1024;
 
 const requestLine = /^([!#$%&'*+.^_`|~\dA-Za-z-]{1,32}) ([!-~\x80-\xff]+) HTTP\/1\.([01])(?=\r|$)/;
-/** Other header lines are ambiguous: folded, ended by a bare CR or LF, a space before the colon. */
+/** Refuses ambiguous header lines: folded lines, lines that end with a bare CR or LF, and a space before the colon. */
 const headerLines = /^[^\r\n]*(?:\r\n[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;
 
-/** As a list element of its own. To read `close` where it is only a part of a word does no harm; here it would. */
+/**
+ * Matches `keep-alive` only as a whole list element. For `close` a match within a longer word is harmless; here it is
+ * not.
+ */
 const keepAlive = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/;
 
-/** How the end of a body is found: by chunked coding or by its length. */
+/** Body framing: chunked coding, or the length of the body. */
 export type Framing = "chunked" | number;
 
 export class RequestHead {

@@ -6,7 +6,7 @@ import { type Framing, invalidHttp } from "./parse-head.ts";
 /** When more is buffered, the socket is paused. */
 const maxBufferedBytes = 256 * 1024;
 
-/** Memory that a chunk takes beside its bytes, about. */
+/** Approximate memory that a chunk takes besides its bytes. */
 const chunkOverheadBytes = 128;
 /** Chunks of a smaller average size are joined before they are delivered: each by itself would cost more than its content. */
 const smallChunkBytes = 1024;
@@ -21,7 +21,7 @@ export interface BodyListener {
 }
 
 export class RequestBody {
-  /** All of it has arrived. */
+  /** The whole body has arrived. */
   complete: boolean;
   readonly #listener: BodyListener;
   readonly #decoder: ChunkedDecoder | undefined;

@@ -7,7 +7,7 @@ import type { BodyChunks } from "../../request/http-types.ts";
 
 /** Room for the head. It is written after the body, because it contains the length of the body, and ends where the body begins. */
 const headBytes = 4 * 1024;
-/** Of the body, in characters of up to three bytes each. */
+/** Maximum length of the body, in characters of up to three bytes each. */
 const maxBodyCharacters = 32 * 1024;
 const writeBuffer = Buffer.allocUnsafeSlow(headBytes + 3 * maxBodyCharacters);
 
