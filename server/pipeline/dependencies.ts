@@ -18,7 +18,7 @@ export interface PipelineServices {
   readonly links: LinkStoreFor;
   /** Responses of image requests, for identical requests. */
   readonly idempotencyStore: IdempotencyStore;
-  /** What happens to an image request whose client disconnects, unless its model says so. */
+  /** The disconnect policy of image requests whose model does not set one. */
   readonly onDisconnect: "finish" | "cancel";
   /** The idle time after which a buffered image response starts with spaces. 0: never. */
   readonly keepAliveMs: number;

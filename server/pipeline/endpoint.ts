@@ -1,4 +1,4 @@
-/** An endpoint is a row: how a request is read, which models serve it, what it costs and how its response is written. */
+/** An endpoint: how a request is read, which models serve it, what it costs and how its response is written. */
 import type { z } from "zod";
 import type { LinkStore } from "../images/image-links.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
@@ -44,18 +44,20 @@ export interface WriteContext {
   readonly onDropped: (name: string) => void;
 }
 
-/** The model of a request, given the one in its body: the model in the path, the one in the body, or a default. */
+/** Returns the model of a request: from its path, else from its body (`given`), else a default. */
 export type NameModel = (given: unknown) => unknown;
 
 export interface Endpoint<Q extends { readonly model: string }, A> {
   readonly operation: Operation;
-  /** The kind of models that it serves. */
+  /** The kind of models that the endpoint serves. */
   readonly kind: "embedding" | "image";
-  /** For the OpenAPI document: the same schemas that validate. */
+  /** For the OpenAPI document. The same schema validates requests. */
   readonly body: z.ZodType;
   /** `keyId`: the API key whose share of temp storage an upload takes. */
   read(incoming: IncomingRequest, keyId: string, nameModel: NameModel): Promise<ParsedRequest<Q>>;
-  /** The same error with fields named as this request spells them. Absent: there is one spelling. */
+  /**
+   * Returns the error with its fields spelled as in this request. Absent: the endpoint has one spelling for each field.
+   */
   inClientWords?(error: GatewayError, incoming: IncomingRequest): GatewayError;
   /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
   cost?(record: RequestRecord, route: Route): number | undefined;

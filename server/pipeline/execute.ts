@@ -91,7 +91,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const budgetWait =
     caller.budgets && services.charging.begin(operation, query, route, record, client);
   if (budgetWait) {
-    // While it waits for reservations of others to be released, it holds no slots. Then it is admitted again.
+    // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
+    // again.
     lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
     lifetime.ticket = undefined;
     waitedMs += await budgetWait;
@@ -114,7 +115,7 @@ async function admit<Q extends LimitedQuery, A>(
   return services.admission.admit({ caller, route, query, signal: () => client.signal });
 }
 
-/** Gives back what the ticket took: that the request waits is not its fault. */
+/** Makes the ticket refund the rate limits: the client did not cause the wait. */
 const waitsForBudget = (): GatewayError =>
   new GatewayError("over_budget", "The request waits for its budget.", {
     overrides: { retry: "later" },

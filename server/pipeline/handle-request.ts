@@ -116,7 +116,8 @@ async function writeFailure<Q extends LimitedQuery, A>(
   // If the request is settled, writing the row is what failed: the ledger keeps that row, and the client gets the error.
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
   const error = endpoint.inClientWords?.(plain, incoming) ?? plain;
-  // Clients retry by themselves, and an image that may have been billed is not generated again without their decision.
+  // Clients retry automatically, but an image that may have been billed is generated again only if the client decides
+  // so.
   const isBilled =
     endpoint.kind === "image" &&
     !lifetime.route?.retryPaid &&
@@ -129,7 +130,7 @@ async function writeFailure<Q extends LimitedQuery, A>(
     try {
       await lifetime.settle(response.status, error);
     } catch {
-      // The ledger keeps the row; the client gets its error already.
+      // The ledger keeps the row; the client gets the original error.
     }
   }
   await released;

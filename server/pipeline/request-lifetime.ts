@@ -22,7 +22,7 @@ import type { Operation } from "../request/operation.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { PipelineServices } from "./dependencies.ts";
 
-/** What a request asks for, without its parameters. */
+/** The operation of a request, and the kind of model that serves it. */
 export interface RequestKind {
   readonly operation: Operation;
   readonly kind: "embedding" | "image";
@@ -31,7 +31,7 @@ export interface RequestKind {
 /** Where a request comes from: an HTTP request, or the gateway itself. */
 export interface RequestSource {
   readonly requestId: string;
-  /** Of the request body, so far. */
+  /** Bytes of the request body received so far. */
   readonly bytesReceived: number;
   /** Releases the memory of the request body. */
   releaseBody(): void;
@@ -205,13 +205,13 @@ export class RequestLifetime {
     this.#isHandedOver = true;
   }
 
-  /** Something is still held, and no response body has taken it over. */
+  /** The request still holds a resource that no response body owns. */
   get isOpen(): boolean {
     if (this.#isHandedOver) return false;
     return !this.isSettled || (this.#hasFiles && this.#clearing === undefined);
   }
 
-  /** Releases whatever is still held: after a bug in the steps that should have. Never rejects. */
+  /** Releases every resource that is still held: a safety net for bugs in earlier steps. Never rejects. */
   async close(): Promise<void> {
     if (!this.isSettled) {
       const error = new GatewayError("internal", "The request ended without a response.");
@@ -220,11 +220,11 @@ export class RequestLifetime {
     if (this.#hasFiles) await this.clearFiles();
   }
 
-  /** Adds the rate limit headers, with what is left of the limits. */
+  /** Adds the rate limit headers, with the remainder of each limit. */
   addLimitHeaders(response: OutgoingResponse): OutgoingResponse {
     const { caller } = this.record;
     if (!caller || !(caller.scopes || this.route?.scopes)) return response;
-    // The response holds resources by now: a header that cannot be written must not take it away.
+    // The response already holds resources: a header that cannot be written must not replace it with an error.
     this.contain(() => this.services.admission.writeHeaders(caller, this.route, response.headers));
     return response;
   }

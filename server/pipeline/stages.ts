@@ -50,9 +50,9 @@ export interface EmbeddingStagesOptions extends VerifyOptions {
   readonly batch: Omit<BatchOptions, "capabilities">;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
-  /** The target must not be used. */
+  /** The drift canary excludes the target. */
   readonly isExcluded: (route: Route, target: Target) => boolean;
-  /** The vectors of the target are in another vector space by now. */
+  /** The target's vectors now belong to another vector space. */
   readonly hasDrifted: (route: Route, target: Target) => boolean;
 }
 
@@ -101,7 +101,7 @@ export const embeddingsStages = (
 export interface ImageStagesOptions extends VerifyOptions {
   readonly tools: ImageTools;
   readonly moderation: UpstreamClient["moderation"];
-  /** Probes a target by a request that costs nothing. */
+  /** Checks the health of a target by a request that costs nothing. */
   readonly checkHealth: (target: Target) => Promise<boolean>;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;

@@ -11,16 +11,16 @@ import type { BodyChunk } from "../request/http-types.ts";
 import { lengthOf } from "../request/response-bodies.ts";
 
 export interface StreamEvent {
-  /** In memory, or read while it is sent. */
+  /** Text in memory, or JSON that is read while it is sent. */
   readonly body: string | StreamedJson;
-  /** Held back until the next event comes or the ledger row is written. */
+  /** The event may be the last: it is held back until the next event arrives or the ledger row is written. */
   readonly mayBeLast: boolean;
 }
 
 export interface StreamTimes {
   /** How long the response waits for its first event: a failure until then is an error response with a status. */
   readonly firstEventMs: number;
-  /** Proxies close connections that are silent. */
+  /** The interval of heartbeats: proxies close silent connections. */
   readonly heartbeatMs: number;
 }
 
@@ -34,7 +34,7 @@ export async function withHeartbeats(
   const iterator = chunks[Symbol.asyncIterator]();
   const requestNext = (): Promise<IteratorResult<StreamEvent>> => {
     const next = iterator.next();
-    // It may reject while nothing awaits it; a later await still gets the rejection.
+    // `next` may reject before any code awaits it; a later await still gets the rejection.
     ignoreRejection(next);
     return next;
   };
@@ -129,6 +129,6 @@ async function* chunksOf(body: StreamEvent["body"]): AsyncGenerator<BodyChunk> {
   }
 }
 
-/** Both official clients see an error only if `data` holds an `error`; one of them wants the event name too. */
+/** Both official clients detect an error only if `data` holds an `error`; one of them also requires the event name. */
 const errorFrame = (error: GatewayError): string =>
   `event: error\ndata: ${JSON.stringify(error.body)}\n\n`;

@@ -19,12 +19,12 @@ import type {
 } from "../upstream/contract.ts";
 
 export interface VerifyOptions {
-  /** The target reported usage that is not possible. */
+  /** Called when a target reports impossible usage. */
   readonly onImplausibleUsage: (request: StageRequest<unknown>, usage: ImplausibleUsage) => void;
 }
 
 export interface VerifyEmbeddingsOptions extends VerifyOptions {
-  /** The drift canary found it while the request was in flight. */
+  /** The drift canary found that the target drifted while the request was in flight. */
   readonly hasDrifted: (route: Route, target: Target) => boolean;
 }
 

@@ -59,13 +59,13 @@ async function writeBuffered(
   }
   const stored = isChunked(body) ? joinChunks(body) : body;
   const isClientGone = await idempotent.storeResponse(stored, { ...headers });
-  // No client takes the response; a later request finds it in the idempotency store.
+  // The client has disconnected; a later request gets the response from the idempotency store.
   if (isClientGone) throw clientClosedError();
   if (!isStreamed(body)) {
     await lifetime.clearFiles();
     return ok(body, await lifetime.settle(200), headers);
   }
-  // The body is read from the temp storage while it is sent: until it is closed it owns the files of the request.
+  // The body is read from temp storage while it is sent, so it owns the files of the request until it is closed.
   let isClosed = false;
   const close = async (isComplete: boolean): Promise<void> => {
     if (isClosed) return;
@@ -75,7 +75,7 @@ async function writeBuffered(
     }
     await lifetime.clearFiles();
   };
-  // A client that disconnects before the first byte never takes any, and so never closes the body.
+  // If the client disconnects before the first byte, no code reads the body, and so no reader closes it.
   incoming.signal.addEventListener("abort", () => void close(false), { once: true });
   const outcome = await lifetime.settle(200);
   lifetime.handOver();
