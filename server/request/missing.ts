@@ -13,8 +13,8 @@ export interface LostImages {
 export interface MissingImages {
   readonly count: number;
   readonly kind: ErrorKind;
-  /** The error of the first of them, if there was one. */
+  /** The error of the first missing image, if there was one. */
   readonly error?: unknown;
-  /** All of them, grouped by error. */
+  /** All missing images, grouped by error. */
   readonly lost: readonly LostImages[];
 }

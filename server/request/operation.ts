@@ -1,4 +1,4 @@
-/** What a request asks for, what it used, and the forms that the body of its response can have. */
+/** The operations of the API, the usage of a request, and the forms of a response body. */
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { BodyChunks } from "./http-types.ts";
 
@@ -11,5 +11,8 @@ export interface Usage {
   readonly images?: number;
 }
 
-/** In chunks if they need not be joined. Streamed if it holds images that are on disk until the request ends. */
+/**
+ * `BodyChunks`: chunks that need not be joined. `StreamedJson`: a body with images that are on disk until the request
+ * ends.
+ */
 export type ResponseBody = string | BodyChunks | Uint8Array | StreamedJson;

@@ -9,7 +9,7 @@ export interface RequestLoad {
   readonly bytes: number;
 }
 
-/** The limits that all of these targets accept. Infinity if none has a limit. */
+/** The strictest limits among these targets. Infinity if no target has a limit. */
 export function limitsOf(all: readonly EmbeddingCapabilities[]): RequestLoad {
   let [items, tokens, bytes] = [Infinity, Infinity, Infinity];
   for (const { maxItems, maxTokens = Infinity, maxBytes = Infinity } of all) {

@@ -12,13 +12,13 @@ export class RoutingRecord {
   /** The target of the last attempt. */
   target: Target | undefined;
   attempts = 0;
-  /** Upstream requests: one, or one for each part of a request that was split. Retries are not counted. */
+  /** Upstream requests: one, or one for each chunk of a split request. Retries are not counted. */
   upstreamRequests = 0;
-  /** An attempt is over whose upstream received the request, or a part of it. */
+  /** An attempt has ended whose upstream received the request, or a chunk of it. */
   reachedUpstream = false;
   /** The request was sent to a target, or is about to be. */
   hasStarted = false;
-  /** How many requests were sent as one batch, if this one waited for others. */
+  /** The number of requests in the batch, if this request waited to be batched. */
   batchSize: number | undefined;
   #previousTarget: Target | undefined;
   #hasSeveralTargets = false;
@@ -35,7 +35,7 @@ export class RoutingRecord {
     this.attempts++;
   }
 
-  /** The last attempt ended before its target was sent anything, so it does not count. */
+  /** Retracts the last attempt: it ended before anything was sent to its target, so it does not count. */
   retractAttempt(): void {
     this.target = this.#previousTarget;
     this.attempts--;
@@ -54,9 +54,9 @@ export interface EmbeddingsRecord {
 
 /** Parameters that were not served as the client sent them; response headers name them. */
 export interface ParametersRecord {
-  /** Served in another way than by passing them on. */
+  /** Parameters that the gateway applied in another way than by passing them on. */
   adapted: readonly string[] | undefined;
-  /** Left out, because they make no difference to the model. */
+  /** Dropped parameters: they make no difference to the model. */
   dropped: readonly string[] | undefined;
 }
 
@@ -72,15 +72,18 @@ export interface ImagesRecord {
   possiblyBilled: number;
   /** Images that were requested from another target after they may have been billed. */
   requestedAgain: number;
-  /** Of the attempts, those for images that earlier targets left out. */
+  /** The number of attempts that requested images which earlier targets left out. */
   fillAttempts: number;
 }
 
-/** US dollars. */
+/** Costs in US dollars. */
 export interface CostRecord {
-  /** Undefined if it is unknown. */
+  /** Undefined if the cost is unknown. */
   actual: number | undefined;
-  /** Charged to budgets beside `actual`, or in its place if it is unknown, because it may have been billed. */
+  /**
+   * The cost that may have been billed: charged to budgets in addition to `actual`, or instead of it if that is
+   * unknown.
+   */
   estimated: number | undefined;
   /** The budget reservation, until the request ends. Undefined if no budget applies. */
   reservation: Reservation | undefined;
@@ -91,7 +94,7 @@ export interface CostRecord {
 /** How the request ended. */
 export interface OutcomeRecord {
   status: number;
-  /** The key of the error table. */
+  /** The key of the error in the error table. */
   error: string | undefined;
   latencyMs: number;
   bytesIn: number;
@@ -108,7 +111,7 @@ export class RequestRecord {
   /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
   cacheOnly = false;
   usage: Usage | undefined;
-  /** Short descriptions of what was done, in order. Image requests only, and rejected targets. */
+  /** Short descriptions of the steps, in order. Recorded for image requests, and for rejected targets. */
   steps: string[] | undefined;
   readonly routing = new RoutingRecord();
   readonly embeddings: EmbeddingsRecord = { inputs: 0, cachedInputs: 0, upstreamTokens: undefined };

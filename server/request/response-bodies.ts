@@ -8,11 +8,11 @@ export const isStreamed = (body: ResponseBody): body is StreamedJson =>
 
 export const isChunked = (body: ResponseBody): body is BodyChunks => Array.isArray(body);
 
-/** One buffer, for a body that is stored. */
+/** Joins the chunks into one buffer, for a body that is stored. */
 export const joinChunks = (parts: BodyChunks): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
 
-/** In bytes. */
+/** The length of the body in bytes. */
 export function lengthOf(body: ResponseBody): number {
   if (isStreamed(body)) return body.length;
   if (!isChunked(body)) return Buffer.byteLength(body);

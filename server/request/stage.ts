@@ -41,6 +41,6 @@ export interface QueueWait {
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;
 export type Stage<Q, A> = (next: Send<Q, A>) => Send<Q, A>;
 
-/** The stages in order, with `last` as what the last of them calls. */
+/** Composes the stages in order. The last stage calls `last`. */
 export const composeStages = <Q, A>(stages: readonly Stage<Q, A>[], last: Send<Q, A>): Send<Q, A> =>
   stages.reduceRight((next, stage) => stage(next), last);
