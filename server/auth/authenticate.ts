@@ -10,7 +10,9 @@ import type { RequestHeaders } from "../request/http-types.ts";
 
 const bearer = /^bearer +/i;
 
-/** Cache of authenticated header sets of kept connections: hashing the key takes longer than the rest of this file. */
+/**
+ * Cache of authenticated headers of keep-alive connections: hashing the key takes longer than the rest of this file.
+ */
 const authenticatedHeaders = new WeakMap<
   RequestHeaders,
   { readonly snapshot: Snapshot; readonly caller: Caller }
