@@ -5,7 +5,7 @@
 
 /** The reserve above the limit, for keys below their fair share. */
 const reserveShare = 1 / 8;
-/** With fewer slots than this they are always counted per key. */
+/** Below this limit, slots are always counted per key. */
 const alwaysCountedBelow = 64;
 
 export class ConcurrencyLimiter {
@@ -34,7 +34,7 @@ export class ConcurrencyLimiter {
     this.#inUse--;
   }
 
-  /** From here on a request is counted for its key, or shed. */
+  /** While true, each new request is counted for its key, or shed. */
   get isContended(): boolean {
     return this.#inUse > this.#contendedAbove;
   }
@@ -49,12 +49,15 @@ export class ConcurrencyLimiter {
     else this.#byKey.delete(key);
   }
 
-  /** Whether a request that holds a slot, and is not yet counted for its key, can keep it. `excluded`: slots that are not counted. */
+  /**
+   * Whether a request that holds a slot, and is not yet counted for its key, can keep the slot. `excluded`: the number
+   * of slots that are not counted.
+   */
   hasRoom(excluded = 0): boolean {
     return this.#inUse - excluded <= this.#limit;
   }
 
-  /** The same, including the reserve for keys below their fair share. */
+  /** Like `hasRoom`, with the reserve for keys below their fair share. */
   hasReserveFor(key: string, excluded = 0): boolean {
     return this.#inUse - excluded <= this.#withReserve && this.isBelowFairShare(key, key);
   }

@@ -9,13 +9,13 @@ export interface Waiter {
   /** Keys take turns; requests of one key share its turns. */
   readonly key: string;
   readonly neededSlots: readonly ConcurrencySlots[];
-  /** The turns that it costs. */
+  /** The number of turns that the request costs. */
   readonly cost: number;
-  /** When its wait times out. */
+  /** When the wait of the request times out. */
   readonly deadline: number;
-  /** Work was already done for it: it is neither shed nor timed out. */
+  /** Whether work was already done for the request: then it is neither shed nor timed out. */
   hasStarted(): boolean;
-  /** It holds its slots. */
+  /** Called when the request holds all of its slots. */
   admit(now: number): void;
   reject(reason: "timeout" | "shed" | "full"): void;
 }
@@ -23,10 +23,10 @@ export interface Waiter {
 interface Entry {
   readonly waiter: Waiter;
   readonly turns: KeyTurns;
-  /** The lane of its key: one per set of slots. */
+  /** The lane of the request: each key has one lane per set of slots. */
   readonly lane: string;
   readonly number: number;
-  /** Slots that went to another request while this one lacked a different slot. */
+  /** Slots that other requests took while this request lacked a different slot. */
   readonly lost: Set<ConcurrencySlots>;
   losses: number;
 }
@@ -36,13 +36,16 @@ interface KeyTurns {
   readonly key: string;
   /** FIFO per set of slots; a blocked request does not block other lanes. */
   readonly lanes: Map<string, Set<Entry>>;
-  /** The lowest virtual time is next. */
+  /** The key with the lowest virtual time is next. */
   virtualTime: number;
 }
 
-/** Losses after which one slot of each kind is kept for the request (starvation guard): otherwise it might never find all of them free together. */
+/**
+ * After this many losses, one slot of each kind is kept for the request (starvation guard): otherwise it might never
+ * find all of its slots free at the same time.
+ */
 const maxLosses = 16;
-/** The unused turns that a key may catch up on. */
+/** The most unused turns that a key may catch up on. */
 const maxCredit = 4;
 
 export class FairQueue {
@@ -228,11 +231,14 @@ export class FairQueue {
   }
 }
 
-/** Only if other requests took the slots that it lacks: a request blocked by its own key's limit has no claim on shared slots. */
+/**
+ * Only if other requests took the slots that the request lacks: one that its own key's limit blocks has no claim on
+ * shared slots.
+ */
 const isStarved = ({ waiter, lost, losses }: Entry): boolean =>
   losses >= maxLosses && waiter.neededSlots.every((slots) => slots.hasFreeSlot || lost.has(slots));
 
-/** One slot stays free in each of `reservedSlots`. */
+/** Whether the request can take its slots while one slot stays free in each of `reservedSlots`. */
 const canEnter = ({ waiter }: Entry, reservedSlots: readonly ConcurrencySlots[]): boolean =>
   waiter.neededSlots.every(
     (slots) => slots.inFlight + (reservedSlots.includes(slots) ? 1 : 0) < slots.limit,

@@ -47,7 +47,7 @@ export interface Shortage {
   readonly waitMs: number;
 }
 
-/** The limit with the longest wait. Undefined: the request fits into all of them. */
+/** Of the limits that the request would exceed, the one with the longest wait. Undefined: the request exceeds none. */
 export function shortage(
   scopes: readonly LimitScope[],
   demand: Demand,

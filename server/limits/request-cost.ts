@@ -52,8 +52,8 @@ export const reachedUpstream = (
 ): boolean => routing.attempts > 0 && (routing.reachedUpstream || !error?.details.notSent);
 
 /**
- * Unreported usage stays as estimated, unless nothing can have been generated. The request itself counts, unless it was
- * not sent for a reason that is not the client's.
+ * Unreported usage counts as estimated, unless nothing can have been generated. The request itself counts as one,
+ * unless it was not sent for a reason that the client did not cause.
  */
 export function actualDemand(estimate: Demand, { usage, wasSent, error }: RequestOutcome): Demand {
   if (error && !wasSent && isGatewayError(error)) return noDemand;

@@ -112,7 +112,7 @@ const atLimit = (model: string, waitMs: number): GatewayError =>
 
 function settledDemand(demand: Demand, usage: Usage | undefined, thrown: unknown): Demand {
   if (thrown === undefined) return actualDemand(demand, { usage, wasSent: true, error: undefined });
-  // Canceled, or a defect: what was generated is not known.
+  // Canceled, or a bug: the actual usage is unknown, so the estimate stays counted.
   if (!(thrown instanceof GatewayError)) return demand;
   if (thrown.details.notSent) return noDemand;
   return actualDemand(demand, { usage, wasSent: true, error: thrown });

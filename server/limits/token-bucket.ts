@@ -9,7 +9,7 @@ const partsPerItem = 60_000;
 export class TokenBucket {
   #limit: number;
   #parts: number;
-  /** Whole milliseconds. */
+  /** The time of the last refill, in whole milliseconds. */
   #at: number;
 
   /** `limit`: a whole number of items, at most 150 billion, for which all sums are exact. */
@@ -41,7 +41,7 @@ export class TokenBucket {
     return Math.ceil((this.#limit * partsPerItem - this.#parts) / this.#limit);
   }
 
-  /** May take more than is available: actual usage always counts, and the next request waits for it. */
+  /** May take more than is available: actual usage always counts, and later requests wait for the refill. */
   take(count: number, now: number): void {
     this.#fill(now);
     this.#parts -= count * partsPerItem;
@@ -52,7 +52,7 @@ export class TokenBucket {
     this.#parts = Math.min(this.#limit * partsPerItem, this.#parts + count * partsPerItem);
   }
 
-  /** Keeps the fill level in proportion, so that repeated changes of the limit gain nothing. */
+  /** Changes the limit and keeps the fill level in proportion, so that repeated changes of the limit gain nothing. */
   resize(limit: number, now: number): void {
     this.#fill(now);
     const share = this.#parts / (this.#limit * partsPerItem);
@@ -60,7 +60,10 @@ export class TokenBucket {
     if (this.#parts > 0) this.#parts = Math.floor(share * limit * partsPerItem);
   }
 
-  /** A clock that jumps back neither refills nor drains: time counts on from there. */
+  /**
+   * Refills for the elapsed time. A clock that jumps back neither refills nor drains: the refill continues from the new
+   * time.
+   */
   #fill(now: number): void {
     const at = Math.floor(now);
     if (at > this.#at) {
