@@ -119,7 +119,7 @@ async function readJson(
   };
 }
 
-/** A null member of a reference counts as absent too. The schema refuses what is not an object. */
+/** A null member of a reference counts as absent too. The schema refuses a reference that is not an object. */
 const withoutNullMembers = (reference: unknown): unknown =>
   typeof reference === "object" && reference !== null && !Array.isArray(reference)
     ? withoutNulls(reference)

@@ -33,7 +33,7 @@ export function embeddingsEndpoint(options: {
   };
 }
 
-/** For clients of 2022, which send their own `timeout` in the body. */
+/** The older route, for clients of 2022. They send their own `timeout` in the body, which is dropped. */
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
