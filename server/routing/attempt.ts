@@ -15,9 +15,9 @@ export interface AttemptOptions<Q, A> {
   readonly watchEnd?: ((response: A, end: (failure?: unknown) => void) => A) | undefined;
   /** The size class of a request. Absent: latency says nothing about the target, as with images. */
   readonly sizeClassOf?: ((query: Q) => number) | undefined;
-  /** A target has a free slot, and requests are waiting for one. */
+  /** Called when a target has a free slot, for the requests that wait for one. */
   readonly onSlotFreed: () => void;
-  /** Handles a request that its only target failed. */
+  /** Handles a request that failed at the model's only target. */
   readonly failOver: (
     request: StageRequest<Q>,
     modelTargets: ModelTargets,

@@ -13,7 +13,10 @@ import type { Timers } from "../lib/timers.ts";
 const minHedgeDelayMs = 2;
 /** How often available targets are polled after all running attempts have timed out. */
 const pollMs = 250;
-/** After a start no latency is known, and each first attempt would get the long timeout that covers loading a model. So the timeout is computed again at this interval. */
+/**
+ * The interval at which the timeout is computed again. After a start no latency is known, and each first attempt would
+ * keep the long timeout that covers loading a model.
+ */
 const timeoutRecheckMs = 1000;
 
 export interface HedgedAttempt<T> {

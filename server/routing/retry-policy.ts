@@ -1,4 +1,7 @@
-/** Retry policy: whether a failed request may fail over to another target or, if none is left, be retried on the same one after a backoff. */
+/**
+ * Retry policy: whether a failed request may fail over to another target or, if none is left, be retried on the same
+ * one after a backoff.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
@@ -10,7 +13,7 @@ const maxRepeats = 2;
  * that failed together do not return together.
  */
 const [minBackoffMs, maxBackoffMs] = [50, 250];
-/** A target that asks for a longer wait is not retried here: the client can wait by itself. */
+/** A target whose `retry-after` is longer is not retried here: the client can wait by itself. */
 const maxRetryAfterMs = 500;
 
 /** An image that may have been billed is not generated a second time, unless the model sets `retryPaid`. */

@@ -319,7 +319,7 @@ export const routeRequest =
         if (queue && candidate.health.isAtHardLimit(state.context.now)) {
           const { slots } = candidate.health.concurrency;
           await queue.wait(request, slots);
-          // The slot was only waited for: the attempt counts itself.
+          // The queue's wait takes the slot; it is released here, because the attempt counts itself as in flight.
           slots.inFlight--;
           candidate = selectAfterWait(request, state, candidate);
         }

@@ -1,4 +1,7 @@
-/** The routing steps of a request in its ledger row: which targets were skipped, retried or hedged, and why. A request that succeeds at its first choice has none. */
+/**
+ * The routing steps of a request in its ledger row: which targets were skipped, retried or hedged, and why. A request
+ * that succeeds at its first choice has none.
+ */
 
 import type { RequestRecord } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";

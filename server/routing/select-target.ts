@@ -5,7 +5,7 @@ import { isHeldBackBySlowStart } from "./health/slow-start.ts";
 import type { TargetHealth } from "./health/target-health.ts";
 import type { Candidate, Policy, SelectionContext } from "./policies/policy.ts";
 
-/** What the gateway's own limits (rates and concurrency slots) say of a target. */
+/** The gateway's own limits (rates and concurrency slots) of a target. */
 export interface TargetCapacity {
   /** True, or the milliseconds until the target has capacity. */
   hasCapacity(target: Target): true | number;
@@ -80,7 +80,7 @@ export function selectHealthy(
   }
   // A target at its hard limit is waited for only if no other candidate is available.
   if (atHardLimit.length > 0) return policy(lowestTier(atHardLimit), context);
-  // No other candidate can take the load that slow start would hold back.
+  // Every remaining candidate is in slow start: no other candidate can take its load.
   return inSlowStart.length > 0 ? policy(lowestTier(inSlowStart), context) : undefined;
 }
 

@@ -1,9 +1,12 @@
-/** Cool-down of a target: no requests for a while, because it asked for that (`retry-after`) or because its last error makes requests useless. */
+/**
+ * Cool-down of a target: it gets no requests for a while, because it sent `retry-after` or because its last error makes
+ * requests useless.
+ */
 
 /** The cool-down after a rate limit error without `retry-after`. */
 const defaultRateLimitMs = 1000;
 const maxDefaultRateLimitMs = 30_000;
-/** The longest cool-down, whatever the target asked for: limits may be raised meanwhile. */
+/** The longest cool-down, even if `retry-after` is longer: the target's limits may be raised meanwhile. */
 const maxCoolDownMs = 300_000;
 /** After an error about the gateway's API key or credit. */
 const refusedMs = 30_000;

@@ -52,8 +52,9 @@ export class LatencyStats {
   }
 
   /**
-   * A client that disconnects after this long counts as a timeout of the target. For a small request with few measurements
-   * that is two seconds: if the model is only being loaded, a few more clients are told to retry, and nothing is lost.
+   * A client that disconnects after this long counts as a timeout of the target. For a small request with few
+   * measurements that is two seconds: if the model is only being loaded, a few more clients get a retryable error, and
+   * nothing is lost.
    */
   abandonedMs(size: number, peers: readonly { readonly latency: LatencyStats }[]): number {
     const timeout = this.timeoutMs(size, peers);

@@ -6,7 +6,7 @@
 import { hashToUnit } from "../policies/hash-to-unit.ts";
 import type { Candidate, SelectionContext } from "../policies/policy.ts";
 
-/** The request goes to another candidate if there is one. */
+/** True: the request goes to another candidate, if there is one. */
 export function isHeldBackBySlowStart(
   { health, stableHash }: Candidate,
   { now, random, affinityHash }: SelectionContext,

@@ -36,9 +36,9 @@ const silenceMs = 1500;
 const noPeers: readonly TargetHealth[] = [];
 
 export class TargetHealth {
-  /** From the newest configuration. */
+  /** The target as in the newest configuration. */
   target: Target;
-  /** Since the gateway started. */
+  /** Outcomes since the gateway started. */
   readonly counts = { answered: 0, failed: 0, limited: 0, refused: 0 };
   readonly breaker: CircuitBreaker;
   readonly coolDown = new CoolDown();
@@ -47,11 +47,11 @@ export class TargetHealth {
   readonly #window = new OutcomeWindow();
   readonly concurrency = new AdaptiveConcurrency();
   readonly #onChange: HealthOptions["onChange"];
-  /** Of an image target while it is ejected. */
+  /** The probe state of an image target while the target is ejected. */
   #probe: HalfOpenProbe | undefined;
   /** Counts responses that are not failures, measured or not. */
   signsOfLife = 0;
-  /** When it last responded, or got its first request after being idle. */
+  /** When the target last responded, or got its first request after being idle. */
   #lastSignAt = 0;
   #lastResponseAt = Number.NEGATIVE_INFINITY;
   /** Requests that timed out since its last response. */
@@ -285,7 +285,7 @@ export class TargetHealth {
   #isSilent(now: number): boolean {
     const silent = this.inFlight < silentRequestsLimit ? 0 : now - this.#lastSignAt;
     if (silent < silenceMs) return false;
-    // Where one request may take a minute, so may the first of five.
+    // Silence of up to twice the p99 is normal: if one request may take a minute, so may all five.
     for (let size = 0; size < sizeClasses; size++)
       if (silent < 2 * (this.latency.p99Ms(size) ?? 0)) return false;
     return true;
