@@ -33,14 +33,17 @@ export interface CanaryReport {
   readonly status: "drifted" | "realigned" | "silent";
   readonly model: string;
   readonly target: Target;
-  /** For people: what was measured. */
+  /** The measurement in words, for the operator. */
   readonly reason: string;
 }
 
 export interface Canary {
   /** Checks every model with unchecked targets, or all models. */
   check(all: boolean): Promise<void>;
-  /** Called for each response. Per model: a target that drifts from one model's first target may be the first target of another. */
+  /**
+   * Called for each response. Drift is tracked per model: a target that drifts from one model's first target may be the
+   * first target of another model.
+   */
   hasDrifted(model: Model, target: Target): boolean;
   /**
    * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the first

@@ -4,8 +4,8 @@ import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts
 import { countTokens } from "../upstream/count-tokens.ts";
 
 /**
- * What the ledger, limits and costs may count. Servers that do not count, such as LM Studio and LocalAI, report 0: that is
- * sent to the client as it came, and is unknown here, since an input has at least one token.
+ * The token count for the ledger, limits and costs. Servers that do not count tokens, such as LM Studio and LocalAI,
+ * report 0: the client gets that 0, but here the count is unknown, since an input has at least one token.
  */
 export const countedTokens = ({ usage }: Pick<EmbeddingsResponse, "usage">): number | undefined =>
   usage?.inputTokens || undefined;

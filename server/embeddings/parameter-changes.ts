@@ -64,7 +64,7 @@ export function rejectUnsplittable(
   { maxItems, maxBytes = Infinity }: EmbeddingCapabilities,
   unsplittable: UnsplittableReason,
 ): GatewayError | undefined {
-  // Tokens are not compared: of texts they are an estimate, and the upstream counts them.
+  // Token counts are not compared: for texts they are estimates, and the upstream counts the tokens itself.
   const { items, bytes } = loadOf(input);
   const exceeded =
     items > maxItems

@@ -3,7 +3,9 @@
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { shareUsage } from "./share-usage.ts";
 
-/** Exact where the model reports them for each input; otherwise in proportion to an estimate. They add up to the usage. */
+/**
+ * Tokens of each input: exact if the model reports them per input, otherwise by an estimate. They add up to the usage.
+ */
 export function tokensPerInput(
   usage: NonNullable<EmbeddingsResponse["usage"]>,
   input: EmbeddingInput,
@@ -15,7 +17,7 @@ export function tokensPerInput(
   );
 }
 
-/** By weight, and at least 1 for every weight above 0, where `total` is enough for that. */
+/** Divides `total` by weight. Every weight above 0 gets at least 1, if `total` is large enough. */
 export function shareTokens(total: number, weights: readonly number[]): number[] {
   const shares = shareUsage(total, weights);
   const least = weights.map((weight) => Math.min(weight, 1));
@@ -29,7 +31,7 @@ export function shareTokens(total: number, weights: readonly number[]): number[]
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
 
-/** The most characters of a text that are classified. The rest counts as these do. */
+/** The most characters of a text that are classified. The rest is assumed to have the same mix of characters. */
 const maxClassified = 4_096;
 
 /** Estimated tokens, in quarters: about 4 characters of ASCII make a token, 2 of other alphabets, 1 of CJK. */

@@ -10,14 +10,14 @@ import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { wasmBuffer } from "../lib/codec/wasm-memory.ts";
 import type { Vector } from "../upstream/contract.ts";
 
-/** Undefined when it is not base64 of whole float32 numbers. */
+/** Decodes a base64 vector. Undefined if the text is not base64 of whole float32 numbers. */
 export function decodeVector(text: string): Float32Array<ArrayBuffer> | undefined {
   const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
   const written = decodeText(text, bytes);
   return written === undefined ? undefined : new Float32Array(bytes.buffer, 0, written / 4);
 }
 
-/** The vector's numbers. Undefined as above. */
+/** The vector's numbers. Undefined if a base64 vector cannot be decoded. */
 export function floatsOf(vector: Vector): Float32Array | readonly number[] | undefined {
   if (typeof vector === "string") return decodeVector(vector);
   if (!(vector instanceof EncodedVector)) return vector;
@@ -25,7 +25,10 @@ export function floatsOf(vector: Vector): Float32Array | readonly number[] | und
   return new Float32Array(buffer.slice(0, length));
 }
 
-/** The number of dimensions, and whether the numbers are valid. Undefined as above. Allocates no copy of the vector. */
+/**
+ * The number of dimensions, and whether the numbers are valid. Undefined if a base64 vector cannot be decoded.
+ * Allocates no copy of the vector.
+ */
 export function inspectVector(
   vector: Vector,
 ): { length: number; validity: VectorValidity } | undefined {
@@ -41,7 +44,7 @@ export function inspectVector(
   return { length: vector.length, validity: soundness };
 }
 
-/** The number of dimensions; -1 where it is not a vector. */
+/** The number of dimensions; -1 if the text is not a base64 vector. */
 export function dimensionsOf(vector: Vector): number {
   if (vector instanceof EncodedVector) return vector.dimensions;
   if (typeof vector !== "string") return vector.length;
@@ -73,7 +76,7 @@ export function encodeVector(vector: Vector): string {
   return Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength).toString("base64");
 }
 
-/** For vectors from several responses, which were verified one by one. */
+/** Whether all vectors have the same length: for vectors of several responses, which were verified one by one. */
 export function haveSameLength(vectors: readonly Vector[]): boolean {
   const [first] = vectors;
   if (first === undefined) return true;

@@ -38,7 +38,7 @@ export function writeBase64Response(
 /** Numbers that are printed in one turn of the event loop, which bounds the wait of other requests. */
 const inOneTurn = 100_000;
 
-/** The same as JSON numbers. The buffers share their memory with nothing else. */
+/** Writes the response with vectors as JSON numbers. No other code shares the memory of the buffers. */
 export function writeFloatResponse(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   written: ResponseTail,
@@ -92,15 +92,15 @@ function printed(vectors: readonly Vector[], from: number, to: number, end: stri
 type Printable = string | Float32Array | EncodedVector;
 
 /**
- * Numbers from a JSON response are printed as float32 where each of them is one: then a vector has the same text now as
- * later from the cache. Numbers with more precision keep their digits.
+ * Numbers of a JSON response are printed as float32 if every number is exactly a float32: then a vector has the same
+ * text now as later from the cache. Numbers with more precision keep their digits.
  */
 function printable(vector: Vector): Printable {
   if (vector instanceof EncodedVector || vector instanceof Float32Array) return vector;
   const numbers = floatsOf(vector) ?? [];
   if (numbers instanceof Float32Array) return numbers;
   if (areFloat32(numbers)) return Float32Array.from(numbers);
-  // JSON has a negative zero; JavaScript prints none.
+  // JSON can represent negative zero, but JavaScript prints it as 0.
   return numbers.includes(0)
     ? `[${numbers.map((number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
     : JSON.stringify(numbers);
@@ -109,7 +109,10 @@ function printable(vector: Vector): Printable {
 const areFloat32 = (numbers: readonly number[]): boolean =>
   numbers.every((number) => Math.fround(number) === number);
 
-/** Whether the upstream sent numbers that `inNumbers` prints in fewer digits than JSON.stringify does. */
+/**
+ * Whether the upstream sent only float32 numbers, which `writeFloatResponse` prints in fewer digits than JSON.stringify
+ * does.
+ */
 export const areFloat32Numbers = (vectors: readonly Vector[]): boolean =>
   vectors.every((vector) => Array.isArray(vector) && areFloat32(vector));
 

@@ -21,7 +21,7 @@ export interface CachePersistence {
 }
 
 export interface EmbeddingCacheOptions {
-  /** Of the slabs and all entries together. 0: nothing is cached. */
+  /** The maximum bytes of slabs and entries together. 0: nothing is cached. */
   readonly maxBytes: number;
   readonly persistence?: CachePersistence;
   /** No vector may be larger. */
@@ -60,7 +60,7 @@ class Entry {
   readonly slot: number;
   readonly length: number;
   readonly tokens: number | undefined;
-  /** It was a cache hit before. */
+  /** The entry has been a cache hit. */
   wasRequested = false;
   encoded: CachedEmbedding | undefined = undefined;
   newer: Entry | undefined = undefined;
