@@ -94,7 +94,7 @@ export class ChunkedBytes {
     return at;
   }
 
-  /** A match that offsets before `border` and ends after it. */
+  /** Finds a match that starts before `border` and ends after it. */
   #indexAcross(needle: Buffer, from: number, border: number): number {
     const first = Math.max(from, border - needle.length + 1);
     const last = Math.min(border + needle.length - 1, this.length);

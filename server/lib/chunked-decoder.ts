@@ -17,7 +17,7 @@ const freeBytesPerChunk = 16;
 const joinedBytes = 512;
 const blockBytes = 16 * 1024;
 
-/** Any other line could be the end to one reader, and the next message to another. */
+/** Other lines are refused: one parser could read them as the end of the message, another as the next message. */
 const trailer = /^(?:[!-9;-~]+:[\t\x20-\x7e\x80-\xff]*)?$/;
 
 /** A size and its extensions: no control characters, and every quote is closed. */
@@ -87,7 +87,7 @@ export class ChunkedDecoder {
         throw this.#broken("a line is too long");
       }
       if (lineEnd < 0) {
-        // A copy: readers may release the memory of the pieces before it.
+        // A copy: readers may release the memory of the chunks before the line.
         this.#pending = Buffer.from(all.subarray(at));
         at = end;
         break;
@@ -150,8 +150,8 @@ export class ChunkedDecoder {
 }
 
 /**
- * Hands over small chunks joined in blocks, and others as they are, in order. Readers release a buffer when a chunk of
- * another one follows: so once a block was handed over, the pieces behind it are copies too.
+ * Hands over chunks in order: small ones joined in blocks, others unchanged. Readers release a buffer when a chunk of
+ * another buffer follows, so after a block was handed over, the chunks after it are copies too.
  */
 class Joined {
   readonly #take: (chunk: Buffer) => void;
@@ -179,7 +179,7 @@ class Joined {
     }
   }
 
-  /** Whole chunks of up to 15 bytes, one behind the other, as far as they go. Returns where they end. */
+  /** Joins consecutive whole chunks of up to 15 bytes. Returns the offset after the last of them. */
   addTiny(all: Buffer, from: number): number {
     this.#makeRoom(15, all.length - from);
     const block = this.#block;

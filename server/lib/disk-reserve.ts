@@ -6,7 +6,7 @@
 
 export type DiskUse = "upload" | "request" | "response";
 
-/** The part of the reserve that each use leaves free. */
+/** The fraction of the reserve that each use must leave free. */
 const leaves = { upload: 1, request: 3 / 4, response: 1 / 2 } as const satisfies Record<
   DiskUse,
   number
@@ -27,14 +27,17 @@ export interface DiskReserveOptions {
   readonly clock: () => number;
 }
 
-/** On a small disk the reserve is at most this part of it. */
+/** On a small disk the reserve is at most this fraction of the disk. */
 const largestShare = 1 / 20;
-/** Uploads stop at the reserve by themselves, so the free space is low a little above it. The gap keeps it from flapping. */
+/**
+ * Low-space report, as multiples of the reserve: low below the first, enough above the second. Uploads stop at the
+ * reserve, so both are above it. The gap between them (hysteresis) prevents flapping.
+ */
 const lowTimes = 1.25;
 const enoughTimes = 1.5;
 /** After one report that the free space is low, further ones wait this long. */
 const reportEveryMs = 60_000;
-/** How long a measurement holds, less what the gateway itself has written since. */
+/** How long a measurement is valid. Bytes that the gateway writes meanwhile are subtracted from it. */
 const validMs = 1000;
 
 export class DiskReserve {
@@ -57,7 +60,7 @@ export class DiskReserve {
     return this.#fits(bytes, use);
   }
 
-  /** Bytes that are about to be written. */
+  /** Subtracts bytes that are about to be written. */
   recordWrite(bytes: number): void {
     this.#free -= bytes;
   }
@@ -82,7 +85,7 @@ export class DiskReserve {
     this.#measuredAt = clock();
   }
 
-  /** Large responses that come and go can cross the mark many times a second; one report of it is enough. */
+  /** Large responses that come and go can cross the threshold many times a second; one report is enough. */
   #report(isLow: boolean, freeBytes: number): void {
     const { report, clock } = this.#options;
     if (isLow) {

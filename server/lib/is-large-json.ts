@@ -1,6 +1,6 @@
 /**
  * Whether a JSON value is large: more values, or more characters, than code may sort, compare or copy while other
- * requests wait. The count stops at the bound, so the question costs microseconds, whatever the value is.
+ * requests wait. The count stops at the bound, so the check takes microseconds for any value.
  */
 
 const maxValues = 1024;

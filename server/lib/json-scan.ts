@@ -108,7 +108,7 @@ export class JsonScan {
 /** `[` and `{` differ in one bit. */
 const isOpening = (byte: number): boolean => (byte | 0x20) === 0x7b;
 
-/** The length where there is none. */
+/** The index of the byte. The length of `bytes` if the byte is not found. */
 function indexOf(bytes: Uint8Array, byte: number, from: number): number {
   const found = bytes.indexOf(byte, from);
   return found < 0 ? bytes.length : found;
@@ -129,7 +129,7 @@ export interface FilterBounds {
   readonly depth: number;
   /** Entries, arrays and objects within one member of the document. */
   readonly memberValues: number;
-  /** The same of the whole document. */
+  /** Entries, arrays and objects within the whole document. */
   readonly values: number;
 }
 
@@ -163,7 +163,7 @@ export class JsonFilter extends JsonScan {
     return this.#values > this.#bounds.values;
   }
 
-  /** The chunk itself where nothing is removed from it. */
+  /** Returns the filtered chunk: the chunk itself if nothing is removed from it. */
   push(chunk: Uint8Array): Uint8Array {
     this.#chunk = chunk;
     this.#kept = [];

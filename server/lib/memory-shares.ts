@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "./gateway-error.ts";
 
-/** As long as most requests with a large body take. */
+/** About the time that most requests with a large body take. */
 const retryAfterMs = 2000;
 
 export class MemoryShares {
@@ -16,7 +16,7 @@ export class MemoryShares {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes of all requests. */
+  /** Bytes that all requests hold. */
   get held(): number {
     return this.#held;
   }

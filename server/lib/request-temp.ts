@@ -22,9 +22,9 @@ export interface SpilledBytes {
   readonly start: Uint8Array;
   /** A path under which another process on this machine can read all stored bytes. Absent: there is none. */
   readonly path?: string;
-  /** The same, where the file holds other bytes too. */
+  /** Like `path`, for a file that also holds other bytes. */
   readonly range?: FileRange | undefined;
-  /** Keeps the file open while another process uses `path` or `place`, until the returned function is called. */
+  /** Keeps the file open while another process uses `path` or `range`, until the returned function is called. */
   keepOpen?(): (() => void) | undefined;
   /** The stored bytes. Each chunk is valid only until the next one is requested. */
   stream(): AsyncIterable<Uint8Array>;

@@ -8,27 +8,27 @@ import { GatewayError } from "./gateway-error.ts";
 
 export interface TempStorageOptions {
   readonly maxBytes: number;
-  /** Of small uploads that stay in memory, of all requests together. */
+  /** Memory for small uploads, of all requests together. */
   readonly memoryBytes?: number;
   readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
 }
 
 /**
- * How many times the free room a key may hold. More for responses: they are paid for, and must find room where the
- * same key's uploads have used up its share.
+ * A key may hold this many times the free storage. The factor is higher for responses: they are paid for, and must find
+ * room even if the same key's uploads have used up its share.
  */
 const timesFree = { upload: 1, request: 4, response: 4 } as const satisfies Record<DiskUse, number>;
 
 const defaultMemoryBytes = 16 * 1024 * 1024;
 
-/** As long as most uploads take. */
+/** About the time that most uploads take. */
 const retryAfterMs = 5000;
 
 export class TempStorage {
   readonly #options: TempStorageOptions;
   readonly #byKey = new Map<string, number>();
   #held = 0;
-  /** Of `#held`: reserved and not written yet. */
+  /** The part of `#held` that is reserved and not written yet. */
   #unwritten = 0;
   #memoryLeft: number;
 
@@ -48,17 +48,17 @@ export class TempStorage {
     this.#memoryLeft += bytes;
   }
 
-  /** Bytes of all requests. */
+  /** Bytes that all requests hold. */
   get held(): number {
     return this.#held;
   }
 
-  /** For one request. */
+  /** Opens the account of one request. */
   account(keyId: string, use: DiskUse): TempAccount {
     return new TempAccount(this, keyId, use);
   }
 
-  /** Room for bytes that are about to be written. Throws GatewayError. */
+  /** Takes storage for bytes that are about to be written. Throws GatewayError. */
   take(keyId: string, bytes: number, use: DiskUse): void {
     this.#check(keyId, bytes, use);
     this.#add(keyId, bytes);
@@ -68,13 +68,14 @@ export class TempStorage {
   /** Throws GatewayError where there is no room for the response of a request that is about to be sent. */
   ensureRoom(keyId: string, bytes: number): void {
     const { maxBytes, disk } = this.#options;
-    // Of a small storage a part: a request must be able to run alone.
+    // At most an eighth of the storage is required: with a small storage, a single request must still be able to run.
     this.#checkShare(keyId, Math.min(bytes, maxBytes / 8), "request");
-    // The mark is above the one of responses, which leaves room for this response. A small disk has no 8 MiB to ask for.
+    // A request must leave more of the disk free than a response, so there is room for its response. `bytes` are not
+    // required of the disk: a small disk may not have 8 MiB to spare.
     if (!disk.hasRoom(this.#unwritten, "request")) throw diskFull();
   }
 
-  /** Room for an upload whose length is announced, before any of it is read. Throws GatewayError. */
+  /** Reserves storage for an upload of known length, before any of it is read. Throws GatewayError. */
   reserve(keyId: string, bytes: number, use: DiskUse): void {
     const most = largest(this.#options.maxBytes, use);
     if (bytes > most) throw tooLarge(bytes, Math.floor(most));
@@ -83,19 +84,19 @@ export class TempStorage {
     this.#unwritten += bytes;
   }
 
-  /** Bytes of a reservation that are about to be written. */
+  /** Converts reserved bytes into bytes that are about to be written. */
   use(bytes: number): void {
     this.#unwritten -= bytes;
     this.#options.disk.recordWrite(bytes);
   }
 
-  /** Bytes of a reservation that are not needed. */
+  /** Releases reserved bytes that are not needed. */
   cancel(keyId: string, bytes: number): void {
     this.#unwritten -= bytes;
     this.release(keyId, bytes);
   }
 
-  /** Bytes that are on disk already: another process wrote them. */
+  /** Counts bytes that another process has already written to disk. */
   charge(keyId: string, bytes: number): void {
     this.#add(keyId, bytes);
   }
@@ -130,7 +131,7 @@ export class TempStorage {
   }
 }
 
-/** The room that one request takes of its key's share. */
+/** The storage that one request takes from its key's share. */
 export class TempAccount {
   readonly #storage: TempStorage;
   readonly #keyId: string;
@@ -148,7 +149,7 @@ export class TempAccount {
     this.#reserved += bytes;
   }
 
-  /** Out of the reservation as far as it goes. */
+  /** Takes from the reservation first, then from the storage. */
   take(bytes: number): void {
     const reserved = Math.min(bytes, this.#reserved);
     if (bytes > reserved) this.#storage.take(this.#keyId, bytes - reserved, this.#use);
@@ -183,7 +184,7 @@ export class TempAccount {
   }
 }
 
-/** What one key can hold where no other key holds anything. */
+/** The most bytes that one key can hold while no other key holds any. */
 const largest = (maxBytes: number, use: DiskUse): number =>
   (maxBytes * timesFree[use]) / (timesFree[use] + 1);
 

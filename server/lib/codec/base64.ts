@@ -9,7 +9,10 @@ const step = 64;
 const [zero, nothing] = [0x41, 0x3d];
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** The decoded length of `length` characters at the start of the wasm buffer. Undefined where it is not that of whole float32 numbers. */
+/**
+ * The decoded length of `length` characters at the start of the wasm buffer. Undefined if they do not decode to whole
+ * float32 numbers.
+ */
 function decodedLength(buffer: Buffer, length: number): number | undefined {
   if (length % 4 !== 0) return undefined;
   const all = (length / 4) * 3;
@@ -21,7 +24,7 @@ function decodedLength(buffer: Buffer, length: number): number | undefined {
   return (all - padded) % 4 === 0 ? all - padded : undefined;
 }
 
-/** Fills the last step up with zeros. Returns its end. */
+/** Fills the last step with zero characters. Returns the end of the step. */
 function padToStep(buffer: Buffer, length: number, bytes: number): number {
   const end = Math.ceil(length / step) * step;
   const characters = Math.ceil((bytes * 4) / 3);
@@ -29,7 +32,10 @@ function padToStep(buffer: Buffer, length: number, bytes: number): number {
   return end;
 }
 
-/** Decodes `length` characters at the start of the wasm buffer, in place. Returns the number of bytes; undefined as above. */
+/**
+ * Decodes `length` characters at the start of the wasm buffer, in place. Returns the number of bytes; undefined if they
+ * are not base64 of whole float32 numbers.
+ */
 export function decodeInWasm(length: number): number | undefined {
   const buffer = wasmBuffer(length);
   if (!wasm) return decodeText(buffer.toString("latin1", 0, length), buffer);
@@ -63,7 +69,10 @@ export interface CheckedVector {
   readonly validity: VectorValidity;
 }
 
-/** Checks a vector, and decodes it only where the check needs the numbers. Undefined as above. */
+/**
+ * Checks a vector, and decodes it only if the check needs the numbers. Undefined if it is not base64 of whole float32
+ * numbers.
+ */
 export function checkInWasm(length: number): CheckedVector | undefined {
   const buffer = wasmBuffer(length);
   const bytes = wasm ? decodedLength(buffer, length) : decodeInWasm(length);

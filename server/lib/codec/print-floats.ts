@@ -37,7 +37,10 @@ function build() {
   };
 }
 
-/** Two brackets, and for each number a comma and the length of -123456790000000000000, the longest there is. */
+/**
+ * Upper bound of the text: two brackets, and per number a comma and 22 characters, as in -123456790000000000000, the
+ * longest.
+ */
 export const mostBytes = (count: number): number => 2 + 23 * count;
 
 /**
@@ -48,7 +51,7 @@ export function printFloats(numbers: Float32Array, into: Uint8Array, at: number)
   printer ??= build();
   into[at] = openBracket;
   const end = printer(numbers, into, at + 1);
-  // Over the comma behind the last number.
+  // The closing bracket overwrites the comma after the last number.
   const last = numbers.length > 0 ? end - 1 : end;
   into[last] = closeBracket;
   return last + 1;
