@@ -1,7 +1,7 @@
 /**
  * Selects a target for one more attempt while all running attempts have timed out: another candidate that is healthy or
- * due for a probe by now, or the same one again. A target that hung and recovered answers new requests, and not the old
- * ones.
+ * due for a probe by now, or the same one again. A target that hung and recovered responds to new requests, but not to
+ * those that it received before.
  */
 
 import type { TargetHealth } from "./health/target-health.ts";
