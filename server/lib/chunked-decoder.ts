@@ -38,9 +38,9 @@ type Frame = "size" | "bytes" | "line" | "trailer";
 
 export class ChunkedDecoder {
   done = false;
-  /** A line that has not arrived whole. */
+  /** A line that has not completely arrived. */
   #pending: Buffer = nothing;
-  /** What remains of the current chunk. */
+  /** Remaining bytes of the current chunk. */
   #left = 0;
   /** A size line, a chunk's bytes, the line break after them, or the lines after the last chunk. */
   #frame: Frame = "size";
@@ -53,7 +53,7 @@ export class ChunkedDecoder {
     this.#broken = broken;
   }
 
-  /** Hands over the bytes inside the chunks, and returns what follows the last chunk. */
+  /** Passes the bytes inside the chunks to `take`, and returns the bytes after the last chunk. */
   push(bytes: Buffer, take: (chunk: Buffer) => void): Buffer {
     const all = this.#pending.length > 0 ? Buffer.concat([this.#pending, bytes]) : bytes;
     this.#pending = nothing;
