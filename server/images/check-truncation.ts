@@ -19,7 +19,7 @@ export async function checkTruncation(image: LoadedImage): Promise<void> {
 }
 
 interface FormatCheck {
-  /** Checks the last bytes and the bytes in memory. False where these do not decide. */
+  /** Checks the last bytes and the bytes in memory. False if these are not conclusive. */
   hasValidEnd(end: Uint8Array, image: LoadedImage): boolean;
   /** Checks all bytes. */
   isComplete(bytes: Uint8Array): boolean;

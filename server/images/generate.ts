@@ -56,13 +56,13 @@ export interface ImageTools {
   ): Promise<LoadedImage>;
   /** Downloads an image URL of the client, as an inspected file. */
   fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
-  /** Inspects a checked image of the client: its dimensions and the like. */
+  /** Inspects a checked image of the client: its dimensions, transparency and orientation. */
   inspect(file: FilePart, job: ImageJob): Promise<Seen>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   convert(image: LoadedImage, to: Conversion, job: ImageJob): Promise<LoadedImage>;
   convertFile(file: FilePart, to: FileConversion, job: ImageJob): Promise<FilePart>;
-  /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
+  /** Returns the query with its uploads inspected to the last pixel. Throws GatewayError for an invalid upload. */
   checkEdit(query: EditQuery, request: StageRequest<GenerationQuery>): Promise<EditQuery>;
   convertMask(mask: FilePart, to: MaskForm, job: ImageJob): Promise<FilePart>;
 }

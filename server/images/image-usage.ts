@@ -3,7 +3,7 @@
 import { shareUsage } from "../embeddings/share-usage.ts";
 import type { ExtraFields, ImageUsage } from "../upstream/contract.ts";
 
-/** Includes the details where both report them with the same fields. */
+/** Adds two usages, with the details if both have the same fields. */
 export const sumUsage = (
   before: ImageUsage | undefined,
   next: ImageUsage | undefined,

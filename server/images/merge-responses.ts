@@ -8,7 +8,7 @@ export function mergeResponses(replies: readonly BufferedImageResponse[]): Buffe
   const [first] = replies;
   if (!first) throw new GatewayError("internal", "Nothing was gathered.");
   if (replies.length === 1) return first;
-  // Known for all responses, or unknown.
+  // The sum is known only if every response reports its part.
   const usage = replies.every((reply) => reply.usage)
     ? replies.map((reply) => reply.usage).reduce(sumUsage, undefined)
     : undefined;

@@ -25,7 +25,7 @@ export const limitImageCount =
 export interface PreflightOptions {
   /** The reason why this target cannot serve the request. Undefined where it can. */
   readonly rejectionReason: (request: StageRequest<GenerationQuery>, target: Target) => unknown;
-  /** The same query with its uploads inspected to the last pixel. Throws what is wrong with them. */
+  /** Returns the query with its uploads inspected to the last pixel. Throws GatewayError for an invalid upload. */
   readonly checkEdit: (
     query: EditQuery,
     request: StageRequest<GenerationQuery>,

@@ -29,7 +29,7 @@ export interface CheckedEdit {
   readonly mask?: Seen;
 }
 
-/** OpenAI's limit. */
+/** OpenAI's limit of input images. */
 const maxImages = 16;
 const defaultTypes = ["image/jpeg", "image/png", "image/webp"];
 /**

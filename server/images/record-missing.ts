@@ -30,7 +30,7 @@ export class MissingRecorder {
 
   constructor(attempt: TargetAttempt) {
     this.#attempt = attempt;
-    // An earlier target may have left some.
+    // An earlier target may have left missing images.
     attempt.record.images.missing = undefined;
   }
 

@@ -13,7 +13,7 @@ export function planUser(
   if (!userLength) return;
   const { safety_identifier, user } = options;
   const name = safety_identifier === undefined ? "user" : "safety_identifier";
-  // The target takes only one of the two.
+  // The target supports only one of `user` and `safety_identifier`.
   if (safety_identifier !== undefined && user !== undefined) {
     if (policy === "strict") throw bothUserFields();
     delete options.user;

@@ -9,7 +9,7 @@ import type { Conversion, MaskForm, Seen } from "../../workers/image/image-worke
 
 /** The tools that prepare source images. */
 export interface SourceTools {
-  /** Inspects a checked file: its dimensions and the like. */
+  /** Inspects a checked file: its dimensions, transparency and orientation. */
   inspect(file: FilePart): Promise<Seen>;
   convertMask(mask: FilePart, to: MaskForm): Promise<FilePart>;
   convert(file: FilePart, to: Conversion): Promise<FilePart>;
