@@ -1,4 +1,4 @@
-/** Reads the directory of a sentence-embedding model: its files and settings, and what is missing. */
+/** Reads the directory of a sentence-embedding model: its files, its settings and its problems. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";

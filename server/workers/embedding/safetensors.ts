@@ -15,7 +15,7 @@ export interface Tensor {
   readonly bytes: Uint8Array;
 }
 
-/** Throws when the file is not one, or has no tensor of that name. */
+/** Throws if the file is not a safetensors file, or has no tensor of that name. */
 export function readSafetensors(file: Uint8Array): (name: string) => Tensor {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const length = Number(view.getBigUint64(0, true));

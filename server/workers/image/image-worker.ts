@@ -67,9 +67,9 @@ export interface ImageWorker {
 export interface ImageWorkerOptions {
   /** How long an idle process is kept. */
   readonly idleMs?: number;
-  /** Of all pages of an image together. */
+  /** Maximum pixels, over all pages of an image. */
   readonly maxPixels?: number;
-  /** Of a file. */
+  /** Maximum bytes of a file. */
   readonly maxBytes?: number;
   readonly jobMs?: number;
   /** The timeout of decoding, by pixels and bytes; `jobMs` at most. */

@@ -54,7 +54,7 @@ export type SentImage =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
 export interface ImageWorkerSpec {
-  /** Of all pages of an image together. */
+  /** Maximum pixels, over all pages of an image. */
   readonly maxPixels: number;
 }
 

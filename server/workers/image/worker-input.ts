@@ -30,7 +30,7 @@ export interface LendOptions {
   readonly temp: RequestTemp | undefined;
 }
 
-/** An image that the process may read until `giveBack` is called. */
+/** An image that the process may read until `release` is called. */
 export interface LentImage {
   readonly sent: SentImage;
   release(): void;

@@ -29,7 +29,7 @@ export interface MiganOptions {
   readonly from?: string;
   /** How long the idle model stays in memory, of which it takes half a gigabyte. */
   readonly idleMs?: number;
-  /** Of all queued images. */
+  /** Maximum bytes of all queued images. */
   readonly maxQueuedBytes?: number;
   readonly onnxruntime?: string;
   readonly threads?: number;

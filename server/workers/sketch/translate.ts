@@ -1,4 +1,4 @@
-/** Translates the gateway's image queries to requests of the drawing program, and its events to replies. */
+/** Translates the gateway's image queries to requests of the drawing program, and its events to responses. */
 import type { CompletedImage, ImageInput, SketchEvent, SketchRequest, Usage } from "@vexel/sketch";
 import type {
   BufferedImageResponse,
@@ -57,7 +57,7 @@ export function frameOf(event: SketchEvent): StreamedImage {
   return { ...frame, image };
 }
 
-/** The reply to a request that is not streamed. The drawing program reports facts and usage per image. */
+/** The buffered response. The drawing program reports metadata and usage per image. */
 export function wholeReply(images: readonly CompletedImage[]): BufferedImageResponse {
   const [first] = images;
   if (first === undefined) return { kind: "whole", results: [], metadata: {} };

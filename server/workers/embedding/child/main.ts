@@ -11,7 +11,7 @@ serveParent<EmbedSpec, EmbedRequest, EmbedResponsePart>(
     const model = await (modelSpec.kind === "minilm"
       ? loadMinilm(modelSpec, spec)
       : loadDirectory(modelSpec, spec));
-    // Loading allocates several times what the loaded model needs.
+    // Loading allocates several times the memory of the loaded model.
     Bun.gc(true);
     const schedule = new BatchScheduler(model, responder);
     const { runtime, because, dimensions, maxTokens } = model;

@@ -2,7 +2,7 @@
 
 export interface BatchLimits {
   readonly inputs: number;
-  /** Of all inputs of a batch, padding included. */
+  /** Maximum tokens of a batch, padding included. */
   readonly tokens: number;
 }
 

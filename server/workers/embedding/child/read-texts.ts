@@ -1,4 +1,4 @@
-/** Tokenizes the texts of a request, one per step, and rejects what the model does not support. */
+/** Tokenizes the texts of a request, one per step, and rejects inputs that the model does not support. */
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { type EmbedRequest, maxCharacters } from "../messages.ts";
 import type { Model, Tokenized } from "../model.ts";

@@ -1,4 +1,4 @@
-/** Writes protocol buffers, as much of them as an ONNX file needs. Tensors are kept by reference until `finish`. */
+/** Writes the subset of protocol buffers that an ONNX file needs. Tensors are kept by reference until `finish`. */
 
 const utf8 = new TextEncoder();
 
