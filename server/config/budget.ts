@@ -26,7 +26,7 @@ export function budgetOf(given: Given): { readonly budget?: Budget } {
   return { budget: { ...Object.fromEntries(entries), unknownPrice } };
 }
 
-/** The budget of the key and that of its project. Absent if there is none, so that most requests skip the check. */
+/** The budgets of the key and of its project. Absent if there is none, so that most requests skip the check. */
 export function keyBudgets(
   { id, name, budget: own, project: group }: Key,
   projects: Snapshot["projects"],

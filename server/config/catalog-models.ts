@@ -113,7 +113,7 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
     embedding("google/gemini-embedding-001"),
     embedding("qwen/qwen3-embedding-4b"),
     embedding("qwen/qwen3-embedding-0.6b"),
-    // Released there on 2026-11-03.
+    // Available at OpenRouter since 2026-11-03.
     embedding("cohere/embed-5-pro"),
     embedding("cohere/embed-5-fast"),
   ],

@@ -108,7 +108,7 @@ export const providers: readonly Provider[] = [
   { id: "ollama", kind: "ollama", baseUrl: "OLLAMA_HOST" },
 ];
 
-/** Every variable that is looked at for a provider. */
+/** All environment variables of a provider. */
 export const variablesOf = (provider: Provider): readonly string[] => [
   ...(provider.apiKey ?? []),
   ...(provider.baseUrl ? [provider.baseUrl] : []),

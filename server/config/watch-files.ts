@@ -75,11 +75,11 @@ function applyChange(
     return false;
   };
   if (now.state === "absent") {
-    // The file may never have existed.
+    // There was no file before either.
     if (before.look === undefined) return true;
     return refuse(aboutFile(path, "was deleted: the previous configuration stays in force"));
   }
-  // Probably truncated on the way to being written anew.
+  // Probably a write in progress: the file is truncated first.
   if (now.state === "empty" && before.look)
     return refuse(aboutFile(path, "is empty: the previous configuration stays in force"));
   try {
