@@ -29,14 +29,14 @@ const aroundText = 256;
 /** Reported tokens per input token, for a target that reads the tokens as text with another vocabulary. */
 const perToken = 16;
 
-/** `call` is passed to the callback as it is, so that no closure is created for the usual request. */
+/** `call` is passed to the callback unchanged, so that the usual request creates no closure. */
 export function clampEmbeddingsUsage<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
   reply: EmbeddingsResponse,
   call: C,
   onImplausibleUsage: (call: C, usage: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
   const reported = reply.usage?.inputTokens;
-  // Nearly all requests stop here.
+  // Nearly all requests return here.
   if (reported === undefined || (reported >= 0 && reported <= aroundText)) return reply;
   const max = maxTokens(call.query.input, reported);
   if (reported >= 0 && reported <= max) return reply;
@@ -65,7 +65,7 @@ const aroundPrompt = 16_384;
 const perInputImage = 16_384;
 /** Tokens per output image, including reasoning: Google ends a response at 32,768, an image takes less than 15,000. */
 const perOutputImage = 65_536;
-/** US dollars. No vendor lists an image at a tenth of it. */
+/** US dollars per image. No vendor's list price reaches a tenth of it. */
 const dollarsPerImage = 10;
 
 export function clampImageUsage(

@@ -44,11 +44,11 @@ interface Failed {
 export class Ledger {
   readonly #options: Required<Omit<LedgerOptions, "recovery">>;
   readonly #recovery: NonNullable<LedgerOptions["recovery"]>;
-  /** Not yet in the journal, but about to be. */
+  /** Rows of the pending journal write. */
   #group: Group | undefined;
-  /** In the journal, not yet in the file. */
+  /** Rows in the journal that are not in the SQLite file yet. */
   #journaled: LedgerRow[] = [];
-  /** In memory only. */
+  /** Rows in memory only. */
   #unjournaled: LedgerRow[] = [];
   #failure: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -148,7 +148,7 @@ export class Ledger {
     return this.#unjournaled.length + this.#journaled.length;
   }
 
-  /** From the journal and from memory into the file. */
+  /** Moves rows from the journal and from memory into the SQLite file. */
   readonly #flush = (): void => {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -190,12 +190,15 @@ export class Ledger {
     this.#failure = reason;
   }
 
-  /** The journal failed: tries the file once; otherwise the row stays in memory, and the request is refused or marked as unsettled. */
+  /**
+   * The journal failed: tries the SQLite file once. If that fails too, the row stays in memory, and the request is
+   * refused or marked as unsettled.
+   */
   #keepUnjournaled(row: LedgerRow, cause: unknown): Settled {
     const { onError, maxPending } = this.#options;
     const error = unavailable();
     const hasRoom = this.#pending < maxPending;
-    // The upstream request is paid for, so the row keeps its usage; if the client gets this error, the row has it, too.
+    // The upstream request is billed, so the row keeps its usage. If the client gets this error, the row records it.
     const stored = onError === "serve" && hasRoom ? row : withError(row, error);
     if (hasRoom) this.#unjournaled.push(row);
     const isFirstFailure = this.#failure === undefined;

@@ -3,11 +3,11 @@ import { type Stats, statfsSync } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
 import { errorCode } from "../lib/error-code.ts";
 
-/** Undefined where there is none. */
+/** Undefined if the file does not exist. */
 export const statIfExists = (path: string): Promise<Stats | undefined> =>
   stat(path).catch(() => undefined);
 
-/** Throws what the system says. */
+/** Throws the error of the file system. */
 export function diskSpace(folder: string): { freeBytes: number; totalBytes: number } {
   const { bsize, bavail, blocks } = statfsSync(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };

@@ -1,4 +1,4 @@
-/** Images on disk for clients that asked for a link: unguessable names, an expiry, bounded size and count. */
+/** Images on disk for clients that requested links: unguessable names, an expiry, bounded size and count. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
@@ -30,7 +30,7 @@ const draftMs = 3_600_000;
 const graceMs = 60_000;
 /** After this long, a file that could not be deleted is tried again. */
 const retryMs = 60_000;
-/** A new image that finds the folder full deletes up to this many expired ones beyond what it needs itself. */
+/** When the folder is full, storing an image deletes up to this many expired images more than it needs. */
 const extraDeletions = 16;
 /** The longest `retry-after` of a store that is full. */
 const longestWaitMs = 60_000;
@@ -82,7 +82,7 @@ export class ImageFiles implements BlobStore {
     const found = await statIfExists(path);
     if (!found || found.mtimeMs <= this.#options.now()) return undefined;
     const { size } = found;
-    // A slice, because Bun would answer range requests by itself for a whole file.
+    // A slice, because Bun handles range requests itself for a whole file.
     return { type: typeOfExtension(extension), size, content: Bun.file(path).slice(0, size) };
   }
 

@@ -34,7 +34,7 @@ export class LedgerJournal {
     ownPaths.add(this.path);
   }
 
-  /** Throws the disk's error; then none of the rows is in the journal. */
+  /** Throws the file system error; then none of the rows is in the journal. */
   append(rows: readonly LedgerRow[]): void {
     const line = `${JSON.stringify(rows.map(valuesOf))}\n`;
     const length = Buffer.byteLength(line);

@@ -11,7 +11,7 @@ interface Opened {
   readonly inode: number;
 }
 
-/** A write-ahead log of SQLite. It does not exist before the first write, and grows until it is used again from its start. */
+/** A write-ahead log of SQLite. It is created by the first write, and grows until SQLite overwrites it from its start. */
 export interface WriteAheadLog {
   readonly path: string;
   /** Whether the rows are still readable although the log became shorter: a checkpoint may have moved them into the database. */
@@ -21,7 +21,7 @@ export interface WriteAheadLog {
 export class OpenedFiles {
   readonly #files: Opened[];
   readonly #logs: readonly WriteAheadLog[];
-  /** The largest size of each log. */
+  /** The largest observed size of each log. */
   readonly #sizes = new Map<WriteAheadLog, number>();
 
   /** Files and folders that are open, or in use, from now on. Those that do not exist are not watched. */
