@@ -49,7 +49,7 @@ export class BudgetCounter {
     return isTooMuch(this.spent + this.#reserved, dollars, limit);
   }
 
-  /** The same, even if all requests in flight turned out to cost nothing. */
+  /** Whether `dollars` more would exceed the limit even if all requests in flight cost nothing. */
   isExhaustedFor(dollars: number | undefined, limit: number): boolean {
     return isTooMuch(this.spent, dollars, limit);
   }
@@ -69,7 +69,7 @@ export class BudgetCounter {
     this.#reserved = this.#open === 0 ? 0 : Math.max(0, this.#reserved - dollars);
   }
 
-  /** Thresholds that were reached before the first look count as reported, for example by an earlier process. */
+  /** Thresholds that were reached before the first call count as reported, for example by an earlier process. */
   watch(limit: number): void {
     if (this.#limit === limit) return;
     const reached = reachedOf(this.spent, limit);
@@ -84,7 +84,10 @@ export class BudgetCounter {
     return this.#report(reachedOf(this.spent, limit));
   }
 
-  /** A request was refused until the period ends. With half the budget spent, the 100 % threshold counts as reached: the rest is too small to use. */
+  /**
+   * A request was refused until the period ends. With half the budget spent, the 100 % threshold counts as reached: the
+   * rest is too small to use.
+   */
   thresholdsOnRefusal(limit: number): Threshold[] {
     const news = this.newThresholds(limit);
     return this.#reported >= 50 ? [...news, ...this.#report(100)] : news;

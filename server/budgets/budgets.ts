@@ -24,7 +24,7 @@ export interface Estimate {
 export interface ThresholdEvent {
   readonly type: "budget.threshold";
   readonly data: EventData["budget.threshold"];
-  /** The same for the same threshold of the same budget in the same period. */
+  /** Deduplication key: identical for the same threshold of the same budget in the same period. */
   readonly once: string;
 }
 

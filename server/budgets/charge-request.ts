@@ -170,7 +170,8 @@ function settle(record: RequestRecord, error?: GatewayError): void {
     return;
   }
   const before = billedAttemptsBefore(record);
-  // How often the request may have been billed besides the known cost. With an unknown cost, the first time is the settlement itself.
+  // How often the request may have been billed in addition to the known cost. If the cost is unknown, the settlement
+  // itself counts as the first time.
   const presumed =
     cost === undefined
       ? Math.max(1, before + (isLastBilled ? 1 : 0)) + images.requestedAgain / images.requested
@@ -193,8 +194,8 @@ const free: Estimate = { dollars: 0, isCertain: true };
 
 /**
  * How often the whole request may have been billed before its last attempt. A split request has several upstream requests,
- * and only those that were retried count, as a share of the whole. Attempts for missing images are counted per image. A free
- * rejection among the attempts is not distinguished: the result is too high rather than too low.
+ * and only those that were retried count, as a share of the whole. Attempts for missing images are counted per image.
+ * An attempt that was rejected free of charge counts as well: the result is too high rather than too low.
  */
 function billedAttemptsBefore({ cost, routing, images }: RequestRecord): number {
   const { attempts, upstreamRequests } = routing;

@@ -29,7 +29,7 @@ const million = 1_000_000;
 
 /** The possible cost of a request at one target. Undefined: no price is known. */
 interface Cost {
-  /** Likely. */
+  /** The likely cost. */
   readonly dollars: number;
   /** The upper bound: every byte of text is one token. */
   readonly most: number;
@@ -165,7 +165,7 @@ function tokensOf(
   const { size, quality, n = 1, ...more } = query.options;
   const { partial_images: previews = 0, input_fidelity: fidelity } = more;
   const documented = estimateImageTokens(model);
-  // A target that takes aspect ratios is asked for the resolution class of the wanted size.
+  // A target that takes aspect ratios gets the resolution class of the requested size.
   const wanted = query.requestedSize === undefined ? undefined : resolutionOf(query);
   const [large, fine] = [
     sizeClassOf(query.rest) ?? unlessAuto(size) ?? wanted,

@@ -1,11 +1,11 @@
 /** Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only, LRU-bounded. */
 
-/** How much of a higher earlier cost remains after each observation. */
+/** The weight of a higher earlier cost after each observation (exponential decay). */
 const memory = 0.9;
 
 export class ObservedCosts {
   readonly #max: number;
-  /** US dollars for each picture. */
+  /** US dollars per image. */
   readonly #costs = new Map<string, number>();
 
   constructor(max = 1000) {
