@@ -44,9 +44,9 @@ export class IdempotentRequest {
   readonly #options: IdempotentRequestOptions;
   #request: InFlightRequest | undefined;
   #detached: Promise<void> | undefined;
-  /** Of a stream: it ended, and may be replayed. */
+  /** The stream has ended, and may be replayed. */
   #isReplayable = false;
-  /** Of a stream: the error it ended with. */
+  /** The error that the stream ended with. */
   #failure: GatewayError | undefined;
 
   constructor(options: IdempotentRequestOptions) {

@@ -25,7 +25,7 @@ export interface FailedRequest {
   readonly error: GatewayError;
 }
 
-/** The store that this request belongs to: who waits for it, and where its response is recorded. */
+/** The store that this request belongs to: it has the waiters, and records the response. */
 export interface InFlightRequests {
   register(name: string, request: InFlightRequest): void;
   unregister(name: string, request: InFlightRequest): void;
@@ -61,7 +61,7 @@ export class InFlightRequest {
     return this.#settlement.promise;
   }
 
-  /** True for the first waiter only: a failure that one waiter alone may receive. */
+  /** Claims a failure that only one waiter may receive. True for the first waiter. */
   claimFailure(): boolean {
     const isFirst = !this.#isFailureClaimed;
     this.#isFailureClaimed = true;
@@ -172,7 +172,7 @@ export class InFlightRequest {
     this.settle(failure);
   }
 
-  /** Never rejects: concurrent duplicates wait for what comes after it. */
+  /** Never rejects: the settlement that concurrent duplicates wait for comes after it. */
   async #discard(): Promise<void> {
     const writer = this.#writer;
     this.#writer = undefined;
@@ -191,7 +191,7 @@ export class InFlightRequest {
   }
 }
 
-/** No upstream request was sent for a waiter. All the same its client must not retry by itself. */
+/** No upstream request was sent for a waiter. Nevertheless its client must not retry automatically. */
 const asNonRetryable = ({ kind, message, details }: GatewayError): GatewayError =>
   new GatewayError(kind, message, {
     ...details,
