@@ -97,7 +97,7 @@ export function createEvents(options: EventsOptions): Events {
     try {
       recordBuffered();
     } catch {
-      // The first failure was reported.
+      // Only the first failure is reported.
       timer = setTimeout(retry, retryMs);
       timer.unref();
     }

@@ -72,7 +72,7 @@ function markOf(
   }
 }
 
-/** The keys as they were at that time. At the very first start no key counts as new. */
+/** The keys at the time of `mark`. At the very first start no key counts as new. */
 const keysAtMark = (keys: readonly StoredKey[], mark = Number.POSITIVE_INFINITY): StoredKey[] =>
   keys
     .filter(({ createdAt }) => createdAt <= mark)

@@ -130,7 +130,7 @@ function showWebhook(
   };
 }
 
-/** The query string often holds a token. */
+/** The URL without its query string, which often contains a token. */
 function shownUrl(text: string): string {
   const { origin, pathname, search } = new URL(text);
   return `${origin}${pathname}${search && "?…"}`;

@@ -14,7 +14,7 @@ export interface EmbeddedModels {
 export interface EmbeddedModelOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs: number;
-  /** Called each time a model has been loaded, with facts about its runtime. */
+  /** Called each time a model has been loaded, with metadata of its runtime. */
   readonly onReady: (name: string, facts: Readonly<Record<string, string | number>>) => void;
 }
 

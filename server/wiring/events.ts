@@ -140,7 +140,7 @@ function logRecordingProblem(log: Log, { what, type, webhook, problem }: EventsR
 }
 
 function logDeliveryProblem(log: Log, { what, webhook, event, problem }: DeliveryReport): void {
-  // Its address may hold a token, in the path as well: the host is cancel to find it.
+  // The URL may contain a token, also in its path: the host is enough to identify the webhook.
   const host = webhook && new URL(webhook.url).host;
   const fields = {
     webhook: webhook?.id,

@@ -47,7 +47,7 @@ export function createImageLinks(options: ImageLinksOptions): ImageLinks {
   };
 }
 
-/** Base64 characters that become bytes at a time. A multiple of four. */
+/** Base64 characters that are decoded at a time. A multiple of four. */
 const chunkLength = 256 * 1024;
 
 function sourceOf(image: LoadedImage): BlobSource {

@@ -151,7 +151,7 @@ const parseHosts = (list: string): string[] =>
     .map((host) => host.trim())
     .filter((host) => host !== "");
 
-/** Judged by the link alone, without a DNS lookup: the client would resolve the name itself. */
+/** Decided by the URL alone, without a DNS lookup: the client would resolve the name itself. */
 function isPrivate(link: string): boolean {
   const url = URL.parse(link);
   return url !== null && (hasCredentials(url) || isPrivateHost(url.hostname));

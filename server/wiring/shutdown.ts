@@ -15,7 +15,7 @@ export interface Stop {
   /** Resolves with the reason. */
   readonly requested: Promise<string>;
   readonly isRequested: boolean;
-  /** Requested a second time: the drain ends immediately. */
+  /** Shutdown was requested a second time: the drain ends immediately. */
   readonly isUrgent: boolean;
 }
 

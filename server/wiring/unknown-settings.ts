@@ -9,7 +9,7 @@ export interface UnknownSetting {
   readonly nearest: string | undefined;
 }
 
-/** Set by the launcher, by a gateway that restarts after a crash, and the variable in which README.md keeps the client's API key. */
+/** Variables of the launcher and of the restart after a crash, and the client's API key in README.md. */
 const internalVariables: ReadonlySet<string> = new Set([
   "VEXEL_WRAPPER",
   "VEXEL_CRASHES",
