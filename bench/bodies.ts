@@ -162,7 +162,7 @@ async function measure(name: string, body: Buffer, upstream: string): Promise<Me
   }
 }
 
-/** An upstream that reads only what it needs of a request: one vector for each text, one for a list of tokens. */
+/** An upstream that parses only the inputs of a request: one vector for each text, one for a token array. */
 const upstream = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",

@@ -19,7 +19,7 @@ async function round(time: number): Promise<number> {
   while (performance.now() < until) {
     for (const vector of vectors) characters += `[${decodeVector(vector)?.join(",")}]`.length;
     requests++;
-    // As a server does between requests: a loop that never yields would delay the garbage collector and the compiler.
+    // Yields as a server does between requests: otherwise the garbage collector and the compiler would be delayed.
     await new Promise(setImmediate);
   }
   if (characters < requests * vectors.length) throw new Error("nothing was printed");

@@ -47,7 +47,7 @@ export async function startVexel(options: GatewayOptions): Promise<RunningProxy>
     PORT: String(port),
     VEXEL_CONFIG: join(folder, "vexel.yaml"),
     VEXEL_DATA: join(folder, "data"),
-    // For stand-ins, which read no configuration.
+    // For replacement commands (`--vexel`), which may read no configuration.
     BENCH_UPSTREAM: upstream,
     ...settings,
   };

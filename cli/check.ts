@@ -61,7 +61,7 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
   },
 };
 
-/** The models of requests that name none. */
+/** The default models, for requests without `model`. */
 function describeDefaults({ defaults, keys }: Snapshot): string {
   const list = (of: Defaults | undefined): string[] =>
     Object.entries(of ?? {}).map(([kind, model]) => `${kind} model ${model}`);

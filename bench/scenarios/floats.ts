@@ -25,7 +25,7 @@ export const inFloats: RunScenario = async (context) => {
         async () => (await underLoad(context, proxy, floats, warmSeconds)).cpuUsPerRequest,
       );
   const printing = startPrinting();
-  // The first round is not counted: it returns when the process is warm.
+  // The first round warms the process up and is not counted.
   await printing.round(1);
   const served: Figures[] = [];
   const servedByOther: Figures[] = [];
@@ -73,7 +73,7 @@ export const inFloats: RunScenario = async (context) => {
   };
 };
 
-/** On the proxy's core; each of the two is idle while the other works. */
+/** Runs on the proxy's core: the proxy is idle while this process works, and vice versa. */
 function startPrinting() {
   const command = [process.execPath, join(import.meta.dir, "../print-floats.ts")];
   const child = start(command, cores.proxy, { listen: true });

@@ -17,7 +17,7 @@ export const singleClient: RunScenario = async (context) => {
   for (const scenario of [calmUnbatched, calmBatched]) await warmUp(() => p50(scenario));
   const [unbatched, batched]: [number[], number[]] = [[], []];
   for (let at = 0; at < roundCount; at++) {
-    // Each is first equally often.
+    // Both variants go first equally often.
     if (at % 2 === 0) unbatched.push(await p50(calmUnbatched));
     batched.push(await p50(calmBatched));
     if (at % 2 === 1) unbatched.push(await p50(calmUnbatched));
