@@ -59,7 +59,7 @@ export function readOptions({ prompt, options = {}, edit, stream }: SketchReques
   const background = oneOf("background", options.background, backgrounds, "auto");
   const saturation = readSaturation(options.style);
   const complexity = oneOf("complexity", options.complexity, ["low", "medium", "high"], "medium");
-  // These two change nothing here; their values are validated all the same.
+  // These two options have no effect; their values are validated nevertheless.
   oneOf("moderation", options.moderation, ["low", "auto"], "auto");
   oneOf("response_format", options.response_format, ["url", "b64_json"], "b64_json");
   const fidelity = oneOf("input_fidelity", options.input_fidelity, ["high", "low"], "high");

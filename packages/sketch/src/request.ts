@@ -1,12 +1,12 @@
 /**
- * What a caller passes to `draw`, and the events it gets back. All of it is plain data, so that requests and events can be
+ * The request of `draw`, and the events that it yields. All of it is plain data, so that requests and events can be
  * sent to another process. Options and facts have the names of OpenAI's Images API, because errors refer to them by name.
  */
 
 export interface SketchRequest {
   readonly prompt: string;
   readonly options?: SketchOptions;
-  /** What is edited. Absent: a new image is generated. */
+  /** The inputs of an edit. Absent: a new image is generated. */
   readonly edit?: EditSources;
   /** True: `partial_images` previews come before each image. The formats gif and svg cannot be streamed. */
   readonly stream?: boolean;

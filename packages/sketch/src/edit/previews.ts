@@ -1,4 +1,4 @@
-/** The previews of an edit: exactly as many as the client asked for, and none of them equal to the finished image. */
+/** The previews of an edit: exactly as many as the client requested, and none of them equal to the finished image. */
 import { type FilterContext, forEachBand, type Raster } from "../raster/raster.ts";
 
 /** Turns a stage of the edit into a preview. `strength` is above 0 and decreases from preview to preview. */

@@ -1,4 +1,4 @@
-/** The brief: what a prompt asks for, in terms of the lexicon. */
+/** The brief: the parsed prompt (subjects, places, colors, styles) in terms of the lexicon. */
 import type { Color } from "../color.ts";
 import type { Weather } from "../scene/palette.ts";
 import type { SkyFeature } from "../scene/sky.ts";

@@ -12,7 +12,7 @@ export interface Raster {
   readonly pixels: Uint8Array;
 }
 
-/** What every filter gets. */
+/** The context that every filter gets. */
 export interface FilterContext {
   readonly sharp: Sharp;
   readonly random: Random;

@@ -2,7 +2,7 @@
 import type { PlaceName } from "../prompt/scene-words.ts";
 import type { Random } from "../random.ts";
 
-/** What subjects stand on. */
+/** The surfaces that subjects stand on. */
 export type Ground = "land" | "water" | "table" | "none" | "deep";
 
 const backdrops = [

@@ -3,7 +3,7 @@ import { type Color, fromLch, toLch, tone } from "../color.ts";
 import type { Random } from "../random.ts";
 import { createDefs, type Point, type SvgDefs } from "../svg.ts";
 
-/** What a subject's drawing function gets. The ground is y = 0, the top is y = -100, the middle is x = 0. */
+/** The argument of a subject's drawing function. The ground is y = 0, the top is y = -100, the middle is x = 0. */
 export interface Brush {
   readonly defs: SvgDefs;
   readonly random: Random;
