@@ -58,7 +58,10 @@ export interface ListenOptions {
   readonly onInternalError: (requestId: string, error: unknown) => void;
 }
 
-/** For the log: a request that is not for a model. It has no path: that of a stored image grants access to it. */
+/**
+ * Log entry of a request that is not for a model. It omits the path, because the path of a stored image grants access
+ * to it.
+ */
 export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
@@ -72,10 +75,13 @@ export interface HttpServer extends Omit<Server, "port"> {
   readonly url: string;
 }
 
-/** Served on a connection beyond the maximum: a supervisor must not restart a gateway that is only busy. */
+/**
+ * Probe routes, served even on a connection beyond the maximum: a supervisor must not restart a gateway that is only
+ * busy.
+ */
 const probes: ReadonlySet<RouteName | undefined> = new Set<RouteName>(["health", "ready"]);
 
-/** Longer than the keep-alive timeout of most proxies. */
+/** Idle timeout of a connection: longer than the keep-alive timeout of most proxies. */
 const idleSeconds = 255;
 
 export function listen(options: ListenOptions): HttpServer {

@@ -171,7 +171,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     for (;;) {
       const longest = this.#idle.pop();
       if (!longest) return false;
-      // It may have been used or closed since the list was made.
+      // The connection may have been used or closed since the list was made.
       if (!this.#isLongIdle(longest)) continue;
       this.#evict(longest);
       return true;
@@ -201,7 +201,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     );
   }
 
-  /** Closes a connection on which nothing has moved for a second. */
+  /** Closes a connection that has neither received nor sent bytes for a second. */
   #evictSilent(): boolean {
     return this.#evictIdle() || this.#evictHeld(() => false);
   }
@@ -222,7 +222,7 @@ export class ConnectionLimit<C extends LimitedConnection> {
     this.#evicted++;
     this.#holders?.delete(connection);
     if (connection.isAwaitingBody && this.#hasSurplusRoom()) {
-      // It stays open as a surplus connection until its client has read the response.
+      // The connection stays open as a surplus connection until its client has read the response.
       this.#surplus.add(connection);
       connection.abandonBody();
     } else {
@@ -232,8 +232,9 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Whether there is room for one more surplus connection. If there is none, one that waits for its client is closed: of
-   * the address with the most of them, the oldest. So a flood of connections does not lock out probes.
+   * Makes room for one more surplus connection. At the maximum, one that waits for its client is closed: the oldest of
+   * the address with the most surplus connections. So a flood of connections does not lock out probes. False: there is
+   * none to close.
    */
   #hasSurplusRoom(): boolean {
     if (this.#surplus.size < maxSurplus) return true;

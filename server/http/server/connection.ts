@@ -100,18 +100,20 @@ export class Connection {
     return keyId === undefined ? `address ${this.#socket.remoteAddress}` : `key ${keyId}`;
   }
 
-  /** It exceeds the maximum number of connections. */
+  /** Marks the connection as one beyond the maximum number of connections. */
   becomeSurplus(): void {
     this.#isSurplus = true;
   }
 
-  /** Closes it to make room, with a response where it waits for one as a surplus connection. */
+  /**
+   * Closes the connection to make room. A surplus connection whose request head has not arrived gets a refusal first.
+   */
   drop(): void {
     if (this.#isSurplus && this.isIdle) this.refuse(this.#server.refuseConnection());
     this.end();
   }
 
-  /** Ends the request whose body does not arrive, with a response. */
+  /** Ends a request whose body does not arrive, with an error response. */
   abandonBody(): void {
     const request = this.#request;
     if (!request) return;
@@ -125,7 +127,7 @@ export class Connection {
     if (this.#phase.state === "idle") {
       this.#readHead(this.#unparsed.length > 0 ? Buffer.concat([this.#unparsed, bytes]) : bytes);
     } else if (this.#phase.state === "busy") {
-      // A client that does not read its response gets no more time by sending bytes.
+      // Received bytes do not extend the timeout of a client that does not read its response.
       if (!this.#writer.isBlocked) this.#phase.touch();
       if (this.#request) this.#feed(this.#request, bytes);
     } else {

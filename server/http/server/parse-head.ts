@@ -116,7 +116,10 @@ export class RequestHead {
   }
 }
 
-/** Also of an absolute URL, as clients of proxies send it. Non-ASCII bytes, which should have been encoded, are read as UTF-8. */
+/**
+ * The path of a request target. Clients of proxies send an absolute URL. Non-ASCII bytes, which should have been
+ * percent-encoded, are read as UTF-8.
+ */
 function pathOf(target: string): string {
   const [origin] = target.startsWith("/") ? [] : (/^https?:\/\/[^/?#]*/i.exec(target) ?? []);
   const path = origin === undefined ? target : target.slice(origin.length);
@@ -127,7 +130,7 @@ function pathOf(target: string): string {
   return /[\x80-\xff]/.test(whole) ? Buffer.from(whole, "latin1").toString("utf8") : whole;
 }
 
-/** Removes dot segments. Clients do so themselves, unless told otherwise (curl --path-as-is). */
+/** Removes dot segments. Most clients do so themselves; `curl --path-as-is` does not. */
 function withoutDotSegments(path: string): string {
   if (!path.includes("/.")) return path;
   const kept: string[] = [];

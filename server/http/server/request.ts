@@ -5,7 +5,7 @@ import type { RequestHead } from "./parse-head.ts";
 import { type BodyListener, RequestBody } from "./request-body.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
 
-/** What a request needs of its connection. */
+/** The functions of a connection that its request calls. */
 interface RequestConnection {
   /** Pauses or resumes reading from the socket (backpressure). */
   updateFlow(): void;

@@ -245,7 +245,10 @@ async function writeLargeChunk(size: string, value: Uint8Array, count: SentCount
   }
 }
 
-/** The client would read the next response as the rest of this one, or the rest as the next. */
+/**
+ * The body length differs from the announced length: the client would read the start of the next response as the rest
+ * of this one, or the rest of this one as the next response.
+ */
 const lengthMismatch = (length: number, announced: number): Error =>
   new Error(`A response body announced with ${announced} bytes has ${length}.`);
 
