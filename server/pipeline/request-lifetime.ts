@@ -167,7 +167,8 @@ export class RequestLifetime {
   #releaseCounters(error: GatewayError | undefined): void {
     const { record, ticket, services } = this;
     const { reservation } = record.cost;
-    // Settled already, unless its settlement failed: a reservation that nothing ends would count against the budget for ever.
+    // The reservation is settled already, unless its settlement failed: without a release it would count against the
+    // budget forever.
     if (reservation) this.contain(() => reservation.release());
     if (ticket) {
       const wasSent = reachedUpstream(record, error);
@@ -181,7 +182,7 @@ export class RequestLifetime {
 
   /** Releases the idempotency claim and the files of a request that failed. Never rejects. */
   async releaseFailed(error: GatewayError): Promise<void> {
-    // Before the files: the fingerprint of an abandoned claim is read from them.
+    // The claim is released before the files, because the fingerprint of an abandoned claim is read from them.
     if (this.idempotent) await this.attempt(() => this.idempotent?.release(error));
     if (this.#hasFiles) await this.clearFiles();
   }
