@@ -32,7 +32,10 @@ function expectedWaitMs(neededSlots: readonly ConcurrencySlots[]): number {
   return Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(longest)));
 }
 
-/** Undefined: the slots are taken. A promise: they are once it resolves. Throws NoSlot, or the signal's reason. */
+/**
+ * Takes the slots. Undefined: they were free. A promise: resolves when they are taken. Throws NoSlot, or the signal's
+ * reason.
+ */
 export function waitForSlot(queue: FairQueue, slotWait: SlotWait): Promise<void> | undefined {
   return queue.tryEnter(slotWait.neededSlots) ? undefined : wait(queue, slotWait);
 }
@@ -53,7 +56,7 @@ async function wait(queue: FairQueue, slotWait: SlotWait): Promise<void> {
     reject: (reason) => reject(new NoSlot(reason, neededSlots)),
   };
   const onAbort = (): void => {
-    // If the slots were taken meanwhile, the owner releases them.
+    // If the request already holds its slots, its owner releases them.
     queue.cancel(waiter, clock());
     reject(signal.reason);
   };
