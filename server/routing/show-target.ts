@@ -52,7 +52,8 @@ function displayStateOf(health: TargetHealth, clockMs: number): DisplayState {
     return { state: "ejected", reason: breaker.reason, leftMs };
   }
   if (cooling > 0) return { state: "cooling", reason: coolDown.reason, leftMs: cooling };
-  // Several requests are waiting for its first response.
+  // Not available although neither ejected nor cooling down: several requests wait for the first response of the
+  // target.
   if (health.state(clockMs, false) !== "available")
     return { state: "cooling", reason: health.reason };
   const leftMs = breaker.rampLeftMs(clockMs);

@@ -21,7 +21,10 @@ const rampMs = 10_000;
 const minRampShare = 0.1;
 /** Successful probes that close the breaker of a target that was ejected as an outlier: one success says little there. */
 const goodProbesWhenPartial = 3;
-/** The weight of one request in the failure rate (EWMA), and the rate from which on failures are usual for the target. */
+/**
+ * The weight of one request in the failure rate (EWMA), and the failure rate above which failures are normal for the
+ * target.
+ */
 const [weight, usualFailureRate] = [1 / 16, 0.1];
 /** From this failure rate on, the target is unavailable even if no other target can serve. */
 const hopelessFailureRate = 0.7;
@@ -29,7 +32,7 @@ const hopelessFailureRate = 0.7;
 export class CircuitBreaker {
   /** The target is ejected. */
   open = false;
-  /** Ejected while part of its requests succeeded: better than no target. */
+  /** The target was ejected while part of its requests succeeded: it is better than no target. */
   partial = false;
   /** Why the breaker opened, for the operator. */
   reason = "";
@@ -68,7 +71,10 @@ export class CircuitBreaker {
     this.#probeSince = now;
   }
 
-  /** `probe`: the request started while the breaker was open. `lone`: no other target can serve. True: the breaker has just closed. */
+  /**
+   * `probe`: the request started while the breaker was open. `lone`: no other target can serve. Returns true if the
+   * breaker has just closed.
+   */
   recordSuccess(now: number, probe: boolean, lone: boolean): boolean {
     this.#failureRate *= 1 - weight;
     this.#failureRateAtSuccess = this.#failureRate;
@@ -76,12 +82,12 @@ export class CircuitBreaker {
       this.#failures = 0;
       return false;
     }
-    // A response to a request from before the ejection says nothing about the present.
+    // A response to a request that started before the ejection does not show that the target has recovered.
     if (!probe) return false;
     this.#probeSince = undefined;
     this.#goodProbes++;
     if (this.partial && !lone && this.#goodProbes < goodProbesWhenPartial) return false;
-    // After a complete outage the earlier failure rate says nothing about the present.
+    // A complete outage is over, so the failure rate from before no longer applies.
     if (!this.partial) this.#failureRate = this.#failureRateAtSuccess = 0;
     this.open = false;
     this.partial = false;
@@ -101,7 +107,7 @@ export class CircuitBreaker {
       return false;
     }
     this.#failures++;
-    // A target with a usual failure rate sometimes fails several times in a row and still serves the other requests.
+    // A target that normally fails part of its requests sometimes fails several in a row, and still serves the others.
     const partial =
       this.#failureRateAtSuccess >= usualFailureRate &&
       this.#failureRateAtSuccess < hopelessFailureRate;
