@@ -65,7 +65,10 @@ interface SubBatch {
 
 /** The bisection of a batch that failed with a server error. */
 interface Bisection {
-  /** What the first settled half showed about the server. Absent: none has settled, or it failed with a server error too. */
+  /**
+   * The state of the server, as the first settled half shows it. Absent: no half has settled, or one failed with a
+   * server error too.
+   */
   server?: "healthy" | "failing";
   /** The half that failed with a server error too, until the other half settles. */
   failed?: { readonly members: readonly BatchMember[]; readonly error: unknown };
