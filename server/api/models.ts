@@ -7,7 +7,10 @@ import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts
 
 export interface ModelsOptions {
   readonly snapshot: () => Snapshot;
-  /** Unix seconds. OpenAI's format requires a date for each model; the gateway uses its own start. */
+  /**
+   * The gateway's start in Unix seconds. OpenAI's format requires a date for each model, and the gateway reports its
+   * start.
+   */
   readonly startedAt: number;
   /** Unix milliseconds. */
   readonly now: () => number;
