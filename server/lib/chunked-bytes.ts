@@ -63,7 +63,10 @@ export class ChunkedBytes {
     return this.view(from, to).toString("latin1");
   }
 
-  /** A copy only where the range spans several chunks. Throws where bytes were released: a part of the range is never returned. */
+  /**
+   * The bytes of a range: a copy only if the range spans several chunks. Throws if any of them were released, and never
+   * returns part of the range.
+   */
   view(from: number, to: number): Buffer {
     const chunk = this.#find(from);
     const begin = this.#offsets[chunk] as number;
@@ -74,7 +77,7 @@ export class ChunkedBytes {
     return copy;
   }
 
-  /** Throws as above. */
+  /** Copies a range into `into`. Throws if any of its bytes were released. */
   copy(into: Buffer, at: number, from: number, to: number): void {
     let copied = 0;
     for (let chunk = this.#find(from); from + copied < to; chunk++) {

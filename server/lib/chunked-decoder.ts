@@ -48,7 +48,7 @@ export class ChunkedDecoder {
   #excessBytes = 0;
   readonly #broken: (why: string) => Error;
 
-  /** `broken`: makes the error that is thrown where the framing is malformed. */
+  /** `broken`: creates the error for malformed framing. */
   constructor(broken: (why: string) => Error) {
     this.#broken = broken;
   }
@@ -155,7 +155,7 @@ export class ChunkedDecoder {
  */
 class Joined {
   readonly #take: (chunk: Buffer) => void;
-  /** A small chunk that has no neighbor yet: alone, it is handed over as it is. */
+  /** A small chunk that no other small chunk follows yet. If none does, it is handed over without a copy. */
   #alone: Buffer | undefined;
   #block: Buffer = nothing;
   #filled = 0;
@@ -183,7 +183,7 @@ class Joined {
   addTiny(all: Buffer, from: number): number {
     this.#makeRoom(15, all.length - from);
     const block = this.#block;
-    // At `most` and beyond, a chunk might not have arrived whole, or not fit: fewer bytes are copied than read.
+    // From `most` on, a chunk might be incomplete, or might not fit into the block. Fewer bytes are copied than read.
     const most = Math.min(all.length - 19, from + block.length - this.#filled - 14);
     let filled = this.#filled;
     let at = from;
@@ -209,7 +209,7 @@ class Joined {
     this.#filled = 0;
   }
 
-  /** In a block. `rest`: how many bytes may still come in this turn. */
+  /** Ensures that the block has room for `length` bytes. `rest`: how many bytes may still follow in this turn. */
   #makeRoom(length: number, rest: number): void {
     const alone = this.#alone;
     const needed = length + (alone?.length ?? 0);

@@ -1,9 +1,13 @@
-/** `*` is any run of characters, slashes too; `?` is any one. At most glob x text steps, whatever the glob. */
+/**
+ * Matches a glob: `*` is any run of characters, slashes included; `?` is any one character. Takes at most glob x text
+ * steps.
+ */
 export function matchesGlob(glob: string, text: string): boolean {
   if (glob === "*") return true;
   let g = 0;
   let t = 0;
-  // Where to go on from when the characters after the last star do not fit: only the last star ever needs to grow.
+  // The backtracking position, for a mismatch after the last star: only the last star ever has to match more
+  // characters.
   let afterStar = -1;
   let retry = 0;
   while (t < text.length) {

@@ -57,7 +57,7 @@ export class JsonScan {
     } else this.depth--;
   }
 
-  /** From a place outside of strings to behind the next quote that opens one. */
+  /** Scans from an offset outside of strings. Returns the offset after the next opening quote. */
   #passStructure(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at++) {
       const byte = bytes[at] as number;
@@ -73,7 +73,7 @@ export class JsonScan {
     return bytes.length;
   }
 
-  /** From a place within a string to behind the quote that closes it. */
+  /** Scans from an offset within a string. Returns the offset after its closing quote. */
   #passString(bytes: Uint8Array, from: number): number {
     let at = from;
     let plain = 0;

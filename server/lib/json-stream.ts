@@ -8,7 +8,7 @@ export interface StreamedJson {
   chunksInMemory?(): readonly Uint8Array[] | undefined;
 }
 
-/** Stands in a JSON value for a string that is read when it is written. Its characters need no escaping in JSON. */
+/** Placeholder in a JSON value for a string that is read while the JSON is written. Its characters need no escaping. */
 export class StreamedString implements StreamedJson {
   /** Length in characters, without quotes. */
   readonly length: number;
@@ -16,7 +16,7 @@ export class StreamedString implements StreamedJson {
   readonly chunksInMemory: () => readonly Uint8Array[] | undefined;
   /** Written before the streamed characters, within the same string: such as `data:image/png;base64,`. */
   readonly prefix: string;
-  /** After it, within the same text: such as the padding of base64. */
+  /** Written after the streamed characters, within the same string: such as the padding of base64. */
   readonly suffix: string;
 
   constructor(

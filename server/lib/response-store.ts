@@ -1,9 +1,9 @@
 /** Response store: the interface to stored responses, which are replayed for idempotent requests. */
 
-/** What is stored with a response, to replay it. */
+/** Metadata that is stored with a response, to replay it. */
 export interface ResponseMetadata {
   readonly requestId: string;
-  /** Of the request, to detect another request with the same idempotency key. */
+  /** The fingerprint of the request, to detect a different request with the same idempotency key. */
   readonly fingerprint: string;
   readonly headers: Readonly<Record<string, string>>;
 }

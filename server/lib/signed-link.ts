@@ -11,7 +11,10 @@ const signatureOf = (name: string, expires: number, secret: Uint8Array): Buffer 
 export const signLink = (name: string, expires: number, secret: Uint8Array): string =>
   `?expires=${expires}&signature=${signatureOf(name, expires, secret).toString("base64url")}`;
 
-/** The expiry in Unix seconds, where the signature is valid and the link has not expired. `now`: Unix milliseconds. */
+/**
+ * Returns the expiry in Unix seconds; undefined if the signature is invalid or the link has expired. `now`: Unix
+ * milliseconds.
+ */
 export function verifyLink(
   name: string,
   search: string,
@@ -20,14 +23,14 @@ export function verifyLink(
 ): number | undefined {
   const parameters = new URLSearchParams(search);
   const expiresText = parameters.get("expires") ?? "";
-  // One spelling only, since the number is what is signed.
+  // The signature covers the number, so only its canonical spelling is accepted.
   const expires = /^[1-9]\d{0,11}$/.test(expiresText) ? Number(expiresText) : 0;
   const text = parameters.get("signature") ?? "";
   const received = Buffer.from(text, "base64url");
   const expected = signatureOf(name, expires, secret);
   // Constant time: the duration must not show how much of the signature matches.
   if (received.length !== expected.length || !timingSafeEqual(received, expected)) return undefined;
-  // One spelling only here too: the decoder skips characters that are not base64url, and unused bits.
+  // Only the canonical spelling is accepted: the decoder ignores characters that are not base64url, and unused bits.
   if (text !== expected.toString("base64url")) return undefined;
   return expires * 1000 > now ? expires : undefined;
 }

@@ -8,7 +8,10 @@ import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "./json-
 /** No API has more than a dozen levels. */
 export const maxJsonDepth = 64;
 
-/** Of a document without vectors: image responses, stream events. Parsing a document of this size takes a few milliseconds. */
+/**
+ * Bounds of a document without vectors, such as an image response or a stream event. Parsing one of this size takes a
+ * few milliseconds.
+ */
 export const documentBounds: FilterBounds = {
   depth: maxJsonDepth,
   memberValues: 16_384,
@@ -22,11 +25,11 @@ const depthAlone: FilterBounds = {
   values: Number.POSITIVE_INFINITY,
 };
 
-/** More than one for each of the inputs that one request may have. */
+/** More than one container for each input that a request may have. */
 const maxContainers = 131_072;
 const maxFields = 262_144;
 
-/** About a tenth of a millisecond of scanning. */
+/** Bytes that are scanned before other requests get a turn: about a tenth of a millisecond. */
 const sliceLength = 128 * 1024;
 
 /** As JSON.parse, with null in place of values that are nested too deep. Yields to other requests while it scans. */
