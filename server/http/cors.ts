@@ -2,7 +2,7 @@
 
 import type { RequestHeaders } from "../request/http-types.ts";
 
-/** The headers to add. Undefined where there are none. */
+/** The CORS headers to add. Undefined if there are none. */
 export type Cors = (headers: RequestHeaders) => Record<string, string> | undefined;
 
 /** `origins`: comma-separated, or `*`. */

@@ -52,7 +52,7 @@ export interface Route {
   readonly summary: string;
   /** A request for a model, which has a row in the ledger. */
   readonly model?: true;
-  /** An alias: requests and responses are those of this route. */
+  /** The route of which this one is an alias: it has the same requests and responses. */
   readonly sameAs?: OwnRouteName;
 }
 

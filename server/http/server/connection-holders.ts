@@ -48,7 +48,7 @@ export class ConnectionHolders<C extends HeldConnection> {
   /**
    * The connection to evict: of the holder with the most connections, the one that has been silent for longest. It has
    * been silent since `silentSince` at least, unless `isOverShare` says that its holder has too many connections.
-   * Undefined where there is none. Looks at each connection once at most.
+   * Undefined if no connection may be evicted. Examines each connection at most once.
    */
   selectVictim(
     silentSince: number,

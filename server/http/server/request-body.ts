@@ -58,7 +58,10 @@ export class RequestBody {
     return this.#bufferedBytes + this.#chunks.length * chunkOverheadBytes > maxBufferedBytes;
   }
 
-  /** Takes bytes of the connection and returns those of the next request. Throws where the end of the body cannot be found. */
+  /**
+   * Takes bytes of the connection, and returns the bytes of the next request. Throws if the end of the body cannot be
+   * found.
+   */
   push(bytes: Buffer): Buffer {
     if (this.complete || bytes.length === 0) return bytes;
     // After invalid chunks, later bytes may look like the rest of the body, and are not.

@@ -14,7 +14,7 @@ export interface ResponseWriter {
   readonly unsentBytes: number;
   /** Undefined where the socket has accepted all bytes already. Rejects when the client disconnects. */
   write(data: string | Uint8Array): Promise<void> | undefined;
-  /** The same, for a response in the write buffer. */
+  /** Like `write`, for a response in the write buffer. */
   writeBuffered(data: BufferedResponse): Promise<void> | undefined;
   /** Calls back when the client disconnects; immediately, if it has. */
   onDisconnect(callback: () => void): void;

@@ -48,14 +48,14 @@ export interface Server {
 
 /** The longest time from the first byte of a head to its last. */
 const maxHeadMs = 60_000;
-/** As lingering_timeout and lingering_time of nginx: after the last byte, and in all. */
+/** Like nginx's lingering_timeout (since the last byte) and lingering_time (in total). */
 const lingerMs = 2_000;
 const drainMs = 10_000;
-/** The same at shutdown: the time for a request that crosses our FIN in the network. */
+/** Lingering timeout at shutdown: the time for a request that crosses our FIN in the network. */
 const shutdownLingerMs = 300;
 /** A client that reads nothing of its response for this long has disconnected. */
 const maxWriteMs = 60_000;
-/** After this time, an idle connection keeps nothing of its last request. */
+/** After this idle time, a connection drops its cached request head. */
 const headCacheMs = 5_000;
 /**
  * The limit of backpressure: unread bytes of the responses of all clients. Above it, clients that have read nothing for
