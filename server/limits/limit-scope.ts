@@ -18,7 +18,7 @@ export class LimitScope {
   readonly id: string;
   readonly slots: ConcurrencySlots;
   readonly #buckets = new Map<Rate, TokenBucket>();
-  /** The same as an array: it is iterated several times per request. */
+  /** The buckets as an array, which is iterated several times per request. */
   buckets: readonly { readonly rate: Rate; readonly bucket: TokenBucket }[] = [];
 
   constructor(id: string, limits: Limits, now: number) {
