@@ -119,7 +119,10 @@ export const routeRequest =
       return { candidates, policy, capacity, context, modelTargets, ...empty };
     };
 
-    /** Records skipped candidates in the routing steps, and starts a free health check for those that are due for a probe. */
+    /**
+     * Records skipped candidates in the routing steps, and starts a free health check of each one that is due for a
+     * probe.
+     */
     const recordSkipped = (
       { record }: StageRequest<Q>,
       state: RoutingState,
@@ -264,7 +267,10 @@ export const routeRequest =
       return candidate;
     };
 
-    /** Selects the candidate after a failure: one that was not tried yet, or any of them again after a backoff. Throws the error if there is none. */
+    /**
+     * Selects the candidate after a failure: one that was not tried yet, or a tried one again after a backoff. Throws
+     * the error if no candidate is left.
+     */
     const selectNext = async (
       request: StageRequest<Q>,
       state: RoutingState,

@@ -43,7 +43,7 @@ export class LatencyStats {
   timeoutMs(size: number, peers: readonly { readonly latency: LatencyStats }[]): number {
     const own = this.p99Ms(size);
     if (own !== undefined) return Math.max(minTimeoutMs, 4 * own);
-    // Without measurements of its own, those of its peers are the best guess.
+    // For a target without measurements, the latency of its peers is the best estimate.
     let estimateMs = 0;
     for (const { latency } of peers) {
       estimateMs = Math.max(estimateMs, latency.p99Ms(size) ?? latency.lastMeanMs(size) ?? 0);
