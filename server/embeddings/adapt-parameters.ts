@@ -1,4 +1,7 @@
-/** Adapts embeddings parameters: what a target does not support is emulated where the result is the same, or refused. */
+/**
+ * Adapts embeddings parameters: the gateway emulates a parameter that a target does not support if the result is the
+ * same, or refuses it.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";

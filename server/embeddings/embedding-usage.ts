@@ -1,4 +1,7 @@
-/** Token counts of an embeddings response: as reported by the upstream, or estimated for the wire where it reports none. */
+/**
+ * Token counts of an embeddings response: as the upstream reports them, or estimated for the client's `usage` if it
+ * reports none.
+ */
 
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { countTokens } from "../upstream/count-tokens.ts";
@@ -10,7 +13,7 @@ import { countTokens } from "../upstream/count-tokens.ts";
 export const countedTokens = ({ usage }: Pick<EmbeddingsResponse, "usage">): number | undefined =>
   usage?.inputTokens || undefined;
 
-/** Only for `usage` on the wire: an estimate is never recorded as if the upstream had reported it. */
+/** Only for the `usage` that the client receives: an estimate is never recorded as if the upstream had reported it. */
 export async function estimateInputTokens(input: EmbeddingInput): Promise<number> {
   if (input.kind === "text") return countTokens(input.texts);
   return input.tokens.reduce((sum, { length }) => sum + length, 0);

@@ -135,7 +135,7 @@ export class SingleFlight {
     return this.#inFlight.size;
   }
 
-  /** Undefined where no request is in flight, or where it is already aborted. */
+  /** The request in flight for an input. Undefined if there is none, or if it is already aborted. */
   find(key: string): InFlightQuery | undefined {
     const query = this.#inFlight.get(key);
     return query?.isAborted ? undefined : query;

@@ -11,7 +11,7 @@ import type { EmbeddingsQuery } from "../upstream/contract.ts";
 
 export type UnsplittableReason = "inputs depend on each other" | "large extra fields";
 
-/** Why the request is one unit; undefined where it is not. */
+/** Why the request cannot be split; undefined if it can. */
 export function unsplittableReason(
   { rest }: Pick<EmbeddingsQuery, "rest">,
   { contextual }: Pick<Route, "contextual">,

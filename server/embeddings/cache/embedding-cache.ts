@@ -93,7 +93,7 @@ export class EmbeddingCache {
     this.#allocator = new SlabAllocator(slabBytes ?? slabBytesFor(maxBytes));
   }
 
-  /** A slab counts whole, also where it is not full. */
+  /** Every slab counts with its full size, even if it is not full. */
   get bytes(): number {
     return this.#allocator.bytes + this.#entries.size * entryOverhead;
   }
