@@ -42,7 +42,7 @@ export class ChunkedBytes {
     return this.#chunks[chunk]?.[offset - (this.#offsets[chunk] as number)];
   }
 
-  /** -1 where it is not found. */
+  /** The offset of the first match; -1 if there is none. */
   indexOf(needle: number | Buffer, from: number): number {
     for (let chunk = this.#find(from); chunk < this.#chunks.length; chunk++) {
       const begin = this.#offsets[chunk] as number;

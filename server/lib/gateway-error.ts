@@ -11,7 +11,7 @@ export interface ErrorDetails {
   readonly param?: string;
   /** Milliseconds after which a retry makes sense. */
   readonly retryAfterMs?: number;
-  /** Values that replace those of the error table: the upstream's own, where they are passed on. */
+  /** Values that replace the values of the error table, such as the upstream's own when its error is passed on. */
   readonly overrides?: Partial<
     Pick<ErrorDefinition, "status" | "type" | "code" | "retry" | "clientShouldNotRetry">
   >;

@@ -24,7 +24,7 @@ export class EncodedVector {
     this.validity = checked.validity;
   }
 
-  /** Undefined where it is not base64 of float32 numbers. */
+  /** Undefined if the text is not base64 of float32 numbers. */
   static parse(response: ChunkedBytes, from: number, to: number): EncodedVector | undefined {
     response.copy(wasmBuffer(to - from), 0, from, to);
     const checked = checkInWasm(to - from);
