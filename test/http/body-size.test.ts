@@ -52,7 +52,7 @@ describe("a body of one byte more is refused", () => {
     connection.send(head({ "content-length": String(most + 1) }));
     const message = await expectError(response(await connection.response()), "request_too_large");
     expect(message).toContain(String(most));
-    // What was announced may come all the same; it is passed over.
+    // The client may still send the announced body; it is discarded.
     await connection.sendAll(Buffer.from(bodyOf(most + 1)));
     await expectStillOfUse(connection);
   });

@@ -18,7 +18,7 @@ const silentBody = (key: string): string =>
 
 const keyed = (key: string): string => get("/", `authorization: ${key}\r\n`);
 
-/** Keeps so many connections with a silent body open: each that is closed is replaced at once. */
+/** Keeps a number of connections with a silent body open: a closed connection is replaced immediately. */
 function floodWithSilentBodies(url: string, count: number): { stop(): Promise<void> } {
   let isStopped = false;
   const headers = { ...jsonHeaders, "content-length": "1000" };

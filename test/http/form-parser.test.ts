@@ -234,7 +234,7 @@ describe("Bun's own FormData agrees", () => {
 
   test("what it parses is what our parser returns", async () => {
     const plain = fc.stringMatching(/^[a-z[\]0-9 .]{1,20}$/);
-    // Bun's reader takes a boundary for one even where no line break stands before it.
+    // Bun's parser accepts a boundary even without a line break before it.
     const body = bodies("----a-boundary-of-some-length").filter(
       (bytes) => !bytes.includes("----a-boundary-of-some-length"),
     );
@@ -336,7 +336,7 @@ describe("a malformed form is refused:", () => {
     ],
     ["only a file name", `--b\r\n${disposition}; filename="a"\r\n\r\nx\r\n--b--`, "has no name"],
     [
-      "a name that stands inside of the file's name",
+      "a name only inside the filename",
       `--b\r\n${disposition}; filename="x; name=evil"\r\n\r\nx\r\n--b--`,
       "has no name",
     ],

@@ -63,7 +63,7 @@ const large = (bytes: number): Uint8Array<ArrayBuffer> => {
 const part = (name: string, value: string, more = "") =>
   `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 
-describe("the form itself", () => {
+describe("a form", () => {
   test.each<[string, string, string | undefined, string]>([
     ["without a boundary in its type", "--b--", "multipart/form-data", "names no boundary"],
     ["with an empty boundary", "--b--", "multipart/form-data; boundary=", "names no boundary"],
@@ -168,7 +168,7 @@ describe("a file", () => {
       new Uint8Array(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')),
     ],
     ["nearly a PNG", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0b, 0, 0, 0, 13])],
-    ["large, and nothing", new Uint8Array(390_000)],
+    ["390,000 NUL bytes", new Uint8Array(390_000)],
   ])("that is not an image (%s) is refused by its bytes", async (_, bytes) => {
     const message = await expectError(
       await send(formOf(...usual, ["image", bytes])),

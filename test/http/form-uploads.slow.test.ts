@@ -169,7 +169,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
       warm.append(name, value);
     warm.append("image", new Blob([png]), "a.png");
     await fetch(`${gateway.url}/v1/images/edits`, { method: "POST", headers: bearer, body: warm });
-    // Forgets the peak of the start, which is not what is measured here.
+    // Resets the peak of the startup, which is not measured here.
     writeFileSync(`/proc/${gateway.pid}/clear_refs`, "5");
     const before = memory("VmRSS");
     sink.received.length = 0;
@@ -293,7 +293,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
   // Around the size at which a file goes to disk.
   const kept = 256 * 1024;
   test.each([0, 1, 60_000, kept - 1, kept, kept + 1, kept + 65_537, 3_000_000])(
-    "also with %d bytes more than a picture needs",
+    "also with %d bytes after the end of the image",
     async (extra) => {
       fake.clear();
       const files = [drawn("png", extra), drawn("jpeg", extra), drawn("webp", extra)];

@@ -287,7 +287,7 @@ describe("an idle connection is closed", () => {
     await server.stop(true);
   }
 
-  // They take their time, so they begin while the tests above are at work.
+  // These cases are slow, so they start while the tests above run.
   const began = Promise.allSettled([afterLongCall(), whenNothingIsTaken(), notDuringSlowStream()]);
 
   test("after a long request, and when a stream is not read, but not in the middle of a slow stream", async () => {

@@ -24,7 +24,7 @@ async function expectRefused(connection: RawConnection, code = "invalid_http"): 
   return status;
 }
 
-describe("is refused, whole and byte by byte:", () => {
+describe("a request is refused, sent whole or byte by byte:", () => {
   const chunked = chunkedPost("/");
   const line = (text: string) => get("/", `${text}\r\n`);
   test.each<[string, string, number?]>([

@@ -178,7 +178,7 @@ describe("a server that stops", () => {
   test("gracefully completes requests in flight with connection: close", async () => {
     const { served, go, begun } = holding();
     await using _ = served;
-    // One that came and went before has nothing to do with it.
+    // A connection that was closed before does not matter.
     const gone = await served.connect();
     gone.disconnect();
     await gone.closed;

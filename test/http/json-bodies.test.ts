@@ -291,7 +291,7 @@ describe("an error names the missing parameter:", () => {
     ["text", "a", "invalid_type", "images"],
     ["more than sixteen", Array(17).fill({ file_id: "file-1" }), "invalid_value", "images"],
     ["of something else", ["a"], "invalid_type", "images[0]"],
-    ["of objects that say nothing", [{}], "invalid_value", "images[0]"],
+    ["of empty objects", [{}], "invalid_value", "images[0]"],
     [
       "of objects that say two things",
       [{ file_id: "a", image_url: "https://x" }],

@@ -140,7 +140,7 @@ describe("is refused while it is being sent, and no upstream is called", () => {
       begin,
     );
     const block = repeat(piece, Math.ceil(1_000_000 / piece.length));
-    // 12 MB of the 31 MB that were announced: the answer does not wait for the rest.
+    // 12 MB of the 31 MB that were announced: the response does not wait for the rest.
     for (let sent = 0; sent < 12; sent++) await connection.sendAll(block);
     await expectError(response(await connection.response()), fault);
     connection.disconnect();

@@ -113,7 +113,7 @@ describe("half-sent uploads of one key", () => {
     expect(JSON.parse(answer.body).error).toMatchObject({ code: "rate_limit_exceeded" });
     expect(JSON.parse(answer.body).error.message).toContain("VEXEL_SPOOL_MAX_BYTES");
     await expectError(await edit(gateway.url, bearer, 4 * megabyte), "upload_limit_reached");
-    // What needs no room on disk is served to the same key as well.
+    // A request that needs no disk space is served for the same key.
     expect((await edit(gateway.url, bearer, 1000)).status).toBe(200);
     expect((await embed(gateway.url, bearer)).status).toBe(200);
     await expectServed(gateway.url, gateway.folder);
@@ -167,10 +167,10 @@ test("uploads that end in any way release all their temp storage", async () => {
     () => edit(url, bearer, 100_000),
     // Too large a file, which was announced as a smaller form than all the room there is.
     () => edit(url, bearer, 21 * megabyte),
-    // The client leaves in the middle of its upload.
+    // The client disconnects in the middle of its upload.
     async () => (await halfSent(url, 2 * megabyte, megabyte)).disconnect(),
     async () => (await halfSentChunked(url, megabyte)).disconnect(),
-    // It leaves while the image is made.
+    // The client disconnects while the image is generated.
     async () => {
       const connection = await halfSentChunked(url, megabyte);
       connection.send(chunk(finish), "0\r\n\r\n");

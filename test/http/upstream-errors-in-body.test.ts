@@ -67,7 +67,7 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
     /^The upstream refused the gateway's credentials/,
   ],
   [
-    "a fault of its own",
+    "an internal error of the upstream",
     "openai",
     inside("server_error", null, "CUDA out of memory on sk-fake-secret"),
     502,
@@ -90,10 +90,10 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
     "upstream_error",
     /reported an error in its response: internal trouble$/,
   ],
-])("%s", async (_, model, body, status, code, words) => {
+])("an error in a 200 response is mapped: %s", async (_, model, body, status, code, words) => {
   const headers = { "content-type": "application/json" };
   fake.clear();
-  // What may pass is asked for thrice.
+  // A transient error is attempted three times.
   fake.script({ reply: { status: 200, headers, body: JSON.stringify(body) } }, { times: 3 });
   const response = await gateway.post("/v1/embeddings", { model, input: `text ${words}` });
   const { error } = (await response.json()) as {
