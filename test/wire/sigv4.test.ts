@@ -1,4 +1,4 @@
-/** AWS signatures are right to the last digit: AWS's own test suite, and a Bedrock model's id, which is encoded twice. */
+/** AWS Signature Version 4: AWS's own test suite, and a Bedrock model ID, which is encoded twice. */
 import { expect, test } from "bun:test";
 import { signatureHeaders } from "../../server/upstream/adapters/amazon/sigv4.ts";
 import suite from "../data/sigv4/vectors.json";

@@ -31,7 +31,7 @@ const exchangeOf = (of: Upstream) => {
 const basic = (id: string): string => `Basic ${btoa(`${id}:secret-0123456789`)}`;
 const form = "application/x-www-form-urlencoded";
 
-test("IBM's key goes to its IAM, or to the one that the configuration names", () => {
+test("IBM's key goes to IBM's IAM service, or to the IAM service that the configuration names", () => {
   const ours = upstream("watsonx");
   expect(exchangeOf(ours).toUpstream(ours, 0)).toEqual({
     url: "https://iam.cloud.ibm.com/identity/token",
@@ -77,7 +77,7 @@ const exchanging = [
 ];
 
 test.each(exchanging.map((of) => [of.kind, of] as const))(
-  "%s: the key itself is in no question, and in no probe",
+  "%s: the key itself is in no upstream request, and in no probe",
   (_kind, of) => {
     const adapter = adapters.get(of.kind);
     const question = adapter?.embeddings?.toUpstream(plainQuery, { upstream: of, model: "m" });
@@ -97,7 +97,7 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
 );
 
 test.each(exchanging.map((of) => [of.kind, of] as const))(
-  "%s: an answer without a token is a fault",
+  "%s: a response without a valid token is an error",
   async (_kind, of) => {
     for (const odd of [
       ...["{}", "null", "[]", '{"access_token":"","expires_in":1}', '{"access_token":"a"}'],

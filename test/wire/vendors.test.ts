@@ -14,7 +14,7 @@ import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/cont
 import { replyOf } from "../laws/adapter-cases.ts";
 
 interface Golden {
-  /** Where the example stands. */
+  /** The URL of the example. */
   readonly source: string;
   readonly target: Target;
   readonly query: EmbeddingsQuery;
@@ -30,7 +30,7 @@ interface Golden {
     readonly body: unknown;
   };
   readonly vectors: readonly (readonly number[])[];
-  /** Null: the vendor does not tell. */
+  /** Null: the vendor reports no usage. */
   readonly usage: number | null;
 }
 

@@ -185,7 +185,7 @@ async function showBody(body: UpstreamRequest["body"], type: string): Promise<un
 for (const [endpoint, ask] of Object.entries(endpoints)) {
   describe(`a full ${endpoint} request`, () => {
     test.each(variants.map((variant) => [variant.name, variant] as const))(
-      "goes out to %s as it always has",
+      "is sent to %s exactly as in its golden file",
       async (name, variant) => {
         const request = await ask(variant);
         const path = join(import.meta.dir, `full.${endpoint}.${name}.golden.json`);
