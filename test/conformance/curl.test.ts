@@ -18,7 +18,7 @@ interface Curled {
   readonly status: number;
   readonly headers: string;
   readonly body: string;
-  /** What curl says about the way it went. */
+  /** The verbose output of curl. */
   readonly story: string;
 }
 

@@ -236,8 +236,8 @@ describe("a form is refused with the name of the parameter for", () => {
       "invalid_type",
       "image",
     ],
-    ["no picture", usual, "missing_required_parameter", "image"],
-    ["a text for a picture", [...usual, ["image", "hello"]], "invalid_type", "image"],
+    ["no image", usual, "missing_required_parameter", "image"],
+    ["a text for an image", [...usual, ["image", "hello"]], "invalid_type", "image"],
     [
       "a file that is not an image",
       [...usual, ["image", new TextEncoder().encode("hello"), "a.png"]],
@@ -291,7 +291,7 @@ describe("a form is refused with the name of the parameter for", () => {
 describe("a JSON edit is refused with the name of the parameter for", () => {
   const images = [{ image_url: "https://example.com/a.png" }];
   test.each<[string, object, string, string]>([
-    ["no pictures", {}, "missing_required_parameter", "images"],
+    ["no images", {}, "missing_required_parameter", "images"],
     ["an empty list", { images: [] }, "invalid_value", "images"],
     ["seventeen", { images: Array(17).fill(images[0]) }, "invalid_value", "images"],
     [

@@ -1,4 +1,4 @@
-/** The embedded drawing program with common clients: no vendor account, real images. */
+/** The embedded image model with common clients: no vendor account, real images. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import sharp from "sharp";
 import { startGateway, testKey } from "../harness.ts";
 import { clientOf, refusalOf } from "./arrange.ts";
 
-// Drawing takes CPU time, and the machine may be busy.
+// Generating images takes CPU time, and the machine may be busy.
 setDefaultTimeout(60_000);
 
 const gateway = startGateway({ yaml: `keys:\n  - { name: test, key: ${testKey} }\n` });

@@ -61,7 +61,7 @@ describe("LangChain for Python", () => {
         "x-stainless-raw-response": "true",
       },
     );
-  /** What numpy does with it there. */
+  /** Decodes base64 as numpy does in Python. */
   const decoded = (base64: string): string => Buffer.from(base64, "base64").toString("hex");
 
   test("sends tokens instead of texts, and gets the vectors of these tokens", async () => {

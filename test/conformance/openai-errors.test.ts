@@ -61,13 +61,13 @@ describe("BadRequestError", () => {
   test.each([
     ["no prompt", { prompt: undefined }, "missing_required_parameter", "prompt"],
     ["no model", { model: undefined }, "missing_required_parameter", "model"],
-    ["no picture", { n: 0 }, "invalid_value", "n"],
-    ["too many pictures", { n: 11 }, "invalid_value", "n"],
-    ["half a picture", { n: 1.5 }, "invalid_type", "n"],
+    ["no image", { n: 0 }, "invalid_value", "n"],
+    ["too many images", { n: 11 }, "invalid_value", "n"],
+    ["half an image", { n: 1.5 }, "invalid_type", "n"],
     ["a wrong type", { stream: "yes" }, "invalid_type", "stream"],
     ["an unknown response_format", { response_format: "png" }, "invalid_value", "response_format"],
     ["too much compression", { output_compression: 101 }, "invalid_value", "output_compression"],
-  ] as const)("for pictures with %s", async (_, wrong, code, param) => {
+  ] as const)("for an image request with %s", async (_, wrong, code, param) => {
     const error = await refusalOf(draw(wrong), BadRequestError);
     expect(error).toMatchObject({ status: 400, code, param, type: "invalid_request_error" });
     expect(fake.requests).toHaveLength(0);
