@@ -1,7 +1,7 @@
-/** Things to send: valid calls, calls a step or three away from valid, and plain nonsense. */
+/** Generators of requests: valid ones, ones with up to three mutations, and arbitrary bytes. */
 import fc from "fast-check";
 
-/** Texts that readers stumble over. */
+/** Texts that parsers tend to get wrong. */
 export const oddText = fc.oneof(
   fc.string({ maxLength: 30 }),
   fc.string({ unit: "binary", maxLength: 20 }),
@@ -67,7 +67,7 @@ const input = fc.oneof(
   fc.array(fc.array(token, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
 );
 
-/** Each field is there or not. */
+/** Each field is present or absent. */
 const some = (fields: Record<string, fc.Arbitrary<unknown>>, required: readonly string[]) =>
   fc.record(fields, { requiredKeys: [...required] });
 
@@ -116,7 +116,7 @@ const editBody = some(
   ["model", "prompt", "images"],
 );
 
-/** The drawing program takes its time, so it is asked for little. */
+/** The embedded image model is slow, so its requests are small. */
 const sketchBody = some(
   {
     ...imageFields,
@@ -135,7 +135,7 @@ export interface JsonCall {
 const at = (path: string, bodies: fc.Arbitrary<object>): fc.Arbitrary<JsonCall> =>
   bodies.map((body) => ({ path, body: body as Record<string, unknown> }));
 
-/** Calls that are valid, or nearly so by bad luck. */
+/** Requests that are valid, except for rare combinations of values. */
 export const validCall: fc.Arbitrary<JsonCall> = fc.oneof(
   { weight: 6, arbitrary: at("/v1/embeddings", embeddingsBody) },
   { weight: 1, arbitrary: at("/v1/engines/our-embedder/embeddings", embeddingsBody) },
@@ -152,7 +152,7 @@ const pick = (body: object, choice: number): string => {
 const without = (body: Record<string, unknown>, name: string) =>
   Object.fromEntries(Object.entries(body).filter(([key]) => key !== name));
 
-/** One step away from what it was. */
+/** The same value with one mutation. */
 const change: fc.Arbitrary<Change> = fc.oneof(
   fc.tuple(fc.nat(), oddValue).map(
     ([choice, value]): Change =>
@@ -204,7 +204,7 @@ export const changedCall: fc.Arbitrary<JsonCall> = fc
     body: changes.reduce((changed, step) => step(changed), body),
   }));
 
-/** Bytes as they were, but for a few places. */
+/** The same bytes with a few mutations. */
 export const damaged = (bytes: Uint8Array): fc.Arbitrary<Uint8Array<ArrayBuffer>> =>
   fc
     .array(

@@ -1,4 +1,4 @@
-/** However calls are cut and joined on their way, each caller gets what asking one input at a time would have given. */
+/** However requests are split and batched, each client gets the response that one upstream request per input would give. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { batch } from "../../server/embeddings/batch.ts";
@@ -58,7 +58,7 @@ const traveller = fc.record({
   /** In turns of the event loop. */
   arrives: fc.nat({ max: 6 }),
   hangsUpAfter: seldom(fc.nat({ max: 8 })),
-  /** Which of its inputs the upstream refuses. */
+  /** The inputs that the upstream refuses. */
   poisoned: seldom(fc.nat({ max: 7 })),
 });
 type Traveller = typeof traveller extends fc.Arbitrary<infer T> ? T : never;
@@ -72,7 +72,7 @@ const world = fc.record({
     },
     { requiredKeys: ["maxItems"] },
   ),
-  /** What it really takes in tokens, which no estimate knows. */
+  /** The upstream's actual token limit, which no estimate knows. */
   trueTokens: fc.option(fc.integer({ min: 10, max: 60 }), { nil: undefined }),
   options: fc.record({
     lanes: fc.integer({ min: 1, max: 3 }),
@@ -82,7 +82,7 @@ const world = fc.record({
     maxWaiting: fc.nat({ max: 10 }),
   }),
   maxParallel: fc.integer({ min: 1, max: 4 }),
-  /** Of the upstream's calls, in turn: how many turns each takes, and how it goes. */
+  /** For each upstream request, in order: how many turns of the event loop it takes, and its outcome. */
   turns: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 9 }),
   moods: fc.oneof(
     fc.constant(["well" as const]),
@@ -95,7 +95,7 @@ const world = fc.record({
 });
 type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
 
-/** As many tokens as the fake upstream counts: not what the gateway estimates. */
+/** The token count of the fake upstream, which differs from the gateway's estimate. */
 const trueTokensOf = (entry: string | readonly number[]): number =>
   typeof entry === "string" ? Math.ceil(entry.length / 2) : entry.length;
 
@@ -105,7 +105,7 @@ const isPoisoned = (entry: string | readonly number[]): boolean =>
 const ownerOf = (entry: string | readonly number[]): number =>
   typeof entry === "string" ? Number.parseInt(entry, 10) : (entry[0] ?? Number.NaN);
 
-/** Each entry begins with whose it is, so that the upstream's calls can be traced back. */
+/** Each entry begins with the ID of its request, so that upstream requests can be traced back. */
 function named(whose: number, { input, poisoned }: Traveller): EmbeddingInput {
   if (input.kind === "text") {
     const texts = input.texts.map(
@@ -122,7 +122,7 @@ function named(whose: number, { input, poisoned }: Traveller): EmbeddingInput {
   return { kind: "tokens", tokens };
 }
 
-/** A pure upstream: what it answers depends on the entry and the options alone. */
+/** A pure upstream: its response depends on the entry and the options alone. */
 class Upstream {
   readonly #world: World;
   readonly unmetered = new Set<number>();
@@ -157,7 +157,7 @@ class Upstream {
     const { maxItems, maxTokens = Infinity, maxBytes = Infinity } = this.#world.limits;
     expect(items).toBeGreaterThan(0);
     expect(items).toBeLessThanOrEqual(maxItems);
-    // One that is too large by itself cannot be cut.
+    // A single entry that is too large cannot be split.
     if (items === 1) return;
     expect(tokens).toBeLessThanOrEqual(maxTokens);
     expect(bytes).toBeLessThanOrEqual(maxBytes);
@@ -274,6 +274,6 @@ async function expectSafeTravels(given: World): Promise<void> {
   }
 }
 
-test("calls that are cut and joined come out as if each input had been asked by itself", async () => {
+test("requests that are split and batched get the same responses as one upstream request per input", async () => {
   await fc.assert(fc.asyncProperty(world, expectSafeTravels), tries(250));
 }, 600_000);

@@ -1,4 +1,4 @@
-/** A house with budgets in virtual time: calls begin and end in any order, clocks jump, processes die; and what must hold. */
+/** Budget simulation in virtual time: requests start and end in any order, clocks jump, processes crash; with its invariants. */
 import { expect } from "bun:test";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner, BudgetOwner, Reservation } from "../../server/lib/budget.ts";
@@ -6,7 +6,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { LedgerRow } from "../../server/storage/ledger-row.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
-/** mulberry32: small, and the same everywhere. */
+/** mulberry32: a small deterministic generator. */
 export function chance(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -17,13 +17,13 @@ export function chance(seed: number): () => number {
   };
 }
 
-/** Where rows go, and what they say was spent. */
+/** Stores ledger rows and sums what they say was spent. */
 export interface Books {
   write(row: LedgerRow): void;
   spent(spender: BudgetOwner, period: string): number;
 }
 
-/** As simple as can be: every row is looked at, every time. */
+/** The simplest model: every sum reads every row. */
 export function plainBooks(): Books {
   const rows: { readonly row: LedgerRow; readonly iso: string; readonly dollars: number }[] = [];
   return {
@@ -54,13 +54,13 @@ interface Open {
   readonly charged: readonly BudgetedOwner[];
   readonly estimate: Estimate;
   readonly reservation: Reservation;
-  /** Of each budget, what was seen to be held. */
+  /** The observed reservation in each budget. */
   readonly held: ReadonlyMap<string, Held>;
 }
 
 interface Held {
   readonly dollars: number;
-  /** Less than the most. */
+  /** Less than the maximum cost is reserved. */
   readonly stretched: boolean;
 }
 
@@ -71,7 +71,7 @@ export class House {
   readonly books: Books;
   readonly told: string[] = [];
   open: Open[] = [];
-  /** What rows say, added up here by the tests' own hand. */
+  /** The sums of the rows, computed independently of the gateway. */
   readonly #spent = new Map<string, number>();
   #budgets: Budgets;
   readonly #maxPurses: number;
@@ -82,14 +82,14 @@ export class House {
     this.#budgets = this.#start();
   }
 
-  /** The process dies: what was under way is gone, what was written is read again. */
+  /** The process crashes: requests in flight are lost, written rows are read again. */
   restart(): void {
     this.open = [];
     this.told.length = 0;
     this.#budgets = this.#start();
   }
 
-  /** True where the call was let in. */
+  /** True if the request was admitted. */
   begin(
     key: string,
     project: string,
@@ -107,7 +107,7 @@ export class House {
       const held = new Map<string, Held>();
       for (const [line, { name, reserved, ...was }] of this.#lines(charged, at).entries()) {
         const seen = seenHeld(estimate, reserved - (before[line]?.reserved ?? 0));
-        // Only where the most did not fit, and one at a time.
+        // Only where the maximum cost did not fit, and for one request at a time.
         if (seen.stretched) {
           if (was.isStretched || fits(before[line], most(estimate)) > 1e-7)
             expect(`${name} is stretched`).toBe("never");
@@ -126,7 +126,7 @@ export class House {
     return outcome === "in";
   }
 
-  /** `cost`: undefined where it stays unknown; null where nothing was paid. */
+  /** `cost`: undefined if it stays unknown; null if nothing was billed. */
   end(which: number, cost: number | undefined | null): void {
     const [call] = this.open.splice(which, 1);
     if (!call) return;
@@ -139,13 +139,13 @@ export class House {
         cost === undefined ? { estimatedCost: reservation.estimate ?? null } : { cost };
       this.#write(ledgerRow(at, { keyId: key, project, ...counted }));
     }
-    // It ends once.
+    // A reservation ends once.
     reservation.release();
     reservation.settle(1000);
     const after = this.#lines(charged, at);
     for (const [line, { spent, reserved, limit, name }] of after.entries()) {
       const was = before[line];
-      // Beyond what was held, only what this call cost more than its estimate.
+      // Beyond the reservation, only what this request cost above its estimate.
       const error = Math.max(
         0,
         (cost ?? reservation.estimate ?? 0) - (held.get(name)?.dollars ?? 0),
@@ -156,7 +156,7 @@ export class House {
     this.check(charged, at);
   }
 
-  /** What the budgets say is what the rows and the calls under way add up to. */
+  /** The budgets report the sum of the rows and of the requests in flight. */
   check(charged: readonly BudgetedOwner[], at: number): void {
     for (const budgeted of charged) {
       for (const { period, spent, reserved } of this.#budgets.status(budgeted, at)) {
@@ -165,7 +165,7 @@ export class House {
           (call) =>
             (budgeted.scope === "key" ? call.key : call.project) === budgeted.id &&
             periodName(period, call.at) === name &&
-            // Before a reload it may have been charged to fewer.
+            // Before a reload it may have been charged to fewer budgets.
             call.charged.some(
               ({ scope, id, budget }) =>
                 scope === budgeted.scope && id === budgeted.id && budget[period] !== undefined,
@@ -230,17 +230,17 @@ interface Line {
   readonly isStretched: boolean;
 }
 
-/** Below zero: it does not. As a share of the budget. */
+/** What is left after this cost, as a share of the budget. Below zero: it does not fit. */
 const fits = (line: Line | undefined, dollars: number): number =>
   line ? (line.limit - line.spent - line.reserved - dollars) / line.limit : 1;
 
-/** What must become of a call; either where it is a matter of the last digits. */
+/** The expected verdict on a request; `either` where rounding decides. */
 function judge(lines: readonly Line[], estimate: Estimate): "in" | "over_budget" | "either" {
   if (estimate.isCertain && estimate.dollars === 0) return "in";
   const left = lines.map((line) =>
     Math.max(
       fits(line, most(estimate)),
-      // One at a time, if what it likely costs fits.
+      // One request at a time, if its likely cost fits.
       line.isStretched ? Number.NEGATIVE_INFINITY : fits(line, estimate.dollars ?? 0),
     ),
   );

@@ -1,4 +1,4 @@
-/** Budgets hold in any order of things: bursts, clocks that jump, reloads, deaths; thousands of runs, each the same again by its seed. */
+/** Budgets hold in any order of events: bursts, clock jumps, reloads, crashes; thousands of runs, each reproducible by its seed. */
 import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";
@@ -7,7 +7,7 @@ import { temporaryFolder } from "../harness.ts";
 import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
 
 const depth = Number(process.env.LAW_DEPTH ?? 1);
-/** Two minutes before a year ends, in a leap year's neighbourhood, so that all borders are near. */
+/** Two minutes before a new year, two minutes before a leap day, and an ordinary day. */
 const starts = [
   Date.UTC(2026, 11, 31, 23, 58),
   Date.UTC(2028, 1, 28, 23, 58),
@@ -19,7 +19,7 @@ interface Run {
   readonly seed: number;
   readonly books: Books;
   readonly steps: number;
-  /** Whether calls may cost more than they were estimated at. */
+  /** Whether requests may cost more than their estimate. */
   readonly errs: boolean;
   readonly reloads: boolean;
 }
@@ -55,7 +55,7 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
     const what = random();
     const key = pick(Object.keys(homes));
     if (what < 0.5) {
-      // A burst, or one.
+      // A burst, or one request.
       const dollars = random() < 0.05 ? 0 : amount();
       const estimate: Estimate =
         random() < 0.85
@@ -80,25 +80,25 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
       house.restart();
     } else if (reloads) {
       shared = projects.map((name) => budget("project", name));
-      // Calls under way keep what they began with; their ends are checked against that.
+      // Requests in flight keep the budgets they started with, and their ends are checked against those.
       while (house.open.length > 0) house.end(0, 0);
       charged = configure();
     }
   }
   while (house.open.length > 0) house.end(0, null);
-  // Who has no room to remember what was told tells it again, and the record of events knows it by its name.
+  // Without room for its counter a budget reports an event again, and the event log deduplicates it by its ID.
   if (!reloads && room === 1000) expect(new Set(house.told).size).toBe(house.told.length);
   return house;
 }
 
-describe("in a simulation", () => {
-  test("no call is let in that does not fit, none refused that does, and the sums are those of the rows", () => {
+describe("in a simulation of budgets", () => {
+  test("a request is admitted exactly if its cost fits, and the counters equal the sums of the ledger rows", () => {
     for (let seed = 0; seed < 1500 * depth; seed++) {
       run({ seed, books: plainBooks(), steps: 60, errs: true, reloads: seed % 2 === 0 });
     }
   }, 60_000);
 
-  test("where no call costs more than it was estimated at, no budget is ever passed", () => {
+  test("no budget is exceeded if no request costs more than its estimate", () => {
     for (let seed = 0; seed < 1000 * depth; seed++) {
       const random = chance(seed);
       const house = new House(plainBooks(), 1000);
@@ -129,7 +129,7 @@ describe("in a simulation", () => {
     }
   }, 60_000);
 
-  test("a hundred calls at once against a budget for ten settle ten, and pass it by their own errors at most", () => {
+  test("a budget for ten requests admits ten of a hundred concurrent ones, and is exceeded at most by their estimation errors", () => {
     for (let seed = 0; seed < 300 * depth; seed++) {
       const random = chance(seed);
       const price = random() + 0.001;
@@ -144,12 +144,12 @@ describe("in a simulation", () => {
         house.begin("k0", "p0", [key], estimate, at),
       );
       expect(outcomes.filter(Boolean)).toHaveLength(10);
-      // One of the ten costs half as much again.
+      // One of the ten costs 1.5 times its estimate.
       const odd = Math.floor(random() * 10);
       for (let call = 0; call < 10; call++) {
         const which = Math.floor(random() * house.open.length);
         house.end(which, call === odd ? price * 1.5 : price);
-        // Nobody slips in while others end.
+        // No further request is admitted while others end.
         expect(house.begin("k0", "p0", [key], estimate, at)).toBe(false);
       }
       expect(house.books.spent(key, "total")).toBeLessThanOrEqual(price * 10.5 * (1 + 1e-9));
@@ -157,7 +157,7 @@ describe("in a simulation", () => {
   }, 60_000);
 });
 
-test("with a real ledger: after any number of deaths the budgets know what its rows add up to", () => {
+test("with a real ledger, budgets equal the sums of its rows after any number of crashes", () => {
   for (let seed = 0; seed < 20 * depth; seed++) {
     using folder = temporaryFolder();
     let file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
@@ -170,7 +170,7 @@ test("with a real ledger: after any number of deaths the budgets know what its r
     const books: Books = {
       write: (row) => {
         file.write([row]);
-        // What a journal has left is written a second time.
+        // A row that is still in the journal is written a second time.
         if (++written % 7 === 0) reopen().write([row]);
         if (written % 11 === 0) file.prune(row.at + day, 5);
       },

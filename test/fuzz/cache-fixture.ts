@@ -1,4 +1,4 @@
-/** An upstream whose answers come when the test says so, and whose vectors follow from the question alone. */
+/** An upstream that responds when the test says so, with vectors that depend on the upstream request alone. */
 
 import { expect } from "bun:test";
 import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
@@ -26,7 +26,7 @@ import type {
 export type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 export type Form = "base64" | "numbers" | "floats";
 
-/** A call of the test's own making, as if it had come through the door. */
+/** A request made by the test, as if it had arrived over HTTP. */
 export interface Journey {
   readonly call: EmbeddingsCall;
   readonly cancel: AbortSource;
@@ -38,7 +38,7 @@ export type Outcome =
   | { readonly ok: true; readonly reply: EmbeddingsResponse }
   | { readonly ok: false; readonly error: unknown };
 
-/** One question that has reached the upstream. */
+/** One request that has reached the upstream. */
 export interface Asked {
   readonly call: EmbeddingsCall;
   readonly inputs: readonly (string | readonly number[])[];
@@ -47,11 +47,11 @@ export interface Asked {
   state: "pending" | "answered" | "failed";
   reply?: EmbeddingsResponse;
   error?: unknown;
-  /** Its caller had gone when it failed. */
+  /** Its client had disconnected when it failed. */
   abandoned?: boolean;
 }
 
-/** Models of one space are at one upstream here; one without a space is at another, under its own name. */
+/** Models of one vector space share an upstream here; a model without one has its own upstream, under its own name. */
 export function routeOf(id: string, space?: string): Route {
   const upstream =
     space === undefined ? { id: "other", kind: "ollama" } : { id: "up", kind: "openai" };
@@ -67,7 +67,7 @@ export function routeOf(id: string, space?: string): Route {
 export const inputsOf = (input: EmbeddingInput): readonly (string | readonly number[])[] =>
   input.kind === "text" ? input.texts : input.tokens;
 
-/** Everything that may make a difference, spelled out. Text by its code units: half a surrogate pair counts too. */
+/** Everything that may affect the vector, written out. Text as code units: a lone surrogate counts too. */
 export const materialOf = (
   { query, route }: Pick<EmbeddingsCall, "query" | "route">,
   input: string | readonly number[],
@@ -94,13 +94,13 @@ function inOneOrder(value: unknown): unknown {
   return { members: members.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)) };
 }
 
-/** Of several sizes of slots, some of which fit exactly. */
+/** Vector lengths for several slot sizes, some of which fit exactly. */
 const lengths = [16, 128, 129, 300, 513];
 
-/** A pure function of the material: two inputs share a vector only if they are one. */
+/** A pure function of the material: two inputs share a vector only if they are equal. */
 export function embed(material: string): Float32Array {
   const bytes = new Bun.CryptoHasher("sha512").update(material).digest();
-  // All vectors of one model and one way of asking are of one length.
+  // All vectors of one model with the same options have the same length.
   const [origin, dimensions] = JSON.parse(material) as unknown[];
   const length = lengths[
     Bun.hash.crc32(JSON.stringify([origin, dimensions])) % lengths.length
@@ -110,7 +110,7 @@ export function embed(material: string): Float32Array {
 
 let floods = 0;
 
-/** Takes every slot of a small memory: whatever was a view into it is now something else. */
+/** Overwrites every slot of a small cache: any view into it now has other content. */
 export function flood(memory: EmbeddingCache): void {
   for (const length of lengths) {
     const vector = new Float32Array(length).fill(++floods);
@@ -118,7 +118,7 @@ export function flood(memory: EmbeddingCache): void {
   }
 }
 
-/** In the proportions by which the gateway divides a count among inputs, so that each share is exact. */
+/** In the proportions by which the gateway divides a token count among inputs, so that each share is exact. */
 export const tokensOf = (input: string | readonly number[]): number =>
   typeof input === "string" ? quarterTokens(input) : input.length;
 
@@ -127,7 +127,7 @@ export const sumTokens = (inputs: readonly (string | readonly number[])[]): numb
 
 function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
   if (form === "numbers") return vectors.map((vector) => Array.from(vector));
-  // Views into one buffer, with something before them.
+  // Views into one buffer, at an offset.
   let from = 3;
   const whole = new Float32Array(vectors.reduce((sum, { length }) => sum + length, from)).fill(9);
   const views = vectors.map((vector) => {
@@ -224,10 +224,10 @@ export const textQuery = (
 export const hungUp = (): GatewayError =>
   new GatewayError("client_closed", "The caller closed the connection.");
 
-/** Everything that is ready to run has run. */
+/** Waits until everything that is ready to run has run. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** All bits of a vector, in whichever form it is. */
+/** All bits of a vector, in any encoding. */
 export function bitsOf(vector: Vector): string {
   if (typeof vector === "string" || vector instanceof EncodedVector) return String(vector);
   const { buffer, byteOffset, byteLength } = Float32Array.from(vector);
@@ -242,7 +242,7 @@ export async function replyOf({ outcome }: Journey): Promise<EmbeddingsResponse>
 
 export const errorOf = (ended: Outcome): unknown => (ended.ok ? undefined : ended.error);
 
-/** Each input its own, in order. */
+/** Expects the vector of each input, in order. */
 export async function expectVectors(journey: Journey): Promise<void> {
   const { vectors } = await replyOf(journey);
   const { call } = journey;

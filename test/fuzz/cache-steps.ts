@@ -1,4 +1,4 @@
-/** What may happen around the memory, in any order: calls come, answers come or do not, callers go. */
+/** Generators of cache events in any order: requests arrive, upstreams respond or fail, clients disconnect. */
 import fc from "fast-check";
 import type { Route } from "../../server/request/caller.ts";
 import type {
@@ -24,7 +24,7 @@ export type Step =
 
 const faults = ["upstream_rate_limit", "upstream_error", "overloaded", "internal"] as const;
 
-/** Two models of one space, one of another, two whose space nobody named. */
+/** Two models of one vector space, one of another, two without a configured space. */
 export const routes = [
   routeOf("one", "space"),
   routeOf("two", "space"),
@@ -33,10 +33,10 @@ export const routes = [
   routeOf("five"),
 ] as const;
 
-/** What an upstream refuses, whoever sends it. */
+/** An input that every upstream refuses. */
 export const poison = "poison";
 
-/** Chosen to be mistaken for each other wherever things are put together carelessly. */
+/** Chosen to collide in a cache key that is concatenated carelessly. */
 export const texts = [
   ...["a", "b", "ab", "1,2", "1", "[1,2]", "t", "ta", "i1", " a", "a\0"],
   ...["\ud800", "\ud801", "\ufffd", "d800", "é", "e\u0301", "Ã©"],
@@ -70,7 +70,7 @@ const purposes = [
   parseTaskType("input_type", "a word of their own"),
 ];
 
-/** All that may be asked. */
+/** Every kind of embeddings request. */
 export const query: fc.Arbitrary<EmbeddingsQuery> = fc
   .record({
     input: often(4, textsOf(texts, 6), tokensOf),
@@ -91,7 +91,7 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     ...(purpose && { taskType: purpose }),
   }));
 
-/** A few things that everybody asks for, so that all get into each other's way. */
+/** A few inputs that many requests share, so that they contend. */
 const popular: fc.Arbitrary<EmbeddingsQuery> = fc
   .record({
     input: often(5, textsOf(["a", "b", "c"], 4), textsOf(["a", "b", poison], 2)),
@@ -139,9 +139,9 @@ const steps = (...weighted: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<Step[]
     maxLength: 50,
   });
 
-/** Every kind of question, and upstreams that work. */
+/** Every kind of request, and upstreams that work. */
 export const calm = steps([3, asks(query, 2)], [2, answer], [1, settle]);
-/** Few questions, and much that goes wrong. */
+/** Few distinct requests, and many failures. */
 export const crowded = steps(
   [6, asks(popular, 6)],
   [2, answer],
@@ -150,5 +150,5 @@ export const crowded = steps(
   [1, flood],
   [3, settle],
 );
-/** What is known is asked for again and again, alone and beside what is not, and forgotten meanwhile. */
+/** Cached inputs are requested repeatedly, alone and beside others, and evicted in between. */
 export const forgetful = steps([6, asks(popular, 6)], [5, answer], [2, flood], [4, settle]);

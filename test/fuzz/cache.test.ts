@@ -1,4 +1,4 @@
-/** Whoever asks, together with whomever, gets what asking alone would have given: its own vectors; and nobody waits for ever. */
+/** Embedding cache and single-flight: each request gets the vectors it would get alone, and none waits forever. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { cacheKey, cacheKeyPrefix } from "../../server/embeddings/cache/cache-key.ts";
@@ -62,7 +62,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     const leaving = step.do === "leave" ? journeys[step.which % journeys.length] : undefined;
     if (step.do === "leave" && leaving) {
       leaving.cancel.abort(hungUp());
-      // The way to an upstream notices at once, or takes its time; while others wait for it, it does not hear of it.
+      // The upstream request is canceled now or later; while other clients wait for it, it is not canceled.
       if (!step.late && leaving.cancel.aborted)
         for (const question of ownOf(leaving)) question.fail(hungUp());
     }
@@ -76,7 +76,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     }
     expect(world.memory.bytes).toBeLessThanOrEqual(room.maxBytes);
   }
-  // The world comes to rest, the last question first.
+  // Completes all upstream requests, the latest first.
   for (;;) {
     await settle();
     const question = world.pending().at(-1);
@@ -89,7 +89,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     "somebody waits for ever",
   ).toBe(true);
   expect(world.flights.size).toBe(0);
-  // Callers are slow readers: by the time answers are looked at, nothing is where it was.
+  // Clients read slowly: every cache slot is overwritten before responses are checked.
   flood(world.memory);
   const outcomes = await Promise.all(journeys.map(({ outcome }) => outcome));
   return { ...world, journeys, outcomes };
@@ -103,7 +103,7 @@ const materials = ({ call }: { readonly call: Journey["call"] }): string[] =>
 function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world: World): void {
   expect(reply.vectors.map(bitsOf)).toEqual(materials({ call }).map(embed).map(bitsOf));
   if (reply.usage) expect(reply.usage.inputTokens).toBe(sumTokens(inputsOf(call.query.input)));
-  // The upstream's own bytes go to whoever asked exactly this, and to nobody else.
+  // The upstream's bytes are passed through only to the client whose request was sent unchanged.
   const question = world.asked.find((asked) => asked.reply === reply);
   if (reply.verbatim) expect(question?.call).toBe(call);
   const untouched = world.asked.some(
@@ -111,7 +111,7 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
       record === call.record && inputs.length === record.embeddings.inputs,
   );
   expect(reply.verbatim !== undefined).toBe(untouched);
-  // What lies ready says the same as the vectors do.
+  // The prepared response body encodes the same vectors.
   const { ready, ...bare } = reply;
   if (ready)
     expect(ready).toEqual({
@@ -125,7 +125,7 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
     });
 }
 
-/** A fault is one's own, or that of a question one shared, and then of a kind that one would have met as well. */
+/** An error is the request's own, or that of a shared upstream request that would have failed for this client as well. */
 function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world: World): void {
   if (call.signal.aborted && error === call.signal.reason) return;
   const question = world.asked.find((one) => one.error === error);
@@ -163,8 +163,8 @@ function checkTrip({ call }: Journey, outcome: Outcome, world: World): void {
   );
 }
 
-describe("calls that share what they know", () => {
-  /** Pages for one vector each, one page for some, a few pages for some: hardly anything is known for long. */
+describe("requests that share a cache", () => {
+  /** Pages for one vector each, one page for a few, several pages: vectors are evicted soon. */
   const tiny = [
     [2, 512, 2],
     [1, 2304, 3],
@@ -176,7 +176,7 @@ describe("calls that share what they know", () => {
   }));
   const rooms = fc.constantFrom<EmbeddingCacheOptions>({ maxBytes: 0 }, ...tiny, { maxBytes: 1e6 });
 
-  test("keep their own vectors, whatever is forgotten and written over before they are read", async () => {
+  test("keep their own vectors, whatever is evicted and overwritten before they are read", async () => {
     let known = 0;
     await fc.assert(
       fc.asyncProperty(forgetful, fc.constantFrom(...tiny), async (steps, room) => {
@@ -189,11 +189,11 @@ describe("calls that share what they know", () => {
       }),
       tries(600),
     );
-    // It is not that nothing was known.
+    // The cache did serve inputs.
     expect(known).toBeGreaterThan(600);
   }, 600_000);
 
-  test("each get what they would have got alone, whatever happens to the others", async () => {
+  test("each get the response they would get alone, whatever happens to the others", async () => {
     await fc.assert(
       fc.asyncProperty(crowded, rooms, async (steps, room) => {
         const world = await play(steps, room);
@@ -210,7 +210,7 @@ describe("calls that share what they know", () => {
     );
   }, 600_000);
 
-  test("ask for each input once, and leave out the usage only where an upstream did", async () => {
+  test("send each input upstream once, and lack usage only where an upstream reported none", async () => {
     await fc.assert(
       fc.asyncProperty(calm, async (steps) => {
         const world = await play(steps, { maxBytes: 1e6 });
@@ -231,7 +231,7 @@ describe("calls that share what they know", () => {
   }, 600_000);
 });
 
-describe("a key", () => {
+describe("a cache key", () => {
   const text = (one: string): EmbeddingInput => ({ kind: "text", texts: [one] });
   const anyInput = fc.oneof(
     fc.string({ unit: "binary", minLength: 1, maxLength: 6 }).map(text),
@@ -260,8 +260,8 @@ describe("a key", () => {
   const materialFor = (one: Question): string =>
     materialOf(one, inputsOf(one.query.input)[0] as string);
 
-  test("is the same for two questions exactly when nothing that matters differs", () => {
-    // Against all that came before, from both sides.
+  test("is the same for two requests exactly if nothing that affects the vector differs", () => {
+    // Compared with all earlier requests, in both directions.
     const materialsSeen = new Map<string, string>();
     const keysSeen = new Map<string, string>();
     fc.assert(

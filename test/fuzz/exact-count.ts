@@ -1,4 +1,4 @@
-/** The same sums as the gateway's, done with numbers that cannot be rounded. */
+/** The sums of the gateway's token buckets in exact arithmetic, without rounding. */
 export class ExactCount {
   readonly #limit: bigint;
   #parts: bigint;

@@ -1,13 +1,13 @@
-/** What the fuzz tests share: a gateway with everything behind it, and what every single answer must keep to. */
+/** Shared by the fuzz tests: a gateway with all kinds of upstreams, and the invariants of every response. */
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { type ErrorDefinition, errorTable } from "../../contract/errors.ts";
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, type TestGateway } from "../harness.ts";
 
-/** The same on every run; another one to look further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
+/** The same on every run; set another one to explore further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
-/** How long each property looks for trouble. */
+/** How long each property runs. */
 const seconds = Number(process.env.VEXEL_FUZZ_SECONDS ?? 1.5);
 
 /** fast-check prints the seed, the path to the counterexample and the counterexample itself. */
@@ -16,7 +16,7 @@ export const look = <T>(property: fc.IAsyncProperty<T>): Promise<void> =>
     seed,
     numRuns: 100_000,
     interruptAfterTimeLimit: seconds * 1000,
-    // A found fault is made small within the time that is left.
+    // A counterexample is shrunk within the time that is left.
     markInterruptAsFailure: false,
   });
 
@@ -51,12 +51,12 @@ export function startTarget(): Target {
 
 const table = new Set(
   (Object.entries(errorTable) as [string, ErrorDefinition][])
-    // A defect is no declared way to fail, although it has a row.
+    // A defect is not an expected error, although it is in the error table.
     .filter(([name]) => name !== "internal")
     .map(([, { status, type, code }]) => JSON.stringify([status, type, code])),
 );
 
-/** Declared faults only, always in OpenAI's shape, always with a request id; and what works is what it says it is. */
+/** Only declared errors, always in OpenAI's shape and with a request ID; and a response that is sent as JSON is JSON. */
 export async function expectDefined(response: Response, { fake }: Target): Promise<void> {
   const { status, headers } = response;
   expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
@@ -67,7 +67,7 @@ export async function expectDefined(response: Response, { fake }: Target): Promi
     return;
   }
   expect(status).not.toBe(500);
-  // An answer to HEAD has no body.
+  // A response to HEAD has no body.
   if (text === "") return;
   expect(headers.get("content-type")).toBe("application/json");
   const { error, ...others } = JSON.parse(text) as { error: Record<string, unknown> };
@@ -78,12 +78,12 @@ export async function expectDefined(response: Response, { fake }: Target): Promi
   expect(type).toBeString();
   expect(param === null || typeof param === "string").toBe(true);
   expect(code === null || typeof code === "string").toBe(true);
-  // An upstream's own refusal keeps its status, type and code.
+  // An upstream's own error keeps its status, type and code.
   const kept = fake.requests.some((request) => request.status === status);
   expect(kept || table.has(JSON.stringify([status, type, code])), text).toBe(true);
 }
 
-/** After all that: no defect was logged, and the next caller is served. */
+/** At the end: no defect was logged, and the next client is served. */
 export async function expectUnharmed({ gateway, fake }: Target): Promise<void> {
   fake.clear();
   const defects = gateway
@@ -91,7 +91,7 @@ export async function expectUnharmed({ gateway, fake }: Target): Promise<void> {
     .split("\n")
     .filter((line) => /"event":"internal-error"|"error":"internal"/.test(line));
   expect(defects).toEqual([]);
-  // One that has said it wants some rest is rightly left alone.
+  // A rate-limited target is rightly left to cool down.
   gateway.resetTargets();
   const response = await gateway.post("/v1/embeddings", {
     model: "text-embedding-3-small",

@@ -1,4 +1,4 @@
-/** A gateway with everything that may come between a caller and a vector, and calls of which the right answer is known. */
+/** A gateway with every stage between a client and a vector, and requests whose correct response is known. */
 import { expect } from "bun:test";
 import fc from "fast-check";
 import {
@@ -22,7 +22,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** `pair` has two targets; `small` takes few texts at a time, whole vectors and no tokens; `plain` is not remembered. */
+/** `pair` has two targets; `small` accepts few texts at a time, full-length vectors only and no tokens; `plain` is not cached. */
 export function startWorld(): World {
   const fakes = [startFake(), startFake(), startFake()];
   const [one, two, small] = fakes.map(({ url }) => url);
@@ -52,7 +52,7 @@ ${keys.map((key, at) => `  - { name: key-${at}, key: ${key} }`).join("\n")}
   };
 }
 
-/** Tokens of four letters each, so that the fake counts as many in their text as there are. */
+/** Tokens of four letters each, so that the fake upstream counts the same number in their text. */
 const vocabulary = [
   [279, " the"],
   [323, " and"],
@@ -61,14 +61,14 @@ const vocabulary = [
   [499, " you"],
 ] as const;
 
-/** Whole tokens: then every way of dividing a count among inputs gives the same shares. */
+/** Whole tokens: every way to divide a count among inputs then gives the same shares. */
 const padded = (text: string): string => text + ".".repeat(-quarterTokensOf(text) & 3);
 
 const words = ["a", "two words", "日本語", "δοκιμή", "x".repeat(60), "🙂", "null", '"q"\\'];
 
 const entryOf = (most: number) =>
   fc.record({ word: fc.nat({ max: most }), tokens: fc.nat({ max: 4 }) });
-/** Most ask for the same few things, some for more than fits into one call. */
+/** Most clients send the same few inputs, some more than fit into one upstream request. */
 const entries = fc.oneof(
   { weight: 8, arbitrary: fc.array(entryOf(11), { minLength: 1, maxLength: 4 }) },
   { weight: 1, arbitrary: fc.array(entryOf(63), { minLength: 17, maxLength: 40 }) },
@@ -90,7 +90,7 @@ export const caller = fc.record({
 });
 export type Caller = typeof caller extends fc.Arbitrary<infer T> ? T : never;
 
-/** The answer stays right. */
+/** Injected faults after which the response is still correct. */
 export const harmless = fc.constantFrom<InjectedFault>(
   {},
   { delayMs: 2 },
@@ -107,7 +107,7 @@ export const harmless = fc.constantFrom<InjectedFault>(
   { close: "after-body" },
 );
 
-/** It does not, and that can be seen. */
+/** Injected faults that make the response incorrect, and that can be detected. */
 export const harmful = fc.constantFrom<InjectedFault>(
   ...(
     ["rate-limit", "slow-down", "overloaded", "server-error", "bad-gateway", "html"] as const
@@ -131,15 +131,15 @@ export const harmful = fc.constantFrom<InjectedFault>(
 
 export interface Question {
   readonly body: object;
-  /** What the model's upstream makes vectors of, one for each input. */
+  /** The inputs that the model's upstream embeds, one for each input of the request. */
   readonly meant: readonly (string | readonly number[])[];
   readonly length: number;
-  /** Cut and brought to length 1 here, so the last bit may be another. */
+  /** Shortened and normalized by the gateway, so the last bit may differ. */
   readonly cut: boolean;
   readonly tokens: number;
 }
 
-/** `run` is in every input: what one run remembers says nothing about the next. */
+/** `run` is in every input: what one run caches does not affect the next. */
 export function questionOf(given: Caller, run: number): Question {
   const { model, dimensions, encoding, user, asTokens, bare } = given;
   const texts = given.entries.map(({ word }) => padded(`${run} ${words[word % 8]}${word >> 3}`));
@@ -172,7 +172,7 @@ export interface Answer {
 const bits = (floats: Float32Array): string =>
   Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength).toString("base64");
 
-/** To the last bit, in the format that was asked for. */
+/** Equal to the last bit, in the requested encoding. */
 export function expectOwnVectors(answer: Answer, question: Question, given: Caller): void {
   const { meant, length, cut } = question;
   expect(answer.data.map(({ index }) => index)).toEqual(meant.map((_, at) => at));
@@ -193,7 +193,7 @@ export function expectOwnVectors(answer: Answer, question: Question, given: Call
   }
 }
 
-/** What a fake was asked, in tokens, by the texts of one run. */
+/** The tokens that a fake upstream received in the texts of one run. */
 export function tokensAsked({ fakes }: World, fake: number, run: number): number {
   let sum = 0;
   for (const { json } of fakes[fake]!.requests) {

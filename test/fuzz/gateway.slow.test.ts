@@ -1,6 +1,6 @@
 /**
- * Many callers at once, through memory, splitting, travelling together, second targets and second calls, while upstreams
- * misbehave and callers leave: who gets vectors gets the own ones, to the last bit, and who gets none is told why.
+ * Many concurrent clients, through caching, splitting, batching, failover and retries, while upstreams fail and clients
+ * disconnect: each client gets its own vectors, exact to the last bit, or an error that says why not.
  */
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -29,10 +29,10 @@ interface Served {
   readonly given: Caller;
 }
 const served: Served[] = [];
-/** Of runs in which nothing went wrong and nobody left: what the upstream of `small` counted. */
+/** The tokens counted by the upstream of `small`, for runs without failures and disconnects. */
 const counted = new Map<number, number>();
 
-/** As long as a test machine may be busy with something else; nothing here should take a tenth of it. */
+/** Allows for a busy test machine; nothing here should take a tenth of it. */
 const patienceMs = 20_000;
 
 const ask = (body: object, key: string, signal: AbortSignal): Promise<Response> =>
@@ -71,7 +71,7 @@ async function travel(given: Caller, run: number, calm: boolean): Promise<void> 
   }
 }
 
-/** What a target did in the run before, it may have to answer for in this one: with some time without calls. */
+/** Waits for targets that are still ejected because of the previous run. */
 async function untilWell(run: number): Promise<void> {
   for (const model of ["pair", "small", "plain"]) {
     const until = performance.now() + patienceMs;
@@ -85,7 +85,7 @@ async function untilWell(run: number): Promise<void> {
   }
 }
 
-/** For each of the fakes: how it treats the calls that come first. */
+/** For each fake upstream: the faults injected into its first requests. */
 const moodsOf = (fault: fc.Arbitrary<InjectedFault>): fc.Arbitrary<InjectedFault[][]> =>
   fc.array(fc.array(fault, { maxLength: 8 }), { minLength: 3, maxLength: 3 });
 const scene = fc.oneof(
@@ -93,7 +93,7 @@ const scene = fc.oneof(
   fc.record({ calm: fc.constant(false), moods: moodsOf(fc.oneof(harmless, harmful)) }),
 );
 
-test("everyone gets the own vectors, or is told why not, and all is counted", async () => {
+test("each client gets its own vectors or an error that says why not, and all usage is counted", async () => {
   let run = 0;
   const property = fc.asyncProperty(
     scene,
@@ -106,7 +106,7 @@ test("everyone gets the own vectors, or is told why not, and all is counted", as
       for (const [at, fake] of world.fakes.entries()) {
         fake.clear();
         for (const fault of moods[at] ?? []) fake.script(fault);
-        // Long enough for others to come meanwhile.
+        // Long enough for other requests to arrive in between.
         fake.script({ delayMs }, { times: Infinity });
       }
       await Promise.all(callers.map((given) => travel(given, now, calm)));
@@ -114,13 +114,13 @@ test("everyone gets the own vectors, or is told why not, and all is counted", as
       if (undisturbed) counted.set(now, tokensAsked(world, 2, now));
     },
   );
-  // A counterexample depends on the moment, so making it smaller would not find it again.
+  // A counterexample depends on timing, so shrinking would not reproduce it.
   await fc.assert(property, { ...tries(25), endOnFailure: true });
   expectAllCounted();
   expect(world.gateway.log()).not.toMatch(/"event":"internal-error"|"error":"internal"/);
 }, 3_600_000);
 
-/** The ledger has a row for each answer, with the usage that the caller was told; and nothing was charged twice. */
+/** The ledger has a row for each response, with the usage reported to the client, and nothing was charged twice. */
 function expectAllCounted(): void {
   const rows = new Map(world.gateway.rows().map((row) => [row.requestId, row]));
   const upstream = new Map<number, number>();

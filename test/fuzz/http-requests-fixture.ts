@@ -1,4 +1,4 @@
-/** Random requests, well-formed in every way there is, cut anywhere or damaged; and another reader to hold ours against. */
+/** Random requests, valid in every form, split anywhere or mutated; and another parser to compare ours with. */
 import { createRequire } from "node:module";
 import { connect } from "node:net";
 import fc from "fast-check";
@@ -12,7 +12,7 @@ export interface Sent {
   readonly wire: Buffer;
 }
 
-/** Of these bytes, so many, and not all alike. */
+/** A number of bytes that repeat this pattern. */
 const filled = (size: number): Buffer => Buffer.alloc(size, "0\r\n\r\nGET / HTTP/1.1\r\n\xe9\0");
 export const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((some) => Buffer.from(some)),
@@ -20,7 +20,7 @@ export const bytes = fc.oneof(
   { weight: 1, arbitrary: fc.nat(700_000).map(filled) },
 );
 
-/** The same in pieces, cut at these places. */
+/** The same bytes in chunks, split at these offsets. */
 export function piecesOf(whole: Buffer, cuts: readonly number[]): Buffer[] {
   const places = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].sort((a, b) => a - b);
   return [0, ...places]
@@ -29,7 +29,7 @@ export function piecesOf(whole: Buffer, cuts: readonly number[]): Buffer[] {
 }
 export const cuts = fc.oneof(
   { weight: 12, arbitrary: fc.array(fc.nat(), { maxLength: 8 }) },
-  // Byte by byte, where a request is short.
+  // Byte by byte, if a request is short.
   { weight: 1, arbitrary: fc.constant(Array.from({ length: 300 }, (_, at) => at)) },
 );
 
@@ -72,7 +72,7 @@ const request: fc.Arbitrary<Sent> = bytes.chain((body) =>
   fc
     .record({
       method: fc.constantFrom("GET", "POST", "PUT", "DELETE", "OPTIONS"),
-      // Its first letter says how it is answered.
+      // Its first letter selects how the server handles it.
       target: fc.stringMatching(/^\/[rlu][a-z]{0,5}(\?[a-z=&%2]{0,6})?$/),
       host: line("host", "a.b:80"),
       others: fc.array(
@@ -87,7 +87,7 @@ const request: fc.Arbitrary<Sent> = bytes.chain((body) =>
     }),
 );
 export const requests = fc.array(request, { minLength: 1, maxLength: 5 });
-/** None behind it is read. */
+/** No request after it is read. */
 export const lastOne = latin("GET /last HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
 
 const seeds = [
@@ -126,7 +126,7 @@ const damage = fc.record({
   instead: fc.constantFrom(0, 0, 1, 2, 6),
 });
 
-/** A few requests with bytes lost, changed or put in. */
+/** A few requests with bytes removed, changed or inserted. */
 export const damaged: fc.Arbitrary<Buffer> = fc
   .tuple(
     fc.array(fc.constantFrom(...seeds), { minLength: 1, maxLength: 3 }),
@@ -141,7 +141,7 @@ export const damaged: fc.Arbitrary<Buffer> = fc
     return latin(text);
   });
 
-/** Says these pieces, each for itself, then that nothing more comes. Everything that is heard until the other side closes. */
+/** Sends these chunks one by one, and FIN after them if `end` is set. Resolves with everything received until the close. */
 export function converse(port: number, pieces: readonly Buffer[], end = false): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const heard: Buffer[] = [];
@@ -149,7 +149,7 @@ export function converse(port: number, pieces: readonly Buffer[], end = false): 
     socket.setNoDelay(true);
     socket.setTimeout(20_000, () => reject(new Error(`no end: ${Buffer.concat(heard)}`)));
     socket.on("data", (some: Buffer) => heard.push(some));
-    // A connection that was cut off is as closed as any.
+    // A connection that was reset counts as closed.
     socket.on("error", () => undefined);
     socket.on("end", () => socket.destroy());
     socket.on("close", () => resolve(Buffer.concat(heard)));
@@ -186,12 +186,12 @@ interface Parsing {
 const { HTTPParser, methods }: Parsing = createRequire(import.meta.url)("node:_http_common");
 const event = (name: string): number => HTTPParser[name] as number;
 
-/** What another reader makes of it: requests that it read to their end, and whether it found fault with the rest. */
+/** The result of another parser: the requests it read completely, and whether it refused the rest. */
 export function toldBy(wire: Buffer): { readonly told: Told[]; readonly refused: boolean } {
   const told: Told[] = [];
   const parser = new HTTPParser();
   parser.initialize(event("REQUEST"), {});
-  // Once it has seen lines behind a body, it tells of those before a body in this way as well.
+  // Once it has seen trailers, it reports the headers before a body in this way as well.
   let [early, start]: [string[], string] = [[], ""];
   parser[event("kOnHeaders")] = (lines: string[], url: string) => {
     early = lines;
@@ -219,7 +219,7 @@ export function toldBy(wire: Buffer): { readonly told: Told[]; readonly refused:
   return { told: told.filter(({ complete }) => complete), refused };
 }
 
-/** Names and values by turns. */
+/** Names and values alternate. */
 function namedIn(lines: readonly string[]): Map<string, string> {
   const headers = new Map<string, string>();
   for (let at = 0; at < lines.length; at += 2) {

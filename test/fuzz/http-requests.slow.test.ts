@@ -1,4 +1,4 @@
-/** Whatever is sent to the server, however it is cut: it is read in one way, as it was meant, or refused; and the last byte arrives. */
+/** However requests are split, the server parses them in one way, as they were sent, or refuses them; responses arrive to the last byte. */
 import { afterAll, expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import fc from "fast-check";
@@ -29,7 +29,7 @@ interface Reading {
 }
 const readings: Reading[] = [];
 
-/** Reads at once, late, or not at all, as the path says. */
+/** Reads the body at once, late, or not at all, depending on the path. */
 const reader = serve(async (exchange) => {
   const { head } = exchange;
   if (head.path.startsWith("/u")) return respondWith(head.path);
@@ -79,7 +79,7 @@ interface Heard {
   readonly body: string;
 }
 
-/** Answers with lengths, one behind the other, and nothing else. */
+/** Parses consecutive responses with a content-length, and nothing else. */
 function answersIn(heard: Buffer): Heard[] {
   const found: Heard[] = [];
   for (let rest = heard.toString("latin1"); rest !== ""; ) {
@@ -95,7 +95,7 @@ function answersIn(heard: Buffer): Heard[] {
   return found;
 }
 
-test("requests one behind the other are read exactly as they were sent", async () => {
+test("pipelined requests are parsed exactly as they were sent", async () => {
   const property = fc.asyncProperty(requests, cuts, async (sent, places) => {
     readings.length = 0;
     const wire = Buffer.concat([...sent.map((one) => one.wire), lastOne]);
@@ -115,7 +115,7 @@ test("requests one behind the other are read exactly as they were sent", async (
   await fc.assert(property, tries(150));
 }, 30_000);
 
-test("damaged requests have one reading, which other readers share, or end their connection", async () => {
+test("mutated requests are parsed in one way, which other parsers share, or close their connection", async () => {
   const property = fc.asyncProperty(damaged, cuts, async (wire, places) => {
     const outcomes: string[] = [];
     for (const pieces of [[wire], piecesOf(wire, places)]) {
@@ -145,7 +145,7 @@ test("damaged requests have one reading, which other readers share, or end their
 
 const latin1 = (some: Buffer): string => some.toString("latin1");
 
-/** Where Node reads a request as well, it reads the same. It is stricter here and there, but never sees another. */
+/** If Node parses a request too, it parses the same. It is stricter in some cases, but never sees a different request. */
 function expectShared(wire: Buffer): void {
   const { told, refused } = toldBy(wire);
   for (const [at, { head, body }] of readings.entries()) {
@@ -160,7 +160,7 @@ function expectShared(wire: Buffer): void {
   }
 }
 
-test("answers of any size arrive to the last byte, however they are made", async () => {
+test("responses of any size arrive to the last byte, whatever the type of their body", async () => {
   const made = fc.record({
     pieces: fc.array(bytes, { maxLength: 4 }),
     kind: fc.constantFrom("text", "parts", "bytes", "pieces", "texts", "file", "disk"),
@@ -187,7 +187,7 @@ test("answers of any size arrive to the last byte, however they are made", async
   await fc.assert(property, tries(150));
 }, 30_000);
 
-test("uploads arrive as they were sent, although their memory is given back early", async () => {
+test("uploads arrive as they were sent, although their memory is released early", async () => {
   const part = (name: string) => `--b\r\ncontent-disposition: form-data; name="${name}"`;
   const upload = fc
     .array(bytes, { maxLength: 3 })

@@ -1,11 +1,11 @@
-/** Who goes in when many wait: keys take turns, and nobody waits for ever. */
+/** Fairness of admission queues: API keys take turns, and no request starves. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { CallPlan } from "./limits-requests.ts";
 import { patienceMs, World, worlds } from "./limits-world.ts";
 
 test(
-  "keys that wait for the same place get it in turn, whatever each of them has waiting",
+  "API keys that queue for the same concurrency slot take turns, however many requests each has queued",
   async () => {
     const property = fc.asyncProperty(
       fc.integer({ min: 1, max: 3 }),
@@ -18,7 +18,7 @@ test(
           maxImageCalls: 1000,
         });
         const left = [...backlogs];
-        // In any order: all of the first key's before the others', or mixed.
+        // In any order: all requests of the first key before the others', or mixed.
         for (let at = 0; left.some((count) => count > 0); at++) {
           const from = (choices[at % choices.length] ?? 0) % left.length;
           const key = left[from] ? from : left.findIndex((count) => count > 0);
@@ -34,7 +34,7 @@ test(
           const { key } = next.plan;
           served[key] = (served[key] ?? 0) + 1;
           await world.finish(next, 1);
-          // As long as all have calls waiting, none is ahead of another by more than what is inside at once.
+          // While all keys have queued requests, none is ahead of another by more than the concurrency limit.
           const waiting = backlogs.map(
             (_, each) => world.waiting.filter(({ plan }) => plan.key === each).length,
           );
@@ -49,7 +49,7 @@ test(
   patienceMs,
 );
 
-// Keys 0 and 1 are of the project, key 2 is of none; model 1 has no limit.
+// Keys 0 and 1 belong to the project, key 2 to none; model 1 has no limit.
 const projectOnly: CallPlan = { key: 1, model: 1, tokens: 1, images: 0 };
 const modelOnly: CallPlan = { key: 2, model: 0, tokens: 1, images: 0 };
 const twoPlaces = {
@@ -59,7 +59,7 @@ const twoPlaces = {
 };
 
 test(
-  "a call that needs two places gets both, although others always take the one or the other",
+  "a request that needs two concurrency slots gets both, although other requests keep taking one of them",
   async () => {
     const property = fc.asyncProperty(
       fc.array(fc.boolean(), { minLength: 400, maxLength: 400 }),
@@ -76,7 +76,7 @@ test(
           turns++;
           const done = world.working.find(({ plan }) => (plan.key === 1) === coin);
           if (!done) continue;
-          // Somebody new stands there before the place is free, and somebody else comes at that moment.
+          // One request queues before the slot is free, and another arrives right after.
           await world.arrive(coin ? projectOnly : modelOnly);
           await world.finish(done, 1);
           await world.arrive(coin ? projectOnly : modelOnly);
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  "a place that was kept for a call that leaves goes to the next",
+  "a concurrency slot that was held for a canceled request goes to the next one",
   async () => {
     const property = fc.asyncProperty(
       fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),

@@ -1,4 +1,4 @@
-/** Calls of a made-up world, as the gateway sees them, and how much each of them asks for. */
+/** Requests of the limits simulation, as the gateway sees them, and the demand of each. */
 import type { Limits } from "../../server/lib/limits.ts";
 import type { Demand, Rate } from "../../server/limits/limit-scope.ts";
 import type { EmbeddingsQuery, GenerationQuery } from "../../server/upstream/contract.ts";
@@ -7,7 +7,7 @@ export interface CallPlan {
   readonly key: number;
   readonly model: number;
   readonly tokens: number;
-  /** 0: it asks for vectors. */
+  /** 0: an embeddings request. */
   readonly images: number;
 }
 

@@ -1,4 +1,4 @@
-/** A gateway's admission in a world whose time is made up: keys, projects and models with limits, calls that come, end and leave. */
+/** Simulation of admission in virtual time: keys, projects and models with limits; requests that arrive, end and are canceled. */
 import { expect } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
@@ -8,9 +8,9 @@ import type { Caller, Route } from "../../server/request/caller.ts";
 import { ExactCount } from "./exact-count.ts";
 import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-requests.ts";
 
-/** The same on every run; another one to look further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
+/** The same on every run; set another one to explore further: VEXEL_FUZZ_SEED=1 npm test -- test/fuzz */
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
-/** Longer than it ever takes, also on a machine with other things to do. */
+/** Longer than a run ever takes, even on a busy machine. */
 export const patienceMs = 60_000;
 export const worlds = (count: number) => ({ seed, numRuns: count });
 
@@ -30,7 +30,7 @@ export class SimulatedCall {
   pass: AdmissionTicket | undefined;
   error: GatewayError | undefined;
   ended: Ended | undefined;
-  /** What it was found to have used, once it is over. */
+  /** Its actual usage, once it has ended. */
   used: Demand | undefined;
 
   constructor(plan: CallPlan, scopes: readonly string[], came: number) {
@@ -58,7 +58,7 @@ export class World {
   #limits: ReadonlyMap<string, Limits>;
   #look: (() => void) | undefined;
   #exact = new Map<string, Map<Rate, ExactCount>>();
-  /** What the gateway's clock says, and how far it ever went forward. */
+  /** The time of the gateway's clock, and the sum of its forward steps. */
   now = 1_000_000.25;
   passed = 0;
 
@@ -80,7 +80,7 @@ export class World {
     });
   }
 
-  /** The gateway counts as it should. */
+  /** The gateway's buckets equal the exact counts. */
   expectExact(): void {
     for (const [id, counts] of this.#counts()) {
       for (const [rate, count] of counts) {
@@ -90,7 +90,7 @@ export class World {
     }
   }
 
-  /** Until the first reload. */
+  /** Valid until the first reload. */
   #counts(): Map<string, Map<Rate, ExactCount>> {
     if (this.#exact.size === 0 && this.calls.length === 0) {
       for (const [id, limits] of this.#limits) {
@@ -119,7 +119,7 @@ export class World {
     return this.admission.scopesOf([id])[0];
   }
 
-  /** Keys 0 and 1 share a project; each key and model has a name for its count, whether it has limits or not. */
+  /** Keys 0 and 1 share a project; each key and model has a scope ID, whether it has limits or not. */
   async arrive(plan: CallPlan): Promise<SimulatedCall> {
     const { key, model, images } = plan;
     const scopes = [`key:${key}`, ...(key < 2 ? ["project:p"] : []), `model:${model}`];
@@ -156,7 +156,7 @@ export class World {
     return call;
   }
 
-  /** `factor`: how much of what was guessed it used. Undefined: it failed, and used nothing. */
+  /** `factor`: actual usage divided by the estimate. Undefined: it failed, and used nothing. */
   async finish(call: SimulatedCall, factor: number | undefined): Promise<void> {
     const { tokens, images } = call.plan;
     const error = factor === undefined ? new GatewayError("upstream_rejected", "no") : undefined;
@@ -186,7 +186,7 @@ export class World {
     for (const counts of this.#counts().values()) {
       for (const count of counts.values()) count.look(this.now);
     }
-    // Whatever the clock does in between, each step of it is seen.
+    // Every bucket sees every step of the clock.
     for (const id of this.#limits.keys()) {
       for (const rate of rates) this.scope(id)?.bucket(rate)?.remaining(this.now);
     }
@@ -201,7 +201,7 @@ export class World {
     await settled();
   }
 
-  /** As it should be counted: what is not over by its guess, what is by the truth, and those without a place not at all. */
+  /** The expected usage: estimates of unfinished requests, actual usage of finished ones, nothing for those without a slot. */
   used(id: string, rate: Rate): number {
     let sum = 0;
     for (const { plan, scopes, ended, used } of this.calls) {
@@ -219,7 +219,7 @@ export class World {
     return this.calls.filter(({ works }) => works);
   }
 
-  /** None waits who could go in. With few calls nobody is ever so unlucky that a place is kept for them. */
+  /** No request is queued that could be admitted. With few requests no slot is ever held for a starved one. */
   expectReasons(): void {
     const pictures = this.working.filter(({ plan: { images } }) => images > 0).length;
     for (const { scopes, plan } of this.waiting) {
@@ -228,7 +228,7 @@ export class World {
     }
   }
 
-  /** Until nobody is left: whoever waits goes in, or has waited too long. */
+  /** Runs until no request is left: each queued one is admitted or times out. */
   async end(): Promise<void> {
     for (let round = 0; this.calls.some(({ ended }) => !ended); round++) {
       if (round > 1000) throw new Error("some wait for ever");
@@ -251,7 +251,7 @@ export class World {
   }
 }
 
-/** Promises that follow from what was just done have come to their end. */
+/** Runs the promise continuations of the last step. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 12; turn++) await null;
 }

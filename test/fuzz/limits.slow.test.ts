@@ -1,4 +1,4 @@
-/** Limits and queues in thousands of made-up worlds: bursts, clocks that jump, reloads, callers who leave. */
+/** Limits and queues in thousands of simulations: bursts, clock jumps, reloads, disconnects. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Limits } from "../../server/lib/limits.ts";
@@ -50,7 +50,7 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant("advance" as const),
-      // A clock that goes back, hardly moves, goes on, or leaps.
+      // The clock goes back, hardly moves, advances, or jumps.
       ms: fc.constantFrom(-3_600_000, -1, 0.3, 1, 40, 999.5, 5000, 20_000, 86_400_000),
     }),
   },
@@ -71,14 +71,14 @@ async function take(world: World, next: Step): Promise<void> {
   }
 }
 
-/** How much of a count was used by then, and how far the clock had come. */
+/** Usage at a moment, and how far the clock had advanced. */
 interface Moment {
   readonly used: number;
   readonly passed: number;
 }
 
 test(
-  "in any stretch of time no more is let in than the limit holds and what came in meanwhile",
+  "in any interval no more is admitted than the capacity of the token bucket and its refill",
   async () => {
     const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
       const world = new World(plan);
@@ -96,7 +96,7 @@ test(
         for (const { id, rate, limit, past } of counts) {
           const now: Moment = { used: world.used(id, rate), passed: world.passed };
           past.push(now);
-          // What is corrected later may go beyond; whoever is let in never does.
+          // A later correction of usage may exceed the limit; an admission never does.
           if (!letIn || !world.calls.at(-1)?.scopes.includes(id)) continue;
           for (const then of past) {
             const came = (limit * (now.passed - then.passed)) / 60_000;
@@ -115,10 +115,10 @@ test(
 const origin: Moment = { used: 0, passed: 0 };
 
 test(
-  "whoever is told to wait is let in after exactly that time, and not a millisecond sooner",
+  "a rate-limited request is admitted after exactly its retry-after, and not a millisecond sooner",
   async () => {
     const property = fc.asyncProperty(plan, steps, call, async (plan, steps, last) => {
-      // Places and queues are another matter.
+      // Without concurrency limits and queues.
       const rated = Object.fromEntries(
         Object.entries(plan.limits).map(([id, { concurrent: _, ...rest }]) => [id, rest]),
       );
@@ -143,7 +143,7 @@ test(
 );
 
 test(
-  "no more are inside than may be, none waits without a reason, and few wait",
+  "concurrency and queue limits are never exceeded, and no request is queued while its slots are free",
   async () => {
     const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
       const world = new World(plan);
@@ -168,7 +168,7 @@ test(
 );
 
 test(
-  "a reload in the middle of it loses no call, and wins nobody more than the larger limit",
+  "a reload loses no request, and admits no more than the larger of the old and the new limit",
   async () => {
     const property = fc.asyncProperty(
       plan,

@@ -1,4 +1,4 @@
-/** Whatever is sent, only declared faults come out: no 500, no crash, no hang, no answer in another shape. */
+/** Whatever is sent, only declared errors are returned: no 500, no crash, no hang, no response in another shape. */
 import { afterAll, afterEach, test } from "bun:test";
 import fc from "fast-check";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
@@ -44,7 +44,7 @@ async function expectSound({ path, method = "POST", headers = {}, body }: Sent):
 
 const json = { "content-type": "application/json" };
 
-test("calls a few steps away from valid ones", async () => {
+test("requests with a few mutated fields get a valid response or a declared error", async () => {
   await look(
     fc.asyncProperty(changedCall, async ({ path, body }) => {
       await expectSound({ path, headers: json, body: JSON.stringify(body) });
@@ -52,7 +52,7 @@ test("calls a few steps away from valid ones", async () => {
   );
 }, 30_000);
 
-test("valid calls with bytes lost, changed or put in", async () => {
+test("requests with bytes removed, changed or inserted get a valid response or a declared error", async () => {
   const bytes = validCall.chain(({ path, body }) =>
     damaged(Buffer.from(JSON.stringify(body))).map((whole) => ({ path, body: whole })),
   );
@@ -109,7 +109,7 @@ const formCall = fc.array(formEntry, { maxLength: 6 }).chain((entries) =>
   }),
 );
 
-test("forms of all sorts", async () => {
+test("arbitrary forms get a valid response or a declared error", async () => {
   await look(
     fc.asyncProperty(formCall, async (form) => {
       await expectSound({ path: "/v1/images/edits", body: form });
@@ -117,7 +117,7 @@ test("forms of all sorts", async () => {
   );
 }, 30_000);
 
-test("forms with bytes lost, changed or put in", async () => {
+test("forms with bytes removed, changed or inserted get a valid response or a declared error", async () => {
   const boundary = "fuzz-boundary";
   const part = (head: string, body: string | Uint8Array) => [
     Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${head}\r\n\r\n`),
@@ -194,7 +194,7 @@ const headers = fc.record(
   { requiredKeys: [] },
 );
 
-test("any address, method, headers and bytes", async () => {
+test("any path, method, headers and body get a valid response or a declared error", async () => {
   const method = fc.constantFrom("POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD");
   const body = fc.oneof(
     fc.uint8Array({ maxLength: 60 }).map((bytes) => new Uint8Array(bytes)),
@@ -240,7 +240,7 @@ const fault: fc.Arbitrary<InjectedFault> = fc.oneof(
   fc.record({ encoding: fc.constantFrom("gzip", "br", "lie") }),
 );
 
-test("upstreams that answer anything at all", async () => {
+test("arbitrary upstream responses become a valid response or a declared error", async () => {
   await look(
     fc.asyncProperty(validCall, fault, async ({ path: address, body }, wrong) => {
       fake.clear();
@@ -251,7 +251,7 @@ test("upstreams that answer anything at all", async () => {
   );
 }, 30_000);
 
-test("the drawing program, asked to change anything", async () => {
+test("arbitrary edits by the embedded image model get a valid response or a declared error", async () => {
   const entries = fc.record({
     prompt: oddText,
     file: fileBytes,
@@ -271,7 +271,7 @@ test("the drawing program, asked to change anything", async () => {
   );
 }, 30_000);
 
-test("the drawing program, asked for anything", async () => {
+test("arbitrary generations by the embedded image model get a valid response or a declared error", async () => {
   await look(
     fc.asyncProperty(sketchCall, async ({ path: address, body }) => {
       await expectSound({ path: address, headers: json, body: JSON.stringify(body) });
@@ -279,7 +279,7 @@ test("the drawing program, asked for anything", async () => {
   );
 }, 30_000);
 
-test("bytes on a socket: an answer or an end, and never silence", async () => {
+test("arbitrary bytes on a socket get a response or a close, and never hang", async () => {
   const request = toHttpText({
     path: "/v1/embeddings",
     headers: { authorization, ...json },
@@ -289,7 +289,7 @@ test("bytes on a socket: an answer or an end, and never silence", async () => {
     fc.asyncProperty(damaged(Buffer.from(request)), async (bytes) => {
       const connection = await RawConnection.open(gateway.url);
       connection.send(bytes);
-      // What is cut short is waited for, so the caller says that there is no more.
+      // The server waits for the rest of an incomplete request, so the client closes its sending side.
       connection.endInput();
       await Promise.race([
         connection.closed,

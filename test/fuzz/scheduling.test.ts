@@ -1,4 +1,4 @@
-/** Whatever targets do, in whatever order: callers hardly notice, nobody is asked too much, and what is well again is used again. */
+/** Whatever targets do, in any order: clients hardly notice, no target is overloaded, and recovered targets are used again. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { PolicyName } from "../../server/config/snapshot.ts";
 import type { Target } from "../../server/upstream/contract.ts";
@@ -19,7 +19,7 @@ const down: readonly TargetBehavior[] = [
   { kind: "hangs" },
 ];
 
-/** Something bad, for one target. */
+/** A random failure of one target. */
 function trouble(random: () => number): TargetBehavior {
   const kinds: TargetBehavior[] = [
     { kind: "fails", share: 1, ms: 5, errorKind: "upstream_error" },
@@ -36,12 +36,12 @@ function trouble(random: () => number): TargetBehavior {
   return kinds[Math.floor(random() * kinds.length)]!;
 }
 
-/** The most second tries that the budget lets through in so long. */
+/** The maximum number of additional attempts that the retry budget allows in this time. */
 const mostExtra = (requests: number, ms: number): number =>
   0.2 * requests + 50 * (Math.ceil(ms / 9000) + 1);
 
-describe("with one target that serves, whatever the others do", () => {
-  /** Moods of all but the first change at random moments; sometimes the clock jumps. */
+describe("with one healthy target, whatever the others do", () => {
+  /** All targets but the first change their behavior at random times; sometimes the clock jumps. */
   async function live(seed: number) {
     const random = randomFrom(seed * 7919);
     const count = 2 + Math.floor(random() * 3);
@@ -84,7 +84,7 @@ describe("with one target that serves, whatever the others do", () => {
     return { world: simulation, lasts };
   }
 
-  test("nearly every call is answered, each within its time, with few asked twice and nothing left over", async () => {
+  test("every request ends and nearly every one succeeds, with few additional attempts, and nothing stays in flight", async () => {
     let [requests, failed] = [0, 0];
     for (const seed of seeds(1000)) {
       const { world: simulation, lasts } = await live(seed);
@@ -99,11 +99,11 @@ describe("with one target that serves, whatever the others do", () => {
         expect(inFlight, `seed ${seed}`).toBe(0);
       for (const { request } of simulation.outcomes) expect(request.signal.listeners.size).toBe(0);
     }
-    // Several that hang at once, a crowd of callers and a clock that jumps can use up what may be asked again.
+    // Several hanging targets, a burst of requests and a clock jump can use up the retry budget.
     expect(failed / requests).toBeLessThan(0.0005);
   }, 60_000);
 
-  test("of two that everybody knows, one may do what it likes: every call is answered, and soon quickly", async () => {
+  test("the failure of one of two targets fails no request, and soon slows down hardly any", async () => {
     for (const seed of seeds(300)) {
       const random = randomFrom(seed * 31_337);
       const targets = [targetNamed("good"), targetNamed("bad")];
@@ -126,10 +126,10 @@ describe("with one target that serves, whatever the others do", () => {
   }, 60_000);
 });
 
-describe("when everything is down", () => {
+describe("when all targets are down", () => {
   const [outFrom, backFrom, lasts] = [1500, 5000, 11_000];
 
-  /** All targets fail in some way between two moments, and are well before and after. */
+  /** All targets fail in some way for a time, and are healthy before and after. */
   async function live(
     seed: number,
     { operation, retryPaid }: { operation?: "generations"; retryPaid?: true } = {},
@@ -187,13 +187,13 @@ describe("when everything is down", () => {
     }
   }, 60_000);
 
-  test("the first call is answered within five seconds of the return, and soon all are", () => {
+  test("the first request succeeds within five seconds of the recovery, and soon all do", () => {
     const late = seen.filter(({ firstAnswerMs }) => firstAnswerMs >= 5000);
     expect(late.map(({ seed }) => seed)).toEqual([]);
     expect(seen.filter(({ failedLate }) => failedLate > 0).map(({ seed }) => seed)).toEqual([]);
   });
 
-  test("callers are told so at once, with a time that is worth waiting for", () => {
+  test("requests are refused immediately, with a retry-after of at most two seconds", () => {
     const refused = seen.flatMap((each) => each.refused);
     expect(refused.length).toBeGreaterThan(seen.length);
     for (const { startedAt, endedAt, retryAfterMs } of refused) {
@@ -203,14 +203,14 @@ describe("when everything is down", () => {
     }
   });
 
-  test("targets that fail are hardly asked, however many call", () => {
-    // One probe each second, and here and there one that was under way already.
+  test("failing targets get about one probe per second, however many requests arrive", () => {
+    // One probe per second, and sometimes one that was already in flight.
     const most = (backFrom - outFrom) / 1000 + 2;
     const pestered = seen.filter(({ hangs, visitsPerTarget }) => !hangs && visitsPerTarget > most);
     expect(pestered.map(({ seed }) => seed)).toEqual([]);
   });
 
-  /** Orders after one that may have been paid for. */
+  /** The number of attempts after one that may have been billed. */
   const doubled = ({ attempts }: RoutingSimulation): number => {
     const paid = new Set<unknown>();
     let count = 0;
@@ -221,7 +221,7 @@ describe("when everything is down", () => {
     return count;
   };
 
-  test("a picture that may have been paid for is never ordered twice, unless the model says so", async () => {
+  test("an image request that may have been billed is never retried, unless the model allows it", async () => {
     let allowed = 0;
     for (const seed of seeds(200)) {
       expect(doubled((await live(seed, { operation: "generations" })).world)).toBe(0);
@@ -232,8 +232,8 @@ describe("when everything is down", () => {
   }, 60_000);
 });
 
-describe("a target that comes back", () => {
-  test("gets its full share again, but not all at once", async () => {
+describe("a target that recovers", () => {
+  test("gets its full share of requests again, but gradually (slow start)", async () => {
     let [soon, later] = [0, 0];
     for (const seed of seeds(60)) {
       const targets = [targetNamed("a"), targetNamed("b")];

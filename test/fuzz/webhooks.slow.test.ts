@@ -1,10 +1,10 @@
-/** Receivers that fail at random and clocks that jump: no event is left waiting for ever, none is tried for ever. */
+/** Webhook receivers that fail at random, and clock jumps: no event waits forever, and none is retried forever. */
 import { afterEach, expect, test } from "bun:test";
 import { closeSimulations, hour, minute, startSimulation } from "../events/webhooks-fake-clock.ts";
 
 afterEach(closeSimulations);
 
-test("whatever a receiver and the clock do, every event ends delivered or given up, in a bounded number of attempts", async () => {
+test("every webhook event is delivered or dropped after a bounded number of attempts, whatever the receiver and the clock do", async () => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = seeded(seed);
     const world = startSimulation({
