@@ -25,7 +25,7 @@ const errorOf = async (answer: Response) =>
 
 describe("generations", () => {
   test.each(["png", "jpeg", "webp"] as const)(
-    "a %s is real and of the asked size",
+    "a %s is a valid image of the requested size",
     async (format) => {
       const answer = await openai.images.generate({
         model,
@@ -157,7 +157,12 @@ describe("edits", () => {
       "unsupported_file_mimetype",
       "Invalid file 'image': unsupported mimetype ('application/octet-stream')",
     ],
-    ["no picture", [["image", file("image/png", Buffer.from("Exa"))]], "invalid_image_file", "Inv"],
+    [
+      "a file that is not an image",
+      [["image", file("image/png", Buffer.from("Exa"))]],
+      "invalid_image_file",
+      "Inv",
+    ],
     ["a text", [["image", "text"]], "invalid_type", "Invalid type for 'image': expected one of an"],
     ["nothing", [], "missing_required_parameter", "Missing required parameter: 'image'."],
     [
@@ -189,7 +194,7 @@ describe("edits", () => {
       "Invalid mask",
     ],
     [
-      "17 pictures",
+      "17 images",
       Array.from({ length: 17 }, () => ["image[]", file()]),
       "array_above_max_length",
       "Invalid 'image': array too long.",

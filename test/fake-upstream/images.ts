@@ -1,4 +1,4 @@
-/** POST /v1/images/generations and /v1/images/edits, and the files that `url` answers point to. */
+/** POST /v1/images/generations and /v1/images/edits, and the files that `url` responses point to. */
 
 import { readForm, readReferences } from "./edit-images.ts";
 import { fakeImage } from "./fake-image.ts";
@@ -9,7 +9,7 @@ import { notJson } from "./refusal.ts";
 import type { RecordedRequest } from "./request.ts";
 import { fakeTokens } from "./vectors.ts";
 
-/** Bounded: the fake forgets the oldest pictures it promised a URL for. */
+/** Bounded: the fake upstream deletes the oldest images that have a URL. */
 const mostFiles = 100;
 
 export interface ImageRoutes {

@@ -37,7 +37,7 @@ const spoilt = async (fault: InjectedFault, encoding_format = "base64"): Promise
 const floats = (embedding: unknown): Float32Array =>
   new Float32Array(new Uint8Array(Buffer.from(String(embedding), "base64")).buffer);
 
-test("are used in order, as often as configured, only if they match", async () => {
+test("scripts apply in order, as often as configured, only if they match", async () => {
   fake.script({ fail: "overloaded" }, { times: 2 });
   fake.script({ fail: "rate-limit", retryAfter: 3, retryAfterMs: 2500 });
   fake.script({ fail: "quota" }, { when: (request) => request.path.endsWith("/edits") });
@@ -51,13 +51,13 @@ test("are used in order, as often as configured, only if they match", async () =
   expect(fake.requests.map((request) => request.status)).toEqual([503, 503, 429, 200]);
 });
 
-test("the client retries through a fault", async () => {
+test("the client's retry succeeds after an injected fault", async () => {
   fake.script({ fail: "html", retryAfterMs: 1 });
   expect((await ask({ maxRetries: 1 })).data).toHaveLength(3);
   expect(fake.requests[1]!.headers["x-stainless-retry-count"]).toBe("1");
 });
 
-test("vectors are too few, too many, or out of order", async () => {
+test("a script can return too few or too many vectors, or vectors out of order", async () => {
   expect((await spoilt({ vectors: "missing" })).data).toHaveLength(2);
   expect((await spoilt({ vectors: "extra" })).data).toHaveLength(4);
   const shuffled = await spoilt({ vectors: "shuffled" });
@@ -68,7 +68,7 @@ test("vectors are too few, too many, or out of order", async () => {
   expect(floats(lying.data[0]!.embedding)).toEqual(a!);
 });
 
-test("vectors are not numbers, zero, short, or in another encoding", async () => {
+test("a script can return vectors that are not numbers, zero, short, or in another encoding", async () => {
   expect(floats((await spoilt({ vectors: "nan" })).data[2]!.embedding)[4]).toBeNaN();
   expect((await spoilt({ vectors: "nan" }, "float")).data[2]!.embedding[4]).toBeNull();
   await expect(spoilt({ vectors: "nan-literal" })).rejects.toThrow();
@@ -81,15 +81,15 @@ test("vectors are not numbers, zero, short, or in another encoding", async () =>
   expect((await spoilt({ usage: "absent" })).usage).toBeUndefined();
 });
 
-test("responses are compressed in every encoding a client may meet", async () => {
+test("a script can compress responses in every encoding that clients accept", async () => {
   for (const encoding of ["gzip", "br", "zstd", "deflate"] as const)
     expect((await spoilt({ encoding, vectors: "shuffled" })).data).toHaveLength(3);
   await expect(spoilt({ encoding: "lie" })).rejects.toThrow();
 });
 
-test("the document is cut, empty, of another kind, or huge", async () => {
+test("a script can return a truncated, empty, non-JSON or huge document", async () => {
   await expect(spoilt({ body: "truncated" })).rejects.toThrow();
-  expect(await spoilt({ body: "empty" })).toBeNull(); // Bun reads an empty answer as null.
+  expect(await spoilt({ body: "empty" })).toBeNull(); // Bun reads an empty response as null.
   fake.script({ body: "html" });
   expect((await post({})).headers.get("content-type")).toStartWith("text/html");
   fake.script({ huge: 3_000_000 });
@@ -98,7 +98,7 @@ test("the document is cut, empty, of another kind, or huge", async () => {
   expect(JSON.parse(huge)).toMatchObject({ object: "list" });
 });
 
-/** One raw request: what came back, and how it ended. */
+/** One raw request: the received bytes, and how the connection ended. */
 const raw = (fault: InjectedFault) =>
   new Promise<{ text: string; how: string }>((resolve) => {
     fake.script(fault);
@@ -136,7 +136,7 @@ test.each(["reset", "close"] as const)(
   },
 );
 
-test("it hangs, and notices disconnected clients", async () => {
+test("a script can hang, and disconnected clients are recorded", async () => {
   const hanging = [
     { hang: "headers" },
     { hang: "body" },
@@ -154,13 +154,13 @@ test("it hangs, and notices disconnected clients", async () => {
   expect(fake.requests[0]!.aborted).toBe(false);
 });
 
-test("it responds before the body has arrived", async () => {
+test("a script can respond before the body has arrived", async () => {
   fake.script({ early: true, fail: "too-large" });
   expect((await post("x".repeat(5_000_000))).status).toBe(413);
   expect(fake.requests[0]!.bytes).toBe(0);
 });
 
-test("it delays and trickles", async () => {
+test("a script can delay a response, or send it in small chunks", async () => {
   const started = performance.now();
   fake.script({ delayMs: 60 });
   await ask();
@@ -170,10 +170,10 @@ test("it delays and trickles", async () => {
   expect(fake.requests[1]!.endedAt! - fake.requests[1]!.startedAt).toBeGreaterThan(30);
 });
 
-test("it redirects elsewhere", async () => {
+test("a script can redirect to another server", async () => {
   const other = startFake();
   fake.script({ redirect: `${other.url}/embeddings` });
-  await ask().catch(() => undefined); // The key does not travel, so the other one refuses.
+  await ask().catch(() => undefined); // A redirect does not carry the key, so the other server refuses.
   expect(other.requests).toHaveLength(1);
   other.close();
 });
@@ -190,7 +190,7 @@ const events = async (fault: InjectedFault): Promise<[string, "ended" | "failed"
   return [seen.join(" "), "ended"];
 };
 
-test("streams are cut, end early, fail, or are framed otherwise", async () => {
+test("a script can cut a stream, end it early, fail it, or frame it differently", async () => {
   const partials = "partial_image partial_image";
   const all = `${partials} completed`;
   expect(await events({ stream: "cut" })).toEqual([partials, "failed"]);
@@ -208,7 +208,7 @@ test("streams are cut, end early, fail, or are framed otherwise", async () => {
   expect(performance.now() - started).toBeGreaterThan(55);
 });
 
-test("images are missing or invalid", async () => {
+test("a script can omit images, or return invalid ones", async () => {
   fake.script({ images: "missing" });
   expect((await openai.images.generate({ ...drawing, n: 2 })).data).toHaveLength(1);
   fake.script({ images: "garbage" });
