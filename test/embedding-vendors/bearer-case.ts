@@ -1,4 +1,4 @@
-/** What the cases of vendors with a bearer token have in common: a key, targets, and how a request is read. */
+/** Shared by the cases of vendors with a bearer token: a key, targets, and the parser of requests. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target, Upstream } from "../../server/upstream/contract.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
@@ -24,7 +24,7 @@ export const targetOf = (
   },
 });
 
-/** The body of a request that came to the right place with the right key. */
+/** The body of a request, after checks of its URL and its key. */
 export function bodyAt(request: UpstreamRequest, url: string): Readonly<Record<string, unknown>> {
   expectUrl(request, url);
   expectHeader(request, "authorization", `Bearer ${key}`);
@@ -35,7 +35,7 @@ export function expectModel(body: Readonly<Record<string, unknown>>, { model }: 
   if (body.model !== model) throw new Error(`there is no model ${String(body.model)}`);
 }
 
-/** Vendors with a list for the texts take nothing else in its place. */
+/** Vendors with a list of texts accept nothing else in its place. */
 export function textsIn(value: unknown): EmbeddingInput {
   if (!Array.isArray(value) || !value.every((text) => typeof text === "string"))
     throw new Error("the input is not a list of texts");

@@ -59,7 +59,7 @@ const titanMultimodal: Dialect = {
   },
 };
 
-/** The older model, asked for types, answers by type as the newer one does. */
+/** `bare`: the response has a plain list of vectors (v3) instead of vectors by type (v4). */
 const cohere = (fields: readonly string[], bare: boolean): Dialect => ({
   fields,
   read: ({ texts, input_type, output_dimension, truncate }) => {

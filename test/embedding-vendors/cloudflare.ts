@@ -1,4 +1,4 @@
-/** Workers AI: https://developers.cloudflare.com/workers-ai/models/bge-m3 and /workers-ai/platform/errors; codes that are not there are stand-ins. */
+/** Workers AI: https://developers.cloudflare.com/workers-ai/models/bge-m3 and /workers-ai/platform/errors; codes that are not documented there are made up. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";
@@ -15,7 +15,7 @@ function understand(request: UpstreamRequest, { model }: Target): Understood {
     if (body.truncate_inputs !== false) throw new Error("a long text would be cut");
     return { input: textsIn(body.text), encoding: "float" };
   }
-  // Qwen's texts stand in a field for what they are.
+  // Qwen has separate fields for texts, queries and documents; a request has one of them.
   expectOnly(body, ["text", "queries", "documents", "instruction"]);
   const [field, ...others] = ["text", "queries", "documents"].filter((name) => name in body);
   if (field === undefined || others.length > 0) throw new Error("one of three fields is wanted");

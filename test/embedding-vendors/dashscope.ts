@@ -93,7 +93,7 @@ const caseOf = (name: string, target: Target, root: string): VendorCase => ({
   target,
   understand: (request) => understand(request, target, root),
   answer: (vectors, tokens) => {
-    // In another order than they were asked for: each says which text it belongs to.
+    // In another order than the request: each has the index of its text.
     const entries = vectors
       .map((vector, at) => `{"embedding":${writeFloats(vector)},"text_index":${at}}`)
       .toReversed();

@@ -1,4 +1,4 @@
-/** Targets of vendors whose key goes to a token service only: test/wire/token-exchange.test.ts holds that way. */
+/** Targets of vendors whose key goes to a token service only, as test/wire/token-exchange.test.ts verifies. */
 import type { Target, Upstream } from "../../server/upstream/contract.ts";
 import { targetOf } from "./bearer-case.ts";
 

@@ -28,7 +28,7 @@ interface Request {
   readonly outputDimensionality?: number;
 }
 
-/** gemini-embedding-2 reads the purpose off the text. */
+/** gemini-embedding-2 reads the task type from the text. */
 export function splitPrefix(text: string): { readonly text: string; readonly purpose?: string } {
   const prefix = Object.values(taskPrefixes.values).find((words) => text.startsWith(words));
   return prefix === undefined ? { text } : { text: text.slice(prefix.length), purpose: prefix };

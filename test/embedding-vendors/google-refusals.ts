@@ -1,4 +1,4 @@
-/** How Google says no, as recorded: https://google.aip.dev/193 with the details of each. */
+/** Google's error responses, as recorded: https://google.aip.dev/193 with the details of each. */
 import type { VendorCase } from "./vendor-case.ts";
 
 export interface Place {

@@ -1,4 +1,4 @@
-/** Every vendor case there is. A new vendor: one import, one entry. */
+/** All vendor cases. A new vendor needs one import and one entry. */
 import { bedrockCases } from "./bedrock.ts";
 import { cloudflareCases } from "./cloudflare.ts";
 import { cohereCases } from "./cohere.ts";

@@ -1,4 +1,4 @@
-/** Nomic's Atlas API, as its client nomic/embed.py speaks it; the words of its refusals are stand-ins. */
+/** Nomic's Atlas API, as its client nomic/embed.py uses it; the error messages are made up. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";

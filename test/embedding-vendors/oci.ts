@@ -7,7 +7,7 @@ import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-/** Short: it is part of every question, and the laws look for longer names of the operator's there. */
+/** Short: it is in every upstream request, which the laws search for longer names of the operator. */
 const compartmentId = "ocid1";
 
 const targetOf = (model: string): Target => ({
@@ -58,7 +58,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   understand: (request) => understand(request, target),
   answer: (vectors, tokens) => {
     const rows = vectors.map(writeFloats).join(",");
-    // It counts for each text; all of them here lie in the first.
+    // Oracle counts tokens per text; here the first text has all of them.
     const counts =
       tokens === undefined
         ? ""

@@ -1,4 +1,4 @@
-/** Every kind that speaks OpenAI's language, as OpenAI itself would understand and answer it. */
+/** Every OpenAI-compatible kind, with requests and responses as in OpenAI's own API. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters, openaiEmbeddings } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";

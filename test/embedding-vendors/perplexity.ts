@@ -1,4 +1,4 @@
-/** Perplexity: https://docs.perplexity.ai/api-reference/embeddings-post; the words of its refusals are stand-ins. */
+/** Perplexity: https://docs.perplexity.ai/api-reference/embeddings-post; the error messages are made up. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";
@@ -16,7 +16,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   return { input: textsIn(input), encoding: "base64", ...lengthIn(body.dimensions) };
 }
 
-/** The chunks of the one document that is sent. */
+/** The chunks of the only document in the request. */
 function documentIn(value: unknown): unknown {
   if (!Array.isArray(value) || value.length !== 1) throw new Error("not one document");
   return value[0];

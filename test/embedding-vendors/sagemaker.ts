@@ -29,7 +29,7 @@ function understand(request: UpstreamRequest): Understood {
 }
 
 const said = (message: string): string => JSON.stringify({ message });
-/** What the container says comes wrapped. */
+/** SageMaker wraps the error message of the container. */
 const wrapped = (inner: string): string =>
   JSON.stringify({
     ErrorCode: "CLIENT_ERROR_FROM_MODEL",

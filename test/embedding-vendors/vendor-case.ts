@@ -1,6 +1,6 @@
 /**
- * What the laws and the fakes need to know about one vendor's embeddings: a target, how to read a request that we
- * made, and how the vendor would answer it. Each vendor has its case in a file beside this one.
+ * One vendor's embeddings API, for the laws and the fake upstreams: a target, a parser of the gateway's requests, and
+ * the vendor's responses and errors. Each vendor has its case in a file beside this one.
  */
 import type { ErrorKind } from "../../contract/errors.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
@@ -10,7 +10,7 @@ import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 export interface Understood {
   readonly input: EmbeddingInput;
   readonly dimensions?: number;
-  /** The vendor's own word. */
+  /** The vendor's own term. */
   readonly purpose?: string;
   readonly encoding: "float" | "base64";
 }
@@ -25,12 +25,12 @@ export interface VendorCase {
   /** Unique; the kind, and the family or surface where one kind has several. */
   readonly name: string;
   readonly target: Target;
-  /** Throws where the vendor would not understand it: wrong address, wrong header, wrong field. */
+  /** Throws if the vendor would refuse the request: wrong URL, wrong header, wrong field. */
   readonly understand: (request: UpstreamRequest) => Understood;
-  /** As the vendor answers, with these vectors. `tokens` undefined: it says nothing of usage, where it may. */
+  /** The vendor's response with these vectors. `tokens` undefined: it omits usage, where that is allowed. */
   readonly answer: (vectors: readonly Float32Array[], tokens: number | undefined) => VendorAnswer;
-  /** Whether the vendor ever tells its usage. */
+  /** Whether the vendor ever reports usage. */
   readonly tellsUsage: boolean;
-  /** How it says no, as recorded or documented, and what that must become. */
+  /** The vendor's error responses, as recorded or documented, and the errors they map to. */
   readonly refusals: readonly (VendorAnswer & { readonly fault: ErrorKind })[];
 }

@@ -73,7 +73,7 @@ function understandContent(request: UpstreamRequest, model: string): Understood 
 }
 
 const predicted = (vectors: readonly Float32Array[], tokens: number | undefined): string => {
-  // All of them in the first: the sum is what counts.
+  // All tokens in the first entry: only the sum matters.
   const statistics = (at: number) =>
     tokens === undefined
       ? ""

@@ -1,4 +1,4 @@
-/** Vision embedding models of Volcengine's Ark: byteplus-python-sdk-v2 3.0.63; the words of its refusals are stand-ins. */
+/** Vision embedding models of Volcengine's Ark: byteplus-python-sdk-v2 3.0.63; the error messages are made up. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bodyAt, expectModel, lengthIn, targetOf } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";
@@ -6,7 +6,7 @@ import { expectOnly, writeFloats } from "./written.ts";
 
 const target = targetOf("volcengine", "doubao-embedding-vision-251215");
 
-/** All parts of the list become one vector, so more than one text would be a mixture. */
+/** All parts of the list become one vector, so a request has one text only. */
 function understand(request: UpstreamRequest): Understood {
   const body = bodyAt(request, "https://ark.cn-beijing.volces.com/api/v3/embeddings/multimodal");
   expectOnly(body, ["model", "input", "dimensions", "encoding_format"]);

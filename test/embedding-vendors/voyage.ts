@@ -1,4 +1,4 @@
-/** Voyage AI: https://docs.voyageai.com/reference/embeddings-api; refusals as in public reports; where none was found, the words are stand-ins. */
+/** Voyage AI: https://docs.voyageai.com/reference/embeddings-api; errors as in public reports; where none was found, the messages are made up. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import {
@@ -13,7 +13,7 @@ import {
 import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly } from "./written.ts";
 
-/** Each family of models has an endpoint, and each endpoint a form of its own for the texts. */
+/** Each model family has its own endpoint, and each endpoint its own format of the texts. */
 const endpoints = {
   embeddings: { input: "input", options: ["truncation"], texts: (value: unknown) => value },
   contextualizedembeddings: {
@@ -52,7 +52,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
     ...["model", input, "input_type", "output_dimension", "encoding_format", ...options],
   ]);
   expectModel(body, target);
-  // It takes `base64` or nothing: `float` is refused.
+  // Voyage accepts `base64` or no encoding: `float` is refused.
   if (body.encoding_format !== "base64") throw new Error("no such encoding_format");
   if (path !== "contextualizedembeddings" && body.truncation !== false)
     throw new Error("a long text would be cut");
@@ -64,7 +64,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   };
 }
 
-/** The answer to a question that is not for queries: all inputs are the chunks of one document. */
+/** The response to a request that is not for queries: all inputs are the chunks of one document. */
 function dataOf(target: Target, vectors: readonly Float32Array[]) {
   const data = vectors.map((vector, index) => ({
     object: "embedding",

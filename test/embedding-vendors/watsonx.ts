@@ -7,7 +7,7 @@ import type { Understood, VendorCase } from "./vendor-case.ts";
 import { expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const root = "https://us-south.ml.cloud.ibm.com";
-/** Short: it is part of every question, and the laws look for longer names of the operator's there. */
+/** Short: it is in every upstream request, which the laws search for longer names of the operator. */
 const projectId = "12ac4";
 
 function understand(request: UpstreamRequest, target: Target): Understood {

@@ -1,7 +1,7 @@
-/** Small pieces for writing vendors' answers and reading our requests. */
+/** Helpers that write vendors' responses and read the gateway's requests. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 
-/** Every bit of a float32 survives, even the sign of a zero. Nothing where there is no vector. */
+/** Every bit of a float32 survives, even the sign of a zero. Empty if there is no vector. */
 export const writeFloats = (vector: Float32Array | undefined): string =>
   vector
     ? `[${Array.from(vector, (number) => (Object.is(number, -0) ? "-0" : String(number))).join(",")}]`
@@ -22,7 +22,7 @@ export function expectUrl({ url }: UpstreamRequest, wanted: string): void {
   if (url !== wanted) throw new Error(`the address is ${url} instead of ${wanted}`);
 }
 
-/** A vendor that knows no other fields refuses a body that has some. */
+/** A vendor that accepts only these fields refuses a body with others. */
 export function expectOnly(value: object, names: readonly string[]): void {
   const odd = Object.keys(value).filter((name) => !names.includes(name));
   if (odd.length > 0) throw new Error(`there are no fields called ${odd.join(", ")}`);
