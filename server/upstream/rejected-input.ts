@@ -22,7 +22,7 @@ export function rejectedInputIndex(text: string): number | undefined {
   return indexes.size === 1 ? [...indexes][0] : undefined;
 }
 
-/** Remaps the error of a sub-batch to the client's request. `places`: the client's index of each input of the sub-batch. */
+/** Remaps the error of a sub-batch to the client's request. `indexes`: the client's index of each of its inputs. */
 export function remapInputIndex(error: unknown, indexes: readonly number[]): unknown {
   if (!(error instanceof GatewayError) || !isRefusal(error)) return error;
   const moved = (text: string): string =>

@@ -125,7 +125,7 @@ const unknown: Family = {
   edits: { maxImages: 10, maxBytes: 25 * megabyte },
 };
 
-/** Since September 2026 with qualities and backgrounds of OpenAI's own. */
+/** GPT Image 2.5, which has OpenAI's qualities and backgrounds since September 2026. */
 const gptImage25: Family = {
   ...unknown,
   fields: (query) => ({

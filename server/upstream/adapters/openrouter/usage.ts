@@ -14,7 +14,7 @@ export function accountOf(reported: unknown): Account {
   };
 }
 
-/** Known of all, or not at all. */
+/** The sums. Each is known only if every response reports its part. */
 export function together(accounts: readonly Account[]): Account {
   const usages = accounts.flatMap(({ usage }) => (usage ? [usage] : []));
   const costs = accounts.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));

@@ -136,7 +136,7 @@ function whole(generated: readonly unknown[]): BufferedImageResponse {
       return { image, ...extraFieldsOf(entry, extraFieldNames(entry)) };
     }),
     metadata: {},
-    // Known of all, or not at all.
+    // The cost is known only if every image reports one.
     ...(known.length === costs.length && { cost: known.reduce((sum, cost) => sum + cost, 0) }),
   };
 }

@@ -63,7 +63,7 @@ const changing: Readonly<Record<string, Service>> = {
   creative: service("upscale/creative"),
 };
 
-/** `edit/inpaint`, `stable-image-ultra` and `ultra` are ways to name the same. */
+/** The model name without its prefixes: `edit/inpaint` is `inpaint`, `stable-image-ultra` is `ultra`. */
 const lastName = (model: string): string =>
   model.replace(/^.*\//, "").replace(/^stable-image-/, "");
 

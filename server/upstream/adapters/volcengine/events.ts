@@ -9,7 +9,7 @@ import { invalidResponse, memberOf } from "../wire/members.ts";
 
 export interface EventReading {
   readonly usageIn: (response: unknown) => { readonly usage?: ImageUsage };
-  /** Of an error's code and message. */
+  /** Maps an error with a code and a message. */
   readonly refuse: (error: unknown) => GatewayError;
 }
 

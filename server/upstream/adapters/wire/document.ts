@@ -273,7 +273,7 @@ export class DocumentReader {
   }
 }
 
-/** A piece has no escape in it, or is one. */
+/** `bytes` is a text without escapes, or a single escape. */
 function withoutEscapes(bytes: Uint8Array): Uint8Array {
   if (bytes.length > 6 || bytes[0] !== backslash) return bytes;
   return unescaped(Buffer.from(bytes).toString("latin1"));

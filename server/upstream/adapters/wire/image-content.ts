@@ -25,7 +25,7 @@ const asideOf = (text: LongText): LoadedImage => ({
 export const bareBase64 = (text: string): string =>
   text.slice(prefixOf(Buffer.from(text.slice(0, 128))));
 
-/** The length of a data URL's beginning; 0 where there is none. */
+/** The length of a data URL's prefix; 0 if there is none. */
 function prefixOf(start: Uint8Array): number {
   const text = Buffer.from(start).toString("latin1");
   return text.startsWith("data:") ? text.indexOf(",") + 1 : 0;

@@ -65,13 +65,13 @@ function inOrder(entries: readonly unknown[]): readonly unknown[] {
     : entries;
 }
 
-/** When it was made, in Unix seconds. */
+/** The creation time of the response, in Unix seconds. */
 export function createdIn(response: unknown, name = "created"): { readonly created?: number } {
   const created = memberOf(response, name);
   return Number.isSafeInteger(created) ? { created: created as number } : {};
 }
 
-/** What the vendor made of the prompt, where it made something of it. */
+/** The revised prompt, if the vendor changed the prompt. */
 export const revised = (
   prompt: unknown,
   { query }: ImageRequestContext<GenerationQuery>,
