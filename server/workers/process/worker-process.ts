@@ -12,7 +12,7 @@ export interface WorkerProcessOptions<Spec> {
   readonly name: string;
   /** The child's main file. */
   readonly entry: string;
-  /** What to load, given how many children in a row died before they were ready. */
+  /** Returns the load message. `lost`: the number of consecutive children that died before they were ready. */
   readonly spec: (lost: number) => Spec;
   /** The maximum in flight, in the unit of `WorkerRequest.weight`. */
   readonly maxWeight: number;

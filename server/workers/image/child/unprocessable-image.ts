@@ -5,7 +5,7 @@ export class UnprocessableImageError extends Error {
   override readonly name = "UnprocessableImageError";
   readonly reason: FailureReason;
 
-  /** `problem`, as the predicate of "the image". */
+  /** `problem`: completes a sentence that begins with "the image". */
   constructor(reason: FailureReason, problem: string, cause?: unknown) {
     super(problem, { cause });
     this.reason = reason;
