@@ -18,7 +18,7 @@ export async function* mergeStreams<T>(sources: readonly AsyncIterable<T>[]): As
       }
     }
   } finally {
-    // Closes the sources that have not ended, and ignores how they fail then.
+    // Closes the sources that have not ended, and ignores their errors.
     for (const pending of waiting.values()) ignoreRejection(pending);
     for (const at of waiting.keys()) ignoreRejection(iterators[at]?.return?.());
   }

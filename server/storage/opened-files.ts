@@ -11,7 +11,7 @@ interface Opened {
   readonly inode: number;
 }
 
-/** A write-ahead log of SQLite. It is created by the first write, and grows until SQLite overwrites it from its start. */
+/** A write-ahead log of SQLite. It is created by the first write, and grows until SQLite starts it over. */
 export interface WriteAheadLog {
   readonly path: string;
   /** Whether the rows are still readable although the log became shorter: a checkpoint may have moved them into the database. */
