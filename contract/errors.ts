@@ -158,7 +158,7 @@ export const errorTable = {
     429,
     "insufficient_quota",
     "insufficient_quota",
-    "The estimated cost of the request exceeds what is left of a budget of its API key or project.",
+    "The estimated cost of the request exceeds the remaining budget of its API key or project.",
   ),
   price_unknown: invalidRequest(
     "price_unknown",

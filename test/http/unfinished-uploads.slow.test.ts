@@ -232,23 +232,29 @@ test("an upload is served after the spool folder alone was removed", async () =>
   expect((await edit(gateway.url, bearer, 2 * megabyte)).status).toBe(200);
 });
 
+/** A gateway in its own process, with its data folder on a disk of 48 MB. */
+async function startOnSmallDisk() {
+  const folder = temporaryFolder();
+  cleanUps.push(() => folder[Symbol.dispose]());
+  const disk = join(folder.path, "data");
+  mkdirSync(disk);
+  cleanUps.push(mountTmpfs(disk, "48m"));
+  const fake = startFake();
+  cleanUps.push(() => fake.close());
+  const gateway = await startProcess({ folder: folder.path, yaml: withOtherKey(fake.url) });
+  cleanUps.push(async () => {
+    gateway.kill("SIGKILL");
+    await gateway.exited;
+  });
+  return { disk, fake, gateway };
+}
+
 /** Needs a small disk of its own, to fill it. */
 if (mayMount()) {
   test("half-sent uploads leave the ledger room on a small disk: embeddings are served, with their rows", async () => {
-    const folder = temporaryFolder();
-    cleanUps.push(() => folder[Symbol.dispose]());
-    const disk = join(folder.path, "data");
-    mkdirSync(disk);
-    cleanUps.push(mountTmpfs(disk, "48m"));
-    const fake = startFake();
-    cleanUps.push(() => fake.close());
-    const gateway = await startProcess({ folder: folder.path, yaml: withOtherKey(fake.url) });
-    cleanUps.push(async () => {
-      gateway.kill("SIGKILL");
-      await gateway.exited;
-    });
+    const { disk, gateway } = await startOnSmallDisk();
     const freeBytes = (): number => statfsSync(disk).bavail * statfsSync(disk).bsize;
-    // Small ones: of a disk that is full each gives back little when it fails.
+    // Small uploads: each frees little space on the full disk when it fails.
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 200; at++) uploads.push(await halfSentChunked(gateway.url, 300_000));
     await until(
@@ -271,18 +277,7 @@ if (mayMount()) {
   });
 
   test("an image request is refused before it is paid for when the disk has no room for its response", async () => {
-    const folder = temporaryFolder();
-    cleanUps.push(() => folder[Symbol.dispose]());
-    const disk = join(folder.path, "data");
-    mkdirSync(disk);
-    cleanUps.push(mountTmpfs(disk, "48m"));
-    const fake = startFake();
-    cleanUps.push(() => fake.close());
-    const gateway = await startProcess({ folder: folder.path, yaml: withOtherKey(fake.url) });
-    cleanUps.push(async () => {
-      gateway.kill("SIGKILL");
-      await gateway.exited;
-    });
+    const { disk, fake, gateway } = await startOnSmallDisk();
     const generate = (): Promise<Response> =>
       gateway.post("/v1/images/generations", { model: imageModel, prompt: "a hat" });
     expect((await generate()).status).toBe(200);

@@ -46,9 +46,9 @@ export class ConnectionHolders<C extends HeldConnection> {
   }
 
   /**
-   * The connection to evict: of the holder with the most connections, the one that has been silent for longest. It has
-   * been silent since `silentSince` at least, unless `isOverShare` says that its holder has too many connections.
-   * Undefined if no connection may be evicted. Examines each connection at most once.
+   * Selects the connection to evict: the holder with the most connections loses the one that has been silent for longest.
+   * A connection that was active after `silentSince` is evicted only if `isOverShare` says that its holder has too many
+   * connections. Undefined if no connection may be evicted. Examines each connection at most once.
    */
   selectVictim(
     silentSince: number,
