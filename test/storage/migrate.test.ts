@@ -1,0 +1,67 @@
+/** Schema migrations: numbered, forward only, each applied once. */
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
+import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway/index.ts";
+import { temporaryFolder } from "../harness.ts";
+import { filesBelow } from "../laws/tree.ts";
+
+const applied: string[] = [];
+const step = (name: string): Migration => ({ name, up: () => void applied.push(name) });
+
+test("each migration is applied once, in order", () => {
+  const db = new Database(":memory:");
+  migrate(db, [step("0001-a")], 5);
+  migrate(db, [step("0001-a"), step("0002-b")], 6);
+  migrate(db, [step("0001-a"), step("0002-b")], 7);
+  expect(applied.splice(0)).toEqual(["0001-a", "0002-b"]);
+  expect(db.query("SELECT * FROM schema_migrations ORDER BY number").all()).toEqual([
+    { number: 1, name: "0001-a", applied_at: 5 },
+    { number: 2, name: "0002-b", applied_at: 6 },
+  ]);
+});
+
+test("a migration that fails changes nothing, and neither do those before it", () => {
+  const db = new Database(":memory:");
+  const failing: Migration = {
+    name: "0002-b",
+    up: (at) => {
+      at.run("CREATE TABLE b (x)");
+      throw new Error("no");
+    },
+  };
+  const first: Migration = { name: "0001-a", up: (at) => void at.run("CREATE TABLE a (x)") };
+  expect(() => migrate(db, [first, failing], 0)).toThrow("no");
+  expect(db.query("SELECT name FROM sqlite_master").all()).toEqual([]);
+});
+
+test("a file of a newer version is refused with a sentence that says what to do", () => {
+  const db = new Database(":memory:");
+  migrate(db, [step("0001-a"), step("0002-b")], 0);
+  expect(() => migrate(db, [step("0001-a")], 0)).toThrow("a newer version of Vexel has written it");
+});
+
+test("two connections that open the same file at the same time migrate it once", () => {
+  using folder = temporaryFolder();
+  const open = () => new Database(join(folder.path, "vexel.db"), { create: true });
+  const [a, b] = [open(), open()];
+  migrate(a, gatewayMigrations, 0);
+  migrate(b, gatewayMigrations, 0);
+  expect(b.query("SELECT count(*) AS count FROM schema_migrations").get()).toEqual({
+    count: gatewayMigrations.length,
+  });
+  a.close();
+  b.close();
+});
+
+test("the names of migrations are their file names, numbered without gaps", () => {
+  const files = filesBelow("server/storage/sqlite/migrations/gateway")
+    .map((file) => file.split("/").at(-1)?.replace(/\.ts$/, "") ?? "")
+    .filter((name) => name !== "index")
+    .sort();
+  expect(gatewayMigrations.map(({ name }) => name)).toEqual(files);
+  for (const [index, name] of files.entries()) {
+    expect(name).toStartWith(`${String(index + 1).padStart(4, "0")}-`);
+  }
+});
