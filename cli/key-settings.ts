@@ -1,8 +1,9 @@
-/** Options of `vexel keys create`: project, limits, budget and expiry of a key, validated by the schema of vexel.yaml. */
+/** Options of `vexel keys create`: project, limits, budget, default models and expiry of a key, validated by the schema of vexel.yaml. */
 
 import { budgetOf, budget as budgetSchema } from "../server/config/budget.ts";
 import { limits as limitsSchema } from "../server/config/limits.ts";
 import {
+  defaults as defaultsSchema,
   expires as expiresSchema,
   parameters as parametersSchema,
 } from "../server/config/schema.ts";
@@ -17,6 +18,8 @@ const text = { type: "string" } as const;
 export const settingArguments = {
   project: text,
   parameters: text,
+  "default-embedding": text,
+  "default-image": text,
   expires: text,
   "requests-per-minute": text,
   "tokens-per-minute": text,
@@ -41,6 +44,8 @@ const limitNames: readonly (readonly [argument: Argument, name: keyof Limits, un
   ["concurrent", "concurrent", "concurrent"],
 ];
 
+const modelKinds = ["embedding", "image"] as const;
+
 /** `now`: Unix milliseconds. */
 export function readKeySettings(values: SettingValues, now: number): KeySettings {
   const { project, expires, parameters } = values;
@@ -57,6 +62,7 @@ export function readKeySettings(values: SettingValues, now: number): KeySettings
     ...(project !== undefined && { project }),
     ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
     ...(parameters !== undefined && { parameters: readParameters(parameters) }),
+    ...readDefaults(values),
     ...readLimits(values),
     ...readBudget(values),
   };
@@ -67,6 +73,19 @@ function readParameters(given: string): NonNullable<KeySettings["parameters"]> {
   if (data !== undefined) return data;
   const allowed = parametersSchema.options.join(", ");
   throw new UsageError(`--parameters must be one of ${allowed}, not "${given}".`);
+}
+
+/** Whether the models exist is not checked here: the gateway knows the models, and logs a warning. */
+function readDefaults(values: SettingValues): Pick<KeySettings, "defaults"> {
+  const given = modelKinds.flatMap((kind) => {
+    const model = values[`default-${kind}`];
+    return model === undefined ? [] : [[kind, model] as const];
+  });
+  for (const [kind, model] of given) {
+    if (defaultsSchema.safeParse({ [kind]: model }).success) continue;
+    throw new UsageError(`--default-${kind} must be a model id, not "${model}".`);
+  }
+  return given.length > 0 ? { defaults: Object.fromEntries(given) } : {};
 }
 
 function readLimits(values: SettingValues): Pick<KeySettings, "limits"> {
@@ -110,6 +129,9 @@ export const describeLimits = (limits: Limits = {}): string =>
   limitNames
     .flatMap(([, name, unit]) => (limits[name] === undefined ? [] : `${limits[name]} ${unit}`))
     .join(", ");
+
+export const describeDefaults = ({ embedding, image }: KeySettings["defaults"] = {}): string =>
+  [embedding, image].filter((model) => model !== undefined).join(", ");
 
 export function describeBudget(budget: Budget | undefined): string {
   if (!budget) return "";

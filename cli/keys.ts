@@ -1,4 +1,5 @@
 /** vexel keys: creates, lists and revokes API keys. A running gateway applies changes within a second. */
+import { matchesGlob } from "../server/lib/glob.ts";
 import {
   existingKeyStore,
   type KeySettings,
@@ -8,6 +9,7 @@ import {
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
 import {
   describeBudget,
+  describeDefaults,
   describeLimits,
   readKeySettings,
   settingArguments,
@@ -20,6 +22,7 @@ export const keys: Command = {
                          [--requests-per-minute N] [--tokens-per-minute N]
                          [--images-per-minute N] [--megapixels-per-minute N]
                          [--concurrent N] [--expires YYYY-MM-DD]
+                         [--default-embedding MODEL] [--default-image MODEL]
                          [--budget-day DOLLARS] [--budget-month DOLLARS]
                          [--budget-total DOLLARS] [--unknown-price allow|refuse]
                          [--parameters adapt|strict|drop|pass]
@@ -27,7 +30,8 @@ export const keys: Command = {
        vexel keys revoke ID-OR-NAME
 
 A new key is printed once and cannot be shown again. Without --models the key may
-use every model. Without limits or a budget of its own, only those of its project and
+use every model. --default-embedding and --default-image name the models of requests
+without a model. Without limits or a budget of its own, only those of its project and
 of the models apply; projects are configured in vexel.yaml. Budgets are in US dollars;
 days and months are in UTC. --parameters sets what happens to parameters that an image
 model does not support. Keys in vexel.yaml are managed there and not listed here.
@@ -72,12 +76,13 @@ function readAction(
   const [given] = Object.keys(settings);
   if (action !== "create" && given !== undefined) {
     throw new UsageError(
-      'a project, limits, a budget, --parameters and --expires are options of "create".',
+      'a project, limits, a budget, default models, --parameters and --expires are options of "create".',
     );
   }
   switch (action) {
     case "create": {
       const globs = readModelGlobs(name, models);
+      checkDefaultModels(settings.defaults, globs);
       return (store) => create(store, name, globs, settings);
     }
     case "list":
@@ -105,6 +110,18 @@ function readModelGlobs(name: string, models: string): string[] {
   return globs;
 }
 
+function checkDefaultModels(
+  defaults: KeySettings["defaults"] = {},
+  globs: readonly string[],
+): void {
+  for (const [kind, model] of Object.entries(defaults)) {
+    if (globs.some((glob) => matchesGlob(glob, model))) continue;
+    throw new UsageError(
+      `--default-${kind} is "${model}", which the key may not use: add it to --models.`,
+    );
+  }
+}
+
 function create(
   store: KeyStore,
   name: string,
@@ -123,6 +140,7 @@ const columnTitles = [
   "NAME",
   "KEY",
   "MODELS",
+  "DEFAULTS",
   "PROJECT",
   "LIMITS",
   "BUDGET",
@@ -145,6 +163,7 @@ function list(store: KeyStore, asJson: boolean): number {
     name,
     `${hint}…`,
     models.join(","),
+    describeDefaults(more.defaults),
     more.project ?? "",
     describeLimits(more.limits),
     describeBudget(more.budget),

@@ -86,7 +86,7 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
     snapshot: Object.freeze(snapshot),
     warnings: [
       ...unusedGlobWarnings(snapshot),
-      ...unknownProjectWarnings(snapshot),
+      ...unknownReferenceWarnings(snapshot),
       ...embeddingWarnings(snapshot),
       ...(now === undefined ? [] : endWarnings(snapshot, now)),
     ],
@@ -237,14 +237,21 @@ function unusedGlobWarnings({ keys, models }: Snapshot): string[] {
     );
 }
 
-/** Keys created on the command line whose project is not in the file: they have no project limits and no project budget. */
-export const unknownProjectWarnings = ({
-  keys,
-  projects,
-}: Pick<Snapshot, "keys" | "projects">): string[] =>
-  [...keys.values()]
-    .filter(({ project }) => project !== undefined && !projects?.has(project))
-    .map(
-      ({ name, project }) =>
-        `the key ${JSON.stringify(name)} belongs to the project ${JSON.stringify(project)}, which is not in vexel.yaml: only the key's own limits and budget apply`,
-    );
+/**
+ * Keys created on the command line refer to projects and models that may not exist. Such a key has no project limits and
+ * no project budget, or no default model of its own. In the file, these references are errors.
+ */
+export const unknownReferenceWarnings = ({ keys, projects, models }: Snapshot): string[] =>
+  [...keys.values()].flatMap(({ name, project, defaults = {} }) => [
+    ...(project === undefined || projects?.has(project)
+      ? []
+      : [
+          `the key ${JSON.stringify(name)} belongs to the project ${JSON.stringify(project)}, which is not in vexel.yaml: only the key's own limits and budget apply`,
+        ]),
+    ...Object.entries(defaults)
+      .filter(([kind, id]) => models.get(id)?.kind !== kind)
+      .map(
+        ([kind, id]) =>
+          `the key ${JSON.stringify(name)} has the default ${kind} model ${JSON.stringify(id)}, but there is no ${kind} model of that name: the defaults of vexel.yaml apply`,
+      ),
+  ]);

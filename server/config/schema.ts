@@ -147,7 +147,7 @@ const image = z.strictObject({
 export const expires = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /** The models of requests without `model`. */
-const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
+export const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
 
 const key = z.strictObject({
   name,

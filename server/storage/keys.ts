@@ -13,6 +13,8 @@ export interface KeySettings {
   readonly project?: string;
   readonly limits?: Limits;
   readonly budget?: Budget;
+  /** The models of requests without `model`, by kind. */
+  readonly defaults?: { readonly embedding?: string; readonly image?: string };
   /** What happens to image parameters that a target does not support. */
   readonly parameters?: "adapt" | "strict" | "drop" | "pass";
   /** Unix milliseconds. */

@@ -3,7 +3,7 @@
  * when the file or the keys change.
  */
 
-import { unknownProjectWarnings, withStoredKeys } from "../config/build-snapshot.ts";
+import { unknownReferenceWarnings, withStoredKeys } from "../config/build-snapshot.ts";
 import { type Loaded, loadSnapshot } from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
@@ -86,10 +86,10 @@ export function loadConfiguration(options: ConfigurationOptions): LoadedConfigur
     try {
       const now = keys.version();
       if (now !== appliedVersion) {
-        const before = new Set(unknownProjectWarnings(holder.current()));
+        const before = new Set(unknownReferenceWarnings(holder.current()));
         const taken = applyStoredKeys();
         log.info("keys-changed", { keys: taken.keys.size });
-        for (const warning of unknownProjectWarnings(taken)) {
+        for (const warning of unknownReferenceWarnings(taken)) {
           if (!before.has(warning)) log.warn("config-warning", { warning });
         }
         events()?.onKeysChanged(keys.list());

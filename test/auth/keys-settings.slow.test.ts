@@ -75,16 +75,43 @@ test("a project that is not in vexel.yaml causes a warning", async () => {
   await until(() => gateway.output().includes(words));
 });
 
+test("a request without a model uses the default models of its key", async () => {
+  const key = await create(
+    ...["--name", "old-client", "--models", "text-embedding-*,dall-e-*"],
+    ...["--default-embedding", "text-embedding-ada-002", "--default-image", "dall-e-3"],
+  );
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const embedded = await fetch(`${gateway.url}/v1/embeddings`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ input: "a" }),
+  });
+  expect(await embedded.json()).toMatchObject({ model: "text-embedding-ada-002" });
+  expect(await generate(key, { model: undefined })).toEqual({ status: 200 });
+  const generations = fake.requests.filter(({ path }) => path.endsWith("/generations"));
+  expect(generations.at(-1)?.json).toMatchObject({ model: "dall-e-3" });
+});
+
+test("a default model that does not exist causes a warning", async () => {
+  await create("--name", "mistyped", "--default-image", "dalle3");
+  const words = 'the key \\"mistyped\\" has the default image model \\"dalle3\\"';
+  await until(() => gateway.output().includes(words));
+});
+
 test("keys list shows every option", async () => {
   const all = ["--budget-day", "5", "--budget-total", "100", "--unknown-price", "refuse"];
-  await create("--name", "full", ...all, "--parameters", "drop", "--expires", "2099-01-31");
+  const defaults = ["--default-embedding", "our-embedder", "--default-image", "our-painter"];
+  const more = ["--parameters", "drop", "--expires", "2099-01-31"];
+  await create("--name", "full", ...all, ...defaults, ...more);
   const { out } = await keys("list");
   const row = out.split("\n").find((line) => line.includes(" full "));
   expect(row).toContain("$5 per day, $100 in total, known prices only");
+  expect(row).toContain(" our-embedder, our-painter ");
   expect(row).toMatch(/ drop +\S+ +2099-01-31T00:00$/);
   const listed = JSON.parse((await keys("list", "--json")).out) as { name: string }[];
   expect(listed.find(({ name }) => name === "full")).toMatchObject({
     budget: { day: 5, total: 100, unknownPrice: "refuse" },
+    defaults: { embedding: "our-embedder", image: "our-painter" },
     parameters: "drop",
   });
 });
@@ -96,6 +123,8 @@ test.each<[string, readonly string[]]>([
   ["--unknown-price must be allow or refuse", ["create", "--unknown-price", "maybe"]],
   ["--unknown-price must be allow or refuse", ["create", "--unknown-price", ""]],
   ["--parameters must be one of adapt, strict, drop, pass", ["create", "--parameters", "lax"]],
+  ["--default-image must be a model id", ["create", "--default-image", "dall e"]],
+  ["add it to --models", ["create", "--models", "text-*", "--default-image", "dall-e-3"]],
   ['are options of "create"', ["list", "--budget-day", "5"]],
 ])("%s: %p", async (words, args) => {
   const { code, out, err } = await keys(...args);
