@@ -57,7 +57,7 @@ async function write(
   const tokens = reported ?? (await estimateInputTokens(query.input));
   const counted = countedTokens(response);
   return {
-    kind: "whole",
+    kind: "buffered",
     body: response.ready?.body ?? (await bodyOf(response, query, tokens)),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),

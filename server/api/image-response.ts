@@ -58,12 +58,12 @@ async function writeBuffered(
   const work = {
     query,
     target: target(),
-    facts: response.metadata,
+    metadata: response.metadata,
     images: response.results.length,
   };
   const usage = estimated ? await estimateImageUsage(work) : reported;
   return {
-    kind: "whole",
+    kind: "buffered",
     ...(estimated && { estimated }),
     body: stringifyStreamed({
       created: toUnixSeconds(response.created) ?? context.now,
@@ -109,7 +109,7 @@ function writeStream(events: AsyncIterable<ImageEvent>, context: ImageContext): 
   let totalUsage: ImageUsage | undefined;
   async function* chunks(): AsyncIterable<StreamEvent> {
     for await (const event of events) {
-      if (event.type === "whole")
+      if (event.type === "buffered")
         throw new GatewayError("internal", "A whole response was not converted to stream events.");
       if (event.type === "completed") {
         images++;
@@ -152,7 +152,7 @@ async function usageField(
   { query, target }: ImageContext,
 ): Promise<ExtraFields> {
   if (reported) return { usage: await withInputDetails(reported, query) };
-  const usage = await estimateImageUsage({ query, target: target(), facts, images: 1 });
+  const usage = await estimateImageUsage({ query, target: target(), metadata: facts, images: 1 });
   return { usage, [estimatedField]: "estimated" };
 }
 

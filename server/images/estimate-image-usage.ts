@@ -13,7 +13,7 @@ export interface UsageEstimateInput {
   readonly query: GenerationQuery | EditQuery;
   readonly target: Target | undefined;
   /** Metadata of the generated images. */
-  readonly facts: ImageMetadata;
+  readonly metadata: ImageMetadata;
   readonly images: number;
 }
 
@@ -22,11 +22,11 @@ export interface UsageEstimateInput {
  * the nearest one that has a table.
  */
 export async function estimateImageUsage(work: UsageEstimateInput): Promise<ImageUsage> {
-  const { query, target, facts, images } = work;
+  const { query, target, metadata, images } = work;
   const { size, quality, input_fidelity: fidelity } = query.options;
   const tokens = wireTokens(target?.model ?? query.model, {
-    size: explicitSize(facts.size) ?? explicitSize(size),
-    quality: explicitValue(facts.quality) ?? explicitValue(quality),
+    size: explicitSize(metadata.size) ?? explicitSize(size),
+    quality: explicitValue(metadata.quality) ?? explicitValue(quality),
     fidelity,
   });
   const text = images * (await countTokens([query.prompt]));

@@ -43,34 +43,34 @@ export async function fanOut<Q extends GenerationQuery>(
   { send, isStreaming, onMissing, isFinal, onSingleImage }: FanOutOptions<Q>,
 ): Promise<ImageResponse> {
   const requested = sum(requestCounts);
-  let { replies, failures } = await sendAll(query, requestCounts, send);
+  let { responses, failures } = await sendAll(query, requestCounts, send);
   const sendOneByOne = (missing: number): Promise<FanOutResult> => {
     onSingleImage?.();
     return sendAll(query, new Array<number>(missing).fill(1), send, requestCounts);
   };
-  const missing = requested - countImages(replies);
-  if (onSingleImage && failures.length === 0 && replies.every(isSingleImage) && missing > 0) {
+  const missing = requested - countImages(responses);
+  if (onSingleImage && failures.length === 0 && responses.every(isSingleImage) && missing > 0) {
     const more = await sendOneByOne(missing);
-    replies = [...replies, ...more.replies];
+    responses = [...responses, ...more.responses];
     failures = more.failures;
   }
   for (const { count, error } of failures) onMissing({ count, error });
   const [failure] = failures;
-  if (failure && replies.length === 0) {
+  if (failure && responses.length === 0) {
     throw (failures.find(({ error }) => isFinal?.(error)) ?? failure).error;
   }
-  const [only] = replies;
-  if (only?.reply.kind === "stream" && requestCounts.length === 1) {
+  const [only] = responses;
+  if (only?.response.kind === "stream" && requestCounts.length === 1) {
     const events = reportMissing(only, onMissing);
     // The number of images is known only when the stream has ended.
     return onSingleImage && requested > 1
       ? { kind: "stream", events: topUpStream(events, requested, sendOneByOne, onMissing) }
       : { kind: "stream", events };
   }
-  if ((failure && isStreaming) || replies.some(({ reply }) => reply.kind === "stream")) {
-    return { kind: "stream", events: mergeReplies(replies, failure?.error, onMissing) };
+  if ((failure && isStreaming) || responses.some(({ response }) => response.kind === "stream")) {
+    return { kind: "stream", events: mergeResponseStreams(responses, failure?.error, onMissing) };
   }
-  return mergeResponses(replies.map(({ reply }) => reply as BufferedImageResponse));
+  return mergeResponses(responses.map(({ response }) => response as BufferedImageResponse));
 }
 
 interface Failure {
@@ -80,13 +80,13 @@ interface Failure {
 }
 
 /** The response to one upstream request, and how many images that request was for. */
-interface PartialReply {
+interface PartialResponse {
   readonly count: number;
-  readonly reply: ImageResponse;
+  readonly response: ImageResponse;
 }
 
 interface FanOutResult {
-  readonly replies: readonly PartialReply[];
+  readonly responses: readonly PartialResponse[];
   /** In the order of the upstream requests. */
   readonly failures: readonly Failure[];
 }
@@ -98,7 +98,7 @@ async function sendAll<Q extends GenerationQuery>(
   send: FanOutOptions<Q>["send"],
   before: readonly number[] = [],
 ): Promise<FanOutResult> {
-  const parts: (PartialReply | undefined)[] = requestCounts.map(() => undefined);
+  const parts: (PartialResponse | undefined)[] = requestCounts.map(() => undefined);
   const failures: Failure[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -107,7 +107,7 @@ async function sendAll<Q extends GenerationQuery>(
       const count = requestCounts[at] as number;
       try {
         const earlier = [...before, ...requestCounts.slice(0, at)];
-        parts[at] = { count, reply: await send(withCount(query, count, earlier)) };
+        parts[at] = { count, response: await send(withCount(query, count, earlier)) };
       } catch (error) {
         failures.push({ at, count, error });
         if (error instanceof GatewayError && error.definition.causedBy !== "client") continue;
@@ -121,18 +121,21 @@ async function sendAll<Q extends GenerationQuery>(
   };
   await Promise.all(Array.from({ length: Math.min(maxParallel, requestCounts.length) }, work));
   return {
-    replies: parts.filter((part) => part !== undefined),
+    responses: parts.filter((part) => part !== undefined),
     failures: failures.toSorted((a, b) => a.at - b.at),
   };
 }
 
 const sum = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
 
-const countImages = (parts: readonly PartialReply[]): number =>
-  parts.reduce((sum, { reply }) => sum + (reply.kind === "whole" ? reply.results.length : 0), 0);
+const countImages = (parts: readonly PartialResponse[]): number =>
+  parts.reduce(
+    (sum, { response }) => sum + (response.kind === "buffered" ? response.results.length : 0),
+    0,
+  );
 
-const isSingleImage = ({ reply }: PartialReply): boolean =>
-  reply.kind === "whole" && reply.results.length === 1;
+const isSingleImage = ({ response }: PartialResponse): boolean =>
+  response.kind === "buffered" && response.results.length === 1;
 
 /** One image is every upstream's default, and some have no parameter for it. */
 const withCount = <Q extends GenerationQuery>(
@@ -149,13 +152,13 @@ const withCount = <Q extends GenerationQuery>(
 
 /** The events of the response. If the stream ends early, reports how many images are missing. */
 async function* reportMissing(
-  { reply, count }: PartialReply,
+  { response, count }: PartialResponse,
   onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   let delivered = 0;
   let begun = false;
   try {
-    for await (const event of eventsOf(reply)) {
+    for await (const event of eventsOf(response)) {
       begun = true;
       delivered += imagesIn(event);
       yield event;
@@ -168,18 +171,18 @@ async function* reportMissing(
 }
 
 export const imagesIn = (event: ImageEvent): number =>
-  event.type === "whole" ? event.reply.results.length : event.type === "completed" ? 1 : 0;
+  event.type === "buffered" ? event.response.results.length : event.type === "completed" ? 1 : 0;
 
 /**
  * Merges the streams. An error is thrown at the end, after all images: one stream that fails does not end the others.
  */
-async function* mergeReplies(
-  parts: readonly PartialReply[],
+async function* mergeResponseStreams(
+  parts: readonly PartialResponse[],
   failure: unknown,
   onMissing: FanOutOptions<GenerationQuery>["onMissing"],
 ): AsyncGenerator<ImageEvent> {
   const failures: unknown[] = failure === undefined ? [] : [failure];
-  const collectErrors = async function* (part: PartialReply): AsyncGenerator<ImageEvent> {
+  const collectErrors = async function* (part: PartialResponse): AsyncGenerator<ImageEvent> {
     try {
       yield* reportMissing(part, onMissing);
     } catch (error) {
@@ -203,12 +206,12 @@ async function* topUpStream(
     yield event;
   }
   if (delivered !== 1) return;
-  const { replies, failures } = await sendOneByOne(requested - delivered);
+  const { responses, failures } = await sendOneByOne(requested - delivered);
   for (const { count, error } of failures) onMissing({ count, error });
-  yield* mergeReplies(replies, failures[0]?.error, onMissing);
+  yield* mergeResponseStreams(responses, failures[0]?.error, onMissing);
 }
 
-export async function* eventsOf(reply: ImageResponse): AsyncGenerator<ImageEvent> {
-  if (reply.kind === "whole") yield { type: "whole", reply };
-  else yield* reply.events;
+export async function* eventsOf(response: ImageResponse): AsyncGenerator<ImageEvent> {
+  if (response.kind === "buffered") yield { type: "buffered", response };
+  else yield* response.events;
 }

@@ -19,20 +19,20 @@ export const fillMissing =
   <Q extends GenerationQuery>(): Stage<Q, ImageResponse> =>
   (next) => {
     const send: Send<Q, ImageResponse> = async (request) => {
-      const reply = await next(request);
-      if (reply.kind === "stream")
-        return { kind: "stream", events: completeStream(reply, request, send) };
+      const response = await next(request);
+      if (response.kind === "stream")
+        return { kind: "stream", events: completeStream(response, request, send) };
       const followUp = planFollowUp(request, request.record.images.missing);
-      if (!followUp) return reply;
+      if (!followUp) return response;
       if (request.query.stream) {
         // The missing image may still arrive, so no header reports it as missing.
         request.record.images.missing = undefined;
-        return { kind: "stream", events: completeStream(reply, request, send, followUp) };
+        return { kind: "stream", events: completeStream(response, request, send, followUp) };
       }
       const partial = new PartialRecord(request.record, followUp);
-      let followUpReply: ImageResponse;
+      let followUpResponse: ImageResponse;
       try {
-        followUpReply = await send(followUp.request);
+        followUpResponse = await send(followUp.request);
       } catch (error) {
         partial.mergeFailure(error, request.signal);
         request.record.images.missing = missingFrom([
@@ -40,12 +40,12 @@ export const fillMissing =
           { count: followUp.count, error },
         ]);
         if (toGatewayError(error, request.signal).kind === "client_closed") throw error;
-        return reply;
+        return response;
       }
-      if (followUpReply.kind === "stream") {
+      if (followUpResponse.kind === "stream") {
         return {
           kind: "stream",
-          events: appendFollowUp(reply, followUpReply, followUp, partial, request),
+          events: appendFollowUp(response, followUpResponse, followUp, partial, request),
         };
       }
       partial.mergeSuccess();
@@ -53,7 +53,7 @@ export const fillMissing =
         ...followUp.unrecoverable,
         ...(request.record.images.missing?.lost ?? []),
       ]);
-      return mergeResponses([reply, followUpReply]);
+      return mergeResponses([response, followUpResponse]);
     };
     return (request) => {
       request.record.images.requested = request.query.options.n ?? 1;
@@ -87,7 +87,7 @@ function planFollowUp<Q extends GenerationQuery>(
   if (!after || route.targets.every((target) => tried.targets.has(target))) return undefined;
   const count = countMissing(retryable);
   const { targets, imageCount } = tried;
-  const followUpReply = {
+  const followUpQuery = {
     ...query,
     options: { ...query.options, n: count },
     rest: advanceSeed(query.rest, imageCount),
@@ -95,7 +95,7 @@ function planFollowUp<Q extends GenerationQuery>(
   };
   const failure = { error: after.error };
   return {
-    request: { ...request, query: followUpReply, tried: { targets, imageCount: 0, failure } },
+    request: { ...request, query: followUpQuery, tried: { targets, imageCount: 0, failure } },
     count,
     maybeBilled: countMissing(retryable.filter(({ error }) => mayHaveBeenBilled(error))),
     unrecoverable,
@@ -104,7 +104,7 @@ function planFollowUp<Q extends GenerationQuery>(
 
 /** Passes the images on at once, then requests the missing ones from other targets, then ends the stream. */
 async function* completeStream<Q extends GenerationQuery>(
-  reply: ImageResponse,
+  response: ImageResponse,
   request: StageRequest<Q>,
   send: Send<Q, ImageResponse>,
   plannedFollowUp?: FollowUp<Q>,
@@ -113,7 +113,7 @@ async function* completeStream<Q extends GenerationQuery>(
   let delivered = 0;
   let failure: unknown;
   try {
-    for await (const event of eventsOf(reply)) {
+    for await (const event of eventsOf(response)) {
       delivered += imagesIn(event);
       yield event;
     }
@@ -128,9 +128,9 @@ async function* completeStream<Q extends GenerationQuery>(
   // A stream without images has no known cost.
   if (delivered === 0) record.cost.actual ??= 0;
   const partial = new PartialRecord(record, followUp);
-  let followUpReply: ImageResponse;
+  let followUpResponse: ImageResponse;
   try {
-    followUpReply = await send(followUp.request);
+    followUpResponse = await send(followUp.request);
   } catch (error) {
     partial.mergeFailure(error, signal);
     record.images.missing = missingFrom([
@@ -139,30 +139,30 @@ async function* completeStream<Q extends GenerationQuery>(
     ]);
     throw record.images.missing?.error;
   }
-  yield* streamFollowUp(followUpReply, followUp, partial, request);
+  yield* streamFollowUp(followUpResponse, followUp, partial, request);
 }
 
 /** A buffered response, followed by the stream of another target. */
 async function* appendFollowUp<Q extends GenerationQuery>(
-  reply: ImageResponse,
-  followUpReply: ImageResponse,
+  response: ImageResponse,
+  followUpResponse: ImageResponse,
   followUp: FollowUp<Q>,
   partial: PartialRecord,
   request: StageRequest<Q>,
 ): AsyncGenerator<ImageEvent> {
-  yield* eventsOf(reply);
-  yield* streamFollowUp(followUpReply, followUp, partial, request);
+  yield* eventsOf(response);
+  yield* streamFollowUp(followUpResponse, followUp, partial, request);
 }
 
 async function* streamFollowUp<Q extends GenerationQuery>(
-  followUpReply: ImageResponse,
+  followUpResponse: ImageResponse,
   { unrecoverable }: FollowUp<Q>,
   partial: PartialRecord,
   { record }: StageRequest<Q>,
 ): AsyncGenerator<ImageEvent> {
   let failure: unknown;
   try {
-    yield* eventsOf(followUpReply);
+    yield* eventsOf(followUpResponse);
   } catch (error) {
     failure = error;
   } finally {

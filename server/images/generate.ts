@@ -137,7 +137,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       onAdapted("n", `${nameOf(target)}: one image per request`);
     };
     const mayRequestMore = declared.mayIgnoreN && (policy === "adapt" || policy === "drop");
-    const reply = await fanOut(
+    const response = await fanOut(
       { ...plan, query },
       {
         send: (part) => {
@@ -154,14 +154,14 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       throw error;
     });
     // The outcome of a stream is not known yet.
-    record.addStep(`${nameOf(target)}: ${reply.kind === "stream" ? "streaming" : "generated"}`);
+    record.addStep(`${nameOf(target)}: ${response.kind === "stream" ? "streaming" : "generated"}`);
     const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
     const costContext = { operation: operationOf(request), target, query, record };
     // The images are billed, whatever happens to them from here on.
-    if (reply.kind === "whole") {
-      record.usage = usageOf(reply);
-      recordCost(reply, costContext);
+    if (response.kind === "buffered") {
+      record.usage = usageOf(response);
+      recordCost(response, costContext);
     }
     // Vendor-specific fields may have requested several images.
     const maxImages =
@@ -169,7 +169,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const unusable: ImageEvent[] = [];
     let postProcessError: unknown;
     const processed = await postProcess(
-      reply,
+      response,
       {
         postProcessing: plan.postProcessing,
         stream: request.query.stream,

@@ -31,17 +31,17 @@ export interface UpstreamImageRequest {
  * unusable; they are billed too.
  */
 export function recordCost(
-  reply: ImageResponse,
+  response: ImageResponse,
   request: UpstreamImageRequest,
   unusable: readonly ImageEvent[] = [],
 ): ImageResponse {
   const { record } = request;
   record.cost.actual = undefined;
-  if (reply.kind === "stream") {
-    return { kind: "stream", events: recordStreamCost(reply.events, request, unusable) };
+  if (response.kind === "stream") {
+    return { kind: "stream", events: recordStreamCost(response.events, request, unusable) };
   }
-  record.cost.actual = responseCost(reply, request);
-  return reply;
+  record.cost.actual = responseCost(response, request);
+  return response;
 }
 
 async function* recordStreamCost(
@@ -56,8 +56,8 @@ async function* recordStreamCost(
   const add = (event: ImageEvent): void => {
     if (event.type === "partial") return;
     const cost =
-      event.type === "whole"
-        ? responseCost(event.reply, request)
+      event.type === "buffered"
+        ? responseCost(event.response, request)
         : imageCost(event, 1, withOutputDetails(event), request);
     if (imageCount++ === 0) sum = cost;
     else sum = sum === undefined || cost === undefined ? undefined : sum + cost;
@@ -90,15 +90,15 @@ function withOutputDetails({ usage }: StreamedImage): ImageUsage | undefined {
 }
 
 function responseCost(
-  reply: BufferedImageResponse,
+  response: BufferedImageResponse,
   request: UpstreamImageRequest,
 ): number | undefined {
-  const { results, generated = results.length, metadata: facts, usage, cost } = reply;
+  const { results, generated = results.length, metadata, usage, cost } = response;
   // The size of an image behind a link is not seen here: it is the requested one, or the vendor's default.
   const isUninspected =
-    facts.size === undefined && results.every(({ image }) => image.kind === "url");
+    metadata.size === undefined && results.every(({ image }) => image.kind === "url");
   const size = isUninspected ? requestedSize(request) : undefined;
-  const seen = size === undefined ? facts : { ...facts, size };
+  const seen = size === undefined ? metadata : { ...metadata, size };
   return imageCost(seen, generated, usage, request, cost);
 }
 

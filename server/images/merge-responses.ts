@@ -4,26 +4,26 @@ import type { BufferedImageResponse } from "../upstream/contract.ts";
 import { commonMetadata } from "./image-metadata.ts";
 import { sumUsage } from "./image-usage.ts";
 
-export function mergeResponses(replies: readonly BufferedImageResponse[]): BufferedImageResponse {
-  const [first] = replies;
+export function mergeResponses(responses: readonly BufferedImageResponse[]): BufferedImageResponse {
+  const [first] = responses;
   if (!first) throw new GatewayError("internal", "Nothing was gathered.");
-  if (replies.length === 1) return first;
+  if (responses.length === 1) return first;
   // The sum is known only if every response reports its part.
-  const usage = replies.every((reply) => reply.usage)
-    ? replies.map((reply) => reply.usage).reduce(sumUsage, undefined)
+  const usage = responses.every((response) => response.usage)
+    ? responses.map((response) => response.usage).reduce(sumUsage, undefined)
     : undefined;
-  const cost = replies.every((reply) => reply.cost !== undefined)
-    ? replies.reduce((sum, reply) => sum + (reply.cost ?? 0), 0)
+  const cost = responses.every((response) => response.cost !== undefined)
+    ? responses.reduce((sum, response) => sum + (response.cost ?? 0), 0)
     : undefined;
-  const results = replies.flatMap((reply) => reply.results);
-  const generated = replies.reduce(
-    (sum, reply) => sum + (reply.generated ?? reply.results.length),
+  const results = responses.flatMap((response) => response.results);
+  const generated = responses.reduce(
+    (sum, response) => sum + (response.generated ?? response.results.length),
     0,
   );
   const { usage: _, cost: __, generated: ___, ...others } = first;
   return {
     ...others,
-    metadata: replies.map(({ metadata: facts }) => facts).reduce(commonMetadata),
+    metadata: responses.map(({ metadata }) => metadata).reduce(commonMetadata),
     results,
     ...(generated !== results.length && { generated }),
     ...(usage && { usage }),

@@ -58,13 +58,13 @@ export interface PostProcessOptions {
 }
 
 export async function postProcess(
-  reply: ImageResponse,
+  response: ImageResponse,
   options: PostProcessOptions,
   tools: PostProcessTools,
 ): Promise<ImageResponse> {
-  return reply.kind === "stream"
-    ? { kind: "stream", events: processEvents(reply.events, options, tools) }
-    : processWhole(reply, options, tools);
+  return response.kind === "stream"
+    ? { kind: "stream", events: processEvents(response.events, options, tools) }
+    : processBuffered(response, options, tools);
 }
 
 async function* processEvents(
@@ -80,12 +80,15 @@ async function* processEvents(
   let processed: ImageEvent;
   for await (const event of events) {
     try {
-      if (event.type === "whole") {
+      if (event.type === "buffered") {
         const partOptions = { ...options, maxImages };
-        const reply = await processWhole(event.reply, partOptions, { ...tools, onMissing });
-        maxImages -= reply.results.length;
-        delivered += reply.results.length;
-        processed = { type: "whole", reply };
+        const response = await processBuffered(event.response, partOptions, {
+          ...tools,
+          onMissing,
+        });
+        maxImages -= response.results.length;
+        delivered += response.results.length;
+        processed = { type: "buffered", response };
       } else {
         if (event.type === "completed") await checkTruncation(event.image);
         processed = await processFrame(event, options, tools);
@@ -103,10 +106,10 @@ async function* processEvents(
 }
 
 /** Images beyond the maximum are billed in the record, and not delivered. */
-export function limitImages(maxImages: number, reply: ImageResponse): ImageResponse {
-  return reply.kind === "stream"
-    ? { kind: "stream", events: takeImages(maxImages, reply.events) }
-    : reply;
+export function limitImages(maxImages: number, response: ImageResponse): ImageResponse {
+  return response.kind === "stream"
+    ? { kind: "stream", events: takeImages(maxImages, response.events) }
+    : response;
 }
 
 async function* takeImages(
@@ -115,7 +118,7 @@ async function* takeImages(
 ): AsyncGenerator<ImageEvent> {
   let left = maxImages;
   for await (const event of events) {
-    if (event.type === "whole") left -= event.reply.results.length;
+    if (event.type === "buffered") left -= event.response.results.length;
     else if (event.type === "completed" && left-- <= 0) continue;
     yield event;
   }
@@ -131,26 +134,26 @@ async function processFrame(
     { postProcessing, requested },
     tools,
   );
-  const facts = await readMetadata(image, { requested, reported: frame, flattened });
+  const inspected = await readMetadata(image, { requested, reported: frame, flattened });
   if (frame.type === "completed")
-    for (const name of ignoredOptions(requested, facts)) tools.onDropped(name);
+    for (const name of ignoredOptions(requested, inspected)) tools.onDropped(name);
   const { background: _, ...others } = frame;
-  return { ...others, ...resolveQuality(requested, frame), ...facts, image };
+  return { ...others, ...resolveQuality(requested, frame), ...inspected, image };
 }
 
-async function processWhole(
-  reply: BufferedImageResponse,
+async function processBuffered(
+  response: BufferedImageResponse,
   options: PostProcessOptions,
   tools: PostProcessTools,
 ): Promise<BufferedImageResponse> {
   const { count, maxImages, requested, postProcessing } = options;
-  const { metadata: reported } = reply;
+  const { metadata: reported } = response;
   const results: ImageResult[] = [];
   const failures: unknown[] = [];
-  let facts: ImageMetadata | undefined;
+  let inspected: ImageMetadata | undefined;
   let inspectedCount = 0;
   // Sequential: each image may be large.
-  for (const result of reply.results) {
+  for (const result of response.results) {
     if (results.length === maxImages) break;
     try {
       const { image, flattened } = await processImage(result.image, options, tools);
@@ -161,7 +164,7 @@ async function processWhole(
       inspectedCount++;
       const metadata = await readMetadata(image, { requested, reported, flattened });
       for (const name of ignoredOptions(requested, metadata)) tools.onDropped(name);
-      facts = commonMetadata(facts, metadata);
+      inspected = commonMetadata(inspected, metadata);
     } catch (error) {
       failures.push(error);
     }
@@ -173,19 +176,19 @@ async function processWhole(
     ...reported,
     ...resolveQuality(requested, reported),
   };
-  const { length: received } = reply.results;
+  const { length: received } = response.results;
   const isInspected = inspectedCount === results.length;
   return {
-    ...reply,
+    ...response,
     results,
-    ...(results.length < received && { generated: reply.generated ?? received }),
+    ...(results.length < received && { generated: response.generated ?? received }),
     // Metadata that only an inspection shows is not reported for images that were not inspected.
     metadata: {
       ...unseen,
       ...(isInspected && size !== undefined && { size }),
       ...(isInspected && output_format !== undefined && { output_format }),
       ...(inspectedCount === 0 && background !== undefined && { background }),
-      ...(isInspected && facts),
+      ...(isInspected && inspected),
     },
   };
 }

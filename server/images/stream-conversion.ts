@@ -23,8 +23,8 @@ export const convertStream =
     // At once: keep-alive events can be sent while an upstream that does not stream is generating.
     if (request.query.stream)
       return { kind: "stream", events: streamFrames(() => next(request), request) };
-    const reply = await next(request);
-    return reply.kind === "whole" ? reply : collectStream(reply.events, request);
+    const response = await next(request);
+    return response.kind === "buffered" ? response : collectStream(response.events, request);
   };
 
 /** As many completed images as requested, or an error at the end that says how many are missing. */
@@ -64,30 +64,30 @@ const missingImagesError = (missing: number, requested: number, error: unknown):
       )
     : error;
 
-async function* framesIn(reply: ImageResponse): AsyncGenerator<StreamedImage> {
-  if (reply.kind === "whole") yield* framesOf(reply);
+async function* framesIn(response: ImageResponse): AsyncGenerator<StreamedImage> {
+  if (response.kind === "buffered") yield* framesOf(response);
   else {
-    for await (const event of reply.events) {
-      if (event.type === "whole") yield* framesOf(event.reply);
+    for await (const event of response.events) {
+      if (event.type === "buffered") yield* framesOf(event.response);
       else yield event;
     }
   }
 }
 
-function* framesOf(reply: BufferedImageResponse): Generator<StreamedImage> {
+function* framesOf(response: BufferedImageResponse): Generator<StreamedImage> {
   // A response has one usage and every event needs one: the shares add up to it.
-  const shares = reply.usage && splitUsage(reply.usage, reply.results.length);
-  for (const [at, { image, rest, revised_prompt }] of reply.results.entries()) {
+  const shares = response.usage && splitUsage(response.usage, response.results.length);
+  for (const [at, { image, rest, revised_prompt }] of response.results.entries()) {
     const usage = shares?.[at];
     if (image.kind === "url")
       throw invalidResponse("it contains a URL, which a stream cannot deliver");
     yield {
       type: "completed",
       image,
-      ...(reply.created !== undefined && { created: reply.created }),
-      ...reply.metadata,
+      ...(response.created !== undefined && { created: response.created }),
+      ...response.metadata,
       ...(usage && { usage }),
-      rest: { ...reply.rest, ...rest, ...(revised_prompt !== undefined && { revised_prompt }) },
+      rest: { ...response.rest, ...rest, ...(revised_prompt !== undefined && { revised_prompt }) },
     };
   }
 }
@@ -98,34 +98,34 @@ async function collectStream<Q extends GenerationQuery>(
   { query, record, signal }: StageRequest<Q>,
 ): Promise<BufferedImageResponse> {
   const results: ImageResult[] = [];
-  let whole: Omit<BufferedImageResponse, "kind" | "results"> = { metadata: {} };
+  let otherFields: Omit<BufferedImageResponse, "kind" | "results"> = { metadata: {} };
   let failure: unknown;
   try {
     for await (const event of events) {
-      if (event.type === "whole") {
-        const { kind: _, results: more, usage, ...others } = event.reply;
-        const usageSum = sumUsage(whole.usage, usage);
+      if (event.type === "buffered") {
+        const { kind: _, results: more, usage, ...others } = event.response;
+        const usageSum = sumUsage(otherFields.usage, usage);
         results.push(...more);
-        whole = { ...whole, ...others, ...(usageSum && { usage: usageSum }) };
+        otherFields = { ...otherFields, ...others, ...(usageSum && { usage: usageSum }) };
         continue;
       }
-      const { type, image, index: _, created, usage, rest, ...facts } = event;
+      const { type, image, index: _, created, usage, rest, ...metadata } = event;
       if (type !== "completed") continue;
       results.push({ image });
-      const usageSum = sumUsage(whole.usage, usage);
-      whole = {
+      const usageSum = sumUsage(otherFields.usage, usage);
+      otherFields = {
         ...(created !== undefined && { created }),
-        metadata: facts,
+        metadata,
         ...(usageSum && { usage: usageSum }),
-        rest: { ...whole.rest, ...rest },
+        rest: { ...otherFields.rest, ...rest },
       };
     }
   } catch (error) {
     failure = toGatewayError(error, signal);
-    const { kind: fault } = failure as GatewayError;
-    if (results.length === 0 || fault === "internal" || fault === "client_closed") throw error;
+    const { kind } = failure as GatewayError;
+    if (results.length === 0 || kind === "internal" || kind === "client_closed") throw error;
   }
   const missingCount = (query.options.n ?? 1) - results.length;
   if (missingCount > 0) record.images.missing = missingFor(missingCount, failure);
-  return { kind: "whole", results, ...whole };
+  return { kind: "buffered", results, ...otherFields };
 }

@@ -3,18 +3,18 @@ import { invalidResponse } from "../request/invalid-response.ts";
 import type { ImageContent, ImageEvent, ImageResponse } from "../upstream/contract.ts";
 import { imageTypeOf } from "./image-head.ts";
 
-export function verifyImages(reply: ImageResponse): ImageResponse {
-  if (reply.kind === "stream") return { kind: "stream", events: verifyEvents(reply.events) };
-  if (reply.results.length === 0) throw invalidResponse("it contains no image");
-  for (const result of reply.results) checkImage(result.image);
-  return reply;
+export function verifyImages(response: ImageResponse): ImageResponse {
+  if (response.kind === "stream") return { kind: "stream", events: verifyEvents(response.events) };
+  if (response.results.length === 0) throw invalidResponse("it contains no image");
+  for (const result of response.results) checkImage(result.image);
+  return response;
 }
 
 /** Completed images are checked one by one during post-processing: one invalid image does not fail the others. */
 async function* verifyEvents(events: AsyncIterable<ImageEvent>): AsyncIterable<ImageEvent> {
   let completed = 0;
   for await (const event of events) {
-    if (event.type === "whole") completed += event.reply.results.length;
+    if (event.type === "buffered") completed += event.response.results.length;
     else if (event.type === "completed") completed++;
     // A partial image is optional: an invalid one is dropped.
     else if (imageTypeOf(event.image) === undefined) continue;

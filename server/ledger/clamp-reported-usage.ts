@@ -31,18 +31,18 @@ const perToken = 16;
 
 /** `call` is passed to the callback unchanged, so that the usual request creates no closure. */
 export function clampEmbeddingsUsage<C extends { readonly query: Pick<EmbeddingsQuery, "input"> }>(
-  reply: EmbeddingsResponse,
+  response: EmbeddingsResponse,
   call: C,
   onImplausibleUsage: (call: C, usage: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
-  const reported = reply.usage?.inputTokens;
+  const reported = response.usage?.inputTokens;
   // Nearly all requests return here.
-  if (reported === undefined || (reported >= 0 && reported <= aroundText)) return reply;
+  if (reported === undefined || (reported >= 0 && reported <= aroundText)) return response;
   const max = maxTokens(call.query.input, reported);
-  if (reported >= 0 && reported <= max) return reply;
+  if (reported >= 0 && reported <= max) return response;
   onImplausibleUsage(call, { what: "input tokens", reported, max });
   // The verbatim body contains the same implausible usage, so it is not passed on either.
-  const { usage: _, verbatim: __, ...rest } = reply;
+  const { usage: _, verbatim: __, ...rest } = response;
   return rest;
 }
 
@@ -69,13 +69,13 @@ const perOutputImage = 65_536;
 const dollarsPerImage = 10;
 
 export function clampImageUsage(
-  reply: ImageResponse,
+  response: ImageResponse,
   query: GenerationQuery | EditQuery,
   onImplausibleUsage: OnImplausibleUsage,
 ): ImageResponse {
-  return reply.kind === "stream"
-    ? { kind: "stream", events: clampEventUsage(reply.events, query, onImplausibleUsage) }
-    : clampWholeUsage(reply, query, onImplausibleUsage);
+  return response.kind === "stream"
+    ? { kind: "stream", events: clampEventUsage(response.events, query, onImplausibleUsage) }
+    : clampBufferedUsage(response, query, onImplausibleUsage);
 }
 
 async function* clampEventUsage(
@@ -84,8 +84,11 @@ async function* clampEventUsage(
   onImplausibleUsage: OnImplausibleUsage,
 ): AsyncGenerator<ImageEvent> {
   for await (const event of events) {
-    if (event.type === "whole") {
-      yield { type: "whole", reply: clampWholeUsage(event.reply, query, onImplausibleUsage) };
+    if (event.type === "buffered") {
+      yield {
+        type: "buffered",
+        response: clampBufferedUsage(event.response, query, onImplausibleUsage),
+      };
     } else if (isPlausible(event.usage, query, 1, onImplausibleUsage)) yield event;
     else {
       const { usage: _, ...frame } = event;
@@ -94,17 +97,17 @@ async function* clampEventUsage(
   }
 }
 
-export function clampWholeUsage(
-  reply: BufferedImageResponse,
+export function clampBufferedUsage(
+  response: BufferedImageResponse,
   query: GenerationQuery | EditQuery,
   onImplausibleUsage: OnImplausibleUsage,
 ): BufferedImageResponse {
-  const { usage, cost, ...rest } = reply;
-  const imageCount = Math.max(1, reply.results.length, query.options.n ?? 1);
+  const { usage, cost, ...rest } = response;
+  const imageCount = Math.max(1, response.results.length, query.options.n ?? 1);
   const max = imageCount * dollarsPerImage;
   const isCost = cost === undefined || cost <= max;
   const isUsage = isPlausible(usage, query, imageCount, onImplausibleUsage);
-  if (isCost && isUsage) return reply;
+  if (isCost && isUsage) return response;
   if (!isCost) onImplausibleUsage({ what: "cost", reported: cost, max });
   return {
     ...rest,

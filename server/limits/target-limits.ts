@@ -3,7 +3,7 @@
  * slot the request queues. Every upstream request is counted here, including each chunk of a split request.
  */
 
-import { clampEmbeddingsUsage, clampWholeUsage } from "../ledger/clamp-reported-usage.ts";
+import { clampBufferedUsage, clampEmbeddingsUsage } from "../ledger/clamp-reported-usage.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { Usage } from "../request/operation.ts";
@@ -125,7 +125,7 @@ function usageOf(response: TargetResponse, query: LimitedQuery): Usage | undefin
       ? clampEmbeddingsUsage(response, { query }, ignoreRejected).usage
       : undefined;
   if (response.kind === "stream" || "input" in query) return undefined;
-  const { usage, results } = clampWholeUsage(response, query, ignoreRejected);
+  const { usage, results } = clampBufferedUsage(response, query, ignoreRejected);
   return {
     images: results.length,
     ...(usage && { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }),

@@ -18,7 +18,7 @@ export interface ParsedRequest<Q> {
 /** A response ready to be sent. The usage of a stream is known after it has ended. */
 export type WrittenResponse =
   | {
-      readonly kind: "whole";
+      readonly kind: "buffered";
       readonly body: ResponseBody;
       /** For the ledger: the usage that the upstream reported. */
       readonly usage: Usage | undefined;

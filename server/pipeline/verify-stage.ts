@@ -35,18 +35,18 @@ export const verifyEmbeddingsStage =
   }: VerifyEmbeddingsOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
   (next) =>
   (request) =>
-    next(request).then((reply) => {
+    next(request).then((response) => {
       if (request.target && hasDrifted(request.route, request.target)) {
         throw invalidResponse(
           "its vectors are not in the vector space of the model's other targets",
         );
       }
-      if (reply.truncated) {
+      if (response.truncated) {
         request.record.parameters.adapted = [
           ...new Set([...(request.record.parameters.adapted ?? []), "input"]),
         ];
       }
-      const verified = verifyEmbeddings(reply, request.query, request.route.dimensions);
+      const verified = verifyEmbeddings(response, request.query, request.route.dimensions);
       return clampEmbeddingsUsage(verified, request, onImplausibleUsage);
     });
 
@@ -60,5 +60,5 @@ export const verifyImagesStage =
     });
 
 /** Each of several images is verified when it is post-processed: an invalid one does not fail the others. */
-const verifyOne = (reply: ImageResponse): ImageResponse =>
-  reply.kind === "whole" && reply.results.length > 1 ? reply : verifyImages(reply);
+const verifyOne = (response: ImageResponse): ImageResponse =>
+  response.kind === "buffered" && response.results.length > 1 ? response : verifyImages(response);

@@ -17,7 +17,7 @@ import {
   withHeartbeats,
 } from "./stream-response.ts";
 
-type Buffered = Extract<WrittenResponse, { kind: "whole" }>;
+type Buffered = Extract<WrittenResponse, { kind: "buffered" }>;
 type Streamed = Extract<WrittenResponse, { kind: "stream" }>;
 
 export function writeResponse(
@@ -26,7 +26,7 @@ export function writeResponse(
   incoming: IncomingRequest,
   streamTimes: StreamTimes,
 ): Promise<OutgoingResponse> {
-  return written.kind === "whole"
+  return written.kind === "buffered"
     ? writeBuffered(lifetime, written, incoming)
     : writeStream(lifetime, written, streamTimes);
 }

@@ -55,7 +55,7 @@ export interface UpstreamResponse {
 
 export interface EndpointAdapter<Q, A> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
-  fromUpstream(reply: UpstreamResponse, query: Q, target: Target): Promise<A> | A;
+  fromUpstream(response: UpstreamResponse, query: Q, target: Target): Promise<A> | A;
 }
 
 export interface EmbeddingsAdapter extends EndpointAdapter<EmbeddingsQuery, EmbeddingsResponse> {
@@ -67,13 +67,13 @@ export interface ImageAdapter<Q extends GenerationQuery> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
   /** Reads the response to the request, and the responses to polls of its job. */
   fromUpstream(
-    reply: UpstreamResponse,
+    response: UpstreamResponse,
     imageRequest: ImageRequestContext<Q>,
   ): Promise<ImageResponse | PendingJob> | ImageResponse | PendingJob;
   /** A progress request during a request without a response yet; its response has a preview in base64. */
   readonly watch?: {
     toUpstream(query: Q, target: Target): UpstreamRequest;
-    fromUpstream(reply: UpstreamResponse): Promise<string | undefined>;
+    fromUpstream(response: UpstreamResponse): Promise<string | undefined>;
   };
 }
 
@@ -87,7 +87,7 @@ export interface ImageRequestContext<Q extends GenerationQuery> {
 /** Maps moderation requests for a prompt. */
 export interface ModerationAdapter {
   toUpstream(prompt: string, target: Target): UpstreamRequest;
-  fromUpstream(reply: UpstreamResponse): Promise<ModerationResult>;
+  fromUpstream(response: UpstreamResponse): Promise<ModerationResult>;
 }
 
 export interface ModerationResult {
@@ -116,7 +116,7 @@ export interface TokenExchange {
   /** `now`: Unix milliseconds. */
   toUpstream(upstream: Upstream, now: number): UpstreamRequest;
   fromUpstream(
-    reply: UpstreamResponse,
+    response: UpstreamResponse,
   ): Promise<{ readonly token: string; readonly lastsMs: number }>;
 }
 
@@ -149,5 +149,5 @@ export interface Adapter {
   ) => Promise<UpstreamRequest>;
   /** A free request that shows whether the API key is valid. Absent: OpenAI's list of models. */
   readonly probe?: (upstream: Upstream) => UpstreamRequest;
-  readError(reply: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
+  readError(response: UpstreamResponse, context: ErrorContext): Promise<GatewayError>;
 }

@@ -100,18 +100,18 @@ export function createUpstreamClient({
     request: UpstreamRequest,
     context: ErrorContext,
     signal: AbortSignalLike,
-    read: (reply: UpstreamResponse) => A | Promise<A>,
+    read: (response: UpstreamResponse) => A | Promise<A>,
   ): Promise<A> => {
     const { upstream } = context.target;
     const sendAuthenticated = (authenticated: UpstreamRequest): Promise<A> =>
-      send(authenticated, signal).then((reply) => {
+      send(authenticated, signal).then((response) => {
         // Some servers respond to a POST with 201.
-        if (reply.status >= 200 && reply.status <= 299) {
-          observeRateLimit?.(reply, context.target);
-          return read(reply);
+        if (response.status >= 200 && response.status <= 299) {
+          observeRateLimit?.(response, context.target);
+          return read(response);
         }
-        if (reply.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
-        return adapter.readError(reply, context).then((error) => {
+        if (response.status === 401 && adapter.token) tokens.evict(upstream, authenticated);
+        return adapter.readError(response, context).then((error) => {
           throw error;
         });
       });
@@ -134,12 +134,12 @@ export function createUpstreamClient({
     if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
     const context = { target, model: query.model };
     const sendAuthenticated: SendAuthenticated = (request, until) =>
-      sendAndRead(adapter, request, context, until, (reply) => reply);
-    const read: ReadFirst = async (reply) => {
+      sendAndRead(adapter, request, context, until, (response) => response);
+    const read: ReadFirst = async (response) => {
       try {
-        return await endpoint.fromUpstream(reply, { query, target, temp });
+        return await endpoint.fromUpstream(response, { query, target, temp });
       } catch (error) {
-        return throwErrorInside(error, reply, adapter, context);
+        return throwErrorInside(error, response, adapter, context);
       }
     };
     return runImageJob({
@@ -166,13 +166,13 @@ export function createUpstreamClient({
       try {
         const request = endpoint.toUpstream(query, target);
         const context = { target, model: query.model };
-        return sendAndRead(adapter, request, context, signal, (reply) => {
+        return sendAndRead(adapter, request, context, signal, (response) => {
           try {
-            const read = endpoint.fromUpstream(reply, query, target);
+            const read = endpoint.fromUpstream(response, query, target);
             if (!(read instanceof Promise)) return read;
-            return read.catch((error) => throwErrorInside(error, reply, adapter, context));
+            return read.catch((error) => throwErrorInside(error, response, adapter, context));
           } catch (error) {
-            return throwErrorInside(error, reply, adapter, context);
+            return throwErrorInside(error, response, adapter, context);
           }
         });
       } catch (error) {

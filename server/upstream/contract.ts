@@ -225,7 +225,7 @@ export interface ImageResult {
 export type ImageEvent =
   | StreamedImage
   /** The last event of an upstream that does not stream, after its partial images. */
-  | { readonly type: "whole"; readonly reply: BufferedImageResponse };
+  | { readonly type: "buffered"; readonly response: BufferedImageResponse };
 
 export interface StreamedImage extends ImageMetadata {
   readonly type: "partial" | "completed";
@@ -239,7 +239,7 @@ export interface StreamedImage extends ImageMetadata {
 }
 
 export interface BufferedImageResponse {
-  readonly kind: "whole";
+  readonly kind: "buffered";
   readonly results: readonly ImageResult[];
   /** How many images were generated, and so billed, if not all of them are delivered. */
   readonly generated?: number;

@@ -46,7 +46,7 @@ export async function runImageJob<Q extends GenerationQuery>(
   if (first.kind !== "pending") return first;
   if (query.stream) return { kind: "stream", events: pollUntilDone(job, first) };
   for await (const event of pollUntilDone(job, first)) {
-    if (event.type === "whole") return event.reply;
+    if (event.type === "buffered") return event.response;
   }
   throw new GatewayError("internal", "Polling ended without an image.");
 }
@@ -73,9 +73,9 @@ async function* pollUntilDone<Q extends GenerationQuery>(
       await sleep((failures === 0 ? pending.afterMs : undefined) ?? waitMs, signal);
       waitMs = Math.min(waitMs * 1.25, maxPollMs);
       if (!pending.poll) throw new GatewayError("internal", "A pending job has no poll request.");
-      let reply: UpstreamResponse;
+      let response: UpstreamResponse;
       try {
-        reply = await send(pending.poll, signal);
+        response = await send(pending.poll, signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted || !isTransient(error) || ++failures > maxFailedPolls)
@@ -83,10 +83,10 @@ async function* pollUntilDone<Q extends GenerationQuery>(
           throw markMayBeBilled(error);
         continue;
       }
-      const next = await adapter.fromUpstream(reply, { query, target, temp });
-      if (next.kind === "whole") {
+      const next = await adapter.fromUpstream(response, { query, target, temp });
+      if (next.kind === "buffered") {
         const { cost } = pending;
-        yield { type: "whole", reply: cost === undefined ? next : { cost, ...next } };
+        yield { type: "buffered", response: cost === undefined ? next : { cost, ...next } };
         return;
       }
       if (next.kind === "stream") throw new GatewayError("internal", "A poll returned a stream.");
@@ -131,15 +131,15 @@ async function* streamPreviews<Q extends GenerationQuery>(
     ]);
     if (done) break;
     const preview = await send(watch.toUpstream(query, target), signal)
-      .then((reply) => watch.fromUpstream(reply))
+      .then((response) => watch.fromUpstream(response))
       // Previews are optional: a failed one does not fail the request.
       .catch(() => undefined);
     if (preview === undefined || preview === shown) continue;
     shown = preview;
     yield { type: "partial", image: { kind: "base64", base64: preview }, index: previews++ };
   }
-  const reply = await firstResponse;
-  if (reply.kind !== "whole")
+  const response = await firstResponse;
+  if (response.kind !== "buffered")
     throw new GatewayError("internal", "A request with previews did not return a whole response.");
-  yield { type: "whole", reply };
+  yield { type: "buffered", response };
 }

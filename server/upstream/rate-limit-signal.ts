@@ -12,8 +12,8 @@ export type OnRateLimitExhausted = (target: Target, waitMs: number) => void;
 
 export const createRateLimitObserver =
   (onRateLimitExhausted: OnRateLimitExhausted) =>
-  (reply: UpstreamResponse, target: Target): void => {
-    if (reply.mayReportExhaustedLimit === false) return;
-    const waitMs = rateLimitExhaustedMs(reply.headers);
+  (response: UpstreamResponse, target: Target): void => {
+    if (response.mayReportExhaustedLimit === false) return;
+    const waitMs = rateLimitExhaustedMs(response.headers);
     if (waitMs !== undefined) onRateLimitExhausted(target, waitMs);
   };

@@ -114,9 +114,9 @@ async function post(
   signal.addEventListener("abort", stop, { once: true });
   const headers = { ...request.headers, "user-agent": `vexel/${version}` };
   try {
-    const reply = await sendByFetch({ ...request, headers, method: "POST" }, cancel, 0);
-    const retryAfterMs = retryAfterOf(reply);
-    return { status: reply.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    const response = await sendByFetch({ ...request, headers, method: "POST" }, cancel, 0);
+    const retryAfterMs = retryAfterOf(response);
+    return { status: response.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { notSent: unsent, logDetail: logged } = error.details;

@@ -116,7 +116,7 @@ describe("reported image usage", () => {
   };
   const image = { kind: "base64", base64: "" } as const;
   const response = (more: object): ImageResponse => ({
-    ...{ kind: "whole", results: [{ image }, { image }], metadata: {} },
+    ...{ kind: "buffered", results: [{ image }, { image }], metadata: {} },
     ...more,
   });
   const usage = (output: number) => ({

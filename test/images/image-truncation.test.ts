@@ -127,7 +127,7 @@ describe("in a stream", () => {
     const delivered: string[] = [];
     try {
       for await (const event of reply.events) {
-        if (event.type !== "whole") delivered.push(base64Of(await readBytes(event.image)));
+        if (event.type !== "buffered") delivered.push(base64Of(await readBytes(event.image)));
       }
       return { delivered, fault: "none" };
     } catch (error) {

@@ -151,7 +151,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
       ...more,
     };
     const reply = await postProcess(
-      { kind: "whole", results: [{ image }], metadata: {} },
+      { kind: "buffered", results: [{ image }], metadata: {} },
       { postProcessing: wanted, stream, count: 1, maxImages: 1, requested: {} },
       workshop,
     );

@@ -26,7 +26,7 @@ const endpoint = {
   operation: "generations",
   kind: "image",
   read: async () => ({ query: { model: "m", options: {} }, dispose: () => Promise.reject(stuck) }),
-  write: () => ({ kind: "whole", body: "{}", usage: undefined }),
+  write: () => ({ kind: "buffered", body: "{}", usage: undefined }),
 } as unknown as Endpoint<GenerationQuery, string>;
 const incoming = {
   requestId: "req_1",

@@ -14,7 +14,7 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
   const ask = async ({ rest, options }: GenerationQuery): Promise<BufferedImageResponse> => {
     seen.push(rest.seed);
     const image = { kind: "base64", base64: "" } as const;
-    return { kind: "whole", results: new Array(options.n ?? 1).fill({ image }), metadata: {} };
+    return { kind: "buffered", results: new Array(options.n ?? 1).fill({ image }), metadata: {} };
   };
   await fanOut(
     { query, requestCounts: calls },

@@ -48,7 +48,7 @@ export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayErr
 /** The events of an upstream that streams. */
 export async function drain(reply: ImageResponse): Promise<StreamedImage[]> {
   const events = reply.kind === "stream" ? await Array.fromAsync(reply.events) : [];
-  return events.filter((event) => event.type !== "whole");
+  return events.filter((event) => event.type !== "buffered");
 }
 
 /** Parses a body as the response to each operation of the adapter. */
@@ -121,7 +121,7 @@ const { write } = embeddingsEndpoint({ maxInputs: 2048 });
 export async function deliver({ adapter, target }: Subject, body: string, query: EmbeddingsQuery) {
   const reply = await adapter.embeddings!.fromUpstream(replyOf(body), query, target);
   const written = await write(verifyEmbeddings(reply, query, undefined), query, undefined as never);
-  if (written.kind !== "whole") throw new Error("embeddings do not leave as a stream");
+  if (written.kind !== "buffered") throw new Error("embeddings do not leave as a stream");
   const { body: sent } = written;
   if (typeof sent === "object" && "open" in sent) throw new Error("vectors are not on disk");
   const parts = typeof sent === "string" ? [sent] : sent;

@@ -151,7 +151,7 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
           const body = JSON.stringify({ created, data: entries, model: "m", extra: { a: 1 } });
           const reply = await readDrawn(adapter.generations!, replyOf(body), drawing, target);
           expect(verifyImages(reply)).toEqual({
-            kind: "whole",
+            kind: "buffered",
             created,
             results: entries.map(({ b64_json, seed }) => ({
               image: { kind: "base64", base64: b64_json },

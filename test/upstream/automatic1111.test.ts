@@ -98,7 +98,9 @@ describe("previews", () => {
     });
     expect(new Set(tasks).size).toBe(2);
     const last = streams.map((events) => events.at(-1));
-    expect(last.map((event) => event?.type === "whole" && event.reply.results[0]?.image)).toEqual([
+    expect(
+      last.map((event) => event?.type === "buffered" && event.response.results[0]?.image),
+    ).toEqual([
       { kind: "base64", base64: "of an otter" },
       { kind: "base64", base64: "of a seal" },
     ]);
@@ -137,7 +139,7 @@ describe("a checkpoint", () => {
       ...["6ce0161689", "81761151"],
     ];
     for (const name of names)
-      expect(`${name}: ${await drawnBy(name, checkpoint)}`).toBe(`${name}: whole`);
+      expect(`${name}: ${await drawnBy(name, checkpoint)}`).toBe(`${name}: buffered`);
   });
 
   test("that the server does not have is an error, not an image of another checkpoint", async () => {
@@ -147,8 +149,8 @@ describe("a checkpoint", () => {
   });
 
   test("is assumed to match if the server does not report it", async () => {
-    expect(await drawnBy("sd_xl_base_1.0", undefined)).toBe("whole");
-    expect(await drawnBy("sd_xl_base_1.0", null)).toBe("whole");
+    expect(await drawnBy("sd_xl_base_1.0", undefined)).toBe("buffered");
+    expect(await drawnBy("sd_xl_base_1.0", null)).toBe("buffered");
   });
 });
 

@@ -71,7 +71,7 @@ test("of several images those that were generated are delivered, even if others 
     output([{ url: "https://x.example/1.png" }, failed]),
   );
   expect(reply).toMatchObject({
-    kind: "whole",
+    kind: "buffered",
     results: [{ image: { kind: "url", url: "https://x.example/1.png" } }],
   });
   const none = await faultOf(() => read("wan2.2-t2i-flash", output([failed])));

@@ -30,7 +30,7 @@ if (!generations) throw new Error("OpenRouter draws");
 async function read(body: string, type: string): Promise<readonly ImageEvent[]> {
   const reply = replyOf(body, { headers: { "content-type": type } });
   const read = await generations?.fromUpstream(reply, { query, target, temp: noRequestTemp });
-  if (read?.kind === "whole") return [{ type: "whole", reply: read }];
+  if (read?.kind === "buffered") return [{ type: "buffered", response: read }];
   if (read?.kind !== "stream") throw new Error("it is not done");
   return Array.fromAsync(read.events);
 }
@@ -95,9 +95,9 @@ describe("a stream", () => {
     expect(events).toEqual([
       { type: "partial", image: { kind: "base64", base64: "preview 0" }, index: 0 },
       {
-        type: "whole",
-        reply: {
-          kind: "whole",
+        type: "buffered",
+        response: {
+          kind: "buffered",
           results: [{ image: { kind: "base64", base64: "picture" } }],
           metadata: {},
           usage: { total_tokens: 100, input_tokens: 10, output_tokens: 90 },
@@ -109,7 +109,7 @@ describe("a stream", () => {
 
   test("reports the cost of all images, or none", async () => {
     const costOf = ([event]: readonly ImageEvent[]) =>
-      event?.type === "whole" ? event.reply.cost : "no picture";
+      event?.type === "buffered" ? event.response.cost : "no picture";
     expect(costOf(await stream(completed("a", usage), completed("b", usage)))).toBe(0.5);
     expect(costOf(await stream(completed("a", usage), completed("b")))).toBeUndefined();
   });
@@ -145,8 +145,8 @@ describe("a response with status 200", () => {
   test("that counts no tokens has no usage, but it has its cost", async () => {
     const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost: 0.04 };
     const [event] = await answer({ created: 1, data: [{ b64_json: "picture" }], usage: none });
-    expect(event).toMatchObject({ reply: { cost: 0.04 } });
-    expect(event).not.toHaveProperty("reply.usage");
+    expect(event).toMatchObject({ response: { cost: 0.04 } });
+    expect(event).not.toHaveProperty("response.usage");
   });
 });
 

@@ -65,7 +65,7 @@ describe("an image at a link has the price of its resolution class", () => {
     const record = new RequestRecord("req_1", "generations", 0);
     const asked = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, ...query };
     const reply: BufferedImageResponse = {
-      kind: "whole",
+      kind: "buffered",
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
       metadata: { ...(quality && { quality }) },
     };

@@ -45,7 +45,7 @@ describe("Venice", () => {
         }),
         { query: edit(image), target, temp: noRequestTemp },
       );
-    expect(await by("qwen-image-3-edit")).toMatchObject({ kind: "whole" });
+    expect(await by("qwen-image-3-edit")).toMatchObject({ kind: "buffered" });
     expect(() => by("firered-image-edit")).toThrow(GatewayError);
   });
 

@@ -111,7 +111,7 @@ const ask = (migan: MiganEngine, query: EditQuery) => migan.edits(query, targetO
 
 async function imageBytes(migan: MiganEngine, query: EditQuery) {
   const reply = await ask(migan, query);
-  if (reply.kind !== "whole") throw new Error("no stream was requested");
+  if (reply.kind !== "buffered") throw new Error("no stream was requested");
   const [result] = reply.results;
   if (result?.image.kind !== "bytes") throw new Error("bytes were expected");
   return { ...reply, bytes: result.image.bytes };
@@ -187,7 +187,7 @@ describe("the real model", () => {
     const events = await Array.fromAsync(reply.events);
     expect(events).toHaveLength(1);
     expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });
-    const [event] = events.filter(({ type }) => type !== "whole") as StreamedImage[];
+    const [event] = events.filter(({ type }) => type !== "buffered") as StreamedImage[];
     const made = await sharp(await readBytes(event!.image)).metadata();
     expect(made).toMatchObject({ format: "jpeg", width, height });
   });

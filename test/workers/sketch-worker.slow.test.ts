@@ -47,14 +47,14 @@ const plain = (background: string): Promise<Uint8Array> =>
 const neverAborted = new AbortController().signal;
 
 function whole(reply: ImageResponse): BufferedImageResponse {
-  if (reply.kind !== "whole") throw new Error("a stream came back");
+  if (reply.kind !== "buffered") throw new Error("a stream came back");
   return reply;
 }
 
 async function framesOf(reply: ImageResponse): Promise<StreamedImage[]> {
   if (reply.kind !== "stream") throw new Error("no stream came back");
   const frames: StreamedImage[] = [];
-  for await (const event of reply.events) if (event.type !== "whole") frames.push(event);
+  for await (const event of reply.events) if (event.type !== "buffered") frames.push(event);
   return frames;
 }
 
@@ -76,7 +76,7 @@ test("other requests are served while a large image is drawn", async () => {
     neverAborted,
   );
   clearInterval(ticking);
-  expect(reply.kind).toBe("whole");
+  expect(reply.kind).toBe("buffered");
   // Drawn in this process, the image would have blocked the event loop for most of a second.
   expect(longest).toBeLessThan(300);
 });
@@ -150,7 +150,7 @@ test("the seed of the request decides the image, streamed or not", async () => {
       target,
       neverAborted,
     );
-    const [image] = reply.kind === "whole" ? reply.results : await framesOf(reply);
+    const [image] = reply.kind === "buffered" ? reply.results : await framesOf(reply);
     return Buffer.from(image ? bytesOf(image) : []).toString("hex");
   };
   const first = await generated(7, false);

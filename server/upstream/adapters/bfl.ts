@@ -111,19 +111,19 @@ const buildRequest = ({ upstream, model }: Target, fields: ExtraFields): Upstrea
   imageJsonRequest(`${baseUrlOf(upstream)}/${modelPath(model)}`, authHeaders(upstream), fields);
 
 async function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const response = await reply.json();
-  const status = memberOf(response, "status");
-  if (status === undefined) return taken(response, context.target);
-  if (status === "Ready") return ready(memberOf(response, "result"), context);
+  const body = await response.json();
+  const status = memberOf(body, "status");
+  if (status === undefined) return taken(body, context.target);
+  if (status === "Ready") return ready(memberOf(body, "result"), context);
   if (status === "Request Moderated" || status === "Content Moderated") {
-    throw toMappedError("moderated", reasonsIn(response, status), context);
+    throw toMappedError("moderated", reasonsIn(body, status), context);
   }
   if (status === "Task not found")
     throw toMappedError(undefined, "it does not know the task", context);
-  if (status === "Error" || status === "Failed") throw failed(response, context);
+  if (status === "Error" || status === "Failed") throw failed(body, context);
   return stillPending;
 }
 
@@ -149,7 +149,7 @@ function ready(
     ...revised(memberOf(result, "prompt"), context),
     ...extraFieldsOf(result, ["seed"]),
   };
-  return { kind: "whole", results: [{ image, ...fields }], metadata: {} };
+  return { kind: "buffered", results: [{ image, ...fields }], metadata: {} };
 }
 
 /** docs.bfl.ml/api_integration/errors: `{details: {"Moderation Reasons": ["…"]}}`. */

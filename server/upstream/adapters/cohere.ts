@@ -58,11 +58,11 @@ const embeddings: EmbeddingsAdapter = {
       output_dimension: query.dimensions,
     });
   },
-  fromUpstream: async (reply) => {
-    const response = await reply.json();
-    const billed = memberOf(memberOf(response, "meta"), "billed_units");
+  fromUpstream: async (response) => {
+    const body = await response.json();
+    const billed = memberOf(memberOf(body, "meta"), "billed_units");
     return {
-      vectors: vectorsIn(memberOf(response, "embeddings")),
+      vectors: vectorsIn(memberOf(body, "embeddings")),
       ...usageOf(memberOf(billed, "input_tokens")),
     };
   },

@@ -38,7 +38,7 @@ const embeddings: EmbeddingsAdapter = {
       authHeaders(upstream),
       { ...query.rest, input: textsOf(query) },
     ),
-  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+  fromUpstream: async (response, query) => readEmbeddings(await response.bytes(), query),
 };
 
 /** https://docs.databricks.com/aws/en/dev-tools/auth/oauth-m2m */

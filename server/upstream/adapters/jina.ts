@@ -53,7 +53,7 @@ const embeddings: EmbeddingsAdapter = {
       embedding_type: "base64",
     });
   },
-  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+  fromUpstream: async (response, query) => readEmbeddings(await response.bytes(), query),
 };
 
 export const jina: Vendor = {

@@ -79,10 +79,10 @@ const generations: ImageAdapter<GenerationQuery> = {
       response_format: options.response_format === "url" ? "url" : "base64",
     });
   },
-  fromUpstream: (reply, context) =>
+  fromUpstream: (response, context) =>
     isFirst(context.target.model)
-      ? read(reply, context)
-      : openai.generations.fromUpstream(reply, context),
+      ? read(response, context)
+      : openai.generations.fromUpstream(response, context),
 };
 
 /** platform.minimax.io/docs/api-reference/errorcode. Any other code is an error of MiniMax itself. */
@@ -105,27 +105,27 @@ const codeIn = (response: unknown): number =>
 
 /** Every response has the status 200; `base_resp` has the actual result. */
 async function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const response = await readDocument(reply, context.temp);
-  const code = codeIn(response);
+  const body = await readDocument(response, context.temp);
+  const code = codeIn(body);
   if (code !== 0) {
-    const message = textIn(memberOf(response, "base_resp"), "status_msg");
+    const message = textIn(memberOf(body, "base_resp"), "status_msg");
     const meaning = modelUnknown(message ?? "") ? "no such model" : meanings[code];
-    throw toMappedError(meaning, message, context, reply.headers);
+    throw toMappedError(meaning, message, context, response.headers);
   }
-  const data = memberOf(response, "data");
+  const data = memberOf(body, "data");
   const results = ["image_base64", "image_urls"]
     .flatMap((name) => memberOf(data, name) ?? [])
     .flatMap((value) => {
       const image = imageContentIn(value);
       return image ? [{ image }] : [];
     });
-  if (results.length > 0) return { kind: "whole", results, metadata: {} };
+  if (results.length > 0) return { kind: "buffered", results, metadata: {} };
   // lobehub/chat, providers/minimax/createImage.ts: a count, as a text. Its meaning is not documented; most likely
   // images that the safety filter withheld, because all other failures have codes.
-  const failed = Number(memberOf(memberOf(response, "metadata"), "failed_count"));
+  const failed = Number(memberOf(memberOf(body, "metadata"), "failed_count"));
   if (failed > 0) throw toMappedError("moderated", undefined, context);
   throw invalidResponse("it has no image");
 }

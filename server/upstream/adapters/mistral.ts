@@ -40,7 +40,7 @@ const embeddings: EmbeddingsAdapter = {
       encoding_format: takesBase64(target) ? "base64" : undefined,
     });
   },
-  fromUpstream: async (reply, query) => readEmbeddings(await reply.bytes(), query),
+  fromUpstream: async (response, query) => readEmbeddings(await response.bytes(), query),
 };
 
 export const mistral: Vendor = {

@@ -45,11 +45,11 @@ const embeddings: EmbeddingsAdapter = {
       dimensionality: query.dimensions,
     });
   },
-  fromUpstream: async (reply) => {
-    const response = await reply.json();
+  fromUpstream: async (response) => {
+    const body = await response.json();
     return {
-      vectors: vectorRows(memberOf(response, "embeddings")),
-      ...usageOf(memberOf(memberOf(response, "usage"), "prompt_tokens")),
+      vectors: vectorRows(memberOf(body, "embeddings")),
+      ...usageOf(memberOf(memberOf(body, "usage"), "prompt_tokens")),
     };
   },
 };

@@ -43,11 +43,11 @@ const embeddings: EmbeddingsAdapter = {
       dimensions: query.dimensions,
     });
   },
-  fromUpstream: async (reply) => {
-    const response = await reply.json();
+  fromUpstream: async (response) => {
+    const body = await response.json();
     return {
-      vectors: vectorRows(memberOf(response, "embeddings")),
-      ...usageOf(memberOf(response, "prompt_eval_count")),
+      vectors: vectorRows(memberOf(body, "embeddings")),
+      ...usageOf(memberOf(body, "prompt_eval_count")),
     };
   },
 };
@@ -60,8 +60,8 @@ const readRefusal = nativeErrorReader({
   },
 });
 
-const readError: Adapter["readError"] = async (reply, context) => {
-  const read = await readRefusal(reply, context);
+const readError: Adapter["readError"] = async (response, context) => {
+  const read = await readRefusal(response, context);
   if (read.kind !== "model_not_found") return read;
   return new GatewayError(
     "model_not_found",

@@ -41,10 +41,10 @@ const embeddings: EmbeddingsAdapter = {
       encoding_format: "base64_int8",
     });
   },
-  fromUpstream: async (reply, query, { model }) => {
+  fromUpstream: async (response, query, { model }) => {
     const { vectors, usage } = isContextualModel(model)
-      ? readChunks(await reply.json(), query)
-      : readEmbeddings(await reply.bytes(), query);
+      ? readChunks(await response.json(), query)
+      : readEmbeddings(await response.bytes(), query);
     return { vectors: vectors.map(fromBytes), ...(usage && { usage }) };
   },
 };

@@ -105,18 +105,18 @@ const edits: ImageAdapter<EditQuery> = {
 const unitsOfDollar = 1000;
 
 function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, context, {
+  return readImageList(response, context, {
     entryFields: (entry) => ({
       ...revised(memberOf(entry, "revised_prompt"), context),
       ...extraFieldsOf(entry, ["image_id"]),
     }),
-    responseFields: (response) => {
-      const credits = memberOf(response, "credits");
+    responseFields: (body) => {
+      const credits = memberOf(body, "credits");
       return {
-        ...createdIn(response),
+        ...createdIn(body),
         ...(isCount(credits) && { cost: credits / unitsOfDollar }),
       };
     },

@@ -56,8 +56,8 @@ const embeddings: EmbeddingsAdapter = {
       input: { text: textsOf(query), type: taskTypeOf(query, capabilities(target)) },
     });
   },
-  fromUpstream: async (reply, query) =>
-    embeddingsIn(memberOf(await reply.json(), "final_result"), query),
+  fromUpstream: async (response, query) =>
+    embeddingsIn(memberOf(await response.json(), "final_result"), query),
 };
 
 const xsuaa: TokenExchange = {

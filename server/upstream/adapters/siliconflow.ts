@@ -100,12 +100,12 @@ function buildRequest(
 
 /** `{images: [{url}], timings: {inference}, seed}`, and the same list once more as `data`. */
 function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, context, {
+  return readImageList(response, context, {
     list: "images",
-    responseFields: (response) => extraFieldsOf(response, ["timings", "seed"]),
+    responseFields: (body) => extraFieldsOf(body, ["timings", "seed"]),
   });
 }
 

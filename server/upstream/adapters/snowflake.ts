@@ -41,15 +41,15 @@ const embeddings: EmbeddingsAdapter = {
       model,
       text: textsOf(query),
     }),
-  fromUpstream: async (reply, query) => {
-    const response = await reply.json();
-    const entries = listIn(response, "data").map((entry) => ({
+  fromUpstream: async (response, query) => {
+    const body = await response.json();
+    const entries = listIn(body, "data").map((entry) => ({
       index: memberOf(entry, "index"),
       embedding: onlyOne(memberOf(entry, "embedding")),
     }));
     return {
       vectors: inOrder(entries, query),
-      ...usageOf(memberOf(memberOf(response, "usage"), "total_tokens")),
+      ...usageOf(memberOf(memberOf(body, "usage"), "total_tokens")),
     };
   },
 };

@@ -91,10 +91,10 @@ const edits: ImageAdapter<EditQuery> = {
 };
 
 function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, context, {
+  return readImageList(response, context, {
     entryFields: (entry) => extraFieldsOf(entry, ["timings"]),
   });
 }

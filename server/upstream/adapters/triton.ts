@@ -39,9 +39,9 @@ const embeddings: EmbeddingsAdapter = {
       ...(output !== undefined && { outputs: [{ name: output }] }),
     });
   },
-  fromUpstream: async (reply, query, { upstream }) => {
+  fromUpstream: async (response, query, { upstream }) => {
     const { output } = optionsOf(upstream);
-    const tensors = listIn(await reply.json(), "outputs");
+    const tensors = listIn(await response.json(), "outputs");
     const tensor = tensors.find((one) => output === undefined || memberOf(one, "name") === output);
     return { vectors: rowsOf(tensor, textsOf(query).length) };
   },

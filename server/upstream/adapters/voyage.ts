@@ -105,10 +105,10 @@ function refuseAutoChunking({ enable_auto_chunking: chunking }: ExtraFields): vo
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream,
-  fromUpstream: async (reply, query, { model }) => {
-    if (!isContextualModel(model)) return readEmbeddings(await reply.bytes(), query);
-    const response = await reply.json();
-    return isForQueries(query) ? readDocuments(response, query) : readChunks(response, query);
+  fromUpstream: async (response, query, { model }) => {
+    if (!isContextualModel(model)) return readEmbeddings(await response.bytes(), query);
+    const body = await response.json();
+    return isForQueries(query) ? readDocuments(body, query) : readChunks(body, query);
   },
 };
 

@@ -50,11 +50,11 @@ const embeddings: EmbeddingsAdapter = {
       ...(Object.keys(rest).length > 0 && { parameters: rest }),
     });
   },
-  fromUpstream: async (reply) => {
-    const response = await reply.json();
+  fromUpstream: async (response) => {
+    const body = await response.json();
     return {
-      vectors: listIn(response, "results").map((entry) => vectorIn(entry, "embedding")),
-      ...usageOf(memberOf(response, "input_token_count")),
+      vectors: listIn(body, "results").map((entry) => vectorIn(entry, "embedding")),
+      ...usageOf(memberOf(body, "input_token_count")),
     };
   },
 };

@@ -102,15 +102,15 @@ const edits: ImageAdapter<EditQuery> = {
 const ticks = 10_000_000_000;
 
 function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, context, {
+  return readImageList(response, context, {
     // @ai-sdk/xai, XaiImageModel: such an entry has no image, or a placeholder.
     isWithheld: (entry) => memberOf(entry, "respect_moderation") === false,
     entryFields: (entry) => revised(memberOf(entry, "revised_prompt"), context),
-    responseFields: (response) => {
-      const spent = memberOf(memberOf(response, "usage"), "cost_in_usd_ticks");
+    responseFields: (body) => {
+      const spent = memberOf(memberOf(body, "usage"), "cost_in_usd_ticks");
       return typeof spent === "number" && spent >= 0 ? { cost: spent / ticks } : {};
     },
   });

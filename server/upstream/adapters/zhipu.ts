@@ -52,13 +52,13 @@ const userId = (user: string | undefined): ExtraFields =>
   user === undefined ? {} : { user_id: user.padEnd(userLength.min, "-").slice(0, userLength.max) };
 
 function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, context, {
-    responseFields: (response) => ({
-      ...createdIn(response),
-      ...extraFieldsOf(response, ["content_filter"]),
+  return readImageList(response, context, {
+    responseFields: (body) => ({
+      ...createdIn(body),
+      ...extraFieldsOf(body, ["content_filter"]),
     }),
   });
 }

@@ -108,9 +108,9 @@ async function requestToken(exchange: TokenExchange, upstream: Upstream, now: nu
   const timeout = new AbortSource();
   const timer = setTimeout(() => timeout.abort(late()), exchangeTimeoutMs);
   try {
-    const reply = await send(exchange.toUpstream(upstream, now), timeout);
-    if (reply.status < 200 || reply.status > 299) throw refused(reply.status);
-    return await exchange.fromUpstream(reply);
+    const response = await send(exchange.toUpstream(upstream, now), timeout);
+    if (response.status < 200 || response.status > 299) throw refused(response.status);
+    return await exchange.fromUpstream(response);
   } catch (error) {
     throw error instanceof GatewayError ? unsent(error) : error;
   } finally {

@@ -75,18 +75,18 @@ export function createMigan(options: MiganOptions = {}): MiganEngine {
           size = part.size;
         },
       });
-      return reply(query, Buffer.concat(chunks), { size, output_format: request.format });
+      return toResponse(query, Buffer.concat(chunks), { size, output_format: request.format });
     },
   };
 }
 
-function reply(
+function toResponse(
   { stream }: EditQuery,
   bytes: Buffer,
   facts: { readonly size: string; readonly output_format: string },
 ): ImageResponse {
   if (!stream)
-    return { kind: "whole", results: [{ image: { kind: "bytes", bytes } }], metadata: facts };
+    return { kind: "buffered", results: [{ image: { kind: "bytes", bytes } }], metadata: facts };
   const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...facts };
   return {
     kind: "stream",

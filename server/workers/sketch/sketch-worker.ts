@@ -9,7 +9,13 @@ import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
 import { channel } from "./channel.ts";
 import type { SketchResponsePart, SketchWorkerRequest } from "./messages.ts";
-import { editRequest, frameOf, generationRequest, uploadBytes, wholeReply } from "./translate.ts";
+import {
+  bufferedResponse,
+  editRequest,
+  frameOf,
+  generationRequest,
+  uploadBytes,
+} from "./translate.ts";
 
 export interface SketchWorkerOptions {
   /** How long the process stays without requests. */
@@ -39,7 +45,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
       if (part.kind === "event" && part.event.type === "completed") images.push(part.event);
     };
     await worker.send({ ...outgoing, onPart });
-    return wholeReply(images);
+    return bufferedResponse(images);
   };
   const streamed = (outgoing: OutgoingRequest): ImageResponse => {
     const { push, end, items } = channel<ImageEvent>();

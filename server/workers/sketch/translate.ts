@@ -58,13 +58,13 @@ export function frameOf(event: SketchEvent): StreamedImage {
 }
 
 /** The buffered response. The drawing program reports metadata and usage per image. */
-export function wholeReply(images: readonly CompletedImage[]): BufferedImageResponse {
+export function bufferedResponse(images: readonly CompletedImage[]): BufferedImageResponse {
   const [first] = images;
-  if (first === undefined) return { kind: "whole", results: [], metadata: {} };
+  if (first === undefined) return { kind: "buffered", results: [], metadata: {} };
   const { size, quality, output_format } = first;
   const opaque = images.every(({ background }) => background === "opaque");
   return {
-    kind: "whole",
+    kind: "buffered",
     results: images.map(({ bytes, revised_prompt }) => ({
       image: { kind: "bytes", bytes },
       revised_prompt,

@@ -125,7 +125,7 @@ const oneAtATime = (): GatewayError =>
 /** docs.aws.amazon.com/nova/latest/userguide/image-gen-errors.html: `error` reports withheld images. */
 const read: ImageFamily["read"] = (response, context): BufferedImageResponse => {
   const results = imagesIn(response);
-  if (results.length > 0) return { kind: "whole", results, metadata: {} };
+  if (results.length > 0) return { kind: "buffered", results, metadata: {} };
   const error = textIn(response, "error");
   if (error !== undefined) {
     const held = /\bblocked\b|\bfilter|Responsible AI/i.test(error);

@@ -80,9 +80,9 @@ export function bedrockImages(
 }
 
 async function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
   const family = imageFamilyOf(context.target, context.query.model);
-  return family.read(await readDocument(reply, context.temp), context);
+  return family.read(await readDocument(response, context.temp), context);
 }

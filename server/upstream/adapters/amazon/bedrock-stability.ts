@@ -145,7 +145,7 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
   }
   const results = imagesIn(response);
   if (results.length === 0) throw invalidResponse("it has no image");
-  return { kind: "whole", results, metadata: {}, ...extraFieldsOf(response, ["seeds"]) };
+  return { kind: "buffered", results, metadata: {}, ...extraFieldsOf(response, ["seeds"]) };
 };
 
 export const stability: ImageFamily = { traits: capabilities, generation, edit, read };

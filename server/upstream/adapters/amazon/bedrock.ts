@@ -41,10 +41,10 @@ const embeddings: EmbeddingsAdapter = {
     const { url, headers } = invoke(target);
     return jsonRequest(url, headers, family(target).body(query));
   },
-  fromUpstream: async (reply, _query, target) => {
+  fromUpstream: async (response, _query, target) => {
     const { vectors, tokens } = family(target);
-    const response = await reply.json();
-    return { vectors: vectors(response), ...usageOf(tokensIn(response, tokens, reply)) };
+    const body = await response.json();
+    return { vectors: vectors(body), ...usageOf(tokensIn(body, tokens, response)) };
   },
 };
 

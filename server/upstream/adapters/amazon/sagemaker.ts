@@ -36,10 +36,10 @@ const embeddings: EmbeddingsAdapter = {
       // The container refuses a text that is too long, unless `truncate` is passed through.
       { ...query.rest, inputs: textsOf(query) },
     ),
-  fromUpstream: async (reply) => {
-    const response = await reply.json();
+  fromUpstream: async (response) => {
+    const body = await response.json();
     // Older containers return the list inside an object.
-    return { vectors: vectorRows(memberOf(response, "embedding") ?? response) };
+    return { vectors: vectorRows(memberOf(body, "embedding") ?? body) };
   },
 };
 

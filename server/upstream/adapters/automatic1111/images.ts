@@ -86,8 +86,8 @@ const watch: ImageAdapter<GenerationQuery>["watch"] = {
     const progressFields = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
     return jsonRequest(url, headers, progressFields);
   },
-  fromUpstream: async (reply) => {
-    const preview = textIn(await reply.json(), "live_preview");
+  fromUpstream: async (response) => {
+    const preview = textIn(await response.json(), "live_preview");
     return preview === undefined ? undefined : bareBase64(preview);
   },
 };
@@ -125,11 +125,11 @@ function howToFit(query: EditQuery): ExtraFields {
 }
 
 async function readAnswer(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   { query: { options }, target: { model }, temp }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  const response = await readDocument(reply, temp);
-  const facts = parseInfo(memberOf(response, "info"));
+  const body = await readDocument(response, temp);
+  const facts = parseInfo(memberOf(body, "info"));
   if (!isCheckpoint(model, facts)) {
     throw new GatewayError(
       "model_not_found",
@@ -140,10 +140,10 @@ async function readAnswer(
   // A grid of all images may precede the images; masks and maps of extensions may follow them.
   const before = memberOf(facts, "index_of_first_image");
   const first = isCount(before) ? before : 0;
-  const images = listIn(response, "images").slice(first, first + (options.n ?? 1));
+  const images = listIn(body, "images").slice(first, first + (options.n ?? 1));
   const seeds = listOf(memberOf(facts, "all_seeds"));
   return {
-    kind: "whole",
+    kind: "buffered",
     results: images.map((value, at) => resultOf(value, seeds[at])),
     metadata: {},
   };

@@ -41,11 +41,10 @@ const embeddings: EmbeddingsAdapter = {
       ...(model.includes("bge-m3") && { truncate_inputs: cut }),
     });
   },
-  fromUpstream: async (reply) => {
-    const response = await reply.json();
-    if (memberOf(response, "success") === false)
-      throw invalidResponse("it says itself that it failed");
-    return { vectors: vectorRows(memberOf(memberOf(response, "result"), "data")) };
+  fromUpstream: async (response) => {
+    const body = await response.json();
+    if (memberOf(body, "success") === false) throw invalidResponse("it says itself that it failed");
+    return { vectors: vectorRows(memberOf(memberOf(body, "result"), "data")) };
   },
 };
 

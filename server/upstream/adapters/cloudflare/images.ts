@@ -110,12 +110,12 @@ export const cloudflareEdits: ImageAdapter<EditQuery> = {
 
 /** Stable Diffusion and Phoenix send the image's bytes, the others base64 in JSON. */
 function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readSingleImage(reply, context, (response) => {
-    if (memberOf(response, "success") === false) throw failed(response, context);
-    const image = imageContentIn(memberOf(memberOf(response, "result"), "image"));
+  return readSingleImage(response, context, (body) => {
+    if (memberOf(body, "success") === false) throw failed(body, context);
+    const image = imageContentIn(memberOf(memberOf(body, "result"), "image"));
     if (image) return image;
     throw invalidResponse("it has no image");
   });

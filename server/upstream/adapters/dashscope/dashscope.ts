@@ -49,15 +49,15 @@ const embeddings: EmbeddingsAdapter = {
       parameters,
     });
   },
-  fromUpstream: async (reply, query) => {
-    const response = await reply.json();
-    const entries = listIn(memberOf(response, "output"), "embeddings").map((entry) => ({
+  fromUpstream: async (response, query) => {
+    const body = await response.json();
+    const entries = listIn(memberOf(body, "output"), "embeddings").map((entry) => ({
       index: memberOf(entry, "text_index"),
       embedding: vectorIn(entry, "embedding"),
     }));
     return {
       vectors: inOrder(entries, query),
-      ...usageOf(memberOf(memberOf(response, "usage"), "total_tokens")),
+      ...usageOf(memberOf(memberOf(body, "usage"), "total_tokens")),
     };
   },
 };

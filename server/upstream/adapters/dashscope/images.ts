@@ -127,25 +127,25 @@ const sizeOf = ({ options: { size } }: GenerationQuery): ExtraFields =>
 const ended = new Set(["FAILED", "CANCELED", "UNKNOWN"]);
 
 async function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
   const { target, temp } = context;
-  const response = await readDocument(reply, temp);
-  const output = memberOf(response, "output");
+  const body = await readDocument(response, temp);
+  const output = memberOf(body, "output");
   const status = memberOf(output, "task_status");
   if (typeof status === "string" && status !== "SUCCEEDED" && !ended.has(status)) {
     return pending(memberOf(output, "task_id"), target);
   }
   const results = [...inMessages(output, context), ...inResults(output, context)];
-  if (results.length > 0) return { kind: "whole", results, metadata: {}, ...usageIn(response) };
+  if (results.length > 0) return { kind: "buffered", results, metadata: {}, ...usageIn(body) };
   // For a job: next to its status, or of each image. Otherwise: next to the output.
-  const failure = [output, ...listOf(memberOf(output, "results")), response].find(
+  const failure = [output, ...listOf(memberOf(output, "results")), body].find(
     (entry) => textIn(entry, "code") !== undefined,
   );
   if (!failure && typeof status !== "string") throw invalidResponse("it has no image");
   const meaning = meaningOfJob(textIn(failure, "code") ?? "");
-  throw toMappedError(meaning, textIn(failure, "message"), context, reply.headers);
+  throw toMappedError(meaning, textIn(failure, "message"), context, response.headers);
 }
 
 function pending(id: unknown, { upstream }: Target): PendingJob {
@@ -189,7 +189,7 @@ function toResult(
 }
 
 /** Models that are billed per image report zeros instead of token counts. */
-function usageIn(response: unknown): Pick<Extract<ImageResponse, { kind: "whole" }>, "usage"> {
+function usageIn(response: unknown): Pick<Extract<ImageResponse, { kind: "buffered" }>, "usage"> {
   const usage = memberOf(response, "usage");
   if (!isUsage(usage) || usage.total_tokens === 0) return {};
   const { total_tokens, input_tokens, output_tokens } = usage;

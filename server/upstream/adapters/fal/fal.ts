@@ -75,17 +75,17 @@ const buildRequest = (
   imageJsonRequest(`${baseUrlOf(upstream)}/${modelPath(endpoint)}`, authHeaders(upstream), input);
 
 async function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const response = await readDocument(reply, context.temp);
-  const status = memberOf(response, "status");
-  if (typeof status !== "string" || memberOf(response, "response_url") === undefined) {
-    return done(response, context);
+  const body = await readDocument(response, context.temp);
+  const status = memberOf(body, "status");
+  if (typeof status !== "string" || memberOf(body, "response_url") === undefined) {
+    return done(body, context);
   }
   const { upstream } = context.target;
   const headers = authHeaders(upstream);
-  const link = (name: string) => jobLink(memberOf(response, name), baseUrlOf(upstream), domains);
+  const link = (name: string) => jobLink(memberOf(body, name), baseUrlOf(upstream), domains);
   // A failed job has the status completed too: its error is at the URL of its result.
   if (status === "COMPLETED") {
     return { kind: "pending", poll: jobRequest(link("response_url"), headers), afterMs: 100 };
@@ -93,7 +93,7 @@ async function fromUpstream(
   return {
     kind: "pending",
     poll: jobRequest(link("status_url"), headers),
-    ...(memberOf(response, "cancel_url") !== undefined && {
+    ...(memberOf(body, "cancel_url") !== undefined && {
       cancel: { url: link("cancel_url"), headers, method: "PUT" },
     }),
   };
@@ -113,7 +113,7 @@ function done(
     throw toMappedError("moderated", undefined, context);
   }
   return {
-    kind: "whole",
+    kind: "buffered",
     results: list.map((entry, at) => {
       const image = imageContentIn(memberOf(entry, "url") ?? entry);
       if (!image) throw invalidResponse("an entry of its images has no `url`");

@@ -121,16 +121,14 @@ export const fireworksEdits: ImageAdapter<EditQuery> = {
 };
 
 async function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
-  if (isImageResponse(reply)) return readBinaryImage(reply, context);
-  const response = await readDocument(reply, context.temp);
-  const job = memberOf(response, "request_id");
+  if (isImageResponse(response)) return readBinaryImage(response, context);
+  const body = await readDocument(response, context.temp);
+  const job = memberOf(body, "request_id");
   if (typeof job === "string") return { kind: "pending", poll: pollOf(job, context.target) };
-  return memberOf(response, "status") === undefined
-    ? inJson(response, context)
-    : ofJob(response, context);
+  return memberOf(body, "status") === undefined ? inJson(body, context) : ofJob(body, context);
 }
 
 /** docs.fireworks.ai/api-reference/get-generated-image-from-flux-kontex: polled with POST, free of charge. */
@@ -154,7 +152,7 @@ function inJson(
       return { image, ...extraFieldsOf(entry, ["seed"]) };
     });
   });
-  return { kind: "whole", results, metadata: {} };
+  return { kind: "buffered", results, metadata: {} };
 }
 
 /**
@@ -179,7 +177,7 @@ function ofJob(
   const image = imageContentIn(memberOf(result, "sample"));
   if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
   return {
-    kind: "whole",
+    kind: "buffered",
     results: [{ image, ...extraFieldsOf(result, ["seed"]) }],
     metadata: {},
   };

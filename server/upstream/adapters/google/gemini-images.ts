@@ -138,11 +138,11 @@ export function geminiBody(
 }
 
 export async function readGeminiImages(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const response = await readDocument(reply, context.temp);
-  const candidates = listOf(memberOf(response, "candidates"));
+  const body = await readDocument(response, context.temp);
+  const candidates = listOf(memberOf(body, "candidates"));
   const parts = candidates.flatMap((candidate) =>
     listOf(memberOf(memberOf(candidate, "content"), "parts")),
   );
@@ -153,12 +153,12 @@ export async function readGeminiImages(
       const image = imageContentIn(memberOf(memberOf(part, "inlineData"), "data"));
       return image ? [{ image }] : [];
     });
-  if (results.length === 0) throw noImageError(response, candidates[0], parts, context);
+  if (results.length === 0) throw noImageError(body, candidates[0], parts, context);
   return {
-    kind: "whole",
+    kind: "buffered",
     results,
     metadata: {},
-    ...geminiUsage(memberOf(response, "usageMetadata")),
+    ...geminiUsage(memberOf(body, "usageMetadata")),
     // Google requires clients to show it with an image that is based on a search.
     ...extraFieldsOf(candidates[0], ["groundingMetadata"]),
   };

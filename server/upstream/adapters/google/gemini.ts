@@ -69,14 +69,14 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream,
-  fromUpstream: async (reply, query) => {
-    const response = await reply.json();
+  fromUpstream: async (response, query) => {
+    const body = await response.json();
     const single = textsOf(query).length === 1;
-    const entries = single ? [memberOf(response, "embedding")] : listIn(response, "embeddings");
+    const entries = single ? [memberOf(body, "embedding")] : listIn(body, "embeddings");
     return {
       vectors: entries.map((entry) => vectorIn(entry, "values")),
-      ...checkTruncated(query, [memberOf(response, "truncated")]),
-      ...usageOf(memberOf(memberOf(response, "usageMetadata"), "promptTokenCount")),
+      ...checkTruncated(query, [memberOf(body, "truncated")]),
+      ...usageOf(memberOf(memberOf(body, "usageMetadata"), "promptTokenCount")),
     };
   },
 };

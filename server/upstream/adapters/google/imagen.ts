@@ -96,16 +96,16 @@ function bodyOf(
 }
 
 export async function readImagen(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const predictions = listOf(memberOf(await readDocument(reply, context.temp), "predictions"));
+  const predictions = listOf(memberOf(await readDocument(response, context.temp), "predictions"));
   const results = predictions.flatMap((prediction): ImageResult[] => {
     const image = imageContentIn(memberOf(prediction, "bytesBase64Encoded"));
     // The prompt as Google rewrote it.
     return image ? [{ image, ...revised(memberOf(prediction, "prompt"), context) }] : [];
   });
-  if (results.length > 0) return { kind: "whole", results, metadata: {} };
+  if (results.length > 0) return { kind: "buffered", results, metadata: {} };
   const reason = predictions
     .map((prediction) => textIn(prediction, "raiFilteredReason"))
     .find((message) => message !== undefined);

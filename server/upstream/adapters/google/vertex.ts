@@ -126,22 +126,22 @@ function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
 }
 
 async function fromEmbedContent(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   query: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> {
-  const response = await reply.json();
+  const body = await response.json();
   return {
-    vectors: [vectorIn(memberOf(response, "embedding"), "values")],
-    ...checkTruncated(query, [memberOf(response, "truncated")]),
-    ...usageOf(memberOf(memberOf(response, "usageMetadata"), "promptTokenCount")),
+    vectors: [vectorIn(memberOf(body, "embedding"), "values")],
+    ...checkTruncated(query, [memberOf(body, "truncated")]),
+    ...usageOf(memberOf(memberOf(body, "usageMetadata"), "promptTokenCount")),
   };
 }
 
 async function fromPredict(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   query: EmbeddingsQuery,
 ): Promise<EmbeddingsResponse> {
-  const entries = listIn(await reply.json(), "predictions").map((prediction) =>
+  const entries = listIn(await response.json(), "predictions").map((prediction) =>
     memberOf(prediction, "embeddings"),
   );
   const statistics = entries.map((entry) => memberOf(entry, "statistics"));
@@ -158,15 +158,17 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) =>
     usesEmbedContent(target.model) ? toEmbedContent(query, target) : toPredict(query, target),
-  fromUpstream: (reply, query, target) =>
-    usesEmbedContent(target.model) ? fromEmbedContent(reply, query) : fromPredict(reply, query),
+  fromUpstream: (response, query, target) =>
+    usesEmbedContent(target.model)
+      ? fromEmbedContent(response, query)
+      : fromPredict(response, query),
 };
 
 const imageRequest = (target: Target, method: string, body: ExtraFields): UpstreamRequest =>
   imageJsonRequest(addressOf(target, method), bearer(target.upstream), body);
 
-const readImages: ImageAdapter<GenerationQuery>["fromUpstream"] = (reply, context) =>
-  isImagen(context.target) ? readImagen(reply, context) : readGeminiImages(reply, context);
+const readImages: ImageAdapter<GenerationQuery>["fromUpstream"] = (response, context) =>
+  isImagen(context.target) ? readImagen(response, context) : readGeminiImages(response, context);
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>

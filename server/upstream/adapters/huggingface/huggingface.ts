@@ -39,7 +39,7 @@ const embeddings: EmbeddingsAdapter = {
       truncate: cut,
     });
   },
-  fromUpstream: async (reply) => ({ vectors: vectorRows(await reply.json()) }),
+  fromUpstream: async (response) => ({ vectors: vectorRows(await response.json()) }),
 };
 
 export const huggingface: Vendor = {

@@ -61,14 +61,14 @@ function parameters(rest: ExtraFields, ours: ExtraFields): ExtraFields {
 
 /** @huggingface/inference, providers/hf-inference.ts: bytes; of some models a list of base64 or of links. */
 function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readSingleImage(reply, context, (response) => {
-    const [entry] = listOf(memberOf(response, "data"));
+  return readSingleImage(response, context, (body) => {
+    const [entry] = listOf(memberOf(body, "data"));
     const image =
       imageContentIn(memberOf(entry, "b64_json")) ??
-      imageContentIn(listOf(memberOf(response, "output"))[0]);
+      imageContentIn(listOf(memberOf(body, "output"))[0]);
     if (image) return image;
     throw invalidResponse("it has no image");
   });

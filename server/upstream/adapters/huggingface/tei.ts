@@ -38,9 +38,9 @@ const embeddings: EmbeddingsAdapter = {
       dimensions: query.dimensions,
     });
   },
-  fromUpstream: async (reply) => ({
-    vectors: vectorRows(await reply.json()),
-    ...usageOf(Number(reply.headers.get("x-compute-tokens") || Number.NaN)),
+  fromUpstream: async (response) => ({
+    vectors: vectorRows(await response.json()),
+    ...usageOf(Number(response.headers.get("x-compute-tokens") || Number.NaN)),
   }),
 };
 

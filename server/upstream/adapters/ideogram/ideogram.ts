@@ -65,18 +65,18 @@ const edits: ImageAdapter<EditQuery> = {
 };
 
 function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  return readImageList(reply, context, {
+  return readImageList(response, context, {
     // Its OpenAPI document: "If false, the url field will be empty."
     isWithheld: (entry) => memberOf(entry, "is_image_safe") === false,
     entryFields: (entry) => ({
       ...revised(memberOf(entry, "prompt"), context),
       ...extraFieldsOf(entry, ["seed", "style_type"]),
     }),
-    responseFields: (response) => {
-      const created = Date.parse(String(memberOf(response, "created")));
+    responseFields: (body) => {
+      const created = Date.parse(String(memberOf(body, "created")));
       return Number.isNaN(created) ? {} : { created: Math.floor(created / 1000) };
     },
   });

@@ -77,7 +77,7 @@ export const localaiGenerations = (
 ): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) =>
     generationRequest(resolveEndpoint, target, fieldsOf(query, target)),
-  fromUpstream: (reply, context) => readAnswer(resolveEndpoint, reply, context),
+  fromUpstream: (response, context) => readAnswer(resolveEndpoint, response, context),
 });
 
 export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<EditQuery> => ({
@@ -90,7 +90,7 @@ export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<Ed
       ...(looksAtReferences(target) ? { ref_images: images } : { file: images[0] }),
     });
   },
-  fromUpstream: (reply, context) => readAnswer(resolveEndpoint, reply, context),
+  fromUpstream: (response, context) => readAnswer(resolveEndpoint, response, context),
 });
 
 function inpaintRequest(
@@ -128,11 +128,11 @@ const inpaintedSize = "512x512";
 /** Its token counts are always 0, because it does not count; its `id` and `index` are not useful. */
 async function readAnswer(
   resolveEndpoint: EndpointResolver,
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse | PendingJob> {
-  const read = await openaiGenerations(resolveEndpoint).fromUpstream(reply, context);
-  if (read.kind !== "whole") return read;
+  const read = await openaiGenerations(resolveEndpoint).fromUpstream(response, context);
+  if (read.kind !== "buffered") return read;
   const { usage: _, rest: __, ...whole } = read;
   return { ...whole, results: whole.results.map(({ image }) => ({ image })) };
 }

@@ -53,7 +53,7 @@ const inline = (source: ImageSource): ExtraFields => ({
 });
 
 const done = (generation: unknown): BufferedImageResponse => ({
-  kind: "whole",
+  kind: "buffered",
   results: listIn(generation, "output").map((entry) => {
     const image = imageContentIn(memberOf(entry, "url"));
     if (!image) throw invalidResponse("an entry of its output has no `url`");

@@ -39,10 +39,10 @@ export const lumaRequest = (
 export const readGeneration =
   ({ baseUrlOf, done, meaningOf, cancels }: LumaApi) =>
   async (
-    reply: UpstreamResponse,
+    response: UpstreamResponse,
     context: ImageRequestContext<GenerationQuery>,
   ): Promise<BufferedImageResponse | PendingJob> => {
-    const generation = await reply.json();
+    const generation = await response.json();
     const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
     if (state === "failed") {
       const message = textIn(generation, "failure_reason");

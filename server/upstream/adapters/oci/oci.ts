@@ -73,13 +73,13 @@ const embeddings: EmbeddingsAdapter = {
       outputDimensions: query.dimensions,
     });
   },
-  fromUpstream: async (reply) => {
-    const response = await reply.json();
-    const counts = [memberOf(response, "inputTextTokenCounts")].flat();
+  fromUpstream: async (response) => {
+    const body = await response.json();
+    const counts = [memberOf(body, "inputTextTokenCounts")].flat();
     const total = counts.every(isCount)
       ? counts.reduce((sum, count) => sum + count, 0)
-      : memberOf(memberOf(response, "usage"), "promptTokens");
-    return { vectors: vectorRows(memberOf(response, "embeddings")), ...usageOf(total) };
+      : memberOf(memberOf(body, "usage"), "promptTokens");
+    return { vectors: vectorRows(memberOf(body, "embeddings")), ...usageOf(total) };
   },
 };
 

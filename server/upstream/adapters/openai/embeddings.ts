@@ -45,12 +45,12 @@ export const openaiEmbeddings = (
         user: query.user,
       });
     },
-    fromUpstream: (reply, query, target) => {
-      const bytes = reply.bytes();
+    fromUpstream: (response, query, target) => {
+      const bytes = response.bytes();
       const read = (all: ChunkedBytes): EmbeddingsResponse => {
         const embeddings = readEmbeddings(all, query);
         // Only for a Vexel upstream, because reading the headers of every response costs time.
-        const estimated = target.upstream.kind === "vexel" && isEstimated(reply);
+        const estimated = target.upstream.kind === "vexel" && isEstimated(response);
         return estimated ? { vectors: embeddings.vectors } : embeddings;
       };
       return bytes instanceof ChunkedBytes ? read(bytes) : bytes.then(read);
@@ -98,13 +98,13 @@ interface Answer {
 
 export function readEmbeddings(bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse {
   const { value, text } = parseEmbeddingsResponse(bytes);
-  const reply = embeddingsIn(value, query);
-  const response = value as Answer;
-  const encoding = verbatimEncoding(response, text);
-  if (encoding === undefined) return reply;
+  const response = embeddingsIn(value, query);
+  const body = value as Answer;
+  const encoding = verbatimEncoding(body, text);
+  if (encoding === undefined) return response;
   return {
-    ...reply,
-    verbatim: { body: bytes, model: response.model as string, encoding },
+    ...response,
+    verbatim: { body: bytes, model: body.model as string, encoding },
   };
 }
 

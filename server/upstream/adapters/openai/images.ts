@@ -82,12 +82,12 @@ const fields = (
 });
 
 async function readImages(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   { query: { model }, target, temp }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
-  return isEventStream(reply)
-    ? { kind: "stream", events: readImageEvents(reply.chunks(), temp, { target, model }) }
-    : readWhole(await readDocument(reply, temp), isEstimated(reply));
+  return isEventStream(response)
+    ? { kind: "stream", events: readImageEvents(response.chunks(), temp, { target, model }) }
+    : readWhole(await readDocument(response, temp), isEstimated(response));
 }
 
 function readWhole(response: unknown, estimated: boolean): ImageResponse {
@@ -96,7 +96,7 @@ function readWhole(response: unknown, estimated: boolean): ImageResponse {
   // The upstream's model name is not the client's.
   const { data: _, created: __, usage, model: ___, ...others } = objectOf(response);
   return {
-    kind: "whole",
+    kind: "buffered",
     results: data.map(readResult),
     ...createdIn(response),
     metadata: facts,

@@ -9,8 +9,8 @@ export const openaiModerations = (resolveEndpoint: EndpointResolver): Moderation
     const { url, headers } = resolveEndpoint(target, "moderations");
     return jsonRequest(url, headers, { model: target.model, input: prompt });
   },
-  fromUpstream: async (reply) => {
-    const [result] = listOf(memberOf(await reply.json(), "results"));
+  fromUpstream: async (response) => {
+    const [result] = listOf(memberOf(await response.json(), "results"));
     const flagged = memberOf(result, "flagged");
     if (typeof flagged !== "boolean")
       throw invalidResponse("it does not say whether the prompt is flagged");

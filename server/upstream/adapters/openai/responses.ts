@@ -41,10 +41,10 @@ export const responsesRequest = <Q extends GenerationQuery>(
   resolveEndpoint: EndpointResolver,
 ): ImageAdapter<Q> => ({
   toUpstream: (query, target) => toUpstream(query, target, resolveEndpoint),
-  fromUpstream: async (reply, imageRequest) =>
-    isEventStream(reply)
-      ? { kind: "stream", events: readStream(reply, imageRequest) }
-      : readWhole(await readDocument(reply, imageRequest.temp), imageRequest),
+  fromUpstream: async (response, imageRequest) =>
+    isEventStream(response)
+      ? { kind: "stream", events: readStream(response, imageRequest) }
+      : readWhole(await readDocument(response, imageRequest.temp), imageRequest),
 });
 
 /** The model's capabilities through the image tool: one image at a time, and no files except images and a mask. */
@@ -126,7 +126,7 @@ function readWhole(
   }
   const message = memberOf(call, "revised_prompt");
   return {
-    kind: "whole",
+    kind: "buffered",
     results: [{ image, ...(typeof message === "string" && { revised_prompt: message }) }],
     ...createdIn(body, "created_at"),
     metadata: knownMetadata(call),
@@ -152,11 +152,11 @@ const knownMetadata = (call: unknown): ImageMetadata =>
   Object.fromEntries(Object.entries(metadataIn(call)).filter(([, fact]) => fact !== "auto"));
 
 async function* readStream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   imageRequest: ImageRequestContext<GenerationQuery>,
 ): AsyncGenerator<ImageEvent> {
   const context = { target: imageRequest.target, model: imageRequest.query.model };
-  for await (const { payload: event } of readImageStream(reply.chunks(), imageRequest.temp)) {
+  for await (const { payload: event } of readImageStream(response.chunks(), imageRequest.temp)) {
     const { type, partial_image_index: index } = event;
     if (type === "error") {
       throw readStreamError(event.error ? event : { error: event }, context);
@@ -175,7 +175,7 @@ async function* readStream(
       type === "response.failed" ||
       type === "response.incomplete"
     ) {
-      yield { type: "whole", reply: readWhole(event.response, imageRequest) };
+      yield { type: "buffered", response: readWhole(event.response, imageRequest) };
       return;
     }
   }
@@ -189,7 +189,7 @@ export const bySurface = <Q extends GenerationQuery>(
   const of = ({ surface }: Target) => (surface === "responses" ? responses : images);
   return {
     toUpstream: (query, target) => of(target).toUpstream(query, target),
-    fromUpstream: (reply, imageRequest): Promise<ImageResponse> =>
-      of(imageRequest.target).fromUpstream(reply, imageRequest) as Promise<ImageResponse>,
+    fromUpstream: (response, imageRequest): Promise<ImageResponse> =>
+      of(imageRequest.target).fromUpstream(response, imageRequest) as Promise<ImageResponse>,
   };
 };

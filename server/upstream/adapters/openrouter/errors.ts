@@ -33,13 +33,13 @@ export const openrouterErrorReader = nativeErrorReader({
 /** A failure after the model has begun is inside a response with status 200, or in its stream. */
 export async function errorIn(
   body: unknown,
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ErrorContext,
 ): Promise<GatewayError> {
   const status = memberOf(memberOf(body, "error"), "code");
   // In a stream the error has the format of the vendor behind it, which is OpenAI.
   return isCount(status) && status >= 400
-    ? openrouterErrorReader(replayBody(reply, body, status), context)
+    ? openrouterErrorReader(replayBody(response, body, status), context)
     : readStreamError(body, context);
 }
 

@@ -10,7 +10,7 @@ import { type Account, accountOf, together } from "./usage.ts";
 
 /** `previews`: the most partial images for the client; the upstream has no option for it, and sends all it has. */
 export async function* readOpenrouterEvents(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   temp: RequestTemp,
   previews: number,
   context: ErrorContext,
@@ -18,9 +18,9 @@ export async function* readOpenrouterEvents(
   const results: ImageResult[] = [];
   const accounts: Account[] = [];
   let shown = 0;
-  for await (const { payload } of readImageStream(reply.chunks(), temp)) {
+  for await (const { payload } of readImageStream(response.chunks(), temp)) {
     const { error, type, b64_json: found, usage } = payload;
-    if (error) throw await errorIn(payload, reply, context);
+    if (error) throw await errorIn(payload, response, context);
     const image = loadedImageIn(found);
     if (!image) continue;
     if (type === "image_generation.partial_image" && shown < previews) {
@@ -35,5 +35,8 @@ export async function* readOpenrouterEvents(
     throw new GatewayError("upstream_invalid", "The upstream's stream ended without an image.");
   }
   // The whole response, because only it has the cost.
-  yield { type: "whole", reply: { kind: "whole", results, metadata: {}, ...together(accounts) } };
+  yield {
+    type: "buffered",
+    response: { kind: "buffered", results, metadata: {}, ...together(accounts) },
+  };
 }

@@ -122,19 +122,19 @@ const referenceTo = (source: ImageSource): ExtraFields => ({
 });
 
 async function readAnswer(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   imageRequest: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
   const { query, target, temp } = imageRequest;
   const context = { target, model: query.model };
-  if (isEventStream(reply)) {
+  if (isEventStream(response)) {
     const previews = query.options.partial_images ?? 0;
-    const events = readOpenrouterEvents(reply, temp, previews, context);
+    const events = readOpenrouterEvents(response, temp, previews, context);
     return { kind: "stream", events };
   }
-  const response = await readDocument(reply, temp);
-  if (memberOf(response, "error")) throw await errorIn(response, reply, context);
-  return imageListIn(response, imageRequest, {
+  const body = await readDocument(response, temp);
+  if (memberOf(body, "error")) throw await errorIn(body, response, context);
+  return imageListIn(body, imageRequest, {
     responseFields: (body) => ({ ...createdIn(body), ...accountOf(memberOf(body, "usage")) }),
   });
 }

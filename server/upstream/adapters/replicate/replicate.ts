@@ -100,10 +100,10 @@ function buildRequest({ upstream, model }: Target, input: ExtraFields): Upstream
 }
 
 async function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const prediction = await readDocument(reply, context.temp);
+  const prediction = await readDocument(response, context.temp);
   switch (memberOf(prediction, "status")) {
     case "succeeded":
       return done(prediction);
@@ -137,7 +137,7 @@ function done(prediction: unknown): BufferedImageResponse {
   const output = memberOf(prediction, "output");
   const list: readonly unknown[] = Array.isArray(output) ? output : [output];
   return {
-    kind: "whole",
+    kind: "buffered",
     results: list.map((entry) => {
       const image = imageContentIn(entry);
       if (!image) throw invalidResponse("its output is neither an image nor a list of images");

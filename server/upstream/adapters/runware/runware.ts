@@ -93,18 +93,18 @@ const buildRequest = ({ upstream }: Target, task: ExtraFields): UpstreamRequest 
   imageJsonRequest(baseUrlOf(upstream), bearer(upstream), [task]);
 
 async function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  const response = await readDocument(reply, context.temp);
-  const errors = listOf(memberOf(response, "errors"));
-  const done = memberOf(response, "data") === undefined ? [] : listIn(response, "data");
+  const body = await readDocument(response, context.temp);
+  const errors = listOf(memberOf(body, "errors"));
+  const done = memberOf(body, "data") === undefined ? [] : listIn(body, "data");
   const generated = done.filter((entry) => imageIn(entry) !== undefined);
   // Some of several images may fail: the delivered ones are billed.
   if (generated.length > 0) return whole(generated);
   if (errors.length > 0) {
     const { query, target } = context;
-    const refusal = replayBody(reply, response, statusOf(response));
+    const refusal = replayBody(response, body, statusOf(body));
     throw await readError(refusal, { target, model: query.model });
   }
   if (done.length === 0) throw invalidResponse("it has neither images nor errors");
@@ -129,7 +129,7 @@ function whole(generated: readonly unknown[]): BufferedImageResponse {
   const costs = generated.map((entry) => memberOf(entry, "cost"));
   const known = costs.filter((cost) => typeof cost === "number");
   return {
-    kind: "whole",
+    kind: "buffered",
     results: generated.map((entry): ImageResult => {
       const image = imageIn(entry);
       if (!image) throw invalidResponse("an entry has no image");

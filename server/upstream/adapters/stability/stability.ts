@@ -87,20 +87,20 @@ const edits: ImageAdapter<EditQuery> = {
 const pollIntervalMs = 10_000;
 
 async function fromUpstream(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
-  if (isImageResponse(reply)) return readBinaryImage(reply, context);
-  const response = await readDocument(reply, context.temp);
-  const job = memberOf(response, "id");
+  if (isImageResponse(response)) return readBinaryImage(response, context);
+  const body = await readDocument(response, context.temp);
+  const job = memberOf(body, "id");
   if (typeof job === "string") return pending(job, context.target);
-  if (isFiltered(memberOf(response, "finish_reason")))
+  if (isFiltered(memberOf(body, "finish_reason")))
     throw toMappedError("moderated", undefined, context);
-  const image = imageContentIn(memberOf(response, "image"));
+  const image = imageContentIn(memberOf(body, "image"));
   if (!image) throw invalidResponse("it is not an image and contains none");
   return {
-    kind: "whole",
-    results: [{ image, ...extraFieldsOf(response, ["seed"]) }],
+    kind: "buffered",
+    results: [{ image, ...extraFieldsOf(body, ["seed"]) }],
     metadata: {},
   };
 }

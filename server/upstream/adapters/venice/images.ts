@@ -89,9 +89,9 @@ export const veniceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery
     const body = { ...rest, model: target.model, prompt, size, output_format, moderation };
     return buildRequest(target, baseUrl, "images/generations", body);
   },
-  fromUpstream: async (reply, context) => {
-    checkReply(reply, context);
-    return readImageList(reply, context, { responseFields: (response) => createdIn(response) });
+  fromUpstream: async (response, context) => {
+    checkResponse(response, context);
+    return readImageList(response, context, { responseFields: (body) => createdIn(body) });
   },
 });
 
@@ -123,16 +123,16 @@ export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
           images: [first, ...others],
         });
   },
-  fromUpstream: (reply, context): Promise<BufferedImageResponse> => {
-    checkReply(reply, context);
-    return readSingleImage(reply, context, () => {
+  fromUpstream: (response, context): Promise<BufferedImageResponse> => {
+    checkResponse(response, context);
+    return readSingleImage(response, context, () => {
       throw invalidResponse("it is JSON where an image was expected");
     });
   },
 });
 
 /** The headers report whether the image was withheld, and which model generated it. */
-function checkReply(
+function checkResponse(
   { headers }: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): void {

@@ -29,11 +29,11 @@ export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
       dimensions: query.dimensions,
       encoding_format: "float",
     }),
-  fromUpstream: async (reply, query) => {
-    const response = await reply.json();
-    const data = memberOf(response, "data");
+  fromUpstream: async (response, query) => {
+    const body = await response.json();
+    const data = memberOf(body, "data");
     // The SDK's type is a list; the API itself returns the single entry.
     const entries = Array.isArray(data) ? data : [data];
-    return embeddingsIn({ data: entries, usage: memberOf(response, "usage") }, query);
+    return embeddingsIn({ data: entries, usage: memberOf(body, "usage") }, query);
   },
 });

@@ -73,28 +73,28 @@ function buildRequest(
 }
 
 async function read(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   imageRequest: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
   const refuse = (error: unknown): GatewayError => {
     const meaning = meaningOf(String(memberOf(error, "code")));
-    return toMappedError(meaning, textIn(error, "message"), imageRequest, reply.headers);
+    return toMappedError(meaning, textIn(error, "message"), imageRequest, response.headers);
   };
-  if (isEventStream(reply)) {
-    const events = readSeedreamEvents(reply.chunks(), imageRequest.temp, { usageIn, refuse });
+  if (isEventStream(response)) {
+    const events = readSeedreamEvents(response.chunks(), imageRequest.temp, { usageIn, refuse });
     return { kind: "stream", events };
   }
-  const response = await readDocument(reply, imageRequest.temp);
-  const failure = memberOf(response, "error");
+  const body = await readDocument(response, imageRequest.temp);
+  const failure = memberOf(body, "error");
   if (failure) throw refuse(failure);
-  const entries = listIn(response, "data");
+  const entries = listIn(body, "data");
   const results = entries.flatMap(toResult);
   // A refused image has an error in place of the image.
   const withheld = entries.map((entry) => memberOf(entry, "error")).find(Boolean);
   if (results.length === 0) {
     throw withheld ? refuse(withheld) : invalidResponse("it has no image");
   }
-  return { kind: "whole", results, ...createdIn(response), metadata: {}, ...usageIn(response) };
+  return { kind: "buffered", results, ...createdIn(body), metadata: {}, ...usageIn(body) };
 }
 
 function toResult(entry: unknown): ImageResult[] {
@@ -129,8 +129,8 @@ function meaningOf(code: string): ErrorMeaning | undefined {
 }
 
 /** The error message names the parameter; a separate field does so only sometimes. */
-const named: Adapter["readError"] = async (reply, context) => {
-  const error = await readOpenaiError(reply, context);
+const named: Adapter["readError"] = async (response, context) => {
+  const error = await readOpenaiError(response, context);
   const [, param] = /\bparameter `([\w.]+)`/.exec(error.message) ?? [];
   return param === undefined || error.details.param !== undefined
     ? error
@@ -163,7 +163,7 @@ function embeddingsFor(texts: EmbeddingsAdapter): EmbeddingsAdapter {
   return {
     capabilities: (target) => at(target).capabilities(target),
     toUpstream: (query, target) => at(target).toUpstream(query, target),
-    fromUpstream: (reply, query, target) => at(target).fromUpstream(reply, query, target),
+    fromUpstream: (response, query, target) => at(target).fromUpstream(response, query, target),
   };
 }
 

@@ -7,34 +7,34 @@ import { toMappedError } from "./native-errors.ts";
 
 const typeOf = ({ headers }: UpstreamResponse): string => headers.get("content-type") ?? "";
 
-export const isImageResponse = (reply: UpstreamResponse): boolean =>
-  /^image\//i.test(typeOf(reply));
+export const isImageResponse = (response: UpstreamResponse): boolean =>
+  /^image\//i.test(typeOf(response));
 
 /** The metadata is in headers, at Stability and at Fireworks, which adopted the format. */
 export async function readBinaryImage(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse> {
-  const { headers } = reply;
-  const image = await collectImage(reply.chunks(), context.temp);
+  const { headers } = response;
+  const image = await collectImage(response.chunks(), context.temp);
   // A filtered image is delivered nevertheless, blurred or black.
   if (isFiltered(headers.get("finish-reason")))
     throw toMappedError("moderated", undefined, context);
   const seed = headers.get("seed");
   const seedField = seed !== null && /^\d{1,15}$/.test(seed) && { rest: { seed: Number(seed) } };
-  return { kind: "whole", results: [{ image, ...seedField }], metadata: {} };
+  return { kind: "buffered", results: [{ image, ...seedField }], metadata: {} };
 }
 
 export const isFiltered = (reason: unknown): boolean => /^content_filtered$/i.test(String(reason));
 
 /** One image: the body or, if that is JSON, the result of `find`. */
 export async function readSingleImage(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   { temp }: ImageRequestContext<GenerationQuery>,
-  find: (response: unknown) => ImageContent,
+  find: (body: unknown) => ImageContent,
 ): Promise<BufferedImageResponse> {
-  const image = /\bjson\b/i.test(typeOf(reply))
-    ? find(await readDocument(reply, temp))
-    : await collectImage(reply.chunks(), temp);
-  return { kind: "whole", results: [{ image }], metadata: {} };
+  const image = /\bjson\b/i.test(typeOf(response))
+    ? find(await readDocument(response, temp))
+    : await collectImage(response.chunks(), temp);
+  return { kind: "buffered", results: [{ image }], metadata: {} };
 }

@@ -79,10 +79,13 @@ export class LongText implements SpilledBytes {
 }
 
 /** A response's JSON. Each long text is replaced by a `LongText`. */
-export async function readDocument(reply: UpstreamResponse, temp: RequestTemp): Promise<unknown> {
+export async function readDocument(
+  response: UpstreamResponse,
+  temp: RequestTemp,
+): Promise<unknown> {
   const texts = new LongTexts(temp);
   const reader = new DocumentReader(texts);
-  for await (const chunk of texts.releasing(reply.chunks())) await reader.take(chunk);
+  for await (const chunk of texts.releasing(response.chunks())) await reader.take(chunk);
   return reader.end("The upstream's response is not valid JSON.");
 }
 

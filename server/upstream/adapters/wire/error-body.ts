@@ -8,9 +8,9 @@ import type { UpstreamResponse } from "../../adapter.ts";
 const maxErrorBytes = 64 * 1024;
 
 /** The error body, parsed if it is JSON. */
-export async function readErrorBody(reply: UpstreamResponse): Promise<unknown> {
+export async function readErrorBody(response: UpstreamResponse): Promise<unknown> {
   try {
-    return await parseUpstreamJson(await reply.text(maxErrorBytes));
+    return await parseUpstreamJson(await response.text(maxErrorBytes));
   } catch {
     return undefined;
   }

@@ -13,17 +13,17 @@ import { redact } from "./redact.ts";
 /** `error`: why the response could not be read. Always rejects: with the error inside the response, or else with `error`. */
 export async function throwErrorInside(
   error: unknown,
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   adapter: Adapter,
   context: ErrorContext,
 ): Promise<never> {
   if (!(error instanceof GatewayError) || error.kind !== "upstream_invalid") throw error;
-  const body = asObject(await readErrorBody(reply));
+  const body = asObject(await readErrorBody(response));
   const message = body && messageIn(body);
   // A response with invalid results may have a `message` too, such as "success".
   if (!body || message === undefined || hasResults(body)) throw error;
   const status = statusIn(body);
-  const mapped = await adapter.readError(replayBody(reply, body, status ?? 500), context);
+  const mapped = await adapter.readError(replayBody(response, body, status ?? 500), context);
   if (status !== undefined || mapped.kind !== "upstream_error") throw mapped;
   throw new GatewayError(
     "upstream_error",

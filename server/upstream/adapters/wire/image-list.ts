@@ -20,11 +20,11 @@ export interface ImageListOptions {
 }
 
 export const readImageList = async (
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,
   listed: ImageListOptions = {},
 ): Promise<BufferedImageResponse> =>
-  imageListIn(await readDocument(reply, context.temp), context, listed);
+  imageListIn(await readDocument(response, context.temp), context, listed);
 
 /** Images that passed the filter are delivered, because they are billed; if none did, the request was refused. */
 export function imageListIn(
@@ -42,7 +42,7 @@ export function imageListIn(
   if (shown.length === 0 && entries.length > 0)
     throw toMappedError("moderated", undefined, context);
   return {
-    kind: "whole",
+    kind: "buffered",
     results: shown.map((entry) => {
       const image = imageIn(entry);
       if (!image) throw invalidResponse("an entry has neither `b64_json` nor `url`");

@@ -58,14 +58,14 @@ export const nativeErrorReader = ({
   retryAfterMs = () => undefined,
   fallback,
 }: NativeErrorMapping = {}): Adapter["readError"] => {
-  return async (reply, context) => {
-    const { status, headers } = reply;
-    const body = await readErrorBody(reply);
+  return async (response, context) => {
+    const { status, headers } = response;
+    const body = await readErrorBody(response);
     const ownNames = names(context.target.upstream);
     const message = redactMessage(without(messageOf(body) ?? "", ownNames));
     const error = { status, message, body, headers };
     const meaning = classify(error) || undefined;
-    if (!meaning && fallback) return fallback(replayBody(reply, body), context);
+    if (!meaning && fallback) return fallback(replayBody(response, body), context);
     const fields = meaning ? toOpenaiFields(meaning, message) : byStatus(error);
     const mayWait = !meaning || retryableMeanings.has(meaning);
     return toGatewayError(

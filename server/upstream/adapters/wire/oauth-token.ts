@@ -3,10 +3,10 @@ import { GatewayError } from "../../../lib/gateway-error.ts";
 import type { TokenExchange, UpstreamRequest, UpstreamResponse } from "../../adapter.ts";
 import { memberOf } from "./members.ts";
 
-export const readOauthToken: TokenExchange["fromUpstream"] = async (reply: UpstreamResponse) => {
-  const response = await reply.json();
-  const token = memberOf(response, "access_token");
-  const seconds = memberOf(response, "expires_in");
+export const readOauthToken: TokenExchange["fromUpstream"] = async (response: UpstreamResponse) => {
+  const body = await response.json();
+  const token = memberOf(body, "access_token");
+  const seconds = memberOf(body, "expires_in");
   if (typeof token !== "string" || token === "" || !(typeof seconds === "number" && seconds > 0))
     throw new GatewayError("upstream_credentials", "The upstream's token service gave no token.");
   return { token, lastsMs: seconds * 1000 };

@@ -29,11 +29,11 @@ interface ReportedError {
 }
 
 export async function readOpenaiError(
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   context: ErrorContext,
 ): Promise<GatewayError> {
-  const { status, headers } = reply;
-  const reported = readReportedError(await readErrorBody(reply), context);
+  const { status, headers } = response;
+  const reported = readReportedError(await readErrorBody(response), context);
   const wait = retryAfterMs(headers) ?? (status === 429 ? rateLimitResetMs(headers) : undefined);
   const uncharged =
     status === 500 && reported.type === "server_error" && isBilledOnlyOnSuccess(context);
