@@ -48,7 +48,7 @@ const start = performance.now();
 await embed(["hello"]);
 console.log(
   `first request, with process start and model load: ${Math.round(performance.now() - start)} ms`,
-  minilm.state().facts,
+  minilm.state().metadata,
 );
 
 const many = runtime === "wasm" ? 64 : 2048;

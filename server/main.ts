@@ -37,7 +37,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   }
   const { models: engines, migan } = buildEmbeddedModels({
     idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000,
-    onReady: (model, facts) => log.info("embedded-model-ready", { model, ...facts }),
+    onReady: (model, metadata) => log.info("embedded-model-ready", { model, ...metadata }),
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;

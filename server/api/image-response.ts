@@ -130,7 +130,7 @@ async function writeEvent(
   context: ImageContext,
 ): Promise<StreamEvent["body"]> {
   const { family, now } = context;
-  const { type, image, created, index, usage, rest, ...facts } = event;
+  const { type, image, created, index, usage, rest, ...metadata } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
   const payload = {
     ...rest,
@@ -138,9 +138,9 @@ async function writeEvent(
     b64_json: toJsonBase64(image),
     created_at: toUnixSeconds(created) ?? now,
     ...unreportedOptions,
-    ...facts,
+    ...metadata,
     ...(index !== undefined && { partial_image_index: index }),
-    ...(type === "completed" && (await usageField(usage, facts, context))),
+    ...(type === "completed" && (await usageField(usage, metadata, context))),
   };
   return wrapJson(`event: ${name}\ndata: `, stringifyStreamed(payload), "\n\n");
 }
@@ -148,11 +148,11 @@ async function writeEvent(
 /** OpenAI's types require `usage` in every completed event. An estimate is marked in the event, since the headers are sent. */
 async function usageField(
   reported: ImageUsage | undefined,
-  facts: ImageMetadata,
+  metadata: ImageMetadata,
   { query, target }: ImageContext,
 ): Promise<ExtraFields> {
   if (reported) return { usage: await withInputDetails(reported, query) };
-  const usage = await estimateImageUsage({ query, target: target(), metadata: facts, images: 1 });
+  const usage = await estimateImageUsage({ query, target: target(), metadata, images: 1 });
   return { usage, [estimatedField]: "estimated" };
 }
 

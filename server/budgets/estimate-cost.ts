@@ -176,13 +176,13 @@ function tokensOf(
   const perImage = listed ?? unknownModelTokens.out(large, fine);
   // A price without `textOut` means that the model returns no text.
   const {
-    words: said = 0,
-    preview = 0,
+    textOut: said = 0,
+    partialOut: preview = 0,
     ...given
   } = documented ??
-  (textOut === undefined ? { ...unknownModelTokens, words: 0 } : unknownModelTokens);
+  (textOut === undefined ? { ...unknownModelTokens, textOut: 0 } : unknownModelTokens);
   const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
-  const perShown = fidelity === "high" ? (given.inClosely ?? given.in) : given.in;
+  const perShown = fidelity === "high" ? (given.inHighFidelity ?? given.in) : given.in;
   return {
     guessed: listed === undefined,
     // community.openai.com/t/1381388: several images of one request "are billed as though they were separately performed".

@@ -1,7 +1,7 @@
 /** Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only, LRU-bounded. */
 
 /** The weight of a higher earlier cost after each observation (exponential decay). */
-const memory = 0.9;
+const decay = 0.9;
 
 export class ObservedCosts {
   readonly #max: number;
@@ -12,15 +12,15 @@ export class ObservedCosts {
     this.#max = max;
   }
 
-  get(what: string): number | undefined {
-    return this.#costs.get(what);
+  get(key: string): number | undefined {
+    return this.#costs.get(key);
   }
 
   /** Overestimates rather than underestimates: a higher cost counts at once, a lower one gradually. */
-  record(what: string, dollars: number): void {
-    const before = this.#costs.get(what) ?? 0;
-    this.#costs.delete(what);
-    this.#costs.set(what, Math.max(dollars, before * memory + dollars * (1 - memory)));
+  record(key: string, dollars: number): void {
+    const before = this.#costs.get(key) ?? 0;
+    this.#costs.delete(key);
+    this.#costs.set(key, Math.max(dollars, before * decay + dollars * (1 - decay)));
     const [oldest] = this.#costs.keys();
     if (this.#costs.size > this.#max && oldest !== undefined) this.#costs.delete(oldest);
   }

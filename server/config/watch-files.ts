@@ -32,21 +32,21 @@ export function watchConfig(options: WatchOptions): { close(): void } {
   let timer: ReturnType<typeof setTimeout>;
   let closed = false;
   let applied: FileState | undefined;
-  let seen: FileState | undefined;
+  let lastSeen: FileState | undefined;
   let delays = 0;
   let hasFailed = false;
 
   const poll = async () => {
-    const now = await readFileState(path);
+    const current = await readFileState(path);
     if (closed) return;
-    const isStable = seen?.fingerprint === now.fingerprint || delays >= maxDelays;
-    seen = now;
-    if (now.fingerprint === applied?.fingerprint) delays = 0;
+    const isStable = lastSeen?.fingerprint === current.fingerprint || delays >= maxDelays;
+    lastSeen = current;
+    if (current.fingerprint === applied?.fingerprint) delays = 0;
     else if (!isStable) delays += 1;
     else {
       delays = 0;
-      hasFailed = !applyChange(now, { look: applied, bad: hasFailed }, options);
-      applied = now;
+      hasFailed = !applyChange(current, { state: applied, hasFailed }, options);
+      applied = current;
     }
     schedule(delays > 0 ? settleMs : pollMs);
   };
@@ -66,28 +66,29 @@ export function watchConfig(options: WatchOptions): { close(): void } {
 
 /** Returns whether the configuration was applied. */
 function applyChange(
-  now: FileState,
-  before: { readonly look: FileState | undefined; readonly bad: boolean },
+  current: FileState,
+  previous: { readonly state: FileState | undefined; readonly hasFailed: boolean },
   { path, holder, load, report, reloaded }: WatchOptions,
 ): boolean {
   const refuse = (...problems: readonly Problem[]) => {
     report(problems);
     return false;
   };
-  if (now.state === "absent") {
+  if (current.state === "absent") {
     // There was no file before either.
-    if (before.look === undefined) return true;
+    if (previous.state === undefined) return true;
     return refuse(aboutFile(path, "was deleted: the previous configuration stays in force"));
   }
   // Probably a write in progress: the file is truncated first.
-  if (now.state === "empty" && before.look)
+  if (current.state === "empty" && previous.state)
     return refuse(aboutFile(path, "is empty: the previous configuration stays in force"));
   try {
     const loaded = load(holder.current().version + 1);
     if (!loaded.ok) return refuse(...loaded.problems);
     const changes = describeChanges(holder.current(), loaded.snapshot);
     if (changes !== "") holder.replace(() => loaded.snapshot);
-    if (changes !== "" || before.bad) reloaded(changes || "nothing changed", loaded.warnings);
+    if (changes !== "" || previous.hasFailed)
+      reloaded(changes || "nothing changed", loaded.warnings);
     return true;
   } catch (error) {
     // A bug of the gateway, not a problem of the file: it must not stop a running gateway.

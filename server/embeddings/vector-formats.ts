@@ -40,8 +40,8 @@ export function inspectVector(
   if (vector instanceof EncodedVector) {
     return { length: vector.dimensions, validity: vector.validity };
   }
-  const soundness = vector instanceof Float32Array ? checkVector(vector) : checkNumbers(vector);
-  return { length: vector.length, validity: soundness };
+  const validity = vector instanceof Float32Array ? checkVector(vector) : checkNumbers(vector);
+  return { length: vector.length, validity };
 }
 
 /** The number of dimensions; -1 if the text is not a base64 vector. */

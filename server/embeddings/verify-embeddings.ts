@@ -22,7 +22,7 @@ export function verifyEmbeddings(
     if (inspected.length !== length || length === 0) {
       throw invalidResponse(`vector ${at} has ${inspected.length} dimensions instead of ${length}`);
     }
-    if (inspected.validity === "sound") continue;
+    if (inspected.validity === "valid") continue;
     throw invalidResponse(
       inspected.validity === "zero"
         ? `vector ${at} is all zeros`

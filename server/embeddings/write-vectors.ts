@@ -1,7 +1,7 @@
 /** Writes an embeddings response as OpenAI does. Concatenated by hand: a vector is thousands of characters that need no escaping. */
 
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
-import { mostBytes, printFloats } from "../lib/codec/print-floats.ts";
+import { maxTextBytes, printFloats } from "../lib/codec/print-floats.ts";
 import type { BodyChunk, BodyChunks } from "../request/http-types.ts";
 import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 import { dimensionsOf, encodeVector, floatsOf } from "./vector-formats.ts";
@@ -73,7 +73,7 @@ function printed(vectors: readonly Vector[], from: number, to: number, end: stri
   for (let at = 0; at < entries.length; at++) {
     const vector = entries[at] as Printable;
     room += begin.length + entry(from + at).length;
-    room += typeof vector === "string" ? vector.length : mostBytes(dimensionsOf(vector));
+    room += typeof vector === "string" ? vector.length : maxTextBytes(dimensionsOf(vector));
   }
   // Pages that are never written to take no memory.
   const text = Buffer.allocUnsafeSlow(room);

@@ -3,7 +3,7 @@
  * merges their responses.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { LostImages } from "../request/missing.ts";
+import type { MissingGroup } from "../request/missing.ts";
 import type {
   BufferedImageResponse,
   GenerationQuery,
@@ -24,7 +24,7 @@ export interface FanOutOptions<Q> {
   /** The client gets a stream: an error can be its last event. */
   readonly isStreaming: boolean;
   /** Called for each upstream request that failed or ended early, with the number of missing images. */
-  readonly onMissing: (lost: LostImages) => void;
+  readonly onMissing: (group: MissingGroup) => void;
   /** Where all upstream requests fail: whether this error rules out a retry on another target. */
   readonly isFinal?: (error: unknown) => boolean;
   /**

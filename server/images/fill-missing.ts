@@ -5,7 +5,7 @@
  */
 
 import { toGatewayError } from "../request/error-response.ts";
-import type { LostImages, MissingImages } from "../request/missing.ts";
+import type { MissingGroup, MissingImages } from "../request/missing.ts";
 import type { Send, Stage, StageRequest } from "../request/stage.ts";
 import { isUnsent, mayFailOver, mayHaveBeenBilled } from "../routing/retry-policy.ts";
 import type { GenerationQuery, ImageEvent, ImageResponse } from "../upstream/contract.ts";
@@ -51,7 +51,7 @@ export const fillMissing =
       partial.mergeSuccess();
       request.record.images.missing = missingFrom([
         ...followUp.unrecoverable,
-        ...(request.record.images.missing?.lost ?? []),
+        ...(request.record.images.missing?.groups ?? []),
       ]);
       return mergeResponses([response, followUpResponse]);
     };
@@ -68,7 +68,7 @@ interface FollowUp<Q> {
   /** How many of them may have been billed. */
   readonly maybeBilled: number;
   /** Missing images that are not requested from another target. */
-  readonly unrecoverable: readonly LostImages[];
+  readonly unrecoverable: readonly MissingGroup[];
 }
 
 function planFollowUp<Q extends GenerationQuery>(
@@ -77,10 +77,10 @@ function planFollowUp<Q extends GenerationQuery>(
 ): FollowUp<Q> | undefined {
   const { tried, route, query, signal } = request;
   if (!missing || !tried || signal.aborted) return undefined;
-  const unrecoverable: LostImages[] = [];
-  const retryable: LostImages[] = [];
-  for (const lost of missing.lost) {
-    (mayFailOver(lost.error, request) ? retryable : unrecoverable).push(lost);
+  const unrecoverable: MissingGroup[] = [];
+  const retryable: MissingGroup[] = [];
+  for (const group of missing.groups) {
+    (mayFailOver(group.error, request) ? retryable : unrecoverable).push(group);
   }
   // A request that was sent before counts as a retry, and uses one of the model's attempts.
   const after = retryable.find(({ error }) => !isUnsent(error)) ?? retryable[0];
@@ -168,7 +168,7 @@ async function* streamFollowUp<Q extends GenerationQuery>(
   } finally {
     partial.mergeSuccess();
   }
-  record.images.missing = missingFrom([...unrecoverable, ...(record.images.missing?.lost ?? [])]);
+  record.images.missing = missingFrom([...unrecoverable, ...(record.images.missing?.groups ?? [])]);
   const finalError = record.images.missing?.error ?? failure;
   if (finalError !== undefined) throw finalError;
 }

@@ -21,8 +21,8 @@ import type {
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
 import type {
   Conversion as FileConversion,
+  ImageInspection,
   MaskForm,
-  Seen,
 } from "../workers/image/image-worker.ts";
 import { fanOut } from "./fan-out.ts";
 import { recordCost } from "./image-cost.ts";
@@ -57,7 +57,7 @@ export interface ImageTools {
   /** Downloads an image URL of the client, as an inspected file. */
   fetchSource(url: string, param: string, job: ImageJob): Promise<FilePart>;
   /** Inspects a checked image of the client: its dimensions, transparency and orientation. */
-  inspect(file: FilePart, job: ImageJob): Promise<Seen>;
+  inspect(file: FilePart, job: ImageJob): Promise<ImageInspection>;
   /** Whether a URL points into the operator's private network, or contains a password. */
   isPrivate(url: string): boolean;
   convert(image: LoadedImage, to: Conversion, job: ImageJob): Promise<LoadedImage>;
@@ -145,7 +145,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
           return next({ ...request, query: part });
         },
         isStreaming: request.query.stream,
-        onMissing: (lost) => recorder.addFailure(lost),
+        onMissing: (group) => recorder.addFailure(group),
         isFinal: (error) => !mayFailOver(error, request),
         onSingleImage: mayRequestMore ? onSingleImage : undefined,
       },

@@ -5,7 +5,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
 import type { EditQuery, FilePart, ImageSource } from "../upstream/contract.ts";
-import type { ImageWorker, Seen, Source } from "../workers/image/image-worker.ts";
+import type { ImageInspection, ImageWorker, WorkerInput } from "../workers/image/image-worker.ts";
 import { isFile, sizeOf } from "../workers/image/worker-input.ts";
 import { decodeDataUrl, isDataUrl } from "./inline-image.ts";
 
@@ -25,8 +25,8 @@ export interface CheckedEdit {
   /** The same query, with files in place of data: URLs. */
   readonly query: EditQuery;
   /** One for each image. Undefined for a URL or a file id, which is not downloaded yet. */
-  readonly images: readonly (Seen | undefined)[];
-  readonly mask?: Seen;
+  readonly images: readonly (ImageInspection | undefined)[];
+  readonly mask?: ImageInspection;
 }
 
 /** OpenAI's limit of input images. */
@@ -50,7 +50,7 @@ export async function checkEdit(
 ): Promise<CheckedEdit> {
   if (query.images.length > maxImages) throw tooManyImages(query.images);
   const local = await withFiles(query, rules.temp);
-  const seen = new Map<FilePart, Seen>();
+  const seen = new Map<FilePart, ImageInspection>();
   const inspect = async ({ file, field, types }: InspectionTask): Promise<void> => {
     seen.set(file, await checkImage(file, field, { ...rules, types }, signal));
   };
@@ -69,11 +69,11 @@ export interface ImageRules extends Pick<EditRules, "imageWorker" | "maxBytes" |
 
 /** Checks one image of the client, wherever it came from. `field`: the client's name of the parameter. */
 export async function checkImage(
-  image: Source,
+  image: WorkerInput,
   field: string,
   { imageWorker, maxBytes = defaultMaxBytes, types = defaultTypes, key }: ImageRules,
   signal: AbortSignalLike,
-): Promise<Seen> {
+): Promise<ImageInspection> {
   const size = sizeOf(image);
   if (size === 0) {
     throw new GatewayError("invalid_image_file", `Invalid file '${field}': it is empty.`, {
@@ -95,7 +95,11 @@ export async function checkImage(
 }
 
 /** Checks a mask. `image`: undefined where the image is not downloaded, and its size unknown. */
-export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): void {
+export function checkMask(
+  mask: ImageInspection,
+  image: ImageInspection | undefined,
+  field = "mask",
+): void {
   checkType(mask.type, field, ["image/png"]);
   if (!mask.alpha) {
     throw invalidValue(
@@ -121,7 +125,10 @@ export function checkMask(mask: Seen, image: Seen | undefined, field = "mask"): 
  * A photo with an EXIF orientation may have a mask for either layout: some tools rotate it before they show it, some
  * do not. Where the sizes match both, the mask is for the image as shown. Undefined: it fits neither.
  */
-export function maskOrientation(mask: Seen, image: Seen): "shown" | "stored" | undefined {
+export function maskOrientation(
+  mask: ImageInspection,
+  image: ImageInspection,
+): "shown" | "stored" | undefined {
   if (mask.width === image.width && mask.height === image.height) return "shown";
   const isTurned = image.orientation >= 5;
   return isTurned && mask.width === image.height && mask.height === image.width
@@ -195,8 +202,10 @@ function fieldName(source: ImageSource, fallback: string): string {
   return /\[\d+\]|\.image_url$/.test(field) ? field : fallback;
 }
 
-const inspectionOf = (source: ImageSource, seen: ReadonlyMap<FilePart, Seen>): Seen | undefined =>
-  source.kind === "file" ? seen.get(source.file) : undefined;
+const inspectionOf = (
+  source: ImageSource,
+  seen: ReadonlyMap<FilePart, ImageInspection>,
+): ImageInspection | undefined => (source.kind === "file" ? seen.get(source.file) : undefined);
 
 const invalidValue = (field: string, reason: string): GatewayError =>
   new GatewayError("invalid_value", `Invalid '${field}': ${reason}.`, { param: field });

@@ -3,7 +3,7 @@
  */
 import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { toGatewayError } from "../request/error-response.ts";
-import type { LostImages } from "../request/missing.ts";
+import type { MissingGroup } from "../request/missing.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import { errorCodeOf } from "../routing/retry-policy.ts";
 import { nameOf } from "../routing/routing-steps.ts";
@@ -26,7 +26,7 @@ export const isBillingUncertain = (error: unknown, signal: AbortSignalLike): boo
 
 export class MissingRecorder {
   readonly #attempt: TargetAttempt;
-  readonly #failures: LostImages[] = [];
+  readonly #failures: MissingGroup[] = [];
 
   constructor(attempt: TargetAttempt) {
     this.#attempt = attempt;
@@ -35,11 +35,11 @@ export class MissingRecorder {
   }
 
   /** One upstream request failed. */
-  addFailure({ count, error }: LostImages): void {
+  addFailure({ count, error }: MissingGroup): void {
     const { record, signal } = this.#attempt;
-    const isUncertain = isBillingUncertain(error, signal);
-    this.#failures.push({ count, error, unsure: isUncertain });
-    if (isUncertain) record.images.possiblyBilled += count;
+    const mayBeBilled = isBillingUncertain(error, signal);
+    this.#failures.push({ count, error, mayBeBilled });
+    if (mayBeBilled) record.images.possiblyBilled += count;
   }
 
   /** All upstream requests failed, and the target with this error. */
@@ -51,7 +51,7 @@ export class MissingRecorder {
     // Then the whole request is counted as possibly billed, not its parts.
     if (isBillingUncertain(error, signal)) {
       record.images.possiblyBilled -= countMissing(
-        this.#failures.filter(({ unsure: isUncertain }) => isUncertain),
+        this.#failures.filter(({ mayBeBilled }) => mayBeBilled),
       );
     }
   }
@@ -59,9 +59,9 @@ export class MissingRecorder {
   /** `delivered`: the number of delivered images. `error`: why others that arrived were not delivered. */
   settle(delivered: number, error: unknown): void {
     const { record, imageCount } = this.#attempt;
-    const lost = attributeMissing(imageCount - delivered, this.#failures, error);
-    record.images.missing = missingFrom(lost);
-    this.#step(describeMissing(lost, imageCount));
+    const groups = attributeMissing(imageCount - delivered, this.#failures, error);
+    record.images.missing = missingFrom(groups);
+    this.#step(describeMissing(groups, imageCount));
   }
 
   /** Passes the events through, and records the missing images at their end. */

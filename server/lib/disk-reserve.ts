@@ -7,7 +7,7 @@
 export type DiskUse = "upload" | "request" | "response";
 
 /** The fraction of the reserve that each use must leave free. */
-const leaves = { upload: 1, request: 3 / 4, response: 1 / 2 } as const satisfies Record<
+const reserveFraction = { upload: 1, request: 3 / 4, response: 1 / 2 } as const satisfies Record<
   DiskUse,
   number
 >;
@@ -28,13 +28,13 @@ export interface DiskReserveOptions {
 }
 
 /** On a small disk the reserve is at most this fraction of the disk. */
-const largestShare = 1 / 20;
+const maxDiskFraction = 1 / 20;
 /**
  * Low-space report, as multiples of the reserve: low below the first, enough above the second. Uploads stop at the
  * reserve, so both are above it. The gap between them (hysteresis) prevents flapping.
  */
-const lowTimes = 1.25;
-const enoughTimes = 1.5;
+const lowThreshold = 1.25;
+const recoveredThreshold = 1.5;
 /** After one report that the free space is low, further ones wait this long. */
 const reportEveryMs = 60_000;
 /** How long a measurement is valid. Bytes that the gateway writes meanwhile are subtracted from it. */
@@ -66,7 +66,7 @@ export class DiskReserve {
   }
 
   #fits(bytes: number, use: DiskUse): boolean {
-    return this.#free - bytes >= this.#reserve * leaves[use];
+    return this.#free - bytes >= this.#reserve * reserveFraction[use];
   }
 
   #measure(): void {
@@ -74,8 +74,8 @@ export class DiskReserve {
     try {
       const { freeBytes, totalBytes } = measure();
       this.#free = freeBytes;
-      this.#reserve = Math.min(reserveBytes, totalBytes * largestShare);
-      const isLow = freeBytes < this.#reserve * (this.#isLow ? enoughTimes : lowTimes);
+      this.#reserve = Math.min(reserveBytes, totalBytes * maxDiskFraction);
+      const isLow = freeBytes < this.#reserve * (this.#isLow ? recoveredThreshold : lowThreshold);
       if (isLow !== this.#isLow) this.#report(isLow, freeBytes);
       this.#isLow = isLow;
     } catch {

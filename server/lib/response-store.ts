@@ -17,7 +17,7 @@ export interface StoredResponse extends ResponseMetadata {
 export interface ResponseWriter {
   append(chunk: string | Uint8Array): void;
   /** Publishes the response under these names, in addition to the names of earlier calls. */
-  commit(names: readonly string[], facts: ResponseMetadata): Promise<void>;
+  commit(names: readonly string[], metadata: ResponseMetadata): Promise<void>;
   discard(): Promise<void>;
 }
 

@@ -17,7 +17,10 @@ export interface TempStorageOptions {
  * A key may hold this many times the free storage. The factor is higher for responses: they are paid for, and must find
  * room even if the same key's uploads have used up its share.
  */
-const timesFree = { upload: 1, request: 4, response: 4 } as const satisfies Record<DiskUse, number>;
+const shareFactor = { upload: 1, request: 4, response: 4 } as const satisfies Record<
+  DiskUse,
+  number
+>;
 
 const defaultMemoryBytes = 16 * 1024 * 1024;
 
@@ -77,8 +80,8 @@ export class TempStorage {
 
   /** Reserves storage for an upload of known length, before any of it is read. Throws GatewayError. */
   reserve(keyId: string, bytes: number, use: DiskUse): void {
-    const most = largest(this.#options.maxBytes, use);
-    if (bytes > most) throw tooLarge(bytes, Math.floor(most));
+    const maxKeyBytes = maxBytesPerKey(this.#options.maxBytes, use);
+    if (bytes > maxKeyBytes) throw tooLarge(bytes, Math.floor(maxKeyBytes));
     this.#check(keyId, bytes, use);
     this.#add(keyId, bytes);
     this.#unwritten += bytes;
@@ -121,7 +124,7 @@ export class TempStorage {
   #checkShare(keyId: string, bytes: number, use: DiskUse): void {
     const held = this.#heldBy(keyId);
     const free = this.#options.maxBytes - this.#held - bytes;
-    if (held + bytes > timesFree[use] * free) {
+    if (held + bytes > shareFactor[use] * free) {
       throw use === "upload" && held > 0 ? shareUsedUp(held) : noRoom();
     }
   }
@@ -185,13 +188,13 @@ export class TempAccount {
 }
 
 /** The most bytes that one key can hold while no other key holds any. */
-const largest = (maxBytes: number, use: DiskUse): number =>
-  (maxBytes * timesFree[use]) / (timesFree[use] + 1);
+const maxBytesPerKey = (maxBytes: number, use: DiskUse): number =>
+  (maxBytes * shareFactor[use]) / (shareFactor[use] + 1);
 
-const tooLarge = (bytes: number, most: number): GatewayError =>
+const tooLarge = (bytes: number, maxKeyBytes: number): GatewayError =>
   new GatewayError(
     "request_too_large",
-    `The upload has ${bytes} bytes; the gateway has room on disk for ${most} bytes of one API key. Send smaller files, or ask the gateway's operator to raise VEXEL_SPOOL_MAX_BYTES.`,
+    `The upload has ${bytes} bytes; the gateway has room on disk for ${maxKeyBytes} bytes of one API key. Send smaller files, or ask the gateway's operator to raise VEXEL_SPOOL_MAX_BYTES.`,
   );
 
 const shareUsedUp = (held: number): GatewayError =>

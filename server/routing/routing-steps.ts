@@ -46,6 +46,6 @@ function skipReason(
     return `skipped, ${health.reason}`;
   if (!hasCapacity(capacity, target)) return "skipped, at its limits";
   if (!health.concurrency.hasRoom() || isBusy(capacity, target)) return "busy";
-  // Within one tier the policy may simply have drawn another candidate.
-  return selected && tier < selected.tier ? "spared, it has just recovered" : undefined;
+  // Within one tier the policy may have selected another candidate.
+  return selected && tier < selected.tier ? "skipped, in slow start" : undefined;
 }

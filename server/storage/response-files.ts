@@ -76,9 +76,9 @@ export class ResponseFiles implements ResponseStore {
         length += bytes.length;
         this.#storedBytes += bytes.length;
       },
-      commit: async (names, facts) => {
+      commit: async (names, metadata) => {
         close();
-        const entry: Entry = { ...facts, body, length, at: now() };
+        const entry: Entry = { ...metadata, body, length, at: now() };
         try {
           for (const name of names) await this.#write(name, entry);
         } catch (error) {

@@ -15,7 +15,7 @@ export interface EmbeddedModelOptions {
   /** How long an unused model stays in memory. */
   readonly idleMs: number;
   /** Called each time a model has been loaded, with metadata of its runtime. */
-  readonly onReady: (name: string, facts: Readonly<Record<string, string | number>>) => void;
+  readonly onReady: (name: string, metadata: Readonly<Record<string, string | number>>) => void;
 }
 
 export function buildEmbeddedModels({ idleMs, onReady }: EmbeddedModelOptions): EmbeddedModels {

@@ -4,7 +4,7 @@ import sharp from "sharp";
 import { type PrepareTools, prepareSources } from "../../server/images/sources/prepare-sources.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
-import type { Conversion, Seen } from "../../server/workers/image/image-worker.ts";
+import type { Conversion, ImageInspection } from "../../server/workers/image/image-worker.ts";
 import { expectFault, generated, speckled, upload } from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 import { edit as asked, file, noise } from "./preflight-fixture.ts";
@@ -94,7 +94,7 @@ test("a mask with a transparent color arrives with an alpha channel, which every
 });
 
 describe("of the conversions that make an image small enough, the least lossy is taken", () => {
-  const seen: Seen = {
+  const seen: ImageInspection = {
     ...{ type: "image/webp", width: 8, height: 8, pages: 1 },
     ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },
   };

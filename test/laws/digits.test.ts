@@ -1,6 +1,6 @@
 /** Every float32 is printed as the shortest decimal that reads back as it. */
 import { expect, test } from "bun:test";
-import { blockLength, mostBytes, printFloats } from "../../server/lib/codec/print-floats.ts";
+import { blockLength, maxTextBytes, printFloats } from "../../server/lib/codec/print-floats.ts";
 import { expectCompiled } from "./assembled.ts";
 
 test("digits.wasm is compiled from digits.wat", () =>
@@ -106,7 +106,7 @@ const cases: readonly (readonly [string, () => Iterable<number>])[] = [
 
 /** Between bytes that must not change. */
 function printed(numbers: Float32Array): string {
-  const [at, room] = [7, mostBytes(numbers.length)];
+  const [at, room] = [7, maxTextBytes(numbers.length)];
   const into = Buffer.alloc(at + room + 100, 0xee);
   const end = printFloats(numbers, into, at);
   expect(end - at).toBeLessThanOrEqual(room);
@@ -154,8 +154,8 @@ test("the longest numbers fit into the buffer", () => {
   const longest = large.filter((number) => wanted(number).length === 22);
   expect(longest.length).toBeGreaterThan(blockLength);
   expectWanted(longest);
-  expect(printed(longest).length).toBe(mostBytes(longest.length) - 1);
-  const exact = new Uint8Array(mostBytes(longest.length));
+  expect(printed(longest).length).toBe(maxTextBytes(longest.length) - 1);
+  const exact = new Uint8Array(maxTextBytes(longest.length));
   expect(printFloats(longest, exact, 0)).toBe(exact.length - 1);
 });
 

@@ -61,9 +61,9 @@ test("usage counts the tokens that Hugging Face's own tokenizer counts, up to th
 });
 
 test("without onnxruntime the WebAssembly engine gives the same vectors and counts", () => {
-  expect(native.state().facts).toMatchObject({ runtime: "native", dimensions: 384 });
-  expect(fallback.state().facts).toMatchObject({ runtime: "wasm", dimensions: 384 });
-  expect(fallback.state().facts?.because).toMatch(
+  expect(native.state().metadata).toMatchObject({ runtime: "native", dimensions: 384 });
+  expect(fallback.state().metadata).toMatchObject({ runtime: "wasm", dimensions: 384 });
+  expect(fallback.state().metadata?.because).toMatch(
     /^a-package-that-is-not-installed does not run here/,
   );
   const likeness = some.map((place, i) =>

@@ -61,14 +61,14 @@ function pretend(
 
 test("parts arrive in order and the last one ends the request", async () => {
   const { link, ask } = pretend((sent, say) => {
-    if (sent.type === "load") say({ type: "ready", facts: { runtime: "native" } });
+    if (sent.type === "load") say({ type: "ready", metadata: { runtime: "native" } });
     if (sent.type !== "request") return;
     for (const [i, part] of [...sent.request].entries()) {
       say({ type: "part", id: sent.id, part, last: i === sent.request.length - 1 });
     }
   });
   expect(await Promise.all([ask("abc"), ask("de")])).toEqual(["abc", "de"]);
-  expect(link.state()).toEqual({ pid: 1, facts: { runtime: "native" }, requests: 0, weight: 0 });
+  expect(link.state()).toEqual({ pid: 1, metadata: { runtime: "native" }, requests: 0, weight: 0 });
   await link.close();
 });
 
@@ -89,7 +89,7 @@ test("a model that cannot be loaded fails fast during the backoff, then is start
 test("it counts the processes in a row that died before they were ready", async () => {
   const { link, ask, loaded } = pretend((sent, say, die) => {
     if (sent.type === "load" && sent.spec < 2) return die();
-    if (sent.type === "load") say({ type: "ready", facts: {} });
+    if (sent.type === "load") say({ type: "ready", metadata: {} });
     if (sent.type === "request") say({ type: "part", id: sent.id, part: "done", last: true });
   });
   await expectFault(ask("a"), "upstream_unreachable", /SIGILL/);

@@ -5,12 +5,12 @@
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { FilePart } from "../../upstream/contract.ts";
 import type { EditCapabilities } from "../../upstream/image-capabilities.ts";
-import type { Conversion, MaskForm, Seen } from "../../workers/image/image-worker.ts";
+import type { Conversion, ImageInspection, MaskForm } from "../../workers/image/image-worker.ts";
 
 /** The tools that prepare source images. */
 export interface SourceTools {
   /** Inspects a checked file: its dimensions, transparency and orientation. */
-  inspect(file: FilePart): Promise<Seen>;
+  inspect(file: FilePart): Promise<ImageInspection>;
   convertMask(mask: FilePart, to: MaskForm): Promise<FilePart>;
   convert(file: FilePart, to: Conversion): Promise<FilePart>;
   onAdapted(name: string): void;
@@ -95,7 +95,7 @@ const maxShrinkFactor = 4;
 /** Conversions from lossless to most lossy. Re-encoding a JPEG at its best quality loses next to nothing. */
 function conversionsFor(
   { type }: FilePart,
-  { opaque, pages }: Seen,
+  { opaque, pages }: ImageInspection,
   { reads = defaultTypes, needsAlpha }: EditCapabilities,
 ): readonly Conversion[] {
   const accepts = (format: string): boolean => reads.includes(`image/${format}`);

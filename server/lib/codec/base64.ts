@@ -82,7 +82,7 @@ export function checkInWasm(length: number): CheckedVector | undefined {
   const end = padToStep(buffer, length, bytes);
   const result = wasm.classifyBase64(0, end);
   if (result < 0) return undefined;
-  if (result < 2) return { dimensions: numbers, validity: result === 1 ? "sound" : "zero" };
+  if (result < 2) return { dimensions: numbers, validity: result === 1 ? "valid" : "zero" };
   wasm.decodeBase64(0, end, 0);
   return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
 }

@@ -1,7 +1,7 @@
 /** Validates a vector: all numbers finite, and not all zero. Runs on every number of every response. */
 import { wasm, wasmBuffer } from "./wasm-memory.ts";
 
-export type VectorValidity = "sound" | "zero" | "not-finite";
+export type VectorValidity = "valid" | "zero" | "not-finite";
 
 /** Bytes that the WebAssembly code reads in one step. */
 const step = 32;
@@ -14,7 +14,7 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
   // Bytes of an earlier vector may follow.
   if (end > bytes) buffer.fill(0, bytes, end);
   const result = wasm.classify(0, end);
-  return result === 1 ? "sound" : result === 0 ? "zero" : "not-finite";
+  return result === 1 ? "valid" : result === 0 ? "zero" : "not-finite";
 }
 
 /**
@@ -46,7 +46,7 @@ export function checkNumbers(numbers: readonly unknown[]): VectorValidity {
 
 const verdict = (squares: number): VectorValidity =>
   squares > 0 && squares < Number.POSITIVE_INFINITY
-    ? "sound"
+    ? "valid"
     : squares === 0
       ? "zero"
       : "not-finite";

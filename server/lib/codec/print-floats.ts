@@ -41,10 +41,10 @@ function build() {
  * Upper bound of the text: two brackets, and per number a comma and 22 characters, as in -123456790000000000000, the
  * longest.
  */
-export const mostBytes = (count: number): number => 2 + 23 * count;
+export const maxTextBytes = (count: number): number => 2 + 23 * count;
 
 /**
- * Writes `[1,2.5,...]` into `into` at `at` and returns the end of the text. `into` has room for mostBytes(count).
+ * Writes `[1,2.5,...]` into `into` at `at` and returns the end of the text. `into` has room for maxTextBytes(count).
  * A number that is not finite becomes null, as in JSON.stringify.
  */
 export function printFloats(numbers: Float32Array, into: Uint8Array, at: number): number {

@@ -82,7 +82,7 @@ export const sap: Vendor = {
       clientId: z.string().min(1).optional(),
       resourceGroup: z
         .string()
-        .regex(/^[\x21-\x7e]+$/, "holds a character that no header can carry")
+        .regex(/^[\x21-\x7e]+$/, "contains a character that is not allowed in an HTTP header")
         .optional(),
     },
   },

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EmbeddingsAdapter } from "../adapter.ts";
 import type { EmbeddingCapabilities, Upstream, Vector } from "../contract.ts";
 import type { Vendor } from "../vendor.ts";
-import { inOrder } from "./openai/embeddings.ts";
+import { orderByIndex } from "./openai/embeddings.ts";
 import { jsonRequest } from "./wire/build-request.ts";
 import { headersOf, type WireHeaders } from "./wire/headers.ts";
 import { invalidResponse, listIn, memberOf } from "./wire/members.ts";
@@ -48,7 +48,7 @@ const embeddings: EmbeddingsAdapter = {
       embedding: onlyOne(memberOf(entry, "embedding")),
     }));
     return {
-      vectors: inOrder(entries, query),
+      vectors: orderByIndex(entries, query),
       ...usageOf(memberOf(memberOf(body, "usage"), "total_tokens")),
     };
   },

@@ -24,7 +24,7 @@ export interface EmbedderOptions {
   readonly threads?: number;
   readonly spawn?: Spawn;
   /** Called each time a model has been loaded, with its runtime. */
-  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
+  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
 }
 
 export interface Embedder {

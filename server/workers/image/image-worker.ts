@@ -18,17 +18,17 @@ import type {
   MaskForm,
   Task,
 } from "./messages.ts";
-import { isFile, lendToWorker, sizeOf, type WorkerInput } from "./worker-input.ts";
+import { isFile, openForWorker, sizeOf, type WorkerInput } from "./worker-input.ts";
 import { createWorkerPool, type SendToChild } from "./worker-pool.ts";
 
 export type {
   Conversion,
   Format,
-  ImageInspection as Seen,
+  ImageInspection,
   MaskForm,
   MaskSense,
 } from "./messages.ts";
-export type { WorkerInput as Source } from "./worker-input.ts";
+export type { WorkerInput } from "./worker-input.ts";
 
 /**
  * An upload that cannot be decoded is an error of the client (invalid_image_file), any other image an error of the
@@ -82,7 +82,7 @@ export interface ImageWorkerOptions {
   /** Milliseconds, monotonic. Absent: keys share the processes by number of jobs instead of time. */
   readonly clock?: () => number;
   readonly spawn?: Spawn;
-  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
+  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
 }
 
 const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
@@ -121,7 +121,7 @@ export function createImageWorker({
   let canReadPaths = mayReadPaths;
 
   const sendToChild = async (send: SendToChild, { source, task, temp }: Job, byPath: boolean) => {
-    const { sent: image, release } = await lendToWorker(source, { byPath, temp });
+    const { sent: image, release } = await openForWorker(source, { byPath, temp });
     let releaseFile: (() => void) | undefined;
     try {
       const file = byPath && temp ? await newFile(temp) : undefined;

@@ -23,7 +23,7 @@ export function sizeOf(source: WorkerInput): number {
 
 const decodedLength = (characters: number): number => Math.floor((characters * 3) / 4);
 
-export interface LendOptions {
+export interface OpenOptions {
   /** The child process can open files of this process. */
   readonly byPath: boolean;
   /** Temp storage for large images that are in memory. Absent: their bytes are sent. */
@@ -31,7 +31,7 @@ export interface LendOptions {
 }
 
 /** An image that the process may read until `release` is called. */
-export interface LentImage {
+export interface ImageHandle {
   readonly sent: SentImage;
   release(): void;
 }
@@ -40,12 +40,12 @@ export interface LentImage {
  * The file stays open for the process even if the request ends meanwhile: its descriptor is not reused for another
  * file.
  */
-export async function lendToWorker(
+export async function openForWorker(
   source: WorkerInput,
-  { byPath, temp }: LendOptions,
-): Promise<LentImage> {
-  const lent = byPath ? lendFile(source) : undefined;
-  if (lent) return lent;
+  { byPath, temp }: OpenOptions,
+): Promise<ImageHandle> {
+  const handle = byPath ? openFile(source) : undefined;
+  if (handle) return handle;
   const bytes = await readBytes(source);
   if (byPath && temp && bytes.length > maxInlineBytes) {
     const spilled = await spill(bytes, temp);
@@ -57,7 +57,7 @@ export async function lendToWorker(
 
 const noop = (): void => undefined;
 
-function lendFile(source: WorkerInput): LentImage | undefined {
+function openFile(source: WorkerInput): ImageHandle | undefined {
   const release = isFile(source)
     ? source.keepOpen?.()
     : source.kind === "spilled"
@@ -93,7 +93,7 @@ async function readBytes(source: WorkerInput): Promise<Uint8Array> {
   return Buffer.from(Buffer.from(bytes).toString("latin1"), "base64");
 }
 
-async function spill(bytes: Uint8Array, temp: RequestTemp): Promise<LentImage | undefined> {
+async function spill(bytes: Uint8Array, temp: RequestTemp): Promise<ImageHandle | undefined> {
   try {
     const file = await temp.file();
     const { path } = file;

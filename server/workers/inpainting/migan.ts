@@ -83,11 +83,11 @@ export function createMigan(options: MiganOptions = {}): MiganEngine {
 function toResponse(
   { stream }: EditQuery,
   bytes: Buffer,
-  facts: { readonly size: string; readonly output_format: string },
+  metadata: { readonly size: string; readonly output_format: string },
 ): ImageResponse {
   if (!stream)
-    return { kind: "buffered", results: [{ image: { kind: "bytes", bytes } }], metadata: facts };
-  const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...facts };
+    return { kind: "buffered", results: [{ image: { kind: "bytes", bytes } }], metadata };
+  const completed: ImageEvent = { type: "completed", image: { kind: "bytes", bytes }, ...metadata };
   return {
     kind: "stream",
     events: (async function* () {

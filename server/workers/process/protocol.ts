@@ -15,7 +15,7 @@ export type ToChild<Spec, JobRequest> =
   | { readonly type: "cancel"; readonly id: number };
 
 export type ToParent<Part> =
-  | { readonly type: "ready"; readonly facts: WorkerMetadata }
+  | { readonly type: "ready"; readonly metadata: WorkerMetadata }
   /** The model cannot be loaded; the process is useless. */
   | ({ readonly type: "failed" } & SerializedError)
   | { readonly type: "part"; readonly id: number; readonly part: Part; readonly last: boolean }

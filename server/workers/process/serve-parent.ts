@@ -4,7 +4,7 @@ import { GatewayError } from "../../lib/gateway-error.ts";
 import type { SerializedError, ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 
 export interface LoadedWorker<JobRequest> {
-  readonly facts: WorkerMetadata;
+  readonly metadata: WorkerMetadata;
   handle(id: number, request: JobRequest): void;
   cancel(id: number): void;
 }
@@ -47,7 +47,7 @@ export function serveParent<Spec, JobRequest, Part>(
       load(message.spec, responder).then(
         (model) => {
           loaded = model;
-          post({ type: "ready", facts: model.facts });
+          post({ type: "ready", metadata: model.metadata });
           for (const [id, request] of queuedBeforeLoad) model.handle(id, request);
           queuedBeforeLoad.clear();
         },

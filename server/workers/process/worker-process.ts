@@ -26,7 +26,7 @@ export interface WorkerProcessOptions<Spec> {
   readonly spawn?: Spawn;
   readonly now?: () => number;
   /** Called each time the model has been loaded. */
-  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
+  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
 }
 
 export interface WorkerRequest<JobRequest, Part> {
@@ -39,7 +39,7 @@ export interface WorkerRequest<JobRequest, Part> {
 export interface WorkerProcessState {
   readonly pid?: number;
   /** Of the loaded model; absent before. */
-  readonly facts?: WorkerMetadata;
+  readonly metadata?: WorkerMetadata;
   /** Requests in flight. */
   readonly requests: number;
   /** Their total weight. */
@@ -54,7 +54,7 @@ interface PendingRequest<Part> {
 interface RunningChild<Part> {
   readonly child: Child;
   readonly requests: Map<number, PendingRequest<Part>>;
-  facts?: WorkerMetadata;
+  metadata?: WorkerMetadata;
   lastMessageAt: number;
 }
 
@@ -82,10 +82,10 @@ export class WorkerProcess<Spec, JobRequest, Part> {
   }
 
   state(): WorkerProcessState {
-    const { child, facts, requests } = this.#running ?? {};
+    const { child, metadata, requests } = this.#running ?? {};
     return {
       ...(child && { pid: child.pid }),
-      ...(facts && { facts }),
+      ...(metadata && { metadata }),
       requests: requests?.size ?? 0,
       weight: this.#weight,
     };
@@ -158,7 +158,7 @@ export class WorkerProcess<Spec, JobRequest, Part> {
     >);
     void child.exited.then((reason) => {
       if (this.#running !== running) return;
-      if (!running.facts) this.#failedStarts += 1;
+      if (!running.metadata) this.#failedStarts += 1;
       this.#end(running, this.#processEnded(reason));
     });
     return running;
@@ -167,8 +167,8 @@ export class WorkerProcess<Spec, JobRequest, Part> {
   #onMessage(running: RunningChild<Part>, message: ToParent<Part>): void {
     running.lastMessageAt = this.#options.now();
     if (message.type === "ready") {
-      running.facts = message.facts;
-      this.#options.onReady(this.#options.name, message.facts);
+      running.metadata = message.metadata;
+      this.#options.onReady(this.#options.name, message.metadata);
       this.#failedStarts = 0;
     } else if (message.type === "failed") {
       const error = toGatewayError(message, this.#options.name);

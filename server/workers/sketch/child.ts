@@ -30,7 +30,7 @@ serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
     };
 
     return {
-      facts: {},
+      metadata: {},
       handle: (id, request) => {
         const controller = new AbortController();
         running.set(id, controller);

@@ -20,7 +20,7 @@ import {
 export interface SketchWorkerOptions {
   /** How long the process stays without requests. */
   readonly idleMs: number;
-  readonly onReady?: (name: string, facts: WorkerMetadata) => void;
+  readonly onReady?: (name: string, metadata: WorkerMetadata) => void;
 }
 
 export type SketchWorker = Required<Pick<EmbeddedModel, "generations" | "edits" | "close">>;

@@ -50,10 +50,10 @@ export const uploadBytes = ({ images, mask, files }: EditQuery): number =>
   );
 
 export function frameOf(event: SketchEvent): StreamedImage {
-  const { bytes, ...facts } = event;
+  const { bytes, ...metadata } = event;
   const image = { kind: "bytes", bytes } as const;
-  if (facts.type === "partial") return { ...facts, image };
-  const { revised_prompt: _, ...frame } = facts;
+  if (metadata.type === "partial") return { ...metadata, image };
+  const { revised_prompt: _, ...frame } = metadata;
   return { ...frame, image };
 }
 

@@ -13,7 +13,9 @@ export interface AwsOptions {
 }
 
 /** A setting that becomes part of a header or a URL. */
-const word = z.string().regex(/^[\x21-\x7e]+$/, "holds a character that no header can carry");
+const word = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, "contains a character that is not allowed in an HTTP header");
 
 export const awsOptions = {
   region: z

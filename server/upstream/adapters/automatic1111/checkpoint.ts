@@ -3,11 +3,11 @@ import { memberOf } from "../wire/members.ts";
 
 /**
  * modules/sd_models.py, CheckpointInfo.ids: a checkpoint is named by its file with or without folder and extension,
- * with its hash appended, or by the hash alone. `facts`: the response's metadata; without metadata the checkpoint is
+ * with its hash appended, or by the hash alone. `info`: the response's metadata; without metadata the checkpoint is
  * assumed to match.
  */
-export function isCheckpoint(requested: string, facts: unknown): boolean {
-  const used = memberOf(facts, "sd_model_name");
+export function isCheckpoint(requested: string, info: unknown): boolean {
+  const used = memberOf(info, "sd_model_name");
   if (typeof used !== "string" || used === "" || /^[0-9a-f]{8,64}$/i.test(requested)) return true;
   const file = requested
     .replace(/ \[[0-9a-f]+\]$/i, "")

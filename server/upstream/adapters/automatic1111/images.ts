@@ -129,19 +129,21 @@ async function readAnswer(
   { query: { options }, target: { model }, temp }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {
   const body = await readDocument(response, temp);
-  const facts = parseInfo(memberOf(body, "info"));
-  if (!isCheckpoint(model, facts)) {
+  const info = parseInfo(memberOf(body, "info"));
+  if (!isCheckpoint(model, info)) {
     throw new GatewayError(
       "model_not_found",
       "The Stable Diffusion server behind this model does not have it. Ask the operator of this gateway to check the model's target.",
-      { logDetail: `it drew with ${String(memberOf(facts, "sd_model_name"))} instead of ${model}` },
+      {
+        logDetail: `it generated with ${String(memberOf(info, "sd_model_name"))} instead of ${model}`,
+      },
     );
   }
   // A grid of all images may precede the images; masks and maps of extensions may follow them.
-  const before = memberOf(facts, "index_of_first_image");
+  const before = memberOf(info, "index_of_first_image");
   const first = isCount(before) ? before : 0;
   const images = listIn(body, "images").slice(first, first + (options.n ?? 1));
-  const seeds = listOf(memberOf(facts, "all_seeds"));
+  const seeds = listOf(memberOf(info, "all_seeds"));
   return {
     kind: "buffered",
     results: images.map((value, at) => resultOf(value, seeds[at])),

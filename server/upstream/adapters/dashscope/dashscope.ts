@@ -3,7 +3,7 @@ import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target } from "../../contract.ts";
 import type { TaskTypeTable } from "../../task-type.ts";
 import type { Vendor } from "../../vendor.ts";
-import { inOrder } from "../openai/embeddings.ts";
+import { orderByIndex } from "../openai/embeddings.ts";
 import { bearerJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
 import { listIn, memberOf } from "../wire/members.ts";
@@ -56,7 +56,7 @@ const embeddings: EmbeddingsAdapter = {
       embedding: vectorIn(entry, "embedding"),
     }));
     return {
-      vectors: inOrder(entries, query),
+      vectors: orderByIndex(entries, query),
       ...usageOf(memberOf(memberOf(body, "usage"), "total_tokens")),
     };
   },

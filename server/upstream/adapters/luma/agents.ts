@@ -75,7 +75,7 @@ const meanings: Readonly<Record<string, ErrorMeaning>> = {
 
 const api: LumaApi = {
   baseUrlOf,
-  orders: "generations",
+  createPath: "generations",
   done,
   meaningOf: (generation) => meanings[String(memberOf(generation, "failure_code"))],
 };

@@ -21,7 +21,7 @@ import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 export interface LumaApi {
   readonly baseUrlOf: (upstream: Upstream) => string;
   /** The path, below the base URL, that creates a generation. */
-  readonly orders: string;
+  readonly createPath: string;
   readonly done: (generation: unknown) => BufferedImageResponse;
   /** Classifies the error of a failed generation. Undefined: an error of the upstream itself. */
   readonly meaningOf: (generation: unknown, message: string) => ErrorMeaning | undefined;
@@ -34,7 +34,7 @@ export const lumaRequest = (
   api: LumaApi,
   fields: ExtraFields,
 ): UpstreamRequest =>
-  imageJsonRequest(`${api.baseUrlOf(upstream)}/${api.orders}`, bearer(upstream), fields);
+  imageJsonRequest(`${api.baseUrlOf(upstream)}/${api.createPath}`, bearer(upstream), fields);
 
 export const readGeneration =
   ({ baseUrlOf, done, meaningOf, cancels }: LumaApi) =>

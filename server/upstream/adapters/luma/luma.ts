@@ -70,7 +70,7 @@ function meaningOf(_: unknown, message: string): ErrorMeaning | undefined {
   return /^4\d\d: |failed to read user input/i.test(message) ? "rejected" : undefined;
 }
 
-const api: LumaApi = { baseUrlOf, orders: "generations/image", done, meaningOf, cancels: true };
+const api: LumaApi = { baseUrlOf, createPath: "generations/image", done, meaningOf, cancels: true };
 const fromUpstream = readGeneration(api);
 
 const generations: ImageAdapter<GenerationQuery> = {

@@ -23,10 +23,10 @@ export const openaiEmbeddings = (
   known: (model: string) => EmbeddingCapabilities,
 ): EmbeddingsAdapter => {
   // A target of a snapshot never changes, so its capabilities are looked up once.
-  const before = new WeakMap<Target, EmbeddingCapabilities>();
+  const capabilitiesByTarget = new WeakMap<Target, EmbeddingCapabilities>();
   const capabilities = (target: Target): EmbeddingCapabilities => {
-    const found = before.get(target) ?? asConfigured(target, known(target.model));
-    before.set(target, found);
+    const found = capabilitiesByTarget.get(target) ?? asConfigured(target, known(target.model));
+    capabilitiesByTarget.set(target, found);
     return found;
   };
   return {
@@ -36,7 +36,7 @@ export const openaiEmbeddings = (
       const { base64, taskTypes } = capabilities(target);
       return jsonRequest(url, headers, {
         ...query.rest,
-        ...purposeOf(query, taskTypes),
+        ...taskTypeField(query, taskTypes),
         model: target.model,
         input: rawInput(query),
         // Never null, and never sent to a server that does not support it (BerriAI/litellm#19174).
@@ -67,7 +67,7 @@ function asConfigured(
   return typeof base64 === "boolean" ? { ...capabilities, base64 } : capabilities;
 }
 
-function purposeOf(
+function taskTypeField(
   { taskType }: EmbeddingsQuery,
   taskTypes: EmbeddingCapabilities["taskTypes"],
 ): Record<string, string | undefined> {
@@ -89,7 +89,7 @@ export interface Entry {
   readonly embedding?: unknown;
 }
 
-interface Answer {
+interface ResponseBody {
   readonly object?: unknown;
   readonly data?: unknown;
   readonly model?: unknown;
@@ -99,7 +99,7 @@ interface Answer {
 export function readEmbeddings(bytes: ChunkedBytes, query: EmbeddingsQuery): EmbeddingsResponse {
   const { value, text } = parseEmbeddingsResponse(bytes);
   const response = embeddingsIn(value, query);
-  const body = value as Answer;
+  const body = value as ResponseBody;
   const encoding = verbatimEncoding(body, text);
   if (encoding === undefined) return response;
   return {
@@ -110,9 +110,9 @@ export function readEmbeddings(bytes: ChunkedBytes, query: EmbeddingsQuery): Emb
 
 /** The same for a response that is already parsed, or inside another. */
 export function embeddingsIn(response: unknown, query: EmbeddingsQuery): EmbeddingsResponse {
-  const { data, usage } = (response ?? {}) as Answer;
+  const { data, usage } = (response ?? {}) as ResponseBody;
   if (!Array.isArray(data)) throw invalidResponse("it has no list called `data`");
-  const vectors = inOrder(data as (Entry | null)[], query);
+  const vectors = orderByIndex(data as (Entry | null)[], query);
   const { prompt_tokens: read, total_tokens: all } = usage ?? {};
   // Vectors have no tokens of their own: where only the total is reported, it is the input's. LM Studio and LocalAI report
   // 0 because they do not count. -1, which other servers report, is not a count.
@@ -122,7 +122,7 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
 }
 
 /** The encoding, if the response is exactly what OpenAI would send, in order and with nothing added. */
-function verbatimEncoding(response: Answer, parsed: string): "float" | "base64" | undefined {
+function verbatimEncoding(response: ResponseBody, parsed: string): "float" | "base64" | undefined {
   const { object, model, usage } = response;
   const entries = response.data as readonly (Entry | null)[];
   if (object !== "list" || typeof model !== "string" || Object.keys(response).length !== 4) return;
@@ -136,18 +136,18 @@ function verbatimEncoding(response: Answer, parsed: string): "float" | "base64" 
   // Additional or repeated fields were not validated. An escaped character would not be counted.
   if (parsed.includes("\\")) return;
   const members = 4 + 2 + 3 * entries.length;
-  if (coloned(parsed) !== members + coloned(model)) return;
+  if (countColons(parsed) !== members + countColons(model)) return;
   return text ? "base64" : "float";
 }
 
-function coloned(text: string): number {
+function countColons(text: string): number {
   let count = 0;
   for (let at = text.indexOf(":"); at >= 0; at = text.indexOf(":", at + 1)) count++;
   return count;
 }
 
 /** Sorted by `index` if every entry has one, else in response order. A duplicate or missing index is invalid. */
-export function inOrder(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
+export function orderByIndex(entries: readonly (Entry | null)[], query: EmbeddingsQuery): Vector[] {
   const { input } = query;
   const inputCount = input.kind === "text" ? input.texts.length : input.tokens.length;
   // The usual case: the entries are in order already.

@@ -87,21 +87,21 @@ async function readImages(
 ): Promise<ImageResponse> {
   return isEventStream(response)
     ? { kind: "stream", events: readImageEvents(response.chunks(), temp, { target, model }) }
-    : readWhole(await readDocument(response, temp), isEstimated(response));
+    : readBuffered(await readDocument(response, temp), isEstimated(response));
 }
 
-function readWhole(response: unknown, estimated: boolean): ImageResponse {
+function readBuffered(response: unknown, estimated: boolean): ImageResponse {
   const data = listIn(response, "data");
-  const facts = metadataIn(response);
+  const metadata = metadataIn(response);
   // The upstream's model name is not the client's.
   const { data: _, created: __, usage, model: ___, ...others } = objectOf(response);
   return {
     kind: "buffered",
     results: data.map(readResult),
     ...createdIn(response),
-    metadata: facts,
+    metadata,
     ...(isUsage(usage) && !estimated && { usage }),
-    rest: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in facts))),
+    rest: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in metadata))),
   };
 }
 

@@ -79,10 +79,10 @@ function parseWithoutVectors(
       continue;
     }
     // Vectors usually have the same length. A wrong guess puts a quotation mark into a vector, which is not base64.
-    const guess = open + 1 + length;
-    const isGuessed = text === undefined && response.byteAt(guess) === quote;
-    const close = isGuessed
-      ? guess
+    const expectedEnd = open + 1 + length;
+    const isExpected = text === undefined && response.byteAt(expectedEnd) === quote;
+    const close = isExpected
+      ? expectedEnd
       : (text?.indexOf('"', open + 1) ?? response.indexOf(quote, open + 1));
     if (close < 0) return undefined;
     const vector = text?.slice(open + 1, close) ?? EncodedVector.parse(response, open + 1, close);
@@ -93,12 +93,12 @@ function parseWithoutVectors(
     from = close;
   }
   surrounding.add(from, response.length);
-  const rest = surrounding.text();
-  if (vectors.length === 0 || notPlain.test(rest)) return undefined;
-  if (rest.length > shortLength) checkUpstreamJson(Buffer.from(rest, "latin1"));
+  const jsonText = surrounding.text();
+  if (vectors.length === 0 || notPlain.test(jsonText)) return undefined;
+  if (jsonText.length > shortLength) checkUpstreamJson(Buffer.from(jsonText, "latin1"));
   try {
-    const value = putBack(JSON.parse(rest), vectors);
-    return value === undefined ? undefined : { value, text: rest };
+    const value = restoreVectors(JSON.parse(jsonText), vectors);
+    return value === undefined ? undefined : { value, text: jsonText };
   } catch {
     return undefined;
   }
@@ -152,7 +152,7 @@ function skipSpace(response: ChunkedBytes, from: number): number {
  * Restores the vectors that were cut out. Every entry lacks one, and there are as many entries as vectors, so both have
  * the same order.
  */
-function putBack(response: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
+function restoreVectors(response: unknown, vectors: readonly (string | EncodedVector)[]): unknown {
   const { data } = response as { data?: unknown };
   if (!Array.isArray(data) || data.length !== vectors.length) return undefined;
   for (const [at, entry] of (data as { embedding?: unknown }[]).entries()) {

@@ -44,7 +44,7 @@ export const responsesRequest = <Q extends GenerationQuery>(
   fromUpstream: async (response, imageRequest) =>
     isEventStream(response)
       ? { kind: "stream", events: readStream(response, imageRequest) }
-      : readWhole(await readDocument(response, imageRequest.temp), imageRequest),
+      : readBuffered(await readDocument(response, imageRequest.temp), imageRequest),
 });
 
 /** The model's capabilities through the image tool: one image at a time, and no files except images and a mask. */
@@ -103,7 +103,7 @@ const contentOf = ({ prompt, images }: EditQuery) => [
   ...images.map((image) => ({ type: "input_image", ...referenceTo(image) })),
 ];
 
-function readWhole(
+function readBuffered(
   body: unknown,
   imageRequest: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
@@ -175,7 +175,7 @@ async function* readStream(
       type === "response.failed" ||
       type === "response.incomplete"
     ) {
-      yield { type: "buffered", response: readWhole(event.response, imageRequest) };
+      yield { type: "buffered", response: readBuffered(event.response, imageRequest) };
       return;
     }
   }

@@ -6,7 +6,7 @@ import type { ImageEvent, ImageResult } from "../../contract.ts";
 import { loadedImageIn } from "../wire/image-content.ts";
 import { readImageStream } from "../wire/image-stream.ts";
 import { errorIn } from "./errors.ts";
-import { type Account, accountOf, together } from "./usage.ts";
+import { sumUsageAndCost, type UsageAndCost, usageAndCostOf } from "./usage.ts";
 
 /** `previews`: the most partial images for the client; the upstream has no option for it, and sends all it has. */
 export async function* readOpenrouterEvents(
@@ -16,7 +16,7 @@ export async function* readOpenrouterEvents(
   context: ErrorContext,
 ): AsyncGenerator<ImageEvent> {
   const results: ImageResult[] = [];
-  const accounts: Account[] = [];
+  const reports: UsageAndCost[] = [];
   let shown = 0;
   for await (const { payload } of readImageStream(response.chunks(), temp)) {
     const { error, type, b64_json: found, usage } = payload;
@@ -28,7 +28,7 @@ export async function* readOpenrouterEvents(
     }
     if (type === "image_generation.completed") {
       results.push({ image });
-      accounts.push(accountOf(usage));
+      reports.push(usageAndCostOf(usage));
     }
   }
   if (results.length === 0) {
@@ -37,6 +37,6 @@ export async function* readOpenrouterEvents(
   // The whole response, because only it has the cost.
   yield {
     type: "buffered",
-    response: { kind: "buffered", results, metadata: {}, ...together(accounts) },
+    response: { kind: "buffered", results, metadata: {}, ...sumUsageAndCost(reports) },
   };
 }

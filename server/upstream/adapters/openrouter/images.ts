@@ -28,7 +28,7 @@ import { isEventStream } from "../wire/image-stream.ts";
 import { memberOf } from "../wire/members.ts";
 import { errorIn } from "./errors.ts";
 import { readOpenrouterEvents } from "./events.ts";
-import { accountOf } from "./usage.ts";
+import { usageAndCostOf } from "./usage.ts";
 
 // @openrouter/sdk 1.3.19, ImageGenerationRequest. "Providers that only support single-image generation reject n > 1", and
 // "providers without a quality knob ignore" it: an option is offered only for models whose vendor is known to have it.
@@ -135,6 +135,6 @@ async function readAnswer(
   const body = await readDocument(response, temp);
   if (memberOf(body, "error")) throw await errorIn(body, response, context);
   return imageListIn(body, imageRequest, {
-    responseFields: (body) => ({ ...createdIn(body), ...accountOf(memberOf(body, "usage")) }),
+    responseFields: (body) => ({ ...createdIn(body), ...usageAndCostOf(memberOf(body, "usage")) }),
   });
 }

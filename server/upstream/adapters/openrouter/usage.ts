@@ -2,10 +2,10 @@
 import type { BufferedImageResponse, ImageUsage } from "../../contract.ts";
 import { isCount, memberOf } from "../wire/members.ts";
 
-export type Account = Pick<BufferedImageResponse, "usage" | "cost">;
+export type UsageAndCost = Pick<BufferedImageResponse, "usage" | "cost">;
 
 /** OpenRouterTeam/typescript-sdk, .speakeasy/in.openapi.yaml: ImageGenerationUsage. */
-export function accountOf(reported: unknown): Account {
+export function usageAndCostOf(reported: unknown): UsageAndCost {
   const usage = tokensIn(reported);
   const cost = memberOf(reported, "cost");
   return {
@@ -15,18 +15,18 @@ export function accountOf(reported: unknown): Account {
 }
 
 /** The sums. Each is known only if every response reports its part. */
-export function together(accounts: readonly Account[]): Account {
-  const usages = accounts.flatMap(({ usage }) => (usage ? [usage] : []));
-  const costs = accounts.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
+export function sumUsageAndCost(reports: readonly UsageAndCost[]): UsageAndCost {
+  const usages = reports.flatMap(({ usage }) => (usage ? [usage] : []));
+  const costs = reports.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
   const [first, ...others] = usages;
   return {
-    ...(first && usages.length === accounts.length && { usage: others.reduce(plus, first) }),
-    ...(costs.length === accounts.length &&
+    ...(first && usages.length === reports.length && { usage: others.reduce(addUsage, first) }),
+    ...(costs.length === reports.length &&
       costs.length > 0 && { cost: costs.reduce((sum, cost) => sum + cost, 0) }),
   };
 }
 
-const plus = (a: ImageUsage, b: ImageUsage): ImageUsage => ({
+const addUsage = (a: ImageUsage, b: ImageUsage): ImageUsage => ({
   total_tokens: a.total_tokens + b.total_tokens,
   input_tokens: a.input_tokens + b.input_tokens,
   output_tokens: a.output_tokens + b.output_tokens,

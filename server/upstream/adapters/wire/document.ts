@@ -12,25 +12,25 @@ import type { UpstreamResponse } from "../../adapter.ts";
 import { invalidResponse } from "./members.ts";
 
 /** Texts up to this many bytes stay where they are: as long as the longest prompt, in letters of three bytes. */
-const shortBytes = 96 * 1024;
+const maxShortBytes = 96 * 1024;
 const startBytes = 128;
 
 const quote = 0x22;
 const backslash = 0x5c;
 const lineFeed = 0x0a;
 /** Placeholder of a long text while the surrounding JSON is parsed. Private to this file. */
-const mark = `${crypto.randomUUID()} `;
+const placeholder = `${crypto.randomUUID()} `;
 
 /** A long text of a response, unescaped. */
 export class LongText implements SpilledBytes {
   readonly encoding = "base64" as const;
-  readonly #held: SpillBuffer;
+  readonly #buffer: SpillBuffer;
   readonly #from: number;
   readonly length: number;
   readonly start: Uint8Array;
 
-  constructor(held: SpillBuffer, from: number, length: number, start: Uint8Array) {
-    this.#held = held;
+  constructor(buffer: SpillBuffer, from: number, length: number, start: Uint8Array) {
+    this.#buffer = buffer;
     this.#from = from;
     this.length = length;
     this.start = start;
@@ -39,7 +39,7 @@ export class LongText implements SpilledBytes {
   /** Without its first bytes, such as the `data:image/png;base64,` of a data URL. */
   after(bytes: number): LongText {
     return new LongText(
-      this.#held,
+      this.#buffer,
       this.#from + bytes,
       this.length - bytes,
       this.start.subarray(bytes),
@@ -47,24 +47,24 @@ export class LongText implements SpilledBytes {
   }
 
   get range(): FileRange | undefined {
-    const { path } = this.#held;
+    const { path } = this.#buffer;
     return path === undefined ? undefined : { path, from: this.#from, length: this.length };
   }
 
   keepOpen(): (() => void) | undefined {
-    return this.#held.keepOpen();
+    return this.#buffer.keepOpen();
   }
 
   stream(): AsyncIterable<Uint8Array> {
-    return this.#held.stream(this.#from, this.#from + this.length);
+    return this.#buffer.stream(this.#from, this.#from + this.length);
   }
 
   chunksInMemory(): readonly Uint8Array[] | undefined {
-    return this.#held.chunksInMemory(this.#from, this.#from + this.length);
+    return this.#buffer.chunksInMemory(this.#from, this.#from + this.length);
   }
 
   bytes(): Promise<Uint8Array> {
-    return this.#held.read(this.#from, this.length);
+    return this.#buffer.read(this.#from, this.length);
   }
 
   /** In the client's response, if it is not an image: passed on unchanged. */
@@ -74,7 +74,7 @@ export class LongText implements SpilledBytes {
 
   tail(bytes: number): Promise<Uint8Array> {
     const length = Math.min(bytes, this.length);
-    return this.#held.read(this.#from + this.length - length, length);
+    return this.#buffer.read(this.#from + this.length - length, length);
   }
 }
 
@@ -109,10 +109,10 @@ export class LongTexts {
    */
   async *releasing(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
-      const goesToDisk = this.#store?.isOnDisk === true;
+      const wasOnDisk = this.#store?.isOnDisk === true;
       yield chunk;
       // Otherwise a part of it may be in memory and still in use.
-      const isFree = goesToDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
+      const isFree = wasOnDisk || (this.#store?.isOnDisk && !this.#store.wasRead);
       if (isFree && isLastOf(chunk)) freeBuffer(chunk.buffer);
     }
   }
@@ -123,39 +123,39 @@ const isLastOf = ({ byteOffset, length, buffer }: Uint8Array): boolean =>
   byteOffset + length === buffer.byteLength;
 
 export class DocumentReader {
-  readonly #where: LongTexts;
+  readonly #storage: LongTexts;
   /** Cuts a member that is nested too deeply or has too many values, so that the image next to it is still read. */
   readonly #filter = new JsonFilter(documentBounds);
-  readonly #skeleton: Uint8Array[] = [];
+  readonly #jsonParts: Uint8Array[] = [];
   readonly #texts: LongText[] = [];
   #inText = false;
   #isBroken = false;
   /** The bytes of an incomplete escape, which may be split between two chunks. */
   #escape: number[] = [];
   /** The text so far, while it is short. */
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #shortParts: Uint8Array[] = [];
+  #shortBytes = 0;
   /** Where the text began, once it is long. */
-  #long: { readonly from: number; readonly start: Uint8Array } | undefined;
+  #longText: { readonly from: number; readonly start: Uint8Array } | undefined;
 
-  constructor(where: LongTexts) {
-    this.#where = where;
+  constructor(storage: LongTexts) {
+    this.#storage = storage;
   }
 
   /** The JSON without its long texts. */
   get text(): string {
-    return new TextDecoder().decode(Buffer.concat(this.#skeleton));
+    return new TextDecoder().decode(Buffer.concat(this.#jsonParts));
   }
 
-  async take(piece: Uint8Array): Promise<void> {
-    const chunk = this.#filter.push(piece);
+  async take(received: Uint8Array): Promise<void> {
+    const chunk = this.#filter.push(received);
     if (this.#filter.isTooLarge)
       throw invalidResponse(`it has more than ${documentBounds.values} values`);
     let at = 0;
     while (at < chunk.length) {
       if (!this.#inText) {
         const end = chunk.indexOf(quote, at);
-        this.#skeleton.push(new Uint8Array(chunk.subarray(at, end < 0 ? chunk.length : end + 1)));
+        this.#jsonParts.push(new Uint8Array(chunk.subarray(at, end < 0 ? chunk.length : end + 1)));
         if (end < 0) return;
         at = end + 1;
         this.#inText = true;
@@ -170,17 +170,17 @@ export class DocumentReader {
   /** Adds a line break, for a document that arrives in lines. It is valid only between two values. */
   breakLine(): void {
     if (this.#inText) this.#isBroken = true;
-    else this.#skeleton.push(Uint8Array.of(lineFeed));
+    else this.#jsonParts.push(Uint8Array.of(lineFeed));
   }
 
   /** `otherwise`: the error message if the document is not valid JSON. */
-  end(otherwise: string): unknown {
+  end(message: string): unknown {
     let value: unknown;
     try {
       if (this.#inText || this.#isBroken) throw new SyntaxError("a text without an end");
       value = JSON.parse(this.text);
     } catch (cause) {
-      throw new GatewayError("upstream_invalid", otherwise, { cause });
+      throw new GatewayError("upstream_invalid", message, { cause });
     }
     return this.#texts.length === 0 ? value : this.#restore(value);
   }
@@ -190,27 +190,27 @@ export class DocumentReader {
     const end = chunk.indexOf(quote, at);
     const until = end < 0 ? chunk.length : end;
     const slash = chunk.subarray(at, until).indexOf(backslash);
-    if (slash >= 0 && this.#long) {
-      await this.#keepUnescaped(chunk.subarray(at, until), end < 0);
+    if (slash >= 0 && this.#longText) {
+      await this.#addUnescaped(chunk.subarray(at, until), end < 0);
       if (end >= 0) this.#endText();
       return end < 0 ? chunk.length : end + 1;
     }
     if (slash >= 0) {
-      await this.#keep(chunk.subarray(at, at + slash));
+      await this.#addText(chunk.subarray(at, at + slash));
       this.#escape = [backslash];
       return at + slash + 1;
     }
-    await this.#keep(chunk.subarray(at, until));
+    await this.#addText(chunk.subarray(at, until));
     if (end >= 0) this.#endText();
     return end < 0 ? chunk.length : end + 1;
   }
 
   /** Unescapes a chunk at once: some serializers escape every slash. `open`: the last escape may be incomplete. */
-  async #keepUnescaped(bytes: Uint8Array, open: boolean): Promise<void> {
+  async #addUnescaped(bytes: Uint8Array, open: boolean): Promise<void> {
     const text = Buffer.from(bytes).toString("latin1");
     const [tail = ""] = open ? (/\\(?:u[0-9a-f]{0,3})?$/i.exec(text) ?? []) : [];
     this.#escape = [...Buffer.from(tail)];
-    await this.#keep(unescaped(text.slice(0, text.length - tail.length)));
+    await this.#addText(unescaped(text.slice(0, text.length - tail.length)));
   }
 
   /** Short texts keep their escapes for the parser; the spilled bytes are plain base64. */
@@ -220,29 +220,29 @@ export class DocumentReader {
     // `\u003d` is six characters; all others are two.
     if (escaped[1] === 0x75 && escaped.length < 6) return at + 1;
     this.#escape = [];
-    await this.#keep(this.#long ? withoutEscapes(escaped) : escaped);
+    await this.#addText(this.#longText ? withoutEscapes(escaped) : escaped);
     return at + 1;
   }
 
-  async #keep(bytes: Uint8Array): Promise<void> {
+  async #addText(bytes: Uint8Array): Promise<void> {
     if (bytes.length === 0) return;
-    if (this.#long) return this.#append([bytes]);
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes <= shortBytes) {
-      this.#held.push(new Uint8Array(bytes));
+    if (this.#longText) return this.#append([bytes]);
+    this.#shortBytes += bytes.length;
+    if (this.#shortBytes <= maxShortBytes) {
+      this.#shortParts.push(new Uint8Array(bytes));
       return;
     }
-    const pieces = [...this.#held, bytes].map(withoutEscapes);
-    const start = Buffer.concat(pieces.map((piece) => piece.subarray(0, startBytes)));
-    this.#long = { from: this.#where.store.size, start: start.subarray(0, startBytes) };
-    this.#held = [];
-    this.#heldBytes = 0;
-    return this.#append(pieces);
+    const parts = [...this.#shortParts, bytes].map(withoutEscapes);
+    const start = Buffer.concat(parts.map((part) => part.subarray(0, startBytes)));
+    this.#longText = { from: this.#storage.store.size, start: start.subarray(0, startBytes) };
+    this.#shortParts = [];
+    this.#shortBytes = 0;
+    return this.#append(parts);
   }
 
-  async #append(pieces: readonly Uint8Array[]): Promise<void> {
+  async #append(parts: readonly Uint8Array[]): Promise<void> {
     try {
-      for (const piece of pieces) await this.#where.store.append(piece);
+      for (const part of parts) await this.#storage.store.append(part);
     } catch (cause) {
       throw unwritable(cause);
     }
@@ -250,23 +250,23 @@ export class DocumentReader {
 
   #endText(): void {
     this.#inText = false;
-    if (this.#long) {
-      const { from, start } = this.#long;
-      const { store } = this.#where;
-      this.#skeleton.push(Buffer.from(`${mark}${this.#texts.length}"`));
+    if (this.#longText) {
+      const { from, start } = this.#longText;
+      const { store } = this.#storage;
+      this.#jsonParts.push(Buffer.from(`${placeholder}${this.#texts.length}"`));
       this.#texts.push(new LongText(store, from, store.size - from, start));
-      this.#long = undefined;
+      this.#longText = undefined;
       return;
     }
-    this.#skeleton.push(...this.#held, Uint8Array.of(quote));
-    this.#held = [];
-    this.#heldBytes = 0;
+    this.#jsonParts.push(...this.#shortParts, Uint8Array.of(quote));
+    this.#shortParts = [];
+    this.#shortBytes = 0;
   }
 
   /** Puts the texts back in place of their placeholders. */
   #restore(value: unknown): unknown {
-    if (typeof value === "string" && value.startsWith(mark)) {
-      return this.#texts[Number(value.slice(mark.length))] ?? value;
+    if (typeof value === "string" && value.startsWith(placeholder)) {
+      return this.#texts[Number(value.slice(placeholder.length))] ?? value;
     }
     if (Array.isArray(value)) return value.map((entry) => this.#restore(entry));
     if (typeof value !== "object" || value === null) return value;

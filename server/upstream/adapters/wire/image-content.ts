@@ -4,7 +4,7 @@ import { LongText } from "./document.ts";
 
 /** A member of a response that should be an image. Undefined if it is not a text. */
 export function imageContentIn(value: unknown): ImageContent | undefined {
-  if (value instanceof LongText) return asideOf(value);
+  if (value instanceof LongText) return spilledImage(value);
   if (typeof value !== "string" || value === "") return undefined;
   if (/^https?:\/\//i.test(value)) return { kind: "url", url: value };
   return { kind: "base64", base64: bareBase64(value) };
@@ -12,11 +12,11 @@ export function imageContentIn(value: unknown): ImageContent | undefined {
 
 /** A member of an event with the image itself. Whether it is a valid image is checked later. */
 export function loadedImageIn(value: unknown): LoadedImage | undefined {
-  if (value instanceof LongText) return asideOf(value);
+  if (value instanceof LongText) return spilledImage(value);
   return typeof value === "string" ? { kind: "base64", base64: bareBase64(value) } : undefined;
 }
 
-const asideOf = (text: LongText): LoadedImage => ({
+const spilledImage = (text: LongText): LoadedImage => ({
   kind: "spilled",
   spilled: text.after(prefixOf(text.start)),
 });

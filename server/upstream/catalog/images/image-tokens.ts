@@ -9,11 +9,11 @@ export interface ImageTokens {
   /** Input tokens of one image. */
   readonly in: number;
   /** The same with high input fidelity. */
-  readonly inClosely?: number;
+  readonly inHighFidelity?: number;
   /** Output tokens of each partial image. */
-  readonly preview?: number;
+  readonly partialOut?: number;
   /** Output tokens of the text next to an image. */
-  readonly words?: number;
+  readonly textOut?: number;
 }
 
 type Tiers = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -37,7 +37,11 @@ const bySize = (square: number, portrait: number, landscape: number) => ({
 // cost is 65 image tokens, and each tile costs 129"; four tiles are one that is four times as long as wide. "When using
 // high input fidelity […] we add 4160 […] 6240 extra tokens". The image generation guide: "each partial image will incur an
 // additional 100 image output tokens".
-const given = { in: 65 + 4 * 129, inClosely: 65 + 4 * 129 + 6240, preview: 100 } as const;
+const openaiInput = {
+  in: 65 + 4 * 129,
+  inHighFidelity: 65 + 4 * 129 + 6240,
+  partialOut: 100,
+} as const;
 
 // developers.openai.com/api/docs/guides/image-generation, the table for "models prior to gpt-image-2".
 const first: Tiers = {
@@ -54,7 +58,7 @@ const mini: Tiers = {
 };
 
 const openai = (table: Tiers): ImageTokens => ({
-  ...given,
+  ...openaiInput,
   out: (size, quality) => largestCount(table, size, quality),
 });
 
@@ -72,9 +76,9 @@ function secondTokens(size: string, quality: string): number | undefined {
 }
 
 const second: ImageTokens = {
-  ...given,
+  ...openaiInput,
   // The guide documents only that it always uses high input fidelity.
-  in: given.inClosely,
+  in: openaiInput.inHighFidelity,
   // By default, it generates one of the three usual sizes, of which the square has the most tokens.
   out: (size = "1024x1024", quality = "high") => secondTokens(size, quality),
 };
@@ -86,7 +90,7 @@ const google = (
 ): ImageTokens => ({ ...more, out: (size = "1K") => classes[size] });
 
 /** discuss.ai.google.dev/t/121299, a Google employee: "typically generates between 700 and 900 extra tokens". */
-const thinking = { words: 900 } as const;
+const thinking = { textOut: 900 } as const;
 
 /** Of gemini-2.5-flash-image, which generates 1K whatever size is requested. */
 const always1K = { "1K": 1290, "2K": 1290, "4K": 1290 };
@@ -147,17 +151,17 @@ export function wireTokens(
   const table = estimateImageTokens(model);
   // Of a model without a table, or a size that is not in it: gpt-image-2 has a formula for all sizes.
   const out = table?.out(size, tier) ?? secondTokens(size, tier) ?? 0;
-  const source = table ?? given;
-  return { in: fidelity === "high" ? (source.inClosely ?? source.in) : source.in, out };
+  const source = table ?? openaiInput;
+  return { in: fidelity === "high" ? (source.inHighFidelity ?? source.in) : source.in, out };
 }
 
 /** For an unknown model: the largest count of all models for that size and quality, or for any. */
 export const unknownModelTokens: Required<Omit<ImageTokens, "out">> & {
   out(size: string | undefined, quality: string | undefined): number;
 } = {
-  in: given.inClosely,
-  inClosely: given.inClosely,
-  preview: given.preview,
+  in: openaiInput.inHighFidelity,
+  inHighFidelity: openaiInput.inHighFidelity,
+  partialOut: openaiInput.partialOut,
   ...thinking,
   out: (size, quality) => {
     // The largest count from the calculator for gpt-image-2.

@@ -16,7 +16,7 @@ serveParent<EmbedSpec, EmbedRequest, EmbedResponsePart>(
     const schedule = new BatchScheduler(model, responder);
     const { runtime, because, dimensions, maxTokens } = model;
     return {
-      facts: { runtime, dimensions, maxTokens, ...(because !== undefined && { because }) },
+      metadata: { runtime, dimensions, maxTokens, ...(because !== undefined && { because }) },
       handle: (id, request) => schedule.add(id, request),
       cancel: (id) => schedule.cancel(id),
     };

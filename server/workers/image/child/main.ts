@@ -73,7 +73,7 @@ serveParent<ImageWorkerSpec, ImageWorkerRequest, ImageWorkerResponsePart>(
       });
 
     return {
-      facts: { library: `libvips ${sharp.versions.vips}` },
+      metadata: { library: `libvips ${sharp.versions.vips}` },
       handle: (id, request) => {
         work(id, request)
           .catch((error: unknown) => {

@@ -44,7 +44,7 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, respo
     working = false;
   };
   return {
-    facts: { runtime: "native" },
+    metadata: { runtime: "native" },
     handle: (id, request) => {
       waiting.set(id, request);
       if (!working) void work();
