@@ -1,6 +1,6 @@
 /** The `vexel` command. Exit codes: 0 success, 1 failure, 2 invalid arguments. */
 
-import { StoreError } from "../server/storage/open-database.ts";
+import { StoreError } from "../server/storage/sqlite/open-database.ts";
 import { type Command, UsageError } from "./command.ts";
 
 /** Commands are loaded on demand: `vexel keys list` need not load the whole gateway. */

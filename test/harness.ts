@@ -8,9 +8,9 @@ import { describeProblems } from "../server/config/problem.ts";
 import { TempStorage } from "../server/lib/temp-storage.ts";
 import { createLog, type Level } from "../server/observe/log.ts";
 import { readSettings } from "../server/settings.ts";
-import { LedgerFile } from "../server/storage/ledger-file.ts";
-import { journaledRows } from "../server/storage/ledger-journal.ts";
-import type { LedgerRow } from "../server/storage/ledger-row.ts";
+import { journaledRows } from "../server/storage/files/ledger-journal.ts";
+import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
+import { LedgerFile } from "../server/storage/sqlite/ledger-store.ts";
 import { buildEmbeddedModels } from "../server/wiring/embedded-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";

@@ -1,7 +1,7 @@
 /** One delivery attempt: a signed POST of an event to a webhook, with a timeout and without redirects. */
 import type { Webhook } from "../config/snapshot.ts";
 import type { AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
-import type { StoredEvent } from "../storage/events.ts";
+import type { StoredEvent } from "../storage/sqlite/event-store.ts";
 import { signWebhook } from "./sign-webhook.ts";
 
 export interface PostResponse {

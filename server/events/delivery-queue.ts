@@ -4,8 +4,12 @@
  */
 import type { Webhook } from "../config/snapshot.ts";
 import { AbortSource } from "../lib/abort-signal.ts";
-import type { ClaimedDelivery, Deliveries, DeliveryOutcome } from "../storage/deliveries.ts";
-import type { StoredEvent } from "../storage/events.ts";
+import type {
+  ClaimedDelivery,
+  Deliveries,
+  DeliveryOutcome,
+} from "../storage/sqlite/delivery-store.ts";
+import type { StoredEvent } from "../storage/sqlite/event-store.ts";
 import { type AttemptOptions, type AttemptResult, attemptDelivery } from "./attempt-delivery.ts";
 
 export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {

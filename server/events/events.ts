@@ -5,7 +5,7 @@
 import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import type { EventStore, NewEvent, StoredEvent } from "../storage/events.ts";
+import type { EventStore, NewEvent, StoredEvent } from "../storage/sqlite/event-store.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 
 export interface EmittedEvent<T extends EventType> {

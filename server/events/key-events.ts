@@ -1,6 +1,7 @@
 /** Emits key.created and key.revoked. Another process (the command line) changes the keys, so changes are found by comparison. */
-import type { EventStore } from "../storage/events.ts";
+
 import type { StoredKey } from "../storage/keys.ts";
+import type { EventStore } from "../storage/sqlite/event-store.ts";
 import type { Emit, EmittedEvent } from "./events.ts";
 
 export interface KeyEventsOptions {

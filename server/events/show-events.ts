@@ -2,8 +2,8 @@
 import { eventTypes } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import type { Deliveries } from "../storage/deliveries.ts";
-import type { EventDelivery, EventStore, ListedEvent } from "../storage/events.ts";
+import type { Deliveries } from "../storage/sqlite/delivery-store.ts";
+import type { EventDelivery, EventStore, ListedEvent } from "../storage/sqlite/event-store.ts";
 import { payloadOf } from "./attempt-delivery.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import type { Events } from "./events.ts";

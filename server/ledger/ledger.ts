@@ -3,8 +3,8 @@
  * write-ahead journal at once and from there to SQLite in groups (group commit), so a busy gateway needs few transactions.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { LedgerRow } from "../storage/ledger-row.ts";
-import type { ReservedRequest } from "../storage/reservation-log.ts";
+import type { ReservedRequest } from "../storage/files/reservation-log.ts";
+import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 
 export type { LedgerRow, ReservedRequest };
 

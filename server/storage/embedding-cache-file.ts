@@ -11,7 +11,7 @@ import {
   type OnCachedVector,
   type ReadPosition,
 } from "./embedding-cache-table.ts";
-import { StoreError } from "./open-database.ts";
+import { StoreError } from "./sqlite/open-database.ts";
 
 export interface EmbeddingCacheFileOptions {
   readonly folder: string;

@@ -1,7 +1,7 @@
 /** The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts by last use (LRU). */
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
-import { openDatabase } from "./open-database.ts";
+import { openDatabase } from "./sqlite/open-database.ts";
 
 /** False: the cache is full. */
 export type OnCachedVector = (

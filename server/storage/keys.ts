@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Budget } from "../lib/budget.ts";
 import { keyHash } from "../lib/key-hash.ts";
 import type { Limits } from "../lib/limits.ts";
-import { openDatabase, StoreError } from "./open-database.ts";
+import { openDatabase, StoreError } from "./sqlite/open-database.ts";
 
 /** Optional settings of a key. Stored as JSON, so that more can be added. */
 export interface KeySettings {

@@ -12,7 +12,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import { ReservationLog, recoverReservations } from "../storage/reservation-log.ts";
+import { ReservationLog, recoverReservations } from "../storage/files/reservation-log.ts";
 import type { LedgerWiring } from "./ledger.ts";
 
 export interface BudgetWiringOptions extends Pick<RequestChargingOptions, "capabilities"> {

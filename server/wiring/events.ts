@@ -12,10 +12,10 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { ShownTarget } from "../routing/show-target.ts";
 import type { Settings } from "../settings.ts";
-import { Deliveries } from "../storage/deliveries.ts";
-import { openEventFile } from "../storage/event-file.ts";
-import { EventStore } from "../storage/events.ts";
 import type { StoredKey } from "../storage/keys.ts";
+import { Deliveries } from "../storage/sqlite/delivery-store.ts";
+import { openEventFile } from "../storage/sqlite/event-database.ts";
+import { EventStore } from "../storage/sqlite/event-store.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { sendByFetch } from "../upstream/transport/fetch-response.ts";
 

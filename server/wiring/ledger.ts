@@ -6,13 +6,13 @@ import { Ledger } from "../ledger/ledger.ts";
 import type { BudgetOwner } from "../lib/budget.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import { startIntegrityCheck } from "../storage/integrity-check.ts";
-import { JournalRecovery } from "../storage/journal-recovery.ts";
-import { LedgerFile } from "../storage/ledger-file.ts";
-import { LedgerJournal } from "../storage/ledger-journal.ts";
-import type { LedgerRow } from "../storage/ledger-row.ts";
-import { OpenedFiles } from "../storage/opened-files.ts";
-import { sumDollars } from "../storage/spend-table.ts";
+import { JournalRecovery } from "../storage/files/journal-recovery.ts";
+import { LedgerJournal } from "../storage/files/ledger-journal.ts";
+import { OpenedFiles } from "../storage/files/opened-files.ts";
+import type { LedgerRow } from "../storage/ports/ledger-row.ts";
+import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
+import { LedgerFile } from "../storage/sqlite/ledger-store.ts";
+import { sumDollars } from "../storage/sqlite/spend-table.ts";
 
 export interface LedgerWiringOptions {
   readonly settings: Settings;

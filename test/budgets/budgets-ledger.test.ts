@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../server/lib/budget.ts";
-import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import { orphanedJournals } from "../../server/storage/ledger-journal.ts";
+import { orphanedJournals } from "../../server/storage/files/ledger-journal.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { dayMs, noon } from "./budgets-fixture.ts";
@@ -106,6 +106,8 @@ test("a ledger without sums, of a version before budgets, is summed once when it
   ]);
   file.close();
   const old = new Database(join(folder.path, "ledger.db"));
+  // Earlier versions did not number their migrations.
+  old.run("DROP TABLE schema_migrations");
   old.run("DROP TABLE spent");
   old.run("ALTER TABLE ledger DROP COLUMN project");
   old.run("ALTER TABLE ledger DROP COLUMN estimated_cost");
@@ -121,8 +123,8 @@ describe("after a kill at any time", () => {
   const script = (folder: string) => `
     import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
     import { Ledger } from "${import.meta.dir}/../../server/ledger/ledger.ts";
-    import { LedgerFile } from "${import.meta.dir}/../../server/storage/ledger-file.ts";
-    import { LedgerJournal } from "${import.meta.dir}/../../server/storage/ledger-journal.ts";
+    import { LedgerFile } from "${import.meta.dir}/../../server/storage/sqlite/ledger-store.ts";
+    import { LedgerJournal } from "${import.meta.dir}/../../server/storage/files/ledger-journal.ts";
     import { budgeted, noon } from "${import.meta.dir}/budgets-fixture.ts";
     import { ledgerRow } from "${import.meta.dir}/../ledger/ledger-fixture.ts";
     const file = new LedgerFile({ folder: ${JSON.stringify(folder)}, maxBytes: 0 });

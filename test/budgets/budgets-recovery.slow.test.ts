@@ -2,13 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import { LedgerJournal, orphanedJournals } from "../../server/storage/ledger-journal.ts";
+import { LedgerJournal, orphanedJournals } from "../../server/storage/files/ledger-journal.ts";
 import {
   ReservationLog,
   type ReservedRequest,
   recoverReservations,
-} from "../../server/storage/reservation-log.ts";
+} from "../../server/storage/files/reservation-log.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder } from "../harness.ts";
 import { until } from "../http/gateway-fixture.ts";

@@ -3,9 +3,9 @@ import type { Database } from "bun:sqlite";
 import type { Webhook } from "../../server/config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../../server/events/delivery-queue.ts";
 import { createEvents, type EventsReport } from "../../server/events/events.ts";
-import { Deliveries } from "../../server/storage/deliveries.ts";
-import { openEventFile } from "../../server/storage/event-file.ts";
-import { EventStore } from "../../server/storage/events.ts";
+import { Deliveries } from "../../server/storage/sqlite/delivery-store.ts";
+import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
+import { EventStore } from "../../server/storage/sqlite/event-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { secret } from "./webhooks-fixture.ts";
 

@@ -1,7 +1,7 @@
 /** Fixture of the tests of failing upstreams: gateways with fake upstreams, and the checks of every error response. */
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
-import type { LedgerRow } from "../../server/storage/ledger-row.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { type Fake, fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner, BudgetOwner, Reservation } from "../../server/lib/budget.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import type { LedgerRow } from "../../server/storage/ledger-row.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 
 /** mulberry32: a small deterministic generator. */

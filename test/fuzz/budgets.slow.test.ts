@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";
-import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
 

@@ -1,8 +1,8 @@
 /** Reads the new rows of a gateway's ledger after each of thousands of requests. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { journaledRows } from "../../server/storage/ledger-journal.ts";
-import type { LedgerRow } from "../../server/storage/ledger-row.ts";
+import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 
 export type WatchedRow = Pick<
   LedgerRow,

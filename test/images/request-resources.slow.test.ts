@@ -10,8 +10,8 @@ import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
-import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import { LedgerJournal } from "../../server/storage/ledger-journal.ts";
+import { LedgerJournal } from "../../server/storage/files/ledger-journal.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import {
   bearer,
   type GatewayWithFake,

@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { eventTypes } from "../../contract/events.ts";
-import { LedgerFile } from "../../server/storage/ledger-file.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { fixedValues } from "./fixed-values.ts";
 import { blocksOf, codesIn, firstCodes, rowsOf, sectionOf, sectionsOf } from "./markdown.ts";

@@ -1,6 +1,6 @@
 /** The ledger row has the cost of each request: by the price list, by the configuration, and null if it is unknown. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import type { LedgerRow } from "../../server/storage/ledger-row.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { arrange } from "../conformance/arrange.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";

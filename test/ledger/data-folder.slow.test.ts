@@ -13,7 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { journaledRows } from "../../server/storage/ledger-journal.ts";
+import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
   configFor,

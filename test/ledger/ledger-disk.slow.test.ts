@@ -4,9 +4,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";
-import { JournalRecovery } from "../../server/storage/journal-recovery.ts";
-import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import { journaledRows } from "../../server/storage/ledger-journal.ts";
+import { JournalRecovery } from "../../server/storage/files/journal-recovery.ts";
+import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, root, startProcess, temporaryFolder } from "../harness.ts";
 import {

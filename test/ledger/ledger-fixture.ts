@@ -1,5 +1,5 @@
 /** A ledger row with every required value. */
-import type { LedgerRow } from "../../server/storage/ledger-row.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 
 let rowCount = 0;
 

@@ -1,7 +1,7 @@
 /** Every request with a valid key has one ledger row that says what happened, with null for unknown values. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { LedgerFile } from "../../server/storage/ledger-file.ts";
-import type { LedgerRow } from "../../server/storage/ledger-row.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import {

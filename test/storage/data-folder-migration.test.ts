@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { openEventFile } from "../../server/storage/event-file.ts";
-import { EventStore } from "../../server/storage/events.ts";
-import { orphanedJournals } from "../../server/storage/ledger-journal.ts";
+import { orphanedJournals } from "../../server/storage/files/ledger-journal.ts";
+import { recoverReservations } from "../../server/storage/files/reservation-log.ts";
 import { migrateDataFolder } from "../../server/storage/migrate-folders.ts";
-import { recoverReservations } from "../../server/storage/reservation-log.ts";
+import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
+import { EventStore } from "../../server/storage/sqlite/event-store.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, post, startGateway, temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
@@ -83,6 +83,8 @@ describe("the event database of an earlier version", () => {
     using folder = temporaryFolder();
     openEventFile(folder.path).close();
     using earlier = new Database(join(folder.path, "events.db"), { strict: true });
+    // Earlier versions did not number their migrations.
+    earlier.run("DROP TABLE schema_migrations");
     for (const [at, [type, data]] of earlierEvents.entries()) {
       earlier
         .query("INSERT INTO events (id, type, at, data) VALUES (?1, ?2, ?3, ?4)")

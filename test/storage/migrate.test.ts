@@ -1,9 +1,15 @@
 /** Schema migrations: numbered, forward only, each applied once. */
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
+import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
+import { EventStore } from "../../server/storage/sqlite/event-store.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
+import { eventMigrations } from "../../server/storage/sqlite/migrations/events/index.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway/index.ts";
+import { ledgerMigrations } from "../../server/storage/sqlite/migrations/ledger/index.ts";
 import { temporaryFolder } from "../harness.ts";
 import { filesBelow } from "../laws/tree.ts";
 
@@ -55,13 +61,37 @@ test("two connections that open the same file at the same time migrate it once",
   b.close();
 });
 
-test("the names of migrations are their file names, numbered without gaps", () => {
-  const files = filesBelow("server/storage/sqlite/migrations/gateway")
-    .map((file) => file.split("/").at(-1)?.replace(/\.ts$/, "") ?? "")
-    .filter((name) => name !== "index")
-    .sort();
-  expect(gatewayMigrations.map(({ name }) => name)).toEqual(files);
-  for (const [index, name] of files.entries()) {
-    expect(name).toStartWith(`${String(index + 1).padStart(4, "0")}-`);
+test.each([
+  ["gateway", gatewayMigrations],
+  ["ledger", ledgerMigrations],
+  ["events", eventMigrations],
+])(
+  "the names of the migrations of %s are their file names, numbered without gaps",
+  (database, migrations) => {
+    const files = filesBelow(`server/storage/sqlite/migrations/${database}`)
+      .map((file) => file.split("/").at(-1)?.replace(/\.ts$/, "") ?? "")
+      .filter((name) => name !== "index")
+      .sort();
+    expect(migrations.map(({ name }) => name)).toEqual(files);
+    for (const [index, name] of files.entries()) {
+      expect(name).toStartWith(`${String(index + 1).padStart(4, "0")}-`);
+    }
+  },
+);
+
+test("a ledger and events of a version without numbered migrations are migrated once, and keep their rows and sums", () => {
+  using folder = temporaryFolder();
+  cpSync(join(import.meta.dir, "data-folder-aa2395b"), folder.path, { recursive: true });
+  for (let opening = 0; opening < 2; opening++) {
+    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    expect(file.recent(10).map(({ status }) => status)).toEqual([200, 502, 200]);
+    expect(file.sumSpent({ scope: "key", id: "file:ci" }, "2026-11-15")).toBe(0.5);
+    expect(file.sumSpent({ scope: "project", id: "web" }, "total")).toBe(0.5);
+    file.close();
+    using events = openEventFile(folder.path);
+    expect(new EventStore(events).list({ limit: 10 })?.map(({ id }) => id)).toEqual([
+      "evt_2",
+      "evt_1",
+    ]);
   }
 });

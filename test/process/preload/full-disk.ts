@@ -1,7 +1,7 @@
 /** Preloaded into a gateway: while the file TEST_DISK_FULL exists, ledger writes fail with ENOSPC; and garbage is collected often. */
 import { existsSync } from "node:fs";
-import { LedgerFile } from "../../../server/storage/ledger-file.ts";
-import { LedgerJournal } from "../../../server/storage/ledger-journal.ts";
+import { LedgerJournal } from "../../../server/storage/files/ledger-journal.ts";
+import { LedgerFile } from "../../../server/storage/sqlite/ledger-store.ts";
 
 const mark = process.env.TEST_DISK_FULL ?? "";
 

@@ -1,90 +1,44 @@
 /** The ledger's SQLite file: rows are written in groups, together with the spend table. */
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
-import type { BudgetOwner } from "../lib/budget.ts";
-import type { LedgerRow } from "./ledger-row.ts";
+import type { BudgetOwner } from "../../lib/budget.ts";
+import { rowNames, valuesOf } from "../ledger-row-values.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import { ledgerMigrations } from "./migrations/ledger/index.ts";
 import { openDatabase } from "./open-database.ts";
-import { prepareSpendTable, SpendTable, SpendTally } from "./spend-table.ts";
+import { SpendTable, SpendTally } from "./spend-table.ts";
 
 const columns = {
-  requestId: "request_id TEXT PRIMARY KEY",
-  at: "at INTEGER NOT NULL",
-  endpoint: "endpoint TEXT NOT NULL",
-  keyId: "key_id TEXT NOT NULL",
-  model: "model TEXT",
-  upstream: "upstream TEXT",
-  targetModel: "target_model TEXT",
-  attempts: "attempts INTEGER NOT NULL",
-  status: "status INTEGER NOT NULL",
-  error: "error TEXT",
-  latencyMs: "latency_ms REAL NOT NULL",
-  inputTokens: "input_tokens INTEGER",
-  outputTokens: "output_tokens INTEGER",
-  images: "images INTEGER",
-  bytesIn: "bytes_in INTEGER NOT NULL",
-  bytesOut: "bytes_out INTEGER NOT NULL",
-  cachedInputs: "cached_inputs INTEGER",
-  upstreamTokens: "upstream_tokens INTEGER",
-  cost: "cost REAL",
-  steps: "steps TEXT",
-  project: "project TEXT",
-  estimatedCost: "estimated_cost REAL",
+  requestId: "request_id",
+  at: "at",
+  endpoint: "endpoint",
+  keyId: "key_id",
+  model: "model",
+  upstream: "upstream",
+  targetModel: "target_model",
+  attempts: "attempts",
+  status: "status",
+  error: "error",
+  latencyMs: "latency_ms",
+  inputTokens: "input_tokens",
+  outputTokens: "output_tokens",
+  images: "images",
+  bytesIn: "bytes_in",
+  bytesOut: "bytes_out",
+  cachedInputs: "cached_inputs",
+  upstreamTokens: "upstream_tokens",
+  cost: "cost",
+  steps: "steps",
+  project: "project",
+  estimatedCost: "estimated_cost",
 } as const satisfies Record<keyof LedgerRow, string>;
 
-/** Columns that had another name in earlier versions: the old name, the present one. */
-const renamed = [
-  ["fault", "error"],
-  ["known_inputs", "cached_inputs"],
-  ["estimate", "estimated_cost"],
-] as const;
-
-/** Columns that ledgers of the first version lack. They are added when such a ledger is opened. */
-const later = [
-  "cachedInputs",
-  "upstreamTokens",
-  "cost",
-  "steps",
-  "project",
-  "estimatedCost",
-] as const satisfies (keyof LedgerRow)[];
-
-const names = Object.keys(columns) as (keyof LedgerRow)[];
-const columnOf = (name: keyof LedgerRow): string => columns[name].split(" ")[0] as string;
-const slots = names.map((_, at) => `?${at + 1}`).join(", ");
+const columnOf = (name: keyof LedgerRow): string => columns[name];
+const slots = rowNames.map((_, at) => `?${at + 1}`).join(", ");
 /** An existing row stays: a journal is recovered again if its process died before it could clear it. */
-const insertion = `INSERT INTO ledger (${names.map(columnOf).join(", ")}) VALUES (${slots})
+const insertion = `INSERT INTO ledger (${rowNames.map(columnOf).join(", ")}) VALUES (${slots})
   ON CONFLICT (request_id) DO NOTHING`;
-/** The values in column order. Without a loop, because this runs for every request. */
-export const valuesOf = (row: LedgerRow) =>
-  [
-    row.requestId,
-    row.at,
-    row.endpoint,
-    row.keyId,
-    row.model,
-    row.upstream,
-    row.targetModel,
-    row.attempts,
-    row.status,
-    row.error,
-    row.latencyMs,
-    row.inputTokens,
-    row.outputTokens,
-    row.images,
-    row.bytesIn,
-    row.bytesOut,
-    row.cachedInputs,
-    row.upstreamTokens,
-    row.cost,
-    row.steps,
-    // Absent in journals of earlier versions.
-    row.project ?? null,
-    row.estimatedCost ?? null,
-  ] as const;
-/** The inverse of `valuesOf`. Columns that were added later are null. */
-export const fromValues = (values: readonly unknown[]): LedgerRow =>
-  Object.fromEntries(names.map((name, at) => [name, values[at] ?? null])) as unknown as LedgerRow;
-const listed = names.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
+const listed = rowNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
 export interface LedgerFileOptions {
   readonly folder: string;
@@ -108,18 +62,13 @@ export class LedgerFile {
       path: this.path,
       // Writes run on the thread that serves requests: never wait long for a lock.
       busyMs: 50,
+      migrations: ledgerMigrations,
       prepare: (db) => {
         // With WAL this survives a crash of the process; a power failure may lose the last moments.
         db.run("PRAGMA synchronous = NORMAL");
-        // Request ids begin with the time, so the table is ordered by time and needs no index.
-        db.run(
-          `CREATE TABLE IF NOT EXISTS ledger (${Object.values(columns).join(", ")}) WITHOUT ROWID`,
-        );
-        migrateColumns(db);
         // A table of another shape is detected here and not by the first request.
         db.prepare(insertion).finalize();
-        // Before the size limit is set, so that a full ledger can still create the table.
-        prepareSpendTable(db);
+        // After the migrations, so that a full ledger can still be migrated.
         if (maxBytes > 0) db.run(`PRAGMA max_page_count = ${Math.ceil(maxBytes / 4096)}`);
       },
     });
@@ -194,24 +143,3 @@ export class LedgerFile {
     this.#db.close();
   }
 }
-
-/** Brings the table of an earlier version to the present columns. A table of another shape is left unchanged. */
-function migrateColumns(db: Database): void {
-  for (const [from, to] of renamed) {
-    const present = columnsIn(db);
-    if (present.has(from) && !present.has(to))
-      db.run(`ALTER TABLE ledger RENAME COLUMN ${from} TO ${to}`);
-  }
-  const present = columnsIn(db);
-  const missing = names.filter((name) => !present.has(columnOf(name)));
-  if (missing.some((name) => !later.some((added) => added === name))) return;
-  for (const name of missing) db.run(`ALTER TABLE ledger ADD COLUMN ${columns[name]}`);
-}
-
-const columnsIn = (db: Database): Set<string> =>
-  new Set(
-    db
-      .query<{ name: string }, []>("PRAGMA table_info(ledger)")
-      .all()
-      .map(({ name }) => name),
-  );

@@ -1,6 +1,7 @@
 /** Opens a SQLite file, or throws an error that names the file and the remedy. */
 import { Database } from "bun:sqlite";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import { type Migration, migrate } from "./migrate.ts";
 
 /** The message is for the operator of the gateway. */
 export class StoreError extends Error {
@@ -10,16 +11,27 @@ export class StoreError extends Error {
 export interface OpenOptions {
   readonly path: string;
   readonly busyMs: number;
-  /** Creates the tables; also detects a file that is not the expected database. */
+  /** Brings the tables to the present schema. */
+  readonly migrations?: readonly Migration[];
+  /** Unix milliseconds, recorded with the migrations. */
+  readonly now?: number;
+  /** Runs after the migrations; also detects a file that is not the expected database. */
   readonly prepare: (db: Database) => void;
 }
 
-export function openDatabase({ path, busyMs, prepare }: OpenOptions): Database {
+export function openDatabase({
+  path,
+  busyMs,
+  migrations,
+  now = 0,
+  prepare,
+}: OpenOptions): Database {
   let db: Database | undefined;
   try {
     db = new Database(path, { create: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${busyMs}`);
     db.run("PRAGMA journal_mode = WAL");
+    if (migrations) migrate(db, migrations, now);
     prepare(db);
     return db;
   } catch (cause) {

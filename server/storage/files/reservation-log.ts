@@ -16,8 +16,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { LedgerRow } from "../ports/ledger-row.ts";
 import { journaledRows } from "./ledger-journal.ts";
-import type { LedgerRow } from "./ledger-row.ts";
 
 /** Earlier versions named these files `held-…`. */
 const namePattern = /^(?:reservations|held)-(\d+)-([\w-]+)\.journal$/;

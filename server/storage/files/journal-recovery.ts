@@ -3,8 +3,8 @@
  * the ledger, at startup or, if the disk was full then, once it is not. Until then they count as spent.
  */
 
+import type { LedgerRow } from "../ports/ledger-row.ts";
 import { type OrphanedJournal, orphanedJournals } from "./ledger-journal.ts";
-import type { LedgerRow } from "./ledger-row.ts";
 
 /** In small steps, as it runs on the thread that serves requests; a disk that is still full is noticed by the first. */
 const chunkRows = 500;

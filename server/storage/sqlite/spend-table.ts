@@ -3,43 +3,11 @@
  * as the ledger rows, so the two always agree, and it stays when old rows are pruned.
  */
 import type { Database, Statement } from "bun:sqlite";
-import type { BudgetOwner } from "../lib/budget.ts";
-import { periodNames, periods } from "../lib/utc-periods.ts";
-import type { LedgerRow } from "./ledger-row.ts";
-
-const schema = `CREATE TABLE spent (
-  scope   TEXT NOT NULL,
-  id      TEXT NOT NULL,
-  period  TEXT NOT NULL,
-  dollars REAL NOT NULL,
-  PRIMARY KEY (scope, id, period)
-) WITHOUT ROWID`;
-
-/** Creates the table if it does not exist, from the ledger rows. The ledger table must have all columns. */
-export function prepareSpendTable(db: Database): void {
-  if (isThere(db)) return;
-  db.run("BEGIN IMMEDIATE");
-  try {
-    // Another process may have created it meanwhile.
-    if (!isThere(db)) {
-      db.run(schema);
-      for (const period of ["'total'", monthOf("at"), dayOf("at")]) {
-        db.run(`INSERT INTO spent
-          SELECT 'key', key_id, ${period}, sum(cost) FROM ledger WHERE cost > 0 GROUP BY 2, 3`);
-      }
-    }
-    db.run("COMMIT");
-  } catch (error) {
-    if (db.inTransaction) db.run("ROLLBACK");
-    throw error;
-  }
-}
-
-const isThere = (db: Database): boolean =>
-  db.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'spent'").get() !== null;
+import type { BudgetOwner } from "../../lib/budget.ts";
+import { periodNames, periods } from "../../lib/utc-periods.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
 
 const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;
-const monthOf = (at: string): string => `strftime('%Y-%m', ${at} / 1000, 'unixepoch')`;
 
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
 const daysLongerMs = 62 * 86_400_000;

@@ -1,6 +1,6 @@
 /** The event store: each event and its webhook deliveries are written in one transaction (outbox). */
 import type { Database } from "bun:sqlite";
-import { pruneEvents } from "./event-file.ts";
+import { pruneEvents } from "./event-database.ts";
 
 export interface StoredEvent {
   readonly id: string;

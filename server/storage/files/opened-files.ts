@@ -3,7 +3,7 @@
  * process ends; only a stat of the path shows it.
  */
 import { type Stats, statSync } from "node:fs";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 
 interface Opened {
   readonly path: string;

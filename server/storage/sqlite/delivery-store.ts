@@ -1,6 +1,6 @@
 /** The delivery queue of webhook events (at least once), in the event database, so that it survives a restart. */
 import type { Database } from "bun:sqlite";
-import { type DeliveryState, eventOf, type StoredEvent } from "./events.ts";
+import { type DeliveryState, eventOf, type StoredEvent } from "./event-store.ts";
 
 export interface ClaimedDelivery {
   readonly seq: number;

@@ -1,7 +1,7 @@
 /** Child process of the integrity check: checks the SQLite files named by its arguments. See `integrity-check.ts`. */
 import { Database } from "bun:sqlite";
 import { constants, setPriority } from "node:os";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 import type { CheckResult } from "./integrity-check-result.ts";
 
 /** SQLite's codes for a damaged file. Other errors, such as a lock, do not mean damage. */

@@ -14,8 +14,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { fromValues, valuesOf } from "./ledger-file.ts";
-import type { LedgerRow } from "./ledger-row.ts";
+import { fromValues, valuesOf } from "../ledger-row-values.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
 
 const name = /^ledger-\d+-[\w-]+\.journal$/;
 

@@ -1,0 +1,6 @@
+/** The migrations of `ledger.db`, in order. A migration that was released is never changed: a new one is appended. */
+import type { Migration } from "../../migrate.ts";
+import { ledgerTable } from "./0001-ledger-table.ts";
+import { spendTable } from "./0002-spend-table.ts";
+
+export const ledgerMigrations: readonly Migration[] = [ledgerTable, spendTable];
