@@ -3,6 +3,7 @@
  * library would: half a header, too short a body, a reset.
  */
 
+import { existsSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Connection {
@@ -17,8 +18,29 @@ export interface TcpProxy {
   close(): void;
 }
 
-// The written bytes arrive before the reset.
-const settleMs = 15;
+/** One line of /proc/net/tcp: local port, remote port, and the bytes that its process has not read. */
+const socketLine =
+  /:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} [0-9A-F]{8}:([0-9A-F]{8})/g;
+
+/** The bytes in the receive queue of the other end of a loopback connection. Undefined where the system does not say. */
+function unreadByPeer({ localPort, remotePort }: Socket): number | undefined {
+  if (!existsSync("/proc/net/tcp")) return undefined;
+  const lines = readFileSync("/proc/net/tcp", "utf8").matchAll(socketLine);
+  for (const [, local, remote, unread] of lines)
+    if (Number.parseInt(local!, 16) === remotePort && Number.parseInt(remote!, 16) === localPort)
+      return Number.parseInt(unread!, 16);
+  return 0; // The other end is closed.
+}
+
+/** A reset discards what the other end has not read yet, so the reset has to wait until it has read everything. */
+async function readByPeer(client: Socket): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 5000; waitedMs++) {
+    const unread = unreadByPeer(client);
+    if (unread === 0) return;
+    await Bun.sleep(unread === undefined ? 15 : 1);
+    if (unread === undefined) return;
+  }
+}
 
 const connectionOf = (client: Socket, inner: Socket): Connection => ({
   async takeOver(chunks, end) {
@@ -30,7 +52,8 @@ const connectionOf = (client: Socket, inner: Socket): Connection => ({
         client.write(chunk, () => written());
       });
     }
-    await Bun.sleep(settleMs);
+    if (client.destroyed) return;
+    await readByPeer(client);
     if (end === "reset") client.resetAndDestroy();
     else client.end(() => client.destroy());
     inner.destroy();
