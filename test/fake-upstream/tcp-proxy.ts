@@ -19,8 +19,7 @@ export interface TcpProxy {
 }
 
 /** One line of /proc/net/tcp: local port, remote port, and the bytes that its process has not read. */
-const socketLine =
-  /:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} [0-9A-F]{8}:([0-9A-F]{8})/g;
+const socketLine = /:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} [0-9A-F]{8}:([0-9A-F]{8})/g;
 
 /** The bytes in the receive queue of the other end of a loopback connection. Undefined where the system does not say. */
 function unreadByPeer({ localPort, remotePort }: Socket): number | undefined {
