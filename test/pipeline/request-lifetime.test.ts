@@ -1,23 +1,15 @@
 /** The request pipeline: a request without HTTP is limited, charged, timed out and accounted for like one that came over HTTP. */
 import { expect, test } from "bun:test";
-import type { Key, Model, Snapshot } from "../../server/config/snapshot.ts";
-import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
-import { createLinkStore } from "../../server/images/image-links.ts";
-import type { LedgerRow } from "../../server/ledger/ledger.ts";
+import type { Key } from "../../server/config/snapshot.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { keyHash } from "../../server/lib/key-hash.ts";
-import { noRequestTemp } from "../../server/lib/request-temp.ts";
-import { Admission } from "../../server/limits/admission.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
 import type { Endpoint } from "../../server/pipeline/endpoint.ts";
 import { createServe } from "../../server/pipeline/serve.ts";
-import { createDeadlines } from "../../server/request/deadline.ts";
-import type { IncomingRequest } from "../../server/request/http-types.ts";
 import type { Send } from "../../server/request/stage.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
+import { createServices, incoming, key, snapshotWith } from "./pipeline-fixture.ts";
 
-const hash = keyHash("sk-test");
 const query: EmbeddingsQuery = {
   model: "m",
   input: { kind: "text", texts: ["a red boat"] },
@@ -25,68 +17,27 @@ const query: EmbeddingsQuery = {
   encoding: "base64",
   rest: {},
 };
-const key = { id: "k", name: "k", models: ["*"], scopes: ["key:k"], budgets: [{ id: "key:k" }] };
-const caller = brand<Key, "authenticated">(key as unknown as Key);
+const caller = brand<Key, "authenticated">(key);
 
 function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
-  const model = { id: "m", kind: "embedding", targets: [], maxImages: 1 } as unknown as Model;
-  const snapshot = {
-    models: new Map([["m", model]]),
-    keys: new Map([[hash, { ...key, hash, source: "file" }]]),
-    limits: new Map([["key:k", { requestsPerMinute }]]),
-  } as unknown as Snapshot;
-  const rows: LedgerRow[] = [];
+  const { services, rows, internalErrors, close } = createServices(
+    snapshotWith("embedding", requestsPerMinute),
+    timeoutMs,
+  );
   const charged: string[] = [];
-  const deadlines = createDeadlines(() => performance.now());
-  const unused = (): never => {
-    throw new Error("not used");
+  const charging: PipelineServices["charging"] = {
+    begin: (_operation, _query, _route, record) => {
+      record.cost.reservation = {
+        estimate: 1,
+        settle: () => void charged.push("settled"),
+        release: () => void charged.push("released"),
+      };
+      return undefined;
+    },
+    end: (record, error) =>
+      error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
   };
-  const services: PipelineServices = {
-    snapshot: () => snapshot,
-    ledger: {
-      admit: () => undefined,
-      settle: async (row) => {
-        rows.push(row);
-        return "settled";
-      },
-    },
-    links: createLinkStore({ store: unused, download: unused }),
-    report: () => undefined,
-    onInternalError: (_id, error) => {
-      throw error;
-    },
-    startDeadline: deadlines.start,
-    timeoutMs: { embedding: timeoutMs, image: timeoutMs },
-    admission: new Admission({
-      snapshot: () => snapshot,
-      maxImageRequests: 10,
-      maxWaiting: 0,
-      queueTimeoutMs: { embedding: 0, image: 0 },
-      clock: () => 0,
-      repeat: () => () => undefined,
-    }),
-    maxConcurrent: { all: 10, image: 10 },
-    charging: {
-      begin: (_operation, _query, _route, record) => {
-        record.cost.reservation = {
-          estimate: 1,
-          settle: () => void charged.push("settled"),
-          release: () => void charged.push("released"),
-        };
-        return undefined;
-      },
-      end: (record, error) =>
-        error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
-    },
-    onDisconnect: "cancel",
-    keepAliveMs: 0,
-    createTemp: () => noRequestTemp,
-    idempotencyStore: new IdempotencyStore({ begin: unused, find: async () => undefined }, unused),
-    streamTimes: { firstEventMs: 1, heartbeatMs: 1 },
-    clock: () => 0,
-    now: () => 0,
-  };
-  const { serve, execute, inFlight } = createServe(services);
+  const { serve, execute, inFlight } = createServe({ ...services, charging });
   const run = (send: Send<EmbeddingsQuery, string>, signal = new AbortController().signal) =>
     execute({
       requestId: "req_1",
@@ -97,7 +48,11 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
       send,
       use: async (response) => ({ result: `${response}!`, usage: { inputTokens: 3 } }),
     });
-  return { run, serve, rows, charged, inFlight, [Symbol.dispose]: () => deadlines.close() };
+  const dispose = () => {
+    close();
+    expect(internalErrors).toEqual([]);
+  };
+  return { run, serve, rows, charged, inFlight, [Symbol.dispose]: dispose };
 }
 
 test("a request without HTTP returns its result, and its usage and cost are in the ledger", async () => {
@@ -164,13 +119,6 @@ test("an HTTP request whose error response cannot be written holds nothing, and 
       throw bug;
     },
   } as unknown as Endpoint<EmbeddingsQuery, string>;
-  const incoming = {
-    requestId: "req_1",
-    headers: new Headers({ authorization: "Bearer sk-test" }),
-    signal: new AbortController().signal,
-    bytesReceived: 0,
-    releaseBody: () => undefined,
-  } as unknown as IncomingRequest;
   const failing = () => Promise.reject(new GatewayError("upstream_error", "no"));
   await expect(pipeline.serve(endpoint, failing, incoming)).rejects.toBe(bug);
   expect(pipeline.rows).toEqual([expect.objectContaining({ status: 500, error: "internal" })]);

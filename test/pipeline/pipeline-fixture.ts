@@ -1,0 +1,82 @@
+/** The services of a request pipeline for tests: without HTTP, storage or upstreams. */
+import type { Key, Model, Snapshot } from "../../server/config/snapshot.ts";
+import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
+import { createLinkStore } from "../../server/images/image-links.ts";
+import type { LedgerRow } from "../../server/ledger/ledger.ts";
+import { keyHash } from "../../server/lib/key-hash.ts";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import { Admission } from "../../server/limits/admission.ts";
+import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
+import { createDeadlines } from "../../server/request/deadline.ts";
+import type { IncomingRequest } from "../../server/request/http-types.ts";
+
+const hash = keyHash("sk-test");
+
+/** The key of `incoming`. */
+export const key = {
+  id: "k",
+  name: "k",
+  models: ["*"],
+  scopes: ["key:k"],
+  budgets: [{ id: "key:k" }],
+} as unknown as Key;
+
+/** A request with the key. */
+export const incoming = {
+  requestId: "req_1",
+  headers: new Headers({ authorization: "Bearer sk-test" }),
+  signal: new AbortController().signal,
+  bytesReceived: 0,
+  releaseBody: () => undefined,
+} as unknown as IncomingRequest;
+
+/** One model "m" without targets, and one key. */
+export const snapshotWith = (kind: Model["kind"], requestsPerMinute = 10): Snapshot =>
+  ({
+    models: new Map([["m", { id: "m", kind, targets: [], maxImages: 1 }]]),
+    keys: new Map([[hash, { ...key, hash, source: "file" }]]),
+    limits: new Map([["key:k", { requestsPerMinute }]]),
+  }) as unknown as Snapshot;
+
+const unused = (): never => {
+  throw new Error("not used");
+};
+
+export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
+  const rows: LedgerRow[] = [];
+  const internalErrors: unknown[] = [];
+  const deadlines = createDeadlines(() => performance.now());
+  const services: PipelineServices = {
+    snapshot: () => snapshot,
+    ledger: {
+      admit: () => undefined,
+      settle: async (row) => {
+        rows.push(row);
+        return "settled";
+      },
+    },
+    links: createLinkStore({ store: unused, download: unused }),
+    report: () => undefined,
+    onInternalError: (_id, error) => internalErrors.push(error),
+    startDeadline: deadlines.start,
+    timeoutMs: { embedding: timeoutMs, image: timeoutMs },
+    admission: new Admission({
+      snapshot: () => snapshot,
+      maxImageRequests: 10,
+      maxWaiting: 0,
+      queueTimeoutMs: { embedding: 0, image: 0 },
+      clock: () => 0,
+      repeat: () => () => undefined,
+    }),
+    maxConcurrent: { all: 10, image: 10 },
+    charging: { begin: () => undefined, end: () => undefined },
+    onDisconnect: "cancel",
+    keepAliveMs: 0,
+    createTemp: () => noRequestTemp,
+    idempotencyStore: new IdempotencyStore({ begin: unused, find: async () => undefined }, unused),
+    streamTimes: { firstEventMs: 1, heartbeatMs: 1 },
+    clock: () => 0,
+    now: () => 0,
+  };
+  return { services, rows, internalErrors, close: () => deadlines.close() };
+}
