@@ -1,6 +1,7 @@
 // `npm test`: installs missing dependencies, then checks types and lint and runs every test. The last line counts them.
-// `npm run test:fast`: without the files named *.slow.test.ts, which start child processes or wait.
-import { spawn, spawnSync } from "node:child_process";
+// `npm run test:fast`: without the files named *.slow.test.ts, which start child processes, wait or need much CPU.
+// `--slowest` lists the files that took longest. Other arguments are folders or files: only their tests run.
+import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,67 +9,53 @@ import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("all");
 const bun = bunPath();
+const flags = new Set(["--fast", "--slowest"]);
 const isFast = process.argv.includes("--fast");
-const only = process.argv.slice(2).filter((argument) => argument !== "--fast");
-let passed = 0;
-let failed = 0;
+const listSlowest = process.argv.includes("--slowest");
+const only = process.argv.slice(2).filter((argument) => !flags.has(argument));
 
-const run = (args) => spawnSync(bun, args, { cwd: root, stdio: "inherit" }).status === 0;
-const check = (name, args) => {
-  const succeeded = run(args);
-  console.log(`${succeeded ? "ok    " : "FAILED"} ${name}`);
-  if (succeeded) passed++;
-  else failed++;
-};
-
-if (only.length === 0) {
-  check("types", ["x", "--bun", "tsc", "-p", "."]);
-  check("lint and format", ["x", "biome", "check", "--error-on-warnings", "."]);
-}
-
-const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
 const counted = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
+const durations = [];
+const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
+
 /**
  * Many small processes instead of one per core: after a few thousand tests JavaScriptCore's memory for compiled code is
  * full, and every test after that runs interpreted, up to fifty times slower.
  */
-const shardCount = 16;
+const shardCount = isFast ? 8 : 16;
 const shards = only.length > 0 ? [only] : split(testFolders().flatMap(testFiles), shardCount);
+const checks = [
+  // The second run checks only what changed since the first.
+  ["types", "tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],
+  ["lint and format", "biome", "check", "--error-on-warnings", "."],
+];
+const work = [
+  ...(only.length > 0 ? [] : checks.map((check) => () => runCheck(...check))),
+  ...shards.map((files, at) => () => runTests(files, join(folder, `${at}.xml`))),
+];
 // One more than there are cores, because most tests wait: for a child process, for a timer.
-await runPool(shards, availableParallelism() + 1, (files, at) =>
-  runTests(files, join(folder, `${at}.xml`)),
-);
-passed += counted.passed;
-failed += counted.failed;
+await runPool(work, availableParallelism() + 1);
 rmSync(folder, { recursive: true, force: true });
 
+if (listSlowest) printSlowest();
 // Failures are repeated at the end: thousands of lines may separate them from the count.
 for (const failure of failures) console.log(`\n${failure}`);
 const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : "";
-console.log(`${passed} passed, ${failed} failed${skipped}`);
-process.exit(failed === 0 && counted.passed > 0 ? 0 : 1);
+console.log(`${counted.passed} passed, ${counted.failed} failed${skipped}`);
+process.exit(counted.failed === 0 && counted.passed > 0 ? 0 : 1);
 
-/** Runs `work` for every item, at most `limit` at the same time. */
-async function runPool(items, limit, work) {
-  const queue = items.entries();
+/** Runs all functions, at most `limit` at the same time. */
+async function runPool(functions, limit) {
+  const queue = functions.values();
   const worker = async () => {
-    for (const [at, item] of queue) await work(item, at);
+    for (const run of queue) await run();
   };
   await Promise.all(Array.from({ length: limit }, worker));
 }
 
-/** Prints the output of one process in one piece, when the process has ended. */
-async function runTests(files, report) {
-  const args = [
-    "test",
-    "--timeout=30000",
-    // Most concurrent tests wait for a poll or a timeout.
-    "--max-concurrency=64",
-    "--reporter=junit",
-    `--reporter-outfile=${report}`,
-    ...files,
-  ];
+/** Resolves with the output of both streams when the process has ended. */
+function runBun(args) {
   const child = spawn(bun, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -76,12 +63,34 @@ async function runTests(files, report) {
       output += text;
     });
   }
-  const succeeded = await new Promise((resolve) =>
-    child.on("close", (code) => resolve(code === 0)),
+  return new Promise((resolve) =>
+    child.on("close", (code) => resolve({ succeeded: code === 0, output })),
   );
+}
+
+async function runCheck(name, ...command) {
+  const { succeeded, output } = await runBun(["x", "--bun", ...command]);
+  console.log(`${output}${succeeded ? "ok    " : "FAILED"} ${name}`);
+  counted[succeeded ? "passed" : "failed"]++;
+  if (!succeeded) failures.push(`${output}FAILED ${name}`);
+}
+
+/** Prints the output of one process in one piece, when the process has ended. */
+async function runTests(files, report) {
+  const { succeeded, output } = await runBun([
+    "test",
+    // Only a test that hangs takes this long, on a busy machine too.
+    "--timeout=120000",
+    // Most concurrent tests wait for a poll or a timeout.
+    "--max-concurrency=64",
+    "--reporter=junit",
+    `--reporter-outfile=${report}`,
+    ...files,
+  ]);
   process.stdout.write(output);
-  const counts = readCounts(report);
+  const { counts, times } = readReport(report);
   for (const name of Object.keys(counted)) counted[name] += counts[name];
+  durations.push(...times);
   failures.push(...failuresIn(output));
   // A test process that crashed, or ran no test, is a failure even if no test failed.
   if (!succeeded && counts.failed === 0) {
@@ -123,16 +132,33 @@ function split(files, count) {
   return Array.from({ length: count }, (_, at) => files.filter((_, i) => i % count === at));
 }
 
-function readCounts(path) {
+function buildInfoPath() {
+  return join(root, "node_modules", ".cache", "vexel", "tsbuildinfo");
+}
+
+/** The counts of a test process, and the seconds of each of its files. */
+function readReport(path) {
   let text = "";
   try {
     text = readFileSync(path, "utf8");
   } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+    return { counts: { passed: 0, failed: 1, skipped: 0 }, times: [] };
   }
   const [head = ""] = /<testsuites[^>]*>/.exec(text) ?? [];
   const number = (name) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
-  const failures = number("failures") + number("errors");
-  const skips = number("skipped");
-  return { passed: number("tests") - failures - skips, failed: failures, skipped: skips };
+  const failed = number("failures") + number("errors");
+  const skipped = number("skipped");
+  // A suite of a file is named like the file; a describe block is a suite with another name.
+  const suites = text.matchAll(/<testsuite name="([^"]*)" file="\1"[^>]*\btime="([\d.]+)"/g);
+  return {
+    counts: { passed: number("tests") - failed - skipped, failed, skipped },
+    times: Array.from(suites, ([, file, seconds]) => ({ file, seconds: Number(seconds) })),
+  };
+}
+
+function printSlowest() {
+  const slowest = durations.toSorted((a, b) => b.seconds - a.seconds).slice(0, 20);
+  console.log("\nThe slowest files, in seconds:");
+  for (const { file, seconds } of slowest)
+    console.log(`${seconds.toFixed(1).padStart(7)}  ${file}`);
 }

@@ -208,7 +208,7 @@ export async function startProcess(options: ProcessOptions): Promise<GatewayProc
     for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
   };
   const collecting = Promise.all([collect(child.stdout), collect(child.stderr)]);
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   let url: string | undefined;
   while (url === undefined) {
     url = /Base URL {2}(\S+)\/v1/.exec(text)?.[1];

@@ -1,11 +1,12 @@
 /** `vexel keys`: keys are created, listed and revoked while a gateway runs, which applies the changes at once. */
+
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { until } from "../http/gateway-fixture.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
+import { until } from "../until.ts";
 
 const folder = temporaryFolder();
 const data = join(folder.path, "data");

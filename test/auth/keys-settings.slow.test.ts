@@ -1,10 +1,12 @@
 /** Options of keys created on the command line: the same as in vexel.yaml, in force at once. */
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { imageModel, until } from "../http/gateway-fixture.ts";
+import { imageModel } from "../http/gateway-fixture.ts";
 import { type Ended, vexel } from "../process/process-fixture.ts";
+import { until } from "../until.ts";
 
 const folder = temporaryFolder();
 const data = join(folder.path, "data");

@@ -1,4 +1,5 @@
 /** Budgets through a real gateway: spending stays within them, and a refusal has OpenAI's error shape. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { RateLimitError } from "openai";
@@ -6,7 +7,7 @@ import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { type Arranged, arrange, clientOf } from "../conformance/arrange.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder, testKey } from "../harness.ts";
-import { until } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 
 /** An image of dall-e-3 costs four cents. */
 const cents = 0.04;
@@ -222,4 +223,4 @@ test("after a kill and a restart, a gateway knows what was spent", async () => {
     fake.close();
   }
   // Three processes start, on a machine that may be busy.
-}, 60_000);
+});

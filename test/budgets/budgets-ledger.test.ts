@@ -171,7 +171,7 @@ describe("after a kill at any time", () => {
       expect(sums(file, web)).toEqual(sums(file, ci));
       file.close();
     }
-  }, 60_000);
+  });
 });
 
 test("the journal of a version before budgets is recovered", () => {

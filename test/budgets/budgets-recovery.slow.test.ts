@@ -1,4 +1,5 @@
 /** Reservations of a killed gateway are recovered and charged once. */
+
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +12,8 @@ import {
 import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
 import { startFake } from "../fake-upstream.ts";
 import { readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { until } from "../http/gateway-fixture.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
+import { until } from "../until.ts";
 import { noon } from "./budgets-fixture.ts";
 
 const key = "sk-test-killed-000000000";
@@ -81,7 +82,7 @@ projects:
     fake.close();
   }
   // Three processes start, on a machine that may be busy.
-}, 60_000);
+});
 
 describe("the reservation log", () => {
   const openLog = (folder: string, maxBytes?: number) =>

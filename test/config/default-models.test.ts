@@ -214,5 +214,5 @@ defaults: { image: ${image} }
       gateway.kill("SIGTERM");
       await gateway.exited;
     }
-  }, 30_000);
+  });
 });

@@ -77,11 +77,3 @@ export async function refusalOf<E extends Error>(
 /** The bits of a float32 vector in memory, -0 included. */
 export const bitsOf = (vector: Iterable<number>): string =>
   Buffer.from(Float32Array.from(vector).buffer).toString("hex");
-
-export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
-    await Bun.sleep(5);
-  }
-}

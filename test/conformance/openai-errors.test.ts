@@ -1,4 +1,5 @@
 /** The official SDK's error classes: each failure has the class that OpenAI's own error has. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import OpenAI, {
   APIConnectionError,
@@ -13,7 +14,8 @@ import OpenAI, {
   UnprocessableEntityError,
 } from "openai";
 import { configFor, testKey } from "../harness.ts";
-import { arrange, clientOf, refusalOf, until } from "./arrange.ts";
+import { until } from "../until.ts";
+import { arrange, clientOf, refusalOf } from "./arrange.ts";
 
 const narrowKey = "sk-narrow-0123456789abcdef";
 const { fake, gateway, client, close } = arrange({

@@ -1,8 +1,10 @@
 /** Image streams with the official SDK, read to their end. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { APIError, toFile } from "openai";
 import { fakeImage } from "../fake-upstream.ts";
-import { arrange, base64Of, grayImage, until } from "./arrange.ts";
+import { until } from "../until.ts";
+import { arrange, base64Of, grayImage } from "./arrange.ts";
 
 const { fake, gateway, client, close } = arrange({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
 beforeEach(() => fake.clear());

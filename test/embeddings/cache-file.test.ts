@@ -11,6 +11,7 @@ import {
 } from "../../server/storage/embedding-cache-file.ts";
 import { routeOf, textQuery } from "../fuzz/cache-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
 
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
@@ -77,11 +78,6 @@ const edit = (path: string, sql: string): void => {
   db.run(sql);
   db.close();
 };
-
-async function until(done: () => boolean): Promise<void> {
-  for (let i = 0; i < 400 && !done(); i++) await Bun.sleep(5);
-  expect(done()).toBe(true);
-}
 
 describe("after a restart", () => {
   test("vectors are equal to the last bit, with their tokens, where reported", async () => {

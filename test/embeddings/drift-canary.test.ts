@@ -1,4 +1,5 @@
 /** Drift canary: a target whose vectors differ from those of the model's first target is detected, reported and excluded until it is realigned. */
+
 import { describe, expect, test } from "bun:test";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";
 import {
@@ -10,8 +11,9 @@ import {
 import type { AbortSignalLike } from "../../server/lib/abort-signal.ts";
 import type { Target, Vector } from "../../server/upstream/contract.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
-import { expectVectors, until } from "../faults/faults-fixture.ts";
+import { expectVectors } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
+import { until } from "../until.ts";
 import { routeTo, targetNamed } from "./stage-fixture.ts";
 
 const [a, b, c] = [targetNamed("a"), targetNamed("b"), targetNamed("c")];

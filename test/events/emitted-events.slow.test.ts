@@ -9,6 +9,7 @@ import { EventStore } from "../../server/storage/sqlite/event-store.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
+import { until } from "../until.ts";
 import {
   adminKey,
   getAdmin,
@@ -16,7 +17,6 @@ import {
   type ShownEvent,
   startReceiver,
   startWithAdmin,
-  until,
   type Watched,
   webhookYaml,
 } from "./webhooks-fixture.ts";
@@ -50,7 +50,7 @@ test("config.reloaded and config.rejected are emitted, and the webhooks of the n
   expect(data.map(({ type }) => type)).toEqual(["config.rejected", "config.reloaded"]);
   gateway.kill("SIGTERM");
   expect(await gateway.exited).toBe(0);
-}, 20_000);
+});
 
 test("ledger.unwritable and ledger.recovered are emitted", async () => {
   const fake = startFake();
@@ -60,7 +60,7 @@ test("ledger.unwritable and ledger.recovered are emitted", async () => {
   });
   open.push(fake, gateway);
   const body = { model: "text-embedding-3-small", input: "a", dimensions: 2 };
-  await until(async () => (await gateway.post("/v1/embeddings", body)).status === 503, 20_000);
+  await until(async () => (await gateway.post("/v1/embeddings", body)).status === 503);
   const [broken] = await eventsOf(gateway);
   expect(broken).toMatchObject({ type: "ledger.unwritable", data: { policy: "refuse" } });
   const other = new Database(join(gateway.folder, "ledger.db"));
@@ -146,7 +146,7 @@ describe("webhooks in vexel.yaml", () => {
       expect(output).toContain("webhooks[0].secret: must be whsec_ and 24 to 64 random bytes");
       expect(output).not.toContain(bad);
     }
-  }, 20_000);
+  });
 });
 
 describe("the event file", () => {

@@ -1,9 +1,11 @@
 /** Webhooks run in the background: a hanging receiver blocks neither requests nor other receivers nor the shutdown. */
+
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
+import { until } from "../until.ts";
 import {
   adminKey,
   getAdmin,
@@ -13,7 +15,6 @@ import {
   startReceiver,
   startWithAdmin,
   tell,
-  until,
   webhookYaml,
 } from "./webhooks-fixture.ts";
 
@@ -64,7 +65,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   const up = startReceiver(undefined, Number(port));
   open.push(up);
   const second = await start();
-  await until(() => up.received.length === 1, 10_000);
+  await until(() => up.received.length === 1);
   expect(up.received[0]?.id).toBe(down.received[0]!.id);
   expect(isGenuine(up.received[0]!, secret)).toBeTrue();
   await until(async () => {
@@ -74,7 +75,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   second.kill("SIGTERM");
   expect(await second.exited).toBe(0);
   expect(first.output() + second.output()).not.toContain(secret);
-}, 30_000);
+});
 
 test("keys created and revoked on the command line emit events, also those changed while no gateway ran", async () => {
   using folder = temporaryFolder();
@@ -102,4 +103,4 @@ test("keys created and revoked on the command line emit events, also those chang
   expect(data).toEqual({ id: expect.stringMatching(/^key_/), name: "night", models: ["a", "b"] });
   second.kill("SIGTERM");
   await second.exited;
-}, 30_000);
+});

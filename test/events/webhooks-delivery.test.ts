@@ -1,7 +1,9 @@
 /** Webhook deliveries: signed as in Standard Webhooks, in order, retried, and reported correctly. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { signWebhook } from "../../server/events/sign-webhook.ts";
+import { until } from "../until.ts";
 import {
   asOperator,
   isGenuine,
@@ -13,7 +15,6 @@ import {
   startReceiver,
   startWithAdmin,
   tell,
-  until,
   webhookYaml,
 } from "./webhooks-fixture.ts";
 

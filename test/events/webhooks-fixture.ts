@@ -149,14 +149,3 @@ export interface ShownWebhook {
 /** A numbered event without side effects. */
 export const tell = ({ events }: Pick<TestGateway, "events">, count: number | string): void =>
   events.emit({ type: "config.reloaded", data: { what: String(count) } });
-
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  ms = 15_000,
-): Promise<void> {
-  const end = performance.now() + ms;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
-    await Bun.sleep(5);
-  }
-}

@@ -1,11 +1,13 @@
 /** Client disconnects: the upstream request is canceled, nothing is left behind, and the ledger row says so. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { fakeImage } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
-import { startFaultSetup, until } from "./faults-fixture.ts";
+import { until } from "../until.ts";
+import { startFaultSetup } from "./faults-fixture.ts";
 
 const setup = startFaultSetup({ settings: { VEXEL_ON_DISCONNECT: "cancel" } });
 const { fake, gateway } = setup;

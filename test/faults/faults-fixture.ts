@@ -194,11 +194,3 @@ export const eventsOf = (text: string): { event: string; data: Record<string, un
     event: event!,
     data: JSON.parse(data!) as Record<string, unknown>,
   }));
-
-export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
-    await Bun.sleep(5);
-  }
-}

@@ -1,9 +1,9 @@
 /** Timeouts: requests that exceed a timeout are canceled, and slow ones within it are not. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { fakeImage, type InjectedFault, type RecordedRequest } from "../fake-upstream.ts";
-import { ask, eventsOf, expectError, rowOf, startFaultSetup, until } from "./faults-fixture.ts";
 
-setDefaultTimeout(30_000);
+import { afterAll, describe, expect, test } from "bun:test";
+import { fakeImage, type InjectedFault, type RecordedRequest } from "../fake-upstream.ts";
+import { until } from "../until.ts";
+import { ask, eventsOf, expectError, rowOf, startFaultSetup } from "./faults-fixture.ts";
 
 const shortTimeouts = startFaultSetup({
   settings: { VEXEL_EMBEDDINGS_TIMEOUT: "1", VEXEL_IMAGES_TIMEOUT: "1" },

@@ -50,7 +50,7 @@ test("requests with a few mutated fields get a valid response or a declared erro
       await expectSound({ path, headers: json, body: JSON.stringify(body) });
     }),
   );
-}, 30_000);
+});
 
 test("requests with bytes removed, changed or inserted get a valid response or a declared error", async () => {
   const bytes = validCall.chain(({ path, body }) =>
@@ -61,7 +61,7 @@ test("requests with bytes removed, changed or inserted get a valid response or a
       await expectSound({ path, headers: json, body });
     }),
   );
-}, 30_000);
+});
 
 const png = new Uint8Array(encodeImage({ format: "png", width: 64, height: 64, shade: 9 }));
 const fileBytes = fc.oneof(
@@ -115,7 +115,7 @@ test("arbitrary forms get a valid response or a declared error", async () => {
       await expectSound({ path: "/v1/images/edits", body: form });
     }),
   );
-}, 30_000);
+});
 
 test("forms with bytes removed, changed or inserted get a valid response or a declared error", async () => {
   const boundary = "fuzz-boundary";
@@ -150,7 +150,7 @@ test("forms with bytes removed, changed or inserted get a valid response or a de
       });
     }),
   );
-}, 30_000);
+});
 
 const path = fc.oneof(
   fc.constantFrom(
@@ -205,7 +205,7 @@ test("any path, method, headers and body get a valid response or a declared erro
       await expectSound({ path: address, method: verb, headers: more, body: bytes });
     }),
   );
-}, 30_000);
+});
 
 const fault: fc.Arbitrary<InjectedFault> = fc.oneof(
   fc.record({
@@ -249,7 +249,7 @@ test("arbitrary upstream responses become a valid response or a declared error",
       await expectDefined(response, target);
     }),
   );
-}, 30_000);
+});
 
 test("arbitrary edits by the embedded image model get a valid response or a declared error", async () => {
   const entries = fc.record({
@@ -269,7 +269,7 @@ test("arbitrary edits by the embedded image model get a valid response or a decl
       await expectSound({ path: "/v1/images/edits", body: form });
     }),
   );
-}, 30_000);
+});
 
 test("arbitrary generations by the embedded image model get a valid response or a declared error", async () => {
   await look(
@@ -277,7 +277,7 @@ test("arbitrary generations by the embedded image model get a valid response or 
       await expectSound({ path: address, headers: json, body: JSON.stringify(body) });
     }),
   );
-}, 30_000);
+});
 
 test("arbitrary bytes on a socket get a response or a close, and never hang", async () => {
   const request = toHttpText({
@@ -299,4 +299,4 @@ test("arbitrary bytes on a socket get a response or a close, and never hang", as
       ]);
     }),
   );
-}, 30_000);
+});

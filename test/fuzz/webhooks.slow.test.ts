@@ -27,7 +27,7 @@ test("every webhook event is delivered or dropped after a bounded number of atte
     expect(world.attempts.length).toBeLessThanOrEqual(count * 6);
     closeSimulations();
   }
-}, 30_000);
+});
 
 /** Mulberry32. */
 function seeded(seed: number): () => number {

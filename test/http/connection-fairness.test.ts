@@ -1,12 +1,13 @@
 /** Fair shares of a full connection table: one API key, or one flood of connections, does not lock out the others. */
+
 import { describe, expect, test } from "bun:test";
+import { until } from "../until.ts";
 import {
   embeddingModel,
   jsonHeaders,
   RawConnection,
   startGatewayWithFake,
   toHttpText,
-  until,
 } from "./gateway-fixture.ts";
 import { gate, get, type Handle, readBody, respondWith, serve } from "./http-server-fixture.ts";
 

@@ -133,7 +133,7 @@ export class RawConnection {
   }
 
   /** The next whole response, by its content-length. */
-  async response({ to = "GET", ms = 10_000 } = {}): Promise<RawResponse> {
+  async response({ to = "GET", ms = 60_000 } = {}): Promise<RawResponse> {
     const until = performance.now() + ms;
     for (;;) {
       const found = this.#takeResponse(to === "HEAD");
@@ -212,11 +212,3 @@ export const chunk = (text: string | Uint8Array): Buffer =>
     Buffer.from(text as string),
     Buffer.from("\r\n"),
   ]);
-
-export async function until(condition: () => boolean, ms = 10_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
-    await Bun.sleep(5);
-  }
-}

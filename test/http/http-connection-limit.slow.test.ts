@@ -1,4 +1,5 @@
 /** The number of connections is bounded, and a connection beyond the bound learns why. */
+
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Holder } from "../../server/http/server/connection-holders.ts";
@@ -9,6 +10,7 @@ import {
 import { readSettings } from "../../server/settings.ts";
 import { maxConnections } from "../../server/wiring/max-connections.ts";
 import { configFor, startGateway, startProcess, temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
 import {
   embeddingModel,
   jsonHeaders,
@@ -16,7 +18,6 @@ import {
   type RawResponse,
   startGatewayWithFake,
   toHttpText,
-  until,
 } from "./gateway-fixture.ts";
 import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
@@ -356,5 +357,5 @@ describe("the gateway", () => {
       gateway.kill("SIGKILL");
       await gateway.exited;
     }
-  }, 30_000);
+  });
 });

@@ -1,9 +1,11 @@
 /** Clients that disconnect, stall, pipeline or send invalid HTTP: each gets a defined end, and the gateway keeps serving. */
+
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { listen } from "../../server/http/listen.ts";
 import { routes } from "../../server/http/routes.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { unlimitedStorage } from "../harness.ts";
+import { until } from "../until.ts";
 import {
   chunk,
   embeddingModel,
@@ -14,7 +16,6 @@ import {
   type RawResponse,
   startGatewayWithFake,
   toHttpText,
-  until,
 } from "./gateway-fixture.ts";
 
 const edge = startGatewayWithFake({
@@ -267,7 +268,7 @@ describe("an idle connection is closed", () => {
     const connection = await RawConnection.open(server.url);
     connection.pause();
     connection.send(toHttpText({ path: "/healthz" }));
-    await until(() => ended, 15_000);
+    await until(() => ended);
     connection.disconnect();
     await server.stop(true);
   }
@@ -295,5 +296,5 @@ describe("an idle connection is closed", () => {
       each.status === "rejected" ? [String(each.reason)] : [],
     );
     expect(failed).toEqual([]);
-  }, 25_000);
+  });
 });

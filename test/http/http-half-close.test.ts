@@ -1,12 +1,13 @@
 /** A client may close its sending side after the request and still gets the response; a client that has disconnected is detected. */
+
 import { afterAll, describe, expect, test } from "bun:test";
+import { until } from "../until.ts";
 import {
   embeddingModel,
   jsonHeaders,
   RawConnection,
   startGatewayWithFake,
   toHttpText,
-  until,
 } from "./gateway-fixture.ts";
 import { chunkedPost, echo, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 

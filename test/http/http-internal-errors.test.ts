@@ -1,11 +1,13 @@
 /** An internal error, or a socket that accepts few bytes, affects one response at most: never the next, never the process. */
+
 import { describe, expect, test } from "bun:test";
 import { Connection, type Socket } from "../../server/http/server/connection.ts";
 import type { ServerContext } from "../../server/http/server/server-context.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
 import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
-import { chunk, until } from "./gateway-fixture.ts";
+import { until } from "../until.ts";
+import { chunk } from "./gateway-fixture.ts";
 import { chunkedPost, gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 describe("a response that cannot be sent as announced resets the connection:", () => {

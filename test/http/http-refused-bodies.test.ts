@@ -1,7 +1,9 @@
 /** After a refusal, a bounded rest of the body is read: clients get the response, and no client can keep the gateway busy. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { connect as connectHttp2, constants } from "node:http2";
-import { RawConnection, startGatewayWithFake, until } from "./gateway-fixture.ts";
+import { until } from "../until.ts";
+import { RawConnection, startGatewayWithFake } from "./gateway-fixture.ts";
 import { chunkedPost, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 const { gateway, close } = startGatewayWithFake();

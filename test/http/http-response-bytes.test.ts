@@ -1,7 +1,8 @@
 /** A response arrives with exactly the bytes it announced, or its connection is reset: the next response is never read as the rest of it. */
+
 import { describe, expect, test } from "bun:test";
 import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";
-import { until } from "./gateway-fixture.ts";
+import { until } from "../until.ts";
 import { gate, get, respondWith, serve } from "./http-server-fixture.ts";
 
 /** More than the socket buffers of both sides take. */

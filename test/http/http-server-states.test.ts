@@ -1,8 +1,9 @@
 /** A disconnect is detected in every state of a connection, and the server can be stopped in each. */
+
 import { describe, expect, test } from "bun:test";
 import type { HttpRequest } from "../../server/http/server/request.ts";
 import type { StreamedBody } from "../../server/request/http-types.ts";
-import { until } from "./gateway-fixture.ts";
+import { until } from "../until.ts";
 import {
   chunkedPost,
   echo,

@@ -1,6 +1,8 @@
 /** Requests are parsed exactly, or refused; responses are framed so that clients cannot mistake one for another. */
+
 import { describe, expect, test } from "bun:test";
-import { type RawConnection, until } from "./gateway-fixture.ts";
+import { until } from "../until.ts";
+import type { RawConnection } from "./gateway-fixture.ts";
 import {
   chunkedPost,
   echo,

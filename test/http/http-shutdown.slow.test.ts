@@ -1,9 +1,11 @@
 /** Graceful shutdown: clients see a complete response or an orderly close, not a reset. */
+
 import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
-import { embeddingModel, jsonHeaders, toHttpText, until } from "./gateway-fixture.ts";
+import { until } from "../until.ts";
+import { embeddingModel, jsonHeaders, toHttpText } from "./gateway-fixture.ts";
 import { gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 /** A client that records how its connection ends, and keeps its own side open. */
@@ -140,4 +142,4 @@ test("SIGTERM resets no client: each gets a response or an orderly close", async
     await gateway.exited;
     await fake.close();
   }
-}, 30_000);
+});

@@ -1,8 +1,10 @@
 /** Large JSON bodies share the event loop and the memory with the requests of other clients. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { ParseQueue } from "../../server/http/parse-queue.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { testKey } from "../harness.ts";
+import { until } from "../until.ts";
 import {
   chunk,
   embeddingModel,
@@ -10,7 +12,6 @@ import {
   type RawResponse,
   startGatewayWithFake,
   toHttpText,
-  until,
 } from "./gateway-fixture.ts";
 
 const otherKey = "sk-other-0123456789abcdef";

@@ -1,10 +1,12 @@
 /** Uploads that never end cannot fill the disk: the share of their API key is bounded, and other keys are served. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readlinkSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startGateway, startProcess, temporaryFolder } from "../harness.ts";
 import { mayMount, mountTmpfs } from "../storage/small-disk.ts";
+import { until } from "../until.ts";
 import {
   bearer,
   chunk,
@@ -14,7 +16,6 @@ import {
   png,
   RawConnection,
   toHttpText,
-  until,
 } from "./gateway-fixture.ts";
 
 const megabyte = 1024 * 1024;

@@ -1,8 +1,10 @@
 /** Concurrent requests with one Idempotency-Key: one is sent upstream at a time, and what may have been billed is not sent again. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { arrange, until } from "../conformance/arrange.ts";
+import { arrange } from "../conformance/arrange.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
 import { testKey } from "../harness.ts";
+import { until } from "../until.ts";
 
 const { fake, gateway, close } = arrange({
   yaml: (url) => `

@@ -1,7 +1,9 @@
 /** Idempotency keys: an image is not billed twice for a retry with the same key or after a client disconnect. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { arrange, grayImage, until } from "../conformance/arrange.ts";
+import { arrange, grayImage } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
+import { until } from "../until.ts";
 
 const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());

@@ -1,4 +1,5 @@
 /** The idempotency store under races: waiters, disconnects and failures that happen at the same moment. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type Claim, IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
@@ -7,8 +8,8 @@ import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
-import { until } from "../conformance/arrange.ts";
 import { temporaryFolder, unlimitedDisk } from "../harness.ts";
+import { until } from "../until.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());

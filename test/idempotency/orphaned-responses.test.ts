@@ -1,12 +1,14 @@
 /** A billed response that was not delivered can be fetched by its request ID, or claimed by an identical request. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { detachableStream } from "../../server/idempotency/detached-stream.ts";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { OrphanedResponses } from "../../server/idempotency/orphaned-responses.ts";
 import { ResponseFiles } from "../../server/storage/response-files.ts";
-import { arrange, until } from "../conformance/arrange.ts";
+import { arrange } from "../conformance/arrange.ts";
 import { temporaryFolder, testKey, unlimitedDisk } from "../harness.ts";
+import { until } from "../until.ts";
 
 const { fake, gateway, close } = arrange();
 beforeEach(() => fake.clear());

@@ -1,9 +1,11 @@
 /**
  * Where one target fails some images of a request, the model's other targets generate those, and no more than those.
  */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { base64Of, grayImage, until } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { testKey } from "../harness.ts";
+import { until } from "../until.ts";
 import {
   breaks,
   completedWith,

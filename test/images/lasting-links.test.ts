@@ -1,11 +1,13 @@
 /** The links in a response that can be replayed work as long as the stored response. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { createLinkStore } from "../../server/images/image-links.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { arrange, grayImage, until } from "../conformance/arrange.ts";
+import { arrange, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
+import { until } from "../until.ts";
 import { startLinkServer } from "./image-links-fixture.ts";
 
 const settings = { VEXEL_IMAGE_TTL: "10", VEXEL_RESPONSE_TTL: "3600" };

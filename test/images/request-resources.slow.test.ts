@@ -1,4 +1,5 @@
 /** However an image request ends, every resource that it holds is released, and its row is written. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readdirSync, readlinkSync } from "node:fs";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
@@ -18,8 +19,8 @@ import {
   imageModel,
   RawConnection,
   startGatewayWithFake,
-  until,
 } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 import { imageReply, largePng } from "./large-image-fixture.ts";
 
 const megabyte = 1024 * 1024;

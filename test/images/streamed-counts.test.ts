@@ -1,11 +1,13 @@
 /** A stream with missing images says so at its end, is billed once, and has its cost in the ledger. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageEvent } from "../../server/upstream/contract.ts";
-import { base64Of, grayImage, until } from "../conformance/arrange.ts";
+import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
+import { until } from "../until.ts";
 
 interface SentRequest {
   readonly n?: number;

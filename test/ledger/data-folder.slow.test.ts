@@ -1,4 +1,5 @@
 /** The data folder is removed, replaced or damaged while the gateway runs: detected, logged, and no successful response without a row. */
+
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import {
@@ -22,7 +23,8 @@ import {
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
-import { embeddingModel, expectError, until } from "../http/gateway-fixture.ts";
+import { embeddingModel, expectError } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -275,7 +277,7 @@ test("a corrupted ledger file is found by the periodic check, logged, and makes 
   const garbage = crypto.getRandomValues(new Uint8Array(4096));
   for (let page = 4; page < pages; page++) writeSync(file, garbage, 0, 4096, page * 4096);
   closeSync(file);
-  await until(() => gateway.output().includes("ledger-unwritable"), 20_000);
+  await until(() => gateway.output().includes("ledger-unwritable"));
   expect(gateway.output()).toContain("ledger.db is damaged");
   expect((await running.ready()).status).toBe(503);
   await expectError(await running.embed(), "ledger_unavailable");

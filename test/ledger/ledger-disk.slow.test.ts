@@ -1,4 +1,5 @@
 /** An unwritable ledger: requests are refused or served, as the policy says, and the gateway recovers without a restart. */
+
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,9 +17,9 @@ import {
   imageModel,
   png,
   startGatewayWithFake,
-  until,
 } from "../http/gateway-fixture.ts";
 import { mayMount, mount, unmount } from "../storage/small-disk.ts";
+import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
 
 const cleanUps: (() => unknown)[] = [];

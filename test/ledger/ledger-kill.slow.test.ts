@@ -1,9 +1,11 @@
 /** Durability: a request whose response was sent has a ledger row, even if the gateway is killed right after. */
+
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, readLedger, startProcess, temporaryFolder } from "../harness.ts";
-import { bearer, embeddingModel, imageModel, png, until } from "../http/gateway-fixture.ts";
+import { bearer, embeddingModel, imageModel, png } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());

@@ -1,4 +1,5 @@
 /** Every request with a valid key has one ledger row that says what happened, with null for unknown values. */
+
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
@@ -10,8 +11,8 @@ import {
   imageModel,
   png,
   startGatewayWithFake,
-  until,
 } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 import { ledgerRow } from "./ledger-fixture.ts";
 
 const setup = startGatewayWithFake({

@@ -1,10 +1,11 @@
 /** Internal requests (moderation, drift checks) count toward limits like any other. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
-import { until } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { arrange, closeSetups } from "../routing/routing-gateway-fixture.ts";
+import { until } from "../until.ts";
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {

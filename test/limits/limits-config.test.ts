@@ -1,12 +1,13 @@
 /** Configuration of limits in vexel.yaml and on the command line: validation messages, and counts that survive a reload. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "../../server/config/read-yaml.ts";
 import { startFake } from "../fake-upstream.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { until } from "../http/gateway-fixture.ts";
 import { vexel } from "../process/process-fixture.ts";
+import { until } from "../until.ts";
 import { embedder, yamlFor } from "./limits-fixture.ts";
 
 const problemsOf = (text: string): string[] => {

@@ -1,6 +1,7 @@
 /** Load shedding: under overload queued requests are shed first, and cached embeddings and health checks are still served. */
+
 import { afterEach, describe, expect, test } from "bun:test";
-import { until } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 import { type Limited, startLimited, statuses } from "./limits-fixture.ts";
 
 let limited: Limited;

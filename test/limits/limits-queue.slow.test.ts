@@ -1,6 +1,7 @@
 /** Concurrency limits and their queue: fair queueing by key, queue timeouts, and refusals when the queue is full. */
+
 import { afterEach, describe, expect, test } from "bun:test";
-import { until } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 import { embedder, type Limited, maxConcurrent, startLimited, statuses } from "./limits-fixture.ts";
 
 let limited: Limited;

@@ -1,6 +1,7 @@
 /** A request that reached no upstream, for a reason outside its client, is refunded its rate limits. */
+
 import { afterEach, describe, expect, test } from "bun:test";
-import { until } from "../faults/faults-fixture.ts";
+import { until } from "../until.ts";
 import { type Limited, startLimited, statuses } from "./limits-fixture.ts";
 
 let limited: Limited;

@@ -1,4 +1,5 @@
 /** Crash guard: after an uncaught exception, the gateway logs it, finishes the requests in flight, and restarts. */
+
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +12,9 @@ import {
   startProcess,
   temporaryFolder,
 } from "../harness.ts";
-import { embeddingModel, imageModel, until } from "../http/gateway-fixture.ts";
+import { embeddingModel, imageModel } from "../http/gateway-fixture.ts";
 import { imageReply, largePng } from "../images/large-image-fixture.ts";
+import { until } from "../until.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
@@ -73,7 +75,7 @@ describe.each([
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ object: "list" });
 
-    await until(() => startsOf(gateway) === 2, 20_000);
+    await until(() => startsOf(gateway) === 2);
     const line = gateway
       .output()
       .split("\n")
@@ -95,7 +97,7 @@ test("a restart leaves no file of the earlier run open", async () => {
   expect((await embed(gateway)).status).toBe(200);
   const before = filesOf(gateway.pid);
   gateway.kill("SIGUSR2");
-  await until(() => startsOf(gateway) === 2, 20_000);
+  await until(() => startsOf(gateway) === 2);
   expect((await embed(gateway)).status).toBe(200);
   expect(filesOf(gateway.pid)).toEqual(before);
 });

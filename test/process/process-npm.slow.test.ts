@@ -1,9 +1,10 @@
 /** `npm start`: a signal to npm stops the gateway. */
+
 import { expect, test } from "bun:test";
 import { readFileSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { root, temporaryFolder } from "../harness.ts";
-import { until } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 
 const descendantsOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
@@ -32,7 +33,7 @@ test("npm start leaves no Node process beside npm, and a signal to npm stops the
   };
   void gather(npm.stdout);
   void gather(npm.stderr);
-  await until(() => /Base URL/.test(text), 20_000);
+  await until(() => /Base URL/.test(text));
   const url = /Base URL {2}(\S+)\/v1/.exec(text)?.[1] ?? "";
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const below = descendantsOf(npm.pid).map((pid) => ({ pid, program: programOf(pid) }));
@@ -42,6 +43,6 @@ test("npm start leaves no Node process beside npm, and a signal to npm stops the
   const environment = readFileSync(`/proc/${gateway?.pid}/environ`, "utf8").split("\0");
   expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=65535");
   npm.kill("SIGTERM");
-  await until(() => /"event":"stopped"/.test(text), 10_000);
+  await until(() => /"event":"stopped"/.test(text));
   expect(await fetch(`${url}/healthz`).catch(() => "gone")).toBe("gone");
 });

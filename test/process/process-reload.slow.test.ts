@@ -1,10 +1,12 @@
 /** Configuration reload: a change of vexel.yaml applies within a second, completely or not at all, and no request fails. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, type GatewayProcess, startProcess, temporaryFolder } from "../harness.ts";
-import { embeddingModel, until } from "../http/gateway-fixture.ts";
+import { embeddingModel } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 
 const fake = startFake();
 const folder = temporaryFolder();
@@ -79,7 +81,7 @@ describe("while requests are in flight", () => {
     // Log lines are buffered briefly before they are written.
     await until(() => count("config-reloaded") >= 5);
     expect(count("config-reloaded")).toBe(5);
-  }, 30_000);
+  });
 
   test("an invalid change is reported with its location and not applied, and the next valid one is applied", async () => {
     writeFileSync(path, withModel("kept"));
@@ -104,7 +106,7 @@ describe("while requests are in flight", () => {
     writeFileSync(path, withModel("taken-again"));
     await untilServed("taken-again");
     expect((await embed("kept")).status).toBe(404);
-  }, 30_000);
+  });
 
   test("a key that is removed from the file is refused", async () => {
     const extra = "sk-extra-0123456789abcdef";
@@ -123,5 +125,5 @@ describe("while requests are in flight", () => {
     await becomes(200);
     writeFileSync(path, configFor(fake.url));
     await becomes(401);
-  }, 30_000);
+  });
 });

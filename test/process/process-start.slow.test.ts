@@ -1,4 +1,5 @@
 /** The first start: one command prints an address, an API key, and a curl command that works. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -12,7 +13,7 @@ import {
   temporaryFolder,
   testKey,
 } from "../harness.ts";
-import { until } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 import { cleanEnvironment, vexel } from "./process-fixture.ts";
 
 const running: GatewayProcess[] = [];
@@ -53,7 +54,7 @@ test("the first start prints an address, a key and a curl command that works in 
     data: { embedding: number[] }[];
   };
   expect(response.data[0]?.embedding).toHaveLength(384);
-}, 30_000);
+});
 
 test("the second start prints no key, and the first key still works", async () => {
   using folder = temporaryFolder();
@@ -85,7 +86,7 @@ test("a second gateway cannot use a locked data folder, and commands can", async
   await stop(first);
   const third = await start({ folder: folder.path });
   expect((await modelsWith(third, key)).status).toBe(200);
-}, 30_000);
+});
 
 test("a configuration with keys needs no generated key", async () => {
   using folder = temporaryFolder();

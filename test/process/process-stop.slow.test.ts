@@ -1,4 +1,5 @@
 /** Graceful shutdown: a gateway that gets a signal drains requests in flight and accepts no new ones. */
+
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { startFake } from "../fake-upstream.ts";
@@ -16,8 +17,8 @@ import {
   jsonHeaders,
   RawConnection,
   toHttpText,
-  until,
 } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 import { cleanEnvironment } from "./process-fixture.ts";
 
 const fake = startFake();
@@ -229,4 +230,4 @@ test("requests that exceed the drain timeout do not delay the exit", async () =>
   expect(ms).toBeLessThan(10_000);
   expect(running().output()).toContain('"event":"stopped"');
   await Promise.all(pending);
-}, 20_000);
+});

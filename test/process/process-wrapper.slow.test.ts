@@ -1,9 +1,10 @@
 /** The Node wrapper of `npm start` and `vexel`, which starts Bun: signals are forwarded, and no process is orphaned. */
+
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../harness.ts";
-import { until } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
 import { cleanEnvironment, installedCopy, isAlive } from "./process-fixture.ts";
 
 const started: { kill(signal: NodeJS.Signals): void; readonly exited: Promise<number> }[] = [];
@@ -43,7 +44,7 @@ function gatewayOf(pid: number): number {
 
 async function startWrapper(folder: string) {
   const wrapper = spawnWrapper(folder);
-  await until(() => /Base URL {2}\S+\/v1/.test(wrapper.output()), 20_000);
+  await until(() => /Base URL {2}\S+\/v1/.test(wrapper.output()));
   const url = /Base URL {2}(\S+)\/v1/.exec(wrapper.output())![1]!;
   return { ...wrapper, url, pid: gatewayOf(wrapper.child.pid) };
 }
@@ -75,7 +76,7 @@ test("killing the wrapper ends the gateway", async () => {
   const { child, pid, url } = await startWrapper(folder.path);
   child.kill("SIGKILL");
   await child.exited;
-  await until(() => !isAlive(pid), 15_000);
+  await until(() => !isAlive(pid));
   await expect(fetch(`${url}/healthz`)).rejects.toThrow();
 });
 

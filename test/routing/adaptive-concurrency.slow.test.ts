@@ -86,7 +86,6 @@ describe("with more concurrent requests than the targets can serve", () => {
         expectNothingLeft(simulation);
       }
     },
-    30_000,
   );
 
   test("requests are served as well if the targets return rate limit errors without retry-after", async () => {
@@ -299,5 +298,5 @@ keys:
     const responses = await Promise.all(Array.from({ length: 80 }, (_, at) => ask(at)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(80);
     expect(refused).toBeLessThan(40);
-  }, 20_000);
+  });
 });

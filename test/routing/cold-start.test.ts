@@ -15,4 +15,4 @@ test("a target that hangs from the start delays no request for long once another
   await Promise.all(Array.from({ length: 10 }, async () => expectVectors(await embed())));
   expect(fakes[0]!.requests.length).toBeGreaterThan(0);
   expect(performance.now() - startedAt).toBeLessThan(10_000);
-}, 30_000);
+});

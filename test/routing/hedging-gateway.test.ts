@@ -1,6 +1,8 @@
 /** Hedged requests through a gateway with two upstreams: embeddings requests are hedged, image requests never are. */
+
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { ask, expectVectors, rowOf, startFaultSetup, until } from "../faults/faults-fixture.ts";
+import { ask, expectVectors, rowOf, startFaultSetup } from "../faults/faults-fixture.ts";
+import { until } from "../until.ts";
 
 const pair = startFaultSetup({ upstreams: 2 });
 const [first, second] = pair.fakes as [(typeof pair.fakes)[0], (typeof pair.fakes)[0]];

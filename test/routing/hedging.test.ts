@@ -1,4 +1,5 @@
 /** Hedged requests: a request to a target that is slower than its p95 is also sent to another one, within the hedge budget. */
+
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -20,8 +21,8 @@ import {
   routeTo,
   targetNamed,
 } from "../embeddings/stage-fixture.ts";
-import { until } from "../faults/faults-fixture.ts";
 import { tries } from "../laws/law.ts";
+import { until } from "../until.ts";
 
 /** Targets in order: each is its own tier. */
 const targets = ["a", "b", "c"].map((id, tier) => ({ ...targetNamed(id), tier }));

@@ -182,7 +182,6 @@ describe("whatever the traffic and the failures", () => {
         expect(extra, `seed ${seed}`).toBeLessThanOrEqual(0.2 * simulation.requestCount + 50 * 4);
       }
     },
-    30_000,
   );
 });
 

@@ -58,4 +58,4 @@ keys: [{ name: test, key: ${testKey} }]`,
     await gateway.close();
     upstream.close();
   }
-}, 30_000);
+});

@@ -1,4 +1,5 @@
 /** What a call to an upstream is like on the wire, and how it ends when someone gives up. */
+
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
@@ -6,8 +7,8 @@ import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
-import { until } from "../faults/faults-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
 import {
   askPlainly,
   echo,

@@ -1,13 +1,14 @@
 /** In a crowd of calls that are cut off, given up and hung up on, everyone gets the own answer or a fault, and nobody's else. */
+
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { Connection } from "../../server/upstream/transport/connection.ts";
 import { ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
-import { until } from "../faults/faults-fixture.ts";
 import { root } from "../harness.ts";
 import { tries } from "../laws/law.ts";
+import { until } from "../until.ts";
 import { type Asked, echo, ok, rawServer, testClient } from "./http-client-fixture.ts";
 
 const often = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>

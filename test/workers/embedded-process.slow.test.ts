@@ -1,12 +1,13 @@
 /** The embedded model runs in a child process that the gateway supervises. */
-import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
+
+import { afterAll, afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createMinilm, type MinilmOptions } from "../../server/workers/embedding/minilm.ts";
-import { cosine, embed, expectFault, isAlive, sentences, until } from "./embedded-fixture.ts";
+import { until } from "../until.ts";
+import { cosine, embed, expectFault, isAlive, sentences } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
-setDefaultTimeout(60_000);
 
 const open: ReturnType<typeof createMinilm>[] = [];
 const start = (options: MinilmOptions = {}) => {

@@ -1,5 +1,5 @@
 /** Requests that the embedded model rejects, and their errors. */
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,7 +8,6 @@ import { createMinilm } from "../../server/workers/embedding/minilm.ts";
 import { cosine, embed, expectFault } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
-setDefaultTimeout(60_000);
 
 const minilm = createMinilm();
 afterAll(() => minilm.close());

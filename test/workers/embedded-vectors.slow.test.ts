@@ -1,11 +1,10 @@
 /** The embedded model is the real all-MiniLM-L6-v2, on either of its runtimes. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createMinilm } from "../../server/workers/embedding/minilm.ts";
 import reference from "../data/minilm/reference.json";
 import { cosine, embed, sentences } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
-setDefaultTimeout(60_000);
 
 const native = createMinilm({ runtime: "native" });
 const fallback = createMinilm({ onnxruntime: "a-package-that-is-not-installed" });

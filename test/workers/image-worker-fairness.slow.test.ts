@@ -1,10 +1,12 @@
 /** One key's costly images do not keep another key waiting: the queue is fair by time used, and what costs too much is refused. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { createJobQueue } from "../../server/workers/job-queue.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway } from "../harness.ts";
+import { until } from "../until.ts";
 import {
   blackPng,
   chunk,
@@ -14,7 +16,6 @@ import {
   never,
   speckled,
   speckledPng,
-  until,
   upload,
   watched,
 } from "./image-worker-fixture.ts";
@@ -70,7 +71,7 @@ keys: [{ name: heavy, key: ${keys.heavy} }, { name: light, key: ${keys.light} }]
   expect(done.indexOf("light")).toBeLessThan(6);
   await gateway.close();
   fake.close();
-}, 60_000);
+});
 
 describe("a file that takes far longer to decode than its size suggests is rejected before it is decoded", () => {
   test("a progressive JPEG of 1,100 scans", async () => {

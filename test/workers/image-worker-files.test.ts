@@ -8,6 +8,7 @@ import { readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { toFilePart } from "../../server/workers/image/file-part.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import { until } from "../until.ts";
 import {
   bytesIn,
   expectFault,
@@ -19,7 +20,6 @@ import {
   speckled,
   speckledPng,
   spooled,
-  until,
   upload,
   watched,
 } from "./image-worker-fixture.ts";

@@ -1,8 +1,10 @@
 /** A large image is inspected as thoroughly as a small one, without ever being in memory as a whole. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import sharp from "sharp";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import { until } from "../until.ts";
 import {
   type Channels,
   expectFault,
@@ -11,7 +13,6 @@ import {
   never,
   speckled,
   spooled,
-  until,
   upload,
   watched,
 } from "./image-worker-fixture.ts";
@@ -150,7 +151,7 @@ test("a large image is never as a whole in the memory of the process that inspec
     expect(most() - before).toBeLessThan(48);
   }
   await room.close();
-}, 30_000);
+});
 
 describe("large images", () => {
   const large = () =>

@@ -1,8 +1,10 @@
 /** Images are decoded in a child process: untrusted files cannot harm the gateway. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import sharp from "sharp";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
+import { until } from "../until.ts";
 import {
   blackPng,
   expectFault,
@@ -13,7 +15,6 @@ import {
   speckled,
   speckledPng,
   spooled,
-  until,
   upload,
   watched,
 } from "./image-worker-fixture.ts";
