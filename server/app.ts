@@ -11,7 +11,7 @@ import { createLinkStore } from "./images/image-links.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
-import { createServe } from "./pipeline/serve.ts";
+import { createServe, type Execute } from "./pipeline/serve.ts";
 import { createDeadlines } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
@@ -124,6 +124,8 @@ export function build({
     onRateLimitExhausted: onRateLimitExhausted,
   });
   const limits = wireLimits({ settings, snapshot, clock });
+  // Called only after the pipeline below is created.
+  const execute: Execute = (request) => pipeline.execute(request);
   const embeddings = wireEmbeddings({
     settings,
     snapshot,
@@ -135,6 +137,7 @@ export function build({
     emit: events.emit,
     registry: targetRegistry,
     limits,
+    execute,
   });
   const isTargetReachable = ({ upstream }: Target): Promise<boolean> =>
     probe(upstream, { send: sender.send, timeoutMs: healthCheckTimeoutMs, now: Date.now }).then(
@@ -150,6 +153,7 @@ export function build({
     limits,
     isReachable: isTargetReachable,
     disk: temp.disk,
+    execute,
   });
   const budgets = wireBudgets({
     settings,
@@ -161,7 +165,7 @@ export function build({
     emit: events.emit,
   });
   const deadlines = createDeadlines(clock);
-  const { serve, inFlight } = createServe({
+  const pipeline = createServe({
     snapshot,
     ledger,
     links: createLinkStore({ store: imageLinks.store, download: images.downloadLink }),
@@ -193,6 +197,8 @@ export function build({
     clock,
     now: Date.now,
   });
+
+  const { serve, inFlight } = pipeline;
 
   let isDraining = false;
   const isReady = (): boolean =>
@@ -280,6 +286,7 @@ export function build({
     throw error;
   }
 
+  embeddings.startDriftChecks();
   const sweeping = setInterval(() => void imageLinks.sweep(), 60_000);
   void imageLinks.sweep();
 
@@ -290,12 +297,14 @@ export function build({
     inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;
+      embeddings.stopDriftChecks();
       server.beginStop();
       // Closing immediately would cut off clients that are sending the next request on a keep-alive connection.
       setTimeout(() => void server.stop(false), drainGraceMs);
     },
     close: async () => {
       clearInterval(sweeping);
+      embeddings.stopDriftChecks();
       await server.stop(true);
       // Requests that were cut off still write their ledger row.
       await waitUntilIdle(inFlight);

@@ -1,4 +1,4 @@
-/** Authentication by API key (step 2 of a request). Returns a `Caller`, which only this file can create. */
+/** Authentication by API key (step 2 of a request). Returns a `Caller`. */
 
 import { timingSafeEqual } from "node:crypto";
 import type { Key, Snapshot } from "../config/snapshot.ts";

@@ -7,11 +7,16 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import type { Operation } from "../request/operation.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import type { EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
+import type { EmbeddingsQuery, GenerationQuery, ModerationQuery } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { type BudgetQueue, isOnlyReserved } from "./budget-queue.ts";
 import type { Budgets, Estimate } from "./budgets.ts";
-import { estimateEmbeddings, estimateImages, type ImageEstimateInput } from "./estimate-cost.ts";
+import {
+  estimateEmbeddings,
+  estimateImages,
+  estimateModeration,
+  type ImageEstimateInput,
+} from "./estimate-cost.ts";
 import { ObservedCosts } from "./observed-costs.ts";
 
 export interface RequestChargingOptions {
@@ -91,6 +96,10 @@ export function createRequestCharging({
   ): Reservation => {
     if (operation === "embeddings") {
       const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
+      return budgets.reserve(charged, estimate, record.at);
+    }
+    if (operation === "moderations") {
+      const estimate = estimateModeration(query as ModerationQuery, route.moderation?.target);
       return budgets.reserve(charged, estimate, record.at);
     }
     const { estimate, learn } = estimateWithHistory(

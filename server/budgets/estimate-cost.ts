@@ -12,11 +12,13 @@ import {
 } from "../upstream/catalog/images/image-tokens.ts";
 import { priceOf } from "../upstream/catalog/prices/embedding-price.ts";
 import { listedImagePrice } from "../upstream/catalog/prices/index.ts";
+import { moderationPriceOf } from "../upstream/catalog/prices/moderation-price.ts";
 import type {
   EditQuery,
   EmbeddingsQuery,
   ExtraFields,
   GenerationQuery,
+  ModerationQuery,
   Target,
 } from "../upstream/contract.ts";
 import type { ImageCapabilities } from "../upstream/image-capabilities.ts";
@@ -55,6 +57,20 @@ export function estimateEmbeddings(
   return most === load.tokens
     ? { dollars, isCertain: certain }
     : { dollars, maxDollars: (most * price) / million, isCertain: certain };
+}
+
+export function estimateModeration(
+  { input }: ModerationQuery,
+  target: Target | undefined,
+): Estimate {
+  const price = target && moderationPriceOf(target);
+  if (!price) return { dollars: price, isCertain: price !== undefined };
+  const load = loadOf(input);
+  return {
+    dollars: (load.tokens * price) / million,
+    maxDollars: (mostTokens(load) * price) / million,
+    isCertain: true,
+  };
 }
 
 /** The highest price of all targets per million tokens. Undefined: no price is known. */

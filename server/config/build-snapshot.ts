@@ -185,6 +185,7 @@ function fileModel(
           target: targetLimits(row.id, undefined, {
             upstream: upstreamAt(row.moderation.upstream),
             model: row.moderation.model,
+            ...(row.moderation.price && { price: row.moderation.price }),
           }),
           onFailure: row.moderation.onFailure,
         },

@@ -138,6 +138,8 @@ const image = z.strictObject({
       model: id.default("omni-moderation-latest"),
       /** If the moderation request fails: refuse the request, or generate the image without the check. */
       onFailure: z.enum(["refuse", "allow"]).default("refuse"),
+      /** Absent: the vendor's list price. */
+      price: embeddingPrice.optional(),
     })
     .optional(),
   maxImages: z.int().min(1).max(10).default(10),
@@ -207,7 +209,8 @@ export function knownKeys(path: readonly PropertyKey[], kindName?: string): read
     return Object.keys(
       upstreamOf(kinds.get(kindName ?? "") ?? { name: "", needs: [], options: {} }).shape,
     );
-  if (path[2] === "moderation") return ["upstream", "model", "onFailure"];
+  if (path[2] === "moderation")
+    return path.length === 3 ? ["upstream", "model", "onFailure", "price"] : priceKeys.embedding;
   if (path[2] === "price" || path[4] === "price")
     return priceKeys[kindName === "image" ? "image" : "embedding"];
   if (path.length === 4)

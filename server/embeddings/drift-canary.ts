@@ -5,28 +5,28 @@
  */
 
 import type { Model, Snapshot } from "../config/snapshot.ts";
-import { AbortSource } from "../lib/abort-signal.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
-import { type InternalRequestLimits, sendInternalRequest } from "../limits/internal-request.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../upstream/contract.ts";
 import { floatsOf } from "./vector-formats.ts";
 
 export interface CanaryOptions {
   readonly snapshot: () => Snapshot;
-  readonly embed: UpstreamClient["embeddings"];
+  /** Requests the vector of the query's one text from this target. */
+  readonly embed: (
+    query: EmbeddingsQuery,
+    target: Target,
+    signal: AbortSignal,
+  ) => Promise<Vector | undefined>;
   /** Called when a target drifts, is realigned, or cannot be compared. */
   readonly report: (report: CanaryReport) => void;
-  readonly timeoutMs: number;
   /** How long a target is excluded before it has been checked. Absent, or 0: it is used at once. */
   readonly graceMs?: number;
   /** Milliseconds, monotonic. */
   readonly clock?: () => number;
   /** Called when a model has targets that have not been checked. */
   readonly onUnchecked?: () => void;
-  /** Absent: no limits apply. */
-  readonly limits?: InternalRequestLimits;
+  /** Called when a target that did not respond to its last check has responded to a client. */
+  readonly onResponding?: () => void;
 }
 
 export interface CanaryReport {
@@ -66,8 +66,8 @@ const text = "The canary sang in the mine, and everybody knew that the air was g
 const minSimilarity = 0.985;
 
 export function createCanary(options: CanaryOptions): Canary {
-  const { snapshot, embed, report, timeoutMs, limits } = options;
-  const { graceMs = 0, clock = () => 0, onUnchecked } = options;
+  const { snapshot, embed, report } = options;
+  const { graceMs = 0, clock = () => 0, onUnchecked, onResponding } = options;
   const drifted = new Set<string>();
   const compared = new Set<string>();
   /** Models whose targets have all been checked. */
@@ -76,11 +76,11 @@ export function createCanary(options: CanaryOptions): Canary {
   const uncheckedSince = new WeakMap<Model, number>();
   const responded = new Set<string>();
   const silent = new Set<string>();
-  const inFlight = new Set<AbortSource>();
-  let closed = false;
+  const closing = new AbortController();
   const reportSilent = (model: Model, target: Target, reason: string): void => {
     const key = checkKey(model, target);
-    if (!silent.has(key) && !closed) report({ status: "silent", model: model.id, target, reason });
+    if (!silent.has(key) && !closing.signal.aborted)
+      report({ status: "silent", model: model.id, target, reason });
     silent.add(key);
   };
   const markResponded = (model: Model, target: Target): void => {
@@ -89,10 +89,7 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 
   const embedText = async (model: Model, target: Target): Promise<Float32Array | string> => {
-    if (closed) return "the canary is closed";
-    const cancel = new AbortSource();
-    inFlight.add(cancel);
-    const timer = setTimeout(() => cancel.abort(timedOut()), timeoutMs);
+    if (closing.signal.aborted) return "the canary is closed";
     const query: EmbeddingsQuery = {
       model: model.id,
       input: { kind: "text", texts: [text] },
@@ -101,17 +98,10 @@ export function createCanary(options: CanaryOptions): Canary {
       rest: {},
     };
     try {
-      const internalRequest = { target, text, key: "", route: model, signal: cancel };
-      const send = () => embed(query, target, cancel);
-      const { vectors } = limits
-        ? await sendInternalRequest(limits, internalRequest, send)
-        : await send();
-      return comparableVector(vectors[0]) ?? "its response holds no vector";
+      const vector = await embed(query, target, closing.signal);
+      return comparableVector(vector) ?? "its response holds no vector";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
-    } finally {
-      clearTimeout(timer);
-      inFlight.delete(cancel);
     }
   };
 
@@ -167,13 +157,8 @@ export function createCanary(options: CanaryOptions): Canary {
   };
 
   const hasDrifted = (model: Model, target: Target): boolean => {
-    if (silent.size > 0 && target === model.targets[0]) onReferenceResponding(model, target);
+    if (silent.size > 0 && silent.has(checkKey(model, target))) onResponding?.();
     return drifted.size > 0 && drifted.has(checkKey(model, target));
-  };
-
-  /** The reference target responds again: the others are checked now instead of in the next round. */
-  const onReferenceResponding = (model: Model, target: Target): void => {
-    if (silent.delete(checkKey(model, target))) onUnchecked?.();
   };
 
   const isUnchecked = (model: Model, target: Target): boolean => {
@@ -207,10 +192,7 @@ export function createCanary(options: CanaryOptions): Canary {
     isExcluded: (model, target) =>
       (drifted.size > 0 && drifted.has(checkKey(model, target))) ||
       (graceMs > 0 && !fullyChecked.has(model) && isUnchecked(model, target)),
-    close: () => {
-      closed = true;
-      for (const cancel of inFlight) cancel.abort(timedOut());
-    },
+    close: () => closing.abort(),
   };
 }
 
@@ -241,6 +223,3 @@ export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
   }
   return aa === 0 || bb === 0 ? -1 : dot / Math.sqrt(aa * bb);
 }
-
-const timedOut = (): GatewayError =>
-  new GatewayError("upstream_timeout", "it did not respond in time");

@@ -3,14 +3,22 @@
  * generated.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type InternalRequestLimits, sendInternalRequest } from "../limits/internal-request.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
-import type { GenerationQuery, ImageResponse } from "../upstream/contract.ts";
+import type {
+  GenerationQuery,
+  ImageResponse,
+  ModerationResponse,
+  Target,
+} from "../upstream/contract.ts";
+
+/** Sends the prompt of a request to a moderation model, as a request of its own. Throws GatewayError. */
+export type CheckPrompt = (
+  request: StageRequest<GenerationQuery>,
+  moderationTarget: Target,
+) => Promise<ModerationResponse>;
 
 export interface ModerateOptions<Q> {
-  readonly sendModeration: UpstreamClient["moderation"];
-  readonly limits: InternalRequestLimits;
+  readonly checkPrompt: CheckPrompt;
   /** Throws where no target is available: then the moderation request is not sent. */
   readonly requireAvailableTarget: (request: StageRequest<Q>) => void;
 }
@@ -22,7 +30,7 @@ export const moderate =
     const { route, record } = request;
     if (!route.moderation) return next(request);
     options.requireAvailableTarget(request);
-    const flagged = await checkPrompt(options, request);
+    const flagged = await flaggedCategories(options, request);
     if (flagged) {
       record.addStep("moderation: flagged");
       throw new GatewayError(
@@ -35,25 +43,22 @@ export const moderate =
   };
 
 /** The flagged categories. Undefined where the prompt passes. */
-async function checkPrompt<Q extends GenerationQuery>(
-  { sendModeration, limits }: ModerateOptions<Q>,
-  { route, query, signal, record }: StageRequest<Q>,
+async function flaggedCategories<Q extends GenerationQuery>(
+  { checkPrompt }: ModerateOptions<Q>,
+  request: StageRequest<Q>,
 ): Promise<readonly string[] | undefined> {
-  const { moderation } = route;
+  const { signal, record } = request;
+  const { moderation } = request.route;
   if (!moderation) return undefined;
   try {
-    const { target } = moderation;
-    const { flagged, categories } = await sendInternalRequest(
-      limits,
-      { target, text: query.prompt, key: record.caller?.id ?? "", route, signal },
-      () => sendModeration(query.prompt, query.model, target, signal),
-    );
+    const { flagged, categories } = await checkPrompt(request, moderation.target);
     if (!flagged) record.addStep("moderation: passed");
     return flagged ? categories : undefined;
   } catch (error) {
     const kind = error instanceof GatewayError ? error.kind : "internal";
     record.addStep(`moderation: ${kind}`);
-    if (signal.aborted || moderation.onFailure === "refuse") throw moderationFailed(error);
+    if (signal.aborted) throw signal.reason;
+    if (moderation.onFailure === "refuse") throw moderationFailed(error);
     return undefined;
   }
 }

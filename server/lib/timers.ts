@@ -9,3 +9,9 @@ export const realTimers: Timers = {
   start: (ms, fire) => setTimeout(fire, ms),
   stop: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
 };
+
+/** Timers that do not keep the process running. */
+export const backgroundTimers: Timers = {
+  ...realTimers,
+  start: (ms, fire) => setTimeout(fire, ms).unref(),
+};

@@ -18,6 +18,9 @@ export interface LoadShedderOptions {
 
 type Kind = "embedding" | "image";
 
+/** Counts a request from its start to its end, and decides whether it is admitted. */
+export type LoadCounter = Pick<LoadShedder, "begin" | "admit" | "end">;
+
 /** How a request was admitted: counted for its key, uncounted while slots are plentiful, or cache-only. */
 export type SheddingDecision = "uncounted" | "counted" | "cache-only";
 

@@ -3,7 +3,12 @@ import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Usage } from "../request/operation.ts";
 import { loadOf } from "../request/request-load.ts";
 import type { RequestRecord } from "../request/request-record.ts";
-import type { EmbeddingInput, EmbeddingsQuery, GenerationQuery } from "../upstream/contract.ts";
+import type {
+  EmbeddingInput,
+  EmbeddingsQuery,
+  GenerationQuery,
+  ModerationQuery,
+} from "../upstream/contract.ts";
 import { parseSize } from "../upstream/image-sizes.ts";
 import { mayBeBilled } from "../upstream/may-have-been-billed.ts";
 import type { Demand } from "./limit-scope.ts";
@@ -14,7 +19,7 @@ const defaultPixels = 1024 * 1024;
 /** No model generates more per request. A larger `n` is rejected by a later check with its own error, and not as a rate limit. */
 const maxImages = 10;
 
-export type LimitedQuery = EmbeddingsQuery | GenerationQuery;
+export type LimitedQuery = EmbeddingsQuery | GenerationQuery | ModerationQuery;
 
 export function demandOf(query: LimitedQuery): Demand {
   if ("input" in query) {

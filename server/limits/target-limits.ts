@@ -1,6 +1,7 @@
 /**
  * Last stage before a target: enforces the rate limits and concurrency slots of the target and its upstream. Without a free
- * slot the request queues. Every upstream request is counted here, including each chunk of a split request.
+ * slot the request queues. Every upstream request is counted here, including each chunk of a split request and the
+ * gateway's own requests.
  */
 
 import { clampBufferedUsage, clampEmbeddingsUsage } from "../ledger/clamp-reported-usage.ts";
@@ -8,7 +9,12 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { sleep } from "../lib/sleep.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
-import type { EmbeddingsResponse, ImageEvent, ImageResponse } from "../upstream/contract.ts";
+import type {
+  EmbeddingsResponse,
+  ImageEvent,
+  ImageResponse,
+  ModerationResponse,
+} from "../upstream/contract.ts";
 import type { Admission } from "./admission.ts";
 import type { Demand, LimitScope } from "./limit-scope.ts";
 import { noDemand, settleDemand, take } from "./limiter.ts";
@@ -23,7 +29,7 @@ export interface TargetLimitOptions {
   readonly waitMs: { readonly embedding: number; readonly image: number };
 }
 
-type TargetResponse = EmbeddingsResponse | ImageResponse;
+type TargetResponse = EmbeddingsResponse | ImageResponse | ModerationResponse;
 
 export const enforceTargetLimits =
   <Q extends LimitedQuery, A extends TargetResponse>(options: TargetLimitOptions): Stage<Q, A> =>
@@ -124,6 +130,7 @@ function usageOf(response: TargetResponse, query: LimitedQuery): Usage | undefin
     return "input" in query
       ? clampEmbeddingsUsage(response, { query }, ignoreRejected).usage
       : undefined;
+  if ("flagged" in response) return response.usage;
   if (response.kind === "stream" || "input" in query) return undefined;
   const { usage, results } = clampBufferedUsage(response, query, ignoreRejected);
   return {

@@ -7,11 +7,12 @@
 import { resolveModel } from "../auth/resolve-model.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
-import type { LoadShedder } from "../limits/load-shedder.ts";
+import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Usage } from "../request/operation.ts";
+import type { Priority } from "../request/priority.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -25,6 +26,10 @@ export interface Execution<Q, A> {
   readonly send: Send<Q, A>;
   /** Its signal is aborted when the client disconnects. It is read only if the request waits or takes long. */
   readonly client: { readonly signal: AbortSignal };
+  /** The request timeout. Absent: that of the model, or the setting. */
+  readonly timeoutMs?: number;
+  /** The request needs no admission: it is part of one that was admitted. */
+  readonly isPartOfRequest?: boolean;
 }
 
 /** A request that did not come over HTTP. */
@@ -32,12 +37,22 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly requestId: string;
   readonly caller: Caller;
   readonly query: Q;
+  readonly priority: Priority;
   readonly signal: AbortSignal;
+  /** The request timeout. Absent: that of the model, or the setting. */
+  readonly timeoutMs?: number;
+  /**
+   * The request is part of an HTTP request that waits for it and was admitted with it. It does not count in the load
+   * shedder or toward the limits of the key, the project and the model: with a limit of one, it would wait for itself.
+   */
+  readonly isPartOfRequest?: boolean;
   readonly endpoint: Pick<Endpoint<Q, A>, "operation" | "kind" | "cost">;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
+  /** The usage that the upstream reported, for the ledger. */
+  readonly usageOf: (response: A) => Usage | undefined;
   /** Reads the response before its files are cleared. */
-  readonly use: (response: A) => Promise<{ readonly result: T; readonly usage: Usage | undefined }>;
+  readonly use: (response: A) => Promise<T>;
 }
 
 /** Executes a whole request. Throws GatewayError. */
@@ -46,22 +61,27 @@ export async function execute<Q extends LimitedQuery, A, T>(
   loadShedder: LoadShedder,
   request: InternalRequest<Q, A, T>,
 ): Promise<T> {
-  const { requestId, caller, query, endpoint, send } = request;
+  const { requestId, caller, query, endpoint, send, timeoutMs, isPartOfRequest = false } = request;
   const source = { requestId, bytesReceived: 0, releaseBody: () => undefined };
-  const lifetime = new RequestLifetime(services, loadShedder, endpoint, source);
+  const counter = isPartOfRequest ? alreadyCounted : loadShedder;
+  const lifetime = new RequestLifetime(services, counter, endpoint, source);
   const { record } = lifetime;
   try {
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();
-    lifetime.admitLoad(caller, noHeaders);
+    lifetime.admitLoad(caller, noHeaders, request.priority);
     record.model = snapshot.models.get(query.model)?.id;
     const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
     lifetime.route = route;
-    if (endpoint.kind === "image") lifetime.temp = services.createTemp(caller.id);
-    const response = await executeWithin(lifetime, { caller, route, query, send, client: request });
+    if (endpoint.kind === "image" && !isPartOfRequest)
+      lifetime.temp = services.createTemp(caller.id);
+    const response = await executeWithin(lifetime, {
+      ...{ caller, route, query, send, client: request, isPartOfRequest },
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
+    record.usage = request.usageOf(response);
     if (endpoint.cost) record.cost.actual = endpoint.cost(record, route);
-    const { result, usage } = await request.use(response);
-    record.usage = usage;
+    const result = await request.use(response);
     await lifetime.settle(200);
     return result;
   } catch (thrown) {
@@ -81,8 +101,8 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   execution: Execution<Q, A>,
 ): Promise<A> {
   const { services, record, operation, kind } = lifetime;
-  const { caller, route, query, send, client } = execution;
-  const isLimited = Boolean(route.scopes || caller.scopes || kind === "image");
+  const { caller, route, query, send, client, isPartOfRequest } = execution;
+  const isLimited = !isPartOfRequest && Boolean(route.scopes || caller.scopes || kind === "image");
 
   // Limits before budgets: a queued request reserves no budget that others could spend.
   if (isLimited) lifetime.ticket = await admit(lifetime, execution);
@@ -100,13 +120,21 @@ export async function executeWithin<Q extends LimitedQuery, A>(
     waitedMs += lifetime.ticket?.waitedMs ?? 0;
   }
 
-  const timeoutMs = (route.timeoutMs ?? services.timeoutMs[kind]) - Math.round(waitedMs);
+  const wholeMs = execution.timeoutMs ?? route.timeoutMs ?? services.timeoutMs[kind];
+  const timeoutMs = wholeMs - Math.round(waitedMs);
   if (timeoutMs <= 0) throw timedOutInQueue();
   const signal = lifetime.startDeadline(timeoutMs, client);
   return send({ operation, query, route, signal, temp: lifetime.temp, record });
 }
 
 const noHeaders = { get: () => null };
+
+/** The load shedder of a request that is part of another. */
+const alreadyCounted: LoadCounter = {
+  begin: () => undefined,
+  admit: () => "uncounted",
+  end: () => undefined,
+};
 
 async function admit<Q extends LimitedQuery, A>(
   { services }: RequestLifetime,

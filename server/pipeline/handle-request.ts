@@ -42,7 +42,7 @@ export async function handleRequest<Q extends LimitedQuery, A>(
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
     const caller = authenticate(incoming.headers, snapshot, services.now());
-    lifetime.admitLoad(caller, incoming.headers);
+    lifetime.admitLoad(caller, incoming.headers, "interactive");
     const nameModel = modelNamer(http, caller, snapshot);
     const parsed = await endpoint.read(incoming, caller.id, nameModel);
     lifetime.ownFiles(parsed);

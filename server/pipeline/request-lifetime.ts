@@ -13,12 +13,13 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { releaseAll } from "../lib/release-all.ts";
 import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
-import type { LoadShedder, SheddingDecision } from "../limits/load-shedder.ts";
+import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import type { Deadline } from "../request/deadline.ts";
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
+import type { Priority } from "../request/priority.ts";
 import { RequestRecord } from "../request/request-record.ts";
 import type { PipelineServices } from "./dependencies.ts";
 
@@ -50,7 +51,7 @@ export class RequestLifetime {
   idempotent: IdempotentRequest | undefined;
   /** Rate limits and concurrency slots. Undefined where no limit applies. */
   ticket: AdmissionTicket | undefined;
-  readonly #loadShedder: LoadShedder;
+  readonly #loadShedder: LoadCounter;
   readonly #source: RequestSource;
   readonly #started: number;
   #deadline: Deadline | undefined;
@@ -62,7 +63,7 @@ export class RequestLifetime {
 
   constructor(
     services: PipelineServices,
-    loadShedder: LoadShedder,
+    loadShedder: LoadCounter,
     { kind, operation }: RequestKind,
     source: RequestSource,
   ) {
@@ -77,8 +78,9 @@ export class RequestLifetime {
   }
 
   /** The load shedder admits the authenticated request, admits it for the cache only, or throws GatewayError. */
-  admitLoad(caller: Caller, headers: RequestHeaders): void {
+  admitLoad(caller: Caller, headers: RequestHeaders, priority: Priority): void {
     const { record } = this;
+    record.priority = priority;
     this.#sheddingDecision = this.#loadShedder.admit(this.kind, headers, caller.id);
     record.cacheOnly = this.#sheddingDecision === "cache-only";
     record.caller = caller;

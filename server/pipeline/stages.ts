@@ -13,7 +13,7 @@ import { cacheOnly } from "../embeddings/cache-only.ts";
 import { split } from "../embeddings/split.ts";
 import { fillMissing } from "../images/fill-missing.ts";
 import { generate, type ImageTools, rejectionReason } from "../images/generate.ts";
-import { moderate } from "../images/moderate.ts";
+import { type CheckPrompt, moderate } from "../images/moderate.ts";
 import { limitImageCount, preflight } from "../images/preflight-stage.ts";
 import { convertStream } from "../images/stream-conversion.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -100,7 +100,7 @@ export const embeddingsStages = (
 
 export interface ImageStagesOptions extends VerifyOptions {
   readonly tools: ImageTools;
-  readonly moderation: UpstreamClient["moderation"];
+  readonly checkPrompt: CheckPrompt;
   /** Checks the health of a target by a request that costs nothing. */
   readonly checkHealth: (target: Target) => Promise<boolean>;
   readonly registry: TargetRegistry;
@@ -109,7 +109,7 @@ export interface ImageStagesOptions extends VerifyOptions {
 
 export const imageStages = (
   upstream: Pick<UpstreamClient, "generations" | "edits">,
-  { tools, moderation, checkHealth, registry, limits, onImplausibleUsage }: ImageStagesOptions,
+  { tools, checkPrompt, checkHealth, registry, limits, onImplausibleUsage }: ImageStagesOptions,
 ): Pick<StageLists, "generations" | "edits"> => {
   const reasonToReject = rejectionReason(tools.capabilitiesOf);
   const capacity = targetCapacity(limits.admission, limits.clock, "image");
@@ -123,7 +123,7 @@ export const imageStages = (
   const stages = <Q extends GenerationQuery>() => [
     limitImageCount<Q>(),
     preflight<Q>({ rejectionReason: reasonToReject, checkEdit: tools.checkEdit }),
-    moderate<Q>({ sendModeration: moderation, limits, requireAvailableTarget: requireTarget }),
+    moderate<Q>({ checkPrompt, requireAvailableTarget: requireTarget }),
     convertStream<Q>(),
     fillMissing<Q>(),
     routeRequest<Q, ImageResponse>({

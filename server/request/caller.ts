@@ -1,8 +1,8 @@
-/** Proofs that a request passed a check. Only `authenticate` makes a `Caller`, and only `resolve` makes a `Route`. */
+/** Proofs that a request passed a check. Only `authenticate` and `internalCaller` make a `Caller`, and only `resolveModel` makes a `Route`. */
 import type { Key, Model } from "../config/snapshot.ts";
 import type { Branded } from "../lib/branded.ts";
 
-/** The API key of an authenticated request. */
+/** The API key of an authenticated request, or the gateway itself. */
 export type Caller = Branded<Key, "authenticated">;
 
 /** A model that the caller may use. */

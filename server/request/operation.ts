@@ -2,7 +2,8 @@
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { BodyChunks } from "./http-types.ts";
 
-export type Operation = "embeddings" | "generations" | "edits";
+/** `moderations`: the gateway checks the prompt of an image request. */
+export type Operation = "embeddings" | "generations" | "edits" | "moderations";
 
 export interface Usage {
   readonly inputTokens?: number;

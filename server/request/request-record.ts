@@ -6,6 +6,7 @@ import type { Target } from "../upstream/contract.ts";
 import type { Caller } from "./caller.ts";
 import type { MissingImages } from "./missing.ts";
 import type { Usage } from "./operation.ts";
+import type { Priority } from "./priority.ts";
 
 /** The attempts at targets. */
 export class RoutingRecord {
@@ -108,6 +109,7 @@ export class RequestRecord {
   readonly at: number;
   caller: Caller | undefined;
   model: string | undefined;
+  priority: Priority = "interactive";
   /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
   cacheOnly = false;
   usage: Usage | undefined;

@@ -13,6 +13,7 @@ import type {
   EmbeddingsResponse,
   GenerationQuery,
   ImageResponse,
+  ModerationResponse,
   Target,
   Upstream,
 } from "./contract.ts";
@@ -87,13 +88,7 @@ export interface ImageRequestContext<Q extends GenerationQuery> {
 /** Maps moderation requests for a prompt. */
 export interface ModerationAdapter {
   toUpstream(prompt: string, target: Target): UpstreamRequest;
-  fromUpstream(response: UpstreamResponse): Promise<ModerationResult>;
-}
-
-export interface ModerationResult {
-  readonly flagged: boolean;
-  /** The upstream's names of the flagged categories. */
-  readonly categories: readonly string[];
+  fromUpstream(response: UpstreamResponse): Promise<ModerationResponse>;
 }
 
 /** A job that is not done yet. */

@@ -7,7 +7,6 @@ import type {
   Adapter,
   ErrorContext,
   ImageAdapter,
-  ModerationResult,
   UpstreamRequest,
   UpstreamResponse,
 } from "./adapter.ts";
@@ -20,6 +19,7 @@ import type {
   EmbeddingsResponse,
   GenerationQuery,
   ImageResponse,
+  ModerationResponse,
   Target,
 } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
@@ -48,7 +48,7 @@ export type UpstreamClient = {
     model: string,
     target: Target,
     signal: AbortSignalLike,
-  ) => Promise<ModerationResult>;
+  ) => Promise<ModerationResponse>;
   /** Image capabilities of a target. */
   readonly imageCapabilities: NonNullable<Adapter["imageCapabilities"]>;
 };

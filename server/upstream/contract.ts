@@ -117,6 +117,22 @@ export interface EmbeddingsResponse {
   readonly ready?: { readonly body: Uint8Array; readonly model: string };
 }
 
+/** The prompt of an image request, to be checked by a moderation model. */
+export interface ModerationQuery {
+  /** The image model of the request. */
+  readonly model: string;
+  /** One text. */
+  readonly input: EmbeddingInput;
+}
+
+export interface ModerationResponse {
+  readonly flagged: boolean;
+  /** The upstream's names of the flagged categories. */
+  readonly categories: readonly string[];
+  /** As reported by the upstream. Absent where it reports none. */
+  readonly usage?: { readonly inputTokens: number };
+}
+
 /** The options of an image request under their wire names; absent stays absent. */
 export interface ImageOptions {
   readonly n?: number;

@@ -7,8 +7,12 @@ import { ExpiringCache } from "../embeddings/cache/expiring-cache.ts";
 import { type CanaryReport, createCanary } from "../embeddings/drift-canary.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import type { Emit } from "../events/events.ts";
+import { newRequestId } from "../lib/request-id.ts";
+import { backgroundTimers } from "../lib/timers.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
+import { createCanaryRequest } from "../pipeline/canary-request.ts";
+import type { Execute } from "../pipeline/serve.ts";
 import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
 import type { Route } from "../request/caller.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
@@ -16,6 +20,7 @@ import type { Settings } from "../settings.ts";
 import { EmbeddingCacheFile } from "../storage/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddedModel } from "../upstream/contract.ts";
+import { scheduleDriftChecks } from "./drift-checks.ts";
 import { reportImplausibleUsage } from "./report-implausible-usage.ts";
 
 export interface EmbeddingsWiringOptions {
@@ -31,19 +36,23 @@ export interface EmbeddingsWiringOptions {
   readonly emit: Emit;
   readonly registry: TargetRegistry;
   readonly limits: TargetLimitOptions;
+  /** Called only after `startDriftChecks`. */
+  readonly execute: Execute;
 }
 
 export interface EmbeddingsWiring {
   readonly send: StageLists["embeddings"];
+  startDriftChecks(): void;
+  /** Cancels the drift checks in flight, and starts no more. */
+  stopDriftChecks(): void;
   /** Evicts every cached vector. */
   clearCache(): void;
   close(): void;
 }
 
-/** When targets that are new, or did not respond, are compared again. */
-const recheckMs = 10_000;
 /** How long the first target serves alone while the others are compared with it. */
 const graceMs = 2000;
+const canaryTimeoutMs = 30_000;
 
 export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiring {
   const {
@@ -57,24 +66,37 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     emit,
     registry,
     limits,
+    execute,
   } = options;
   const { cache, file } = createCache(settings, log, now);
 
   const canary = createCanary({
     snapshot,
-    embed: upstreamClient.embeddings,
-    timeoutMs: 30_000,
+    embed: createCanaryRequest({
+      execute,
+      embeddings: upstreamClient.embeddings,
+      limits,
+      snapshot,
+      newRequestId,
+      timeoutMs: canaryTimeoutMs,
+      onImplausibleUsage: reportImplausibleUsage(log),
+    }),
     graceMs: settings.VEXEL_CANARY_HOURS > 0 ? graceMs : 0,
     clock,
-    onUnchecked: () => driftChecks.now(),
-    limits,
+    onUnchecked: () => driftChecks.onNewTarget(),
+    onResponding: () => driftChecks.onResponding(),
     report: (result) => {
       reportDrift(log, emit, result);
       // Vectors of the drifted target may be in the cache, and it is unknown which.
       if (result.status === "drifted") cache.clear();
     },
   });
-  const driftChecks = scheduleDriftChecks(settings.VEXEL_CANARY_HOURS, (all) => canary.check(all));
+  const driftChecks = scheduleDriftChecks({
+    hours: settings.VEXEL_CANARY_HOURS,
+    check: (all) => canary.check(all),
+    timers: backgroundTimers,
+    clock,
+  });
 
   const isCacheOn = settings.VEXEL_CACHE_BYTES > 0;
   const isBatchingOn = settings.VEXEL_BATCH_WAIT_MS > 0;
@@ -105,12 +127,13 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
   });
   return {
     send,
-    clearCache: () => cache.clear(),
-    close: () => {
+    startDriftChecks: () => driftChecks.start(),
+    stopDriftChecks: () => {
       driftChecks.close();
       canary.close();
-      file?.close();
     },
+    clearCache: () => cache.clear(),
+    close: () => file?.close(),
   };
 }
 
@@ -135,42 +158,6 @@ function createCache(settings: Settings, log: Log, now: () => number) {
   const cache = newCache(file);
   void file.load((...row) => cache.restore(...row));
   return { cache, file };
-}
-
-/** Schedules drift checks: often for targets that were not compared yet, rarely for all. */
-function scheduleDriftChecks(
-  hours: number,
-  check: (all: boolean) => Promise<void>,
-): { now(): void; close(): void } {
-  if (hours === 0) return { now: () => {}, close: () => {} };
-  let isRunning = false;
-  /** A check was requested while another was running. */
-  let isRequested = false;
-  const runCheck = async (all: boolean): Promise<void> => {
-    if (isRunning) {
-      isRequested = true;
-      return;
-    }
-    isRunning = true;
-    await check(all).finally(() => {
-      isRunning = false;
-    });
-    if (!isRequested) return;
-    isRequested = false;
-    await runCheck(false);
-  };
-  const timers = [
-    setInterval(() => void runCheck(false), recheckMs),
-    setInterval(() => void runCheck(true), hours * 3_600_000),
-  ];
-  for (const timer of timers) timer.unref();
-  void runCheck(false);
-  return {
-    now: () => void runCheck(false),
-    close: () => {
-      for (const timer of timers) clearInterval(timer);
-    },
-  };
 }
 
 function reportDrift(log: Log, emit: Emit, { status, model, target, reason }: CanaryReport): void {

@@ -7,6 +7,8 @@ import { inspectOnce } from "../images/inspect-once.ts";
 import { checkEdit, checkImage, checkMask } from "../images/preflight.ts";
 import type { TargetLimitOptions } from "../limits/target-limits.ts";
 import type { Log } from "../observe/log.ts";
+import { createCheckPrompt } from "../pipeline/moderation-request.ts";
+import type { Execute } from "../pipeline/serve.ts";
 import { imageStages, type StageLists } from "../pipeline/stages.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
@@ -37,6 +39,7 @@ export interface ImagesWiringOptions {
   /** Free health check of a target. */
   readonly isReachable: (target: Target) => Promise<boolean>;
   readonly disk: ResponseFilesOptions["disk"];
+  readonly execute: Execute;
 }
 
 export interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> {
@@ -49,6 +52,7 @@ export interface ImagesWiring extends Pick<StageLists, "generations" | "edits"> 
 export function wireImages(options: ImagesWiringOptions): ImagesWiring {
   const { settings, upstreamClient, log, now, clock, registry, limits, isReachable, disk } =
     options;
+  const { execute } = options;
   const imageWorker = createImageWorker({ idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000, clock });
   const responses = new ResponseFiles({
     folder: join(settings.VEXEL_DATA, "responses"),
@@ -69,7 +73,11 @@ export function wireImages(options: ImagesWiringOptions): ImagesWiring {
   return {
     ...imageStages(upstreamClient, {
       tools,
-      moderation: upstreamClient.moderation,
+      checkPrompt: createCheckPrompt({
+        execute,
+        moderation: upstreamClient.moderation,
+        limits,
+      }),
       checkHealth: isReachable,
       registry,
       limits,

@@ -326,10 +326,10 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   ],
   [
     "docs/routing-and-failover.md",
-    "Pause before a target that did not respond is compared again",
-    "10 s",
-    "server/wiring/embeddings.ts",
-    "recheckMs = 10_000",
+    "Pause before a target that did not respond is compared again; it doubles up to the second value",
+    "10 s, 10 min",
+    "server/wiring/drift-checks.ts",
+    "[minRecheckMs, maxRecheckMs] = [10_000, 600_000]",
   ],
   [
     "docs/routing-and-failover.md",

@@ -43,10 +43,12 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
       requestId: "req_1",
       caller,
       query,
+      priority: "interactive",
       signal,
       endpoint: { operation: "embeddings", kind: "embedding", cost: () => 0.5 },
       send,
-      use: async (response) => ({ result: `${response}!`, usage: { inputTokens: 3 } }),
+      usageOf: () => ({ inputTokens: 3 }),
+      use: async (response) => `${response}!`,
     });
   const dispose = () => {
     close();

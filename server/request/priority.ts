@@ -1,0 +1,3 @@
+/** Priority classes: batch requests wait behind interactive requests, and are shed first. */
+
+export type Priority = "interactive" | "batch";

@@ -1,0 +1,92 @@
+/**
+ * Schedules drift checks: of all targets every few hours, and of targets that were not compared yet at once and then less
+ * and less often, because each check is an upstream request with a ledger row.
+ */
+import type { Timers } from "../lib/timers.ts";
+
+export interface DriftChecksOptions {
+  /** Hours between two checks of all targets. 0: targets are never checked. */
+  readonly hours: number;
+  /** Checks all targets, or those that were not compared yet. */
+  readonly check: (all: boolean) => Promise<void>;
+  readonly timers: Timers;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export interface DriftChecks {
+  /** Starts with a check of all new targets. */
+  start(): void;
+  /** A target is new: it is checked at once. */
+  onNewTarget(): void;
+  /** A target that did not respond to its check has responded to a client: it is checked, unless it was a moment ago. */
+  onResponding(): void;
+  close(): void;
+}
+
+/** The shortest and the longest time until targets that did not respond are checked again; it doubles each time. */
+const [minRecheckMs, maxRecheckMs] = [10_000, 600_000];
+
+export function scheduleDriftChecks(options: DriftChecksOptions): DriftChecks {
+  const { hours, check, timers, clock } = options;
+  if (hours === 0) {
+    return { start: ignore, onNewTarget: ignore, onResponding: ignore, close: ignore };
+  }
+  let isRunning = false;
+  /** A check was requested while another was running. */
+  let isRequested = false;
+  let lastEndedAt = Number.NEGATIVE_INFINITY;
+  let recheckMs = minRecheckMs;
+  let recheckTimer: unknown;
+  let fullCheckTimer: unknown;
+
+  const runCheck = async (all: boolean): Promise<void> => {
+    if (isRunning) {
+      isRequested = true;
+      return;
+    }
+    isRunning = true;
+    await check(all).finally(() => {
+      isRunning = false;
+      lastEndedAt = clock();
+    });
+    if (!isRequested) return;
+    isRequested = false;
+    await runCheck(false);
+  };
+  const startRecheckTimer = (): void => {
+    recheckTimer = timers.start(recheckMs, () => {
+      recheckMs = Math.min(maxRecheckMs, 2 * recheckMs);
+      startRecheckTimer();
+      void runCheck(false);
+    });
+  };
+  const startFullCheckTimer = (): void => {
+    fullCheckTimer = timers.start(hours * 3_600_000, () => {
+      startFullCheckTimer();
+      void runCheck(true);
+    });
+  };
+  const checkNow = (): void => {
+    recheckMs = minRecheckMs;
+    timers.stop(recheckTimer);
+    startRecheckTimer();
+    void runCheck(false);
+  };
+  return {
+    start: () => {
+      startFullCheckTimer();
+      checkNow();
+    },
+    onNewTarget: checkNow,
+    onResponding: () => {
+      if (!isRunning && clock() - lastEndedAt >= minRecheckMs) checkNow();
+    },
+    close: () => {
+      timers.stop(recheckTimer);
+      timers.stop(fullCheckTimer);
+    },
+  };
+}
+
+const ignore = (): void => undefined;
