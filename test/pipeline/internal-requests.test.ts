@@ -1,8 +1,8 @@
 /** Internal requests (moderation, drift canary) are limited, charged to budgets and in the ledger like client requests. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
-import { until } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
+import { until } from "../until.ts";
 
 const open: (() => unknown)[] = [];
 afterEach(async () => {
