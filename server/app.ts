@@ -6,7 +6,8 @@ import { validKeyId } from "./auth/authenticate.ts";
 import type { Snapshot } from "./config/snapshot.ts";
 import { createCors } from "./http/cors.ts";
 import { json } from "./http/json-response.ts";
-import { type Handlers, type HttpServer, listen } from "./http/listen.ts";
+import { type Listener, listen } from "./http/listen.ts";
+import type { Handlers } from "./http/routes.ts";
 import { createLinkStore } from "./images/image-links.ts";
 import { MemoryShares } from "./lib/memory-shares.ts";
 import type { Log } from "./observe/log.ts";
@@ -241,7 +242,7 @@ export function build({
     welcome: createWelcome({ snapshot, ready: isReady, version, now: Date.now }),
   };
 
-  const startListening = (): HttpServer =>
+  const startListening = (): Listener =>
     listen({
       host: settings.HOST,
       port: settings.PORT,
@@ -274,7 +275,7 @@ export function build({
       },
       onInternalError: (requestId, error) => logInternalError(log, requestId, error),
     });
-  let server: HttpServer;
+  let server: Listener;
   try {
     server = startListening();
   } catch (error) {

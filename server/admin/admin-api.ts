@@ -4,7 +4,7 @@ import { z } from "zod";
 import { eventTypes } from "../../contract/events.ts";
 import { type EventViews, matchingTypes } from "../events/show-events.ts";
 import { decodePathSegment, json } from "../http/json-response.ts";
-import type { Handler } from "../http/listen.ts";
+import type { Handler } from "../http/route.ts";
 import { parse } from "../http/validate-body.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { keyHash } from "../lib/key-hash.ts";
@@ -106,9 +106,9 @@ export function createAdminHandlers({ key, views, targets }: AdminApiOptions) {
     authenticateAdmin(incoming);
     return uncachedJson(views.webhooks());
   };
-  const webhookTest: Handler = async (incoming, part) => {
+  const webhookTest: Handler<"id"> = async (incoming, { id }) => {
     authenticateAdmin(incoming);
-    const tested = await views.testWebhook(decodePathSegment(part));
+    const tested = await views.testWebhook(decodePathSegment(id));
     if (tested) return uncachedJson(tested);
     throw new GatewayError(
       "unknown_url",

@@ -1,6 +1,6 @@
 /** GET /files/images/{name}: serves stored images by signed URL. The URL itself grants access, and it expires. */
-import type { Handler } from "../http/listen.ts";
 import { type ByteRange, parseRange } from "../http/range.ts";
+import type { Handler } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
@@ -24,8 +24,8 @@ export interface ImageFilesOptions {
 }
 
 export const createImageFiles =
-  ({ store, check, now }: ImageFilesOptions): Handler =>
-  async (incoming, name): Promise<OutgoingResponse> => {
+  ({ store, check, now }: ImageFilesOptions): Handler<"name"> =>
+  async (incoming, { name }): Promise<OutgoingResponse> => {
     const expires = check(name, incoming.search);
     const found = expires === undefined ? undefined : await store.find(name);
     if (expires === undefined || !found) throw notFound();

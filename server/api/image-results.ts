@@ -18,9 +18,12 @@ const retryAfterSeconds = 2;
 
 export const createImageResultHandler =
   ({ snapshot, store, now }: ImageResultsOptions) =>
-  async (incoming: IncomingRequest, part: string): Promise<OutgoingResponse> => {
+  async (
+    incoming: IncomingRequest,
+    { id: encodedId }: { readonly id: string },
+  ): Promise<OutgoingResponse> => {
     const caller = authenticate(incoming.headers, snapshot(), now());
-    const id = decodePathSegment(part);
+    const id = decodePathSegment(encodedId);
     const found = await store.findById(caller.id, id);
     if (found === "in_progress") {
       const { headers, ...response } = json(

@@ -52,12 +52,14 @@ export function createModels({ snapshot, startedAt, now }: ModelsOptions) {
   return {
     list: (incoming: IncomingRequest): OutgoingResponse =>
       json({ object: "list", data: usable(incoming).map(show) }),
-    get: (incoming: IncomingRequest, part: string): OutgoingResponse =>
-      json(show(find(incoming, decodePathSegment(part)))),
+    get: (incoming: IncomingRequest, { model }: { readonly model: string }): OutgoingResponse =>
+      json(show(find(incoming, decodePathSegment(model)))),
     listEngines: (incoming: IncomingRequest): OutgoingResponse =>
       json({ object: "list", data: usable(incoming).map(showEngine) }),
-    getEngine: (incoming: IncomingRequest, part: string): OutgoingResponse =>
-      json(showEngine(find(incoming, engineName(part)))),
+    getEngine: (
+      incoming: IncomingRequest,
+      { model }: { readonly model: string },
+    ): OutgoingResponse => json(showEngine(find(incoming, engineName(model)))),
   };
 }
 

@@ -1,6 +1,6 @@
 /** CORS: requests from web pages of other origins. Off unless the operator names the origins. */
 
-import type { RequestHeaders } from "../request/http-types.ts";
+import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 
 /** The CORS headers to add. Undefined if there are none. */
 export type Cors = (headers: RequestHeaders) => Record<string, string> | undefined;
@@ -42,7 +42,20 @@ const rateLimitHeaders = ["requests", "tokens", "images"].flatMap((what) =>
   ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
 );
 
-export const preflight = (headers: RequestHeaders, methods: string): Record<string, string> => ({
+/** Adds the CORS headers to a response. */
+export function addCors(
+  { status, headers }: OutgoingResponse,
+  corsHeaders: Readonly<Record<string, string>>,
+  { method, headers: requestHeaders }: IncomingRequest,
+): void {
+  const isAllowed = "access-control-allow-origin" in corsHeaders;
+  if (method === "OPTIONS" && status === 204 && isAllowed) {
+    Object.assign(headers, preflight(requestHeaders, headers.allow ?? ""));
+  }
+  Object.assign(headers, corsHeaders);
+}
+
+const preflight = (headers: RequestHeaders, methods: string): Record<string, string> => ({
   "access-control-allow-methods": methods,
   "access-control-allow-headers":
     headers.get("access-control-request-headers") ?? "authorization, content-type",

@@ -7,7 +7,7 @@ import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import { JsonBounds, jsonBounds } from "./json-bounds.ts";
-import { incompleteBody, type RequestBody } from "./server/request-body.ts";
+import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 
 /** Smaller bodies cannot exceed any bound except the one on depth. */
 const smallBytes = 16 * 1024;

@@ -1,7 +1,7 @@
 /** Wires image links together: stores an image on disk, signs its link, and serves it to clients that have the link. */
 import { join } from "node:path";
 import { createImageFiles } from "../api/image-files.ts";
-import type { Handler } from "../http/listen.ts";
+import type { Handler } from "../http/route.ts";
 import { imageTypeOf, type LoadedImage } from "../images/image-head.ts";
 import { signLink, verifyLink } from "../lib/signed-link.ts";
 import type { BlobSource } from "../storage/blob-store.ts";
@@ -23,7 +23,7 @@ export interface ImageLinksOptions {
 export interface ImageLinks {
   /** Stores an image and returns its link. The link of a stored response still works for its full time after the last replay. */
   store(image: LoadedImage, publicUrl: string, isReplayed?: boolean): Promise<string>;
-  readonly handler: Handler;
+  readonly handler: Handler<"name">;
   sweep(): Promise<void>;
 }
 

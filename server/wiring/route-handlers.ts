@@ -5,7 +5,7 @@ import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.
 import { generationsEndpoint } from "../api/generations.ts";
 import { createModels, engineName, type ModelsOptions } from "../api/models.ts";
 import { decodePathSegment } from "../http/json-response.ts";
-import type { Handlers } from "../http/listen.ts";
+import type { Handlers } from "../http/routes.ts";
 import type { Serve } from "../pipeline/serve.ts";
 import type { Send } from "../request/stage.ts";
 import type {
@@ -57,19 +57,19 @@ export function createModelHandlers(
     model: models.get,
     engines: models.listEngines,
     engine: models.getEngine,
-    engineEmbeddings: (incoming, part) =>
-      serve(engineEndpoint, send.embeddings, incoming, engineName(part)),
+    engineEmbeddings: (incoming, { model }) =>
+      serve(engineEndpoint, send.embeddings, incoming, engineName(model)),
     azureEmbeddings: own.embeddings,
     azureGenerations: own.generations,
     azureEdits: own.edits,
     azureModels: models.list,
     azureModel: models.get,
-    deploymentEmbeddings: (incoming, part) =>
-      serve(endpoint, send.embeddings, incoming, decodePathSegment(part)),
-    deploymentGenerations: (incoming, part) =>
-      serve(generationsEndpoint, send.generations, incoming, decodePathSegment(part)),
-    deploymentEdits: (incoming, part) =>
-      serve(editsEndpoint, send.edits, incoming, decodePathSegment(part)),
+    deploymentEmbeddings: (incoming, { model }) =>
+      serve(endpoint, send.embeddings, incoming, decodePathSegment(model)),
+    deploymentGenerations: (incoming, { model }) =>
+      serve(generationsEndpoint, send.generations, incoming, decodePathSegment(model)),
+    deploymentEdits: (incoming, { model }) =>
+      serve(editsEndpoint, send.edits, incoming, decodePathSegment(model)),
     deploymentModels: models.list,
     deploymentModel: models.get,
     deploymentEngines: models.listEngines,

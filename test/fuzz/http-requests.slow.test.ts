@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import fc from "fast-check";
 import { createBodyTimeout } from "../../server/http/body-timeout.ts";
 import { readForm } from "../../server/http/form.ts";
-import type { RequestHead } from "../../server/http/server/parse-head.ts";
+import type { RequestHead } from "../../server/http/server/http-server.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 import { unlimitedStorage } from "../harness.ts";

@@ -3,10 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Holder } from "../../server/http/server/connection-holders.ts";
-import {
-  ConnectionLimit,
-  type ConnectionReport,
-} from "../../server/http/server/connection-limit.ts";
+import { ConnectionLimit } from "../../server/http/server/connection-limit.ts";
+import type { ConnectionReport } from "../../server/http/server/http-server.ts";
 import { readSettings } from "../../server/settings.ts";
 import { maxConnections } from "../../server/wiring/max-connections.ts";
 import { configFor, startGateway, startProcess, temporaryFolder } from "../harness.ts";

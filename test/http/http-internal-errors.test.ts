@@ -1,7 +1,8 @@
 /** An internal error, or a socket that accepts few bytes, affects one response at most: never the next, never the process. */
 
 import { describe, expect, test } from "bun:test";
-import { Connection, type Socket } from "../../server/http/server/connection.ts";
+import type { ByteSocket } from "../../server/http/server/client-socket.ts";
+import { Connection } from "../../server/http/server/connection.ts";
 import type { ServerContext } from "../../server/http/server/server-context.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse } from "../../server/request/error-response.ts";
@@ -81,7 +82,7 @@ describe("an internal error", () => {
 
   test("instead of a response resets the connection, and is reported", async () => {
     const defect = new Error("a defect");
-    await using served = serve(undefined, { handle: () => Promise.reject(defect) });
+    await using served = serve(undefined, { onRequest: () => Promise.reject(defect) });
     const connection = await served.connect();
     connection.send(get("/"));
     await connection.closed;
@@ -160,8 +161,8 @@ class Narrow {
 }
 
 describe("a socket that accepts one byte at a time", () => {
-  const house = (reply: ServerContext["handle"]): ServerContext => ({
-    handle: reply,
+  const house = (reply: ServerContext["onRequest"]): ServerContext => ({
+    onRequest: reply,
     refuse: toErrorResponse,
     onError: (error) => {
       throw error;
@@ -188,7 +189,7 @@ describe("a socket that accepts one byte at a time", () => {
       await Promise.resolve();
       const before = socket.taken.length;
       socket.room = 1;
-      connection.onDrain();
+      connection.socket.onDrain();
       quiet = socket.taken.length === before ? quiet + 1 : 0;
     }
   };
@@ -214,7 +215,7 @@ describe("a socket that accepts one byte at a time", () => {
     for (const room of [0, 60_000]) {
       const socket = new Narrow(room);
       const connection = new Connection(
-        socket as unknown as Socket,
+        socket as unknown as ByteSocket,
         house(async () => respondWith(body())),
       );
       connection.receive(Buffer.from(get("/") + get("/")));
@@ -225,8 +226,8 @@ describe("a socket that accepts one byte at a time", () => {
       }
       await until(() => {
         socket.room = 1_000_000;
-        connection.onDrain();
-        return socket.taken.endsWith(end) && !connection.isBusy;
+        connection.socket.onDrain();
+        return socket.taken.endsWith(end) && !connection.socket.isBusy;
       });
       expect(socket.taken.split("HTTP/1.1 200 OK\r\n")).toHaveLength(3);
       expect(socket.taken.split(end)).toHaveLength(3);
@@ -238,7 +239,7 @@ describe("a socket that accepts one byte at a time", () => {
     const sockets = ["first", "second", "third"].map((name) => {
       const socket = new Narrow();
       const connection = new Connection(
-        socket as unknown as Socket,
+        socket as unknown as ByteSocket,
         house(async () => respondWith(name.repeat(100))),
       );
       connection.receive(Buffer.from(get("/")));
@@ -255,7 +256,7 @@ describe("a socket that accepts one byte at a time", () => {
     const socket = new Narrow();
     const taken = gate();
     const connection = new Connection(
-      socket as unknown as Socket,
+      socket as unknown as ByteSocket,
       house(async ({ body: content }) => {
         await taken.opened;
         expect(content.whole()).toHaveLength(300_000);
@@ -266,18 +267,18 @@ describe("a socket that accepts one byte at a time", () => {
     expect(socket.deeds).toEqual(["pause"]);
     taken.open();
     await new Promise(setImmediate);
-    expect([socket.deeds, connection.isBusy]).toEqual([["pause", "resume"], true]);
+    expect([socket.deeds, connection.socket.isBusy]).toEqual([["pause", "resume"], true]);
   });
 
   test("is not closed before it has accepted all of a refusal", async () => {
     const socket = new Narrow();
     const connection = new Connection(
-      socket as unknown as Socket,
+      socket as unknown as ByteSocket,
       house(() => Promise.reject(new Error("no request"))),
     );
     connection.receive(Buffer.from("nonsense\r\n\r\n"));
     socket.room = 100;
-    connection.onDrain();
+    connection.socket.onDrain();
     connection.receive(Buffer.from(get("/")));
     await Promise.resolve();
     expect(socket.deeds).toEqual([]);

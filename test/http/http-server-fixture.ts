@@ -1,15 +1,22 @@
 /** An HTTP server with the handler of a test, without a gateway, and the errors it reported. */
-import type { HttpRequest } from "../../server/http/server/request.ts";
-import { type Server, type ServerOptions, startServer } from "../../server/http/server/server.ts";
+import type {
+  HttpServer,
+  HttpServerOptions,
+  ServerLimits,
+  ServerRequest,
+} from "../../server/http/server/http-server.ts";
+import { startServer } from "../../server/http/server/socket-server.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { RawConnection } from "./gateway-fixture.ts";
 
-export type Handle = (exchange: HttpRequest) => Promise<OutgoingResponse> | OutgoingResponse;
+export type Handle = (exchange: ServerRequest) => Promise<OutgoingResponse> | OutgoingResponse;
+
+export type ServeOptions = Partial<Omit<HttpServerOptions, "limits"> & ServerLimits>;
 
 export interface Served {
-  readonly server: Server;
+  readonly server: HttpServer;
   /** Internal errors that broke off responses. */
   readonly errors: unknown[];
   connect(): Promise<RawConnection>;
@@ -17,19 +24,18 @@ export interface Served {
 }
 
 /** Stopped, with its connections, at the end of the block that creates it. */
-export function serve(reply: Handle = echo, options: Partial<ServerOptions> = {}): Served {
+export function serve(reply: Handle = echo, options: ServeOptions = {}): Served {
+  const { bodyMs = 60_000, idleMs = 60_000, maxConnections = 10_000, ...rest } = options;
   const broken: unknown[] = [];
   const open: RawConnection[] = [];
   const server = startServer({
     host: "127.0.0.1",
     port: 0,
-    bodyMs: 60_000,
-    idleMs: 60_000,
-    maxConnections: 10_000,
+    limits: { bodyMs, idleMs, maxConnections },
     refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
     onConnectionsRefused: () => undefined,
     clock: () => performance.now(),
-    handle: async (exchange) => {
+    onRequest: async (exchange) => {
       try {
         return await reply(exchange);
       } catch (error) {
@@ -38,7 +44,7 @@ export function serve(reply: Handle = echo, options: Partial<ServerOptions> = {}
     },
     refuse: toErrorResponse,
     onError: (error) => broken.push(error),
-    ...options,
+    ...rest,
   });
   return {
     server,
@@ -55,7 +61,7 @@ export function serve(reply: Handle = echo, options: Partial<ServerOptions> = {}
   };
 }
 
-export async function readBody({ body: content }: HttpRequest): Promise<Buffer> {
+export async function readBody({ body: content }: ServerRequest): Promise<Buffer> {
   const whole = content.whole();
   if (whole) return whole;
   const pieces: Buffer[] = [];

@@ -1,7 +1,7 @@
 /** A disconnect is detected in every state of a connection, and the server can be stopped in each. */
 
 import { describe, expect, test } from "bun:test";
-import type { HttpRequest } from "../../server/http/server/request.ts";
+import type { ServerRequest } from "../../server/http/server/http-server.ts";
 import type { StreamedBody } from "../../server/request/http-types.ts";
 import { until } from "../until.ts";
 import {
@@ -16,9 +16,9 @@ import {
 } from "./http-server-fixture.ts";
 
 /** A server that holds every request until the test continues, and exposes the last one. */
-function holding(read: (exchange: HttpRequest) => Promise<unknown> = async () => undefined) {
+function holding(read: (exchange: ServerRequest) => Promise<unknown> = async () => undefined) {
   const go = gate();
-  const seen: { exchange?: HttpRequest; reading?: Promise<unknown> } = {};
+  const seen: { exchange?: ServerRequest; reading?: Promise<unknown> } = {};
   const served = serve(async (exchange) => {
     seen.exchange = exchange;
     seen.reading = read(exchange);

@@ -1,8 +1,8 @@
 /** Image links and the HTTP server that serves them, without the rest of a gateway. The clock moves only when a test moves it. */
 
 import { createCors } from "../../server/http/cors.ts";
-import { type Handlers, listen } from "../../server/http/listen.ts";
-import { routes } from "../../server/http/routes.ts";
+import { listen } from "../../server/http/listen.ts";
+import { type Handlers, routes } from "../../server/http/routes.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
 import { createImageLinks, type ImageLinks } from "../../server/wiring/image-links.ts";
 import { temporaryFolder, unlimitedDisk, unlimitedStorage } from "../harness.ts";

@@ -151,6 +151,22 @@ describe("imports point one way", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("the HTTP server is used through its interface only", () => {
+    const folder = "server/http/server/";
+    const allowed = (file: string, away: string): boolean =>
+      away === `${folder}http-server.ts` ||
+      // The one place that chooses the transport.
+      (file === "server/http/listen.ts" && away === `${folder}socket-server.ts`);
+    const wrong = held
+      .filter((file) => !file.startsWith(folder))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((away) => away.startsWith(folder) && !allowed(file, away))
+          .map((away) => `${file} may not import ${away}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
   test("files do not import each other in a circle, not even types", () => {
     expect(circles(held)).toEqual([]);
   });

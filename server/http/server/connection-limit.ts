@@ -5,6 +5,7 @@
  */
 import { ConnectionHolders, type Holder } from "./connection-holders.ts";
 import { SpareDescriptors } from "./descriptors.ts";
+import type { ConnectionCounts, ConnectionReport } from "./http-server.ts";
 
 /**
  * The most surplus connections: each waits for its request head, serves a probe, or waits until the client has read a
@@ -18,21 +19,6 @@ const maxSurplus = 64;
 const evictedAfterMs = 1000;
 /** Minimum interval between two log lines. */
 const reportMs = 5000;
-
-export interface ConnectionCounts {
-  readonly open: number;
-  readonly max: number;
-  /** Refused connections since the start. */
-  readonly refused: number;
-  /** Connections that were closed to make room for another, since the start. */
-  readonly evicted: number;
-}
-
-/** For the log: what happened since the last report. */
-export interface ConnectionReport extends ConnectionCounts {
-  /** The process has no file descriptor left. */
-  readonly outOfDescriptors: boolean;
-}
 
 /** The properties of a connection that the limit reads. */
 export interface LimitedConnection {

@@ -1,10 +1,15 @@
-/** Finds the head of the next request in the bytes of a connection, and caches the last head. */
+/**
+ * Finds the head of the next request in the bytes of a connection. Buffers the bytes that belong to no request yet: the
+ * start of a head, or pipelined requests. Caches the last head.
+ */
 
-import { firstStream, Http2Unsupported, startsHttp2 } from "./http2.ts";
+import { firstStream, Http2Unsupported, isWholePreface, startsHttp2 } from "./http2.ts";
 import { checkFirstBytes, headTooLarge, maxHeadBytes, RequestHead } from "./parse-head.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
 const noBytes = Buffer.alloc(0);
+/** How much of pipelined requests is buffered while one is being handled. */
+const maxPipelinedBytes = 64 * 1024;
 /**
  * A head up to this size is cached: on a keep-alive connection, most clients send the same head again. A larger one would
  * cost each idle connection three times its size.
@@ -12,21 +17,72 @@ const noBytes = Buffer.alloc(0);
 const maxCachedBytes = 2 * 1024;
 
 export class HeadReader {
-  /** Where the body begins in the bytes that were read last. */
-  bodyStart = 0;
-  #head: RequestHead | undefined;
-  #headBytes: Buffer = noBytes;
+  #buffered: Buffer = noBytes;
+  #bodyStart = 0;
+  #rest: Buffer = noBytes;
+  #cachedHead: RequestHead | undefined;
+  #cachedBytes: Buffer = noBytes;
 
-  /** Undefined while the head has not arrived whole. Throws GatewayError. */
-  read(bytes: Buffer): RequestHead | undefined {
-    const cached = this.#headBytes;
+  get hasBufferedBytes(): boolean {
+    return this.#buffered.length > 0;
+  }
+
+  /** The socket has to be paused until pipelined requests are read. */
+  get isFull(): boolean {
+    return this.#buffered.length > maxPipelinedBytes;
+  }
+
+  /** An HTTP/2 client has sent its preface, and no request. */
+  get isHttp2Preface(): boolean {
+    return isWholePreface(this.#buffered);
+  }
+
+  /** Buffers pipelined requests. */
+  buffer(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.#buffered = this.hasBufferedBytes ? Buffer.concat([this.#buffered, bytes]) : bytes;
+  }
+
+  /** Drops the buffered bytes. */
+  clear(): void {
+    this.#buffered = noBytes;
+  }
+
+  /** Called for a connection that is idle. */
+  clearCache(): void {
+    this.#cachedHead = undefined;
+    this.#cachedBytes = noBytes;
+  }
+
+  /**
+   * Reads the next head from the buffered bytes and these. Undefined while the head has not arrived whole. Throws
+   * GatewayError.
+   */
+  read(more: Buffer): RequestHead | undefined {
+    this.buffer(more);
+    const bytes = this.#buffered;
+    const head = this.#find(bytes);
+    if (head) this.#buffered = noBytes;
+    this.#rest = head && bytes.length > this.#bodyStart ? bytes.subarray(this.#bodyStart) : noBytes;
+    return head;
+  }
+
+  /** Takes the bytes after the head that was read last: its body, and pipelined requests. */
+  takeRest(): Buffer {
+    const rest = this.#rest;
+    this.#rest = noBytes;
+    return rest;
+  }
+
+  #find(bytes: Buffer): RequestHead | undefined {
+    const cached = this.#cachedBytes;
     if (
-      this.#head &&
+      this.#cachedHead &&
       bytes.length >= cached.length &&
       cached.compare(bytes, 0, cached.length) === 0
     ) {
-      this.bodyStart = cached.length;
-      return this.#head;
+      this.#bodyStart = cached.length;
+      return this.#cachedHead;
     }
     let start = 0;
     // Some clients send a line break after the body, beyond its content-length.
@@ -39,7 +95,7 @@ export class HeadReader {
     }
     const end = bytes.indexOf(headEnd, start);
     if (end >= 0 && end - start <= maxHeadBytes) {
-      this.bodyStart = end + headEnd.length;
+      this.#bodyStart = end + headEnd.length;
       return this.#parse(bytes, start, end);
     }
     // The last bytes may be the start of the empty line.
@@ -49,18 +105,12 @@ export class HeadReader {
     return undefined;
   }
 
-  /** Called for a connection that is idle. */
-  clearCache(): void {
-    this.#head = undefined;
-    this.#headBytes = noBytes;
-  }
-
   #parse(bytes: Buffer, start: number, end: number): RequestHead {
     this.clearCache();
     const head = new RequestHead(bytes.toString("latin1", start, end));
-    if (this.bodyStart - start <= maxCachedBytes) {
-      this.#head = head;
-      this.#headBytes = Buffer.from(bytes.subarray(start, this.bodyStart));
+    if (this.#bodyStart - start <= maxCachedBytes) {
+      this.#cachedHead = head;
+      this.#cachedBytes = Buffer.from(bytes.subarray(start, this.#bodyStart));
     }
     return head;
   }

@@ -1,6 +1,6 @@
 /** The body of a request, as it arrives, with backpressure: the client sends no faster than the reader reads. */
 import { ChunkedDecoder } from "../../lib/chunked-decoder.ts";
-import { GatewayError } from "../../lib/gateway-error.ts";
+import type { RequestBody as BodyReader } from "./http-server.ts";
 import { type Framing, invalidHttp } from "./parse-head.ts";
 
 /** When more is buffered, the socket is paused. */
@@ -20,7 +20,7 @@ export interface BodyListener {
   bodyRequested(): void;
 }
 
-export class RequestBody {
+export class RequestBody implements BodyReader {
   /** The whole body has arrived. */
   complete: boolean;
   readonly #listener: BodyListener;
@@ -156,6 +156,3 @@ export class RequestBody {
     return Buffer.concat(this.#chunks.splice(0));
   }
 }
-
-export const incompleteBody = (cause?: unknown): GatewayError =>
-  new GatewayError("incomplete_body", "The body ended before it was complete.", { cause });

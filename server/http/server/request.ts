@@ -1,18 +1,19 @@
 /** An HTTP request, from the arrival of its head to the last byte of its response. */
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import { maxDiscardedBytes } from "./connection-phase.ts";
+import type { ServerRequest } from "./http-server.ts";
 import type { RequestHead } from "./parse-head.ts";
 import { type BodyListener, RequestBody } from "./request-body.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
 
 /** The functions of a connection that its request calls. */
-interface RequestConnection {
+export interface RequestConnection {
   /** Pauses or resumes reading from the socket (backpressure). */
   updateFlow(): void;
   writeContinue(): void;
 }
 
-export class HttpRequest implements BodyListener {
+export class HttpRequest implements ServerRequest, BodyListener {
   readonly head: RequestHead;
   readonly body: RequestBody;
   readonly #connection: RequestConnection;

@@ -4,13 +4,14 @@ import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import type { Holder } from "./connection-holders.ts";
 import type { LimitedConnection } from "./connection-limit.ts";
+import type { HttpServerOptions } from "./http-server.ts";
 import type { RequestHead } from "./parse-head.ts";
 import type { HttpRequest } from "./request.ts";
 import type { ServerTime } from "./timeouts.ts";
 
 export interface ServerContext extends ServerTime {
   /** Handles a request. Never rejects. */
-  handle(request: HttpRequest): Promise<OutgoingResponse>;
+  onRequest(request: HttpRequest): Promise<OutgoingResponse>;
   /** The response to bytes that are not a valid request. */
   refuse(error: GatewayError): OutgoingResponse;
   /** Whether this path is served on a connection beyond the maximum. */
@@ -30,3 +31,48 @@ export interface ServerContext extends ServerTime {
   /** From now on each response closes its connection. */
   isStopping: boolean;
 }
+
+/** The longest time from the first byte of a head to its last. */
+const maxHeadMs = 60_000;
+/** Like nginx's lingering_timeout (since the last byte) and lingering_time (in total). */
+const lingerMs = 2_000;
+const drainMs = 10_000;
+/** A client that reads nothing of its response for this long has disconnected. */
+const maxWriteMs = 60_000;
+/** After this idle time, a connection drops its cached request head. */
+const headCacheMs = 5_000;
+
+export function createServerContext(
+  options: HttpServerOptions,
+  limit: ServerContext["limit"] & { countRefused(): void },
+  startedAt: number,
+): ServerContext {
+  const { bodyMs, idleMs } = options.limits;
+  return {
+    onRequest: (request) => options.onRequest(request),
+    refuse: (error) => options.refuse(error),
+    isProbe: (path) => options.isProbe?.(path) ?? false,
+    keyIdOf: (headers) => options.keyIdOf?.(headers),
+    refuseConnection: () => {
+      limit.countRefused();
+      return options.refuseConnection();
+    },
+    limit,
+    onError: (error) => options.onError(error),
+    now: startedAt,
+    dateHeader: dateLine(),
+    isStopping: false,
+    timeouts: {
+      headMs: Math.min(idleMs, maxHeadMs),
+      idleMs,
+      writeMs: Math.min(idleMs, maxWriteMs),
+      bodyMs,
+      lingerMs,
+      drainMs,
+      headCacheMs,
+    },
+  };
+}
+
+/** The `date` header line of a response. */
+export const dateLine = (): string => `date: ${new Date().toUTCString()}\r\n`;

@@ -10,13 +10,13 @@ export class ClientDisconnected extends Error {
 export class SocketWriter implements ResponseWriter {
   /** Bytes that the socket has accepted, of all responses. */
   sentBytes = 0;
-  readonly #socket: Bun.Socket<unknown>;
+  readonly #socket: Pick<Bun.Socket<unknown>, "write">;
   #unsent: Buffer | undefined;
   #sent: PromiseWithResolvers<void> | undefined;
   #isClosed = false;
   #onDisconnect: (() => void) | undefined;
 
-  constructor(socket: Bun.Socket<unknown>) {
+  constructor(socket: Pick<Bun.Socket<unknown>, "write">) {
     this.#socket = socket;
   }
 

@@ -1,0 +1,104 @@
+/** Step 1: a request as the pipeline sees it: its head, and its body within the bounds of the settings. */
+import type { MemoryShares } from "../lib/memory-shares.ts";
+import { newRequestId } from "../lib/request-id.ts";
+import type { Form, IncomingRequest, RequestHeaders } from "../request/http-types.ts";
+import type { BodyTimeout } from "./body-timeout.ts";
+import { type FormLimits, readForm } from "./form.ts";
+import type { ParseQueue } from "./parse-queue.ts";
+import { type JsonBodyContext, readJson } from "./read-body.ts";
+import { incompleteBody, type RequestBody, type ServerRequest } from "./server/http-server.ts";
+
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  readonly form: FormLimits;
+  /** Memory for the JSON bodies of all requests. */
+  readonly jsonMemory: MemoryShares;
+}
+
+export interface ReceivedRequestOptions extends BodyLimits {
+  /** The public base URL. Empty: taken from the request's `host` header. */
+  readonly publicUrl: string;
+  readonly bodyTimeout: BodyTimeout;
+  readonly parseQueue: ParseQueue;
+}
+
+export class ReceivedRequest implements IncomingRequest, JsonBodyContext {
+  readonly requestId = newRequestId();
+  bytesReceived = 0;
+  readonly #request: ServerRequest;
+  readonly #options: ReceivedRequestOptions;
+  #keyId = "";
+  /** Memory that is reserved for the body. */
+  #reservedBytes = 0;
+
+  constructor(request: ServerRequest, options: ReceivedRequestOptions) {
+    this.#request = request;
+    this.#options = options;
+  }
+
+  get timeout(): BodyTimeout {
+    return this.#options.bodyTimeout;
+  }
+
+  get method(): string {
+    return this.#request.head.method;
+  }
+
+  get path(): string {
+    return this.#request.head.path;
+  }
+
+  get search(): string {
+    return this.#request.head.search;
+  }
+
+  get headers(): RequestHeaders {
+    return this.#request.head;
+  }
+
+  get body(): RequestBody {
+    return this.#request.body;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  get publicUrl(): string {
+    if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
+    const proto = this.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
+    const host = this.headers.get("host") ?? "";
+    return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
+  }
+
+  json(keyId: string): unknown {
+    this.#keyId = keyId;
+    return readJson(this, this.#options.maxBodyBytes, this);
+  }
+
+  reserveMemory(bytes: number): void {
+    this.#options.jsonMemory.take(this.#keyId, bytes);
+    this.#reservedBytes += bytes;
+  }
+
+  parseInTurn<T>(parse: () => T): Promise<T> {
+    return this.#options.parseQueue.run(this.#keyId, () => {
+      // The client may have disconnected while its body waited for its turn.
+      if (this.signal.aborted) throw incompleteBody();
+      return parse();
+    });
+  }
+
+  releaseBody(): void {
+    if (this.#reservedBytes > 0) this.#options.jsonMemory.release(this.#keyId, this.#reservedBytes);
+    this.#reservedBytes = 0;
+  }
+
+  form(keyId: string): Promise<Form> {
+    return readForm(this, this.#options.form, this, keyId);
+  }
+
+  countReceived(bytes: number): void {
+    this.bytesReceived += bytes;
+  }
+}

@@ -1,0 +1,28 @@
+/** Routes: a method and a path pattern, with the types of the parameters in the path. */
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** A row of the routing table. */
+export interface RouteRow {
+  readonly name: string;
+  readonly method: Method;
+  /** With `{name}` for a path parameter, which may contain encoded or plain slashes, but does not begin with one. */
+  readonly path: `/${string}`;
+  readonly summary: string;
+  /** A request for a model, which has a row in the ledger. */
+  readonly model?: true;
+}
+
+/** The names of the parameters in a path pattern. */
+export type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParametersOf<Rest>
+  : never;
+
+/** The values of the parameters, still percent-encoded. */
+export type PathParameters<Names extends string = string> = Readonly<Record<Names, string>>;
+
+export type Handler<Names extends string = never> = (
+  incoming: IncomingRequest,
+  parameters: PathParameters<Names>,
+) => Promise<OutgoingResponse> | OutgoingResponse;

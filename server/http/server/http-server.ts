@@ -1,0 +1,104 @@
+/**
+ * The interface of the HTTP server: all that the rest of the gateway knows of it. `socket-server.ts` implements it on Bun's
+ * sockets; another transport, such as one on `Bun.serve`, would implement the same promises.
+ */
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { OutgoingResponse, RequestHeaders } from "../../request/http-types.ts";
+
+/** Starts a server. Throws if the address cannot be used. */
+export type StartHttpServer = (options: HttpServerOptions) => HttpServer;
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0: a free port. */
+  readonly port: number;
+  readonly limits: ServerLimits;
+  /**
+   * Handles a request: called as soon as its head has arrived, once per request, and for the requests of one connection
+   * one after the other. Never rejects. The server sends the response no faster than the client reads it, and closes its
+   * body on every exit: sent, client disconnected, or not needed (HEAD).
+   */
+  onRequest(request: ServerRequest): Promise<OutgoingResponse>;
+  /** The response to bytes that are not a valid request. The server closes the connection after it. */
+  refuse(error: GatewayError): OutgoingResponse;
+  /** The response to a connection beyond the maximum. Called for each, so it must be cheap. */
+  refuseConnection(): OutgoingResponse;
+  /** Whether this path is served on a connection beyond the maximum. Absent: no path is. */
+  isProbe?(path: string): boolean;
+  /** The id of the valid API key that a request carries. Absent: connections are shared among addresses, not keys. */
+  keyIdOf?(headers: RequestHeaders): string | undefined;
+  /** Called every few seconds at most, while connections are refused or evicted. */
+  onConnectionsRefused(report: ConnectionReport): void;
+  /** Called with an internal error that broke off a response. The server resets that connection and serves the others. */
+  onError(error: unknown): void;
+  /** Milliseconds, monotonic. */
+  clock(): number;
+}
+
+export interface ServerLimits {
+  /** Open connections, including idle ones. */
+  readonly maxConnections: number;
+  /** Timeout for more bytes of a request body that is discarded. Readers of a body have their own timeout. */
+  readonly bodyMs: number;
+  /** Timeout of an idle connection. */
+  readonly idleMs: number;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Requests whose response has not been written to the last byte. */
+  pending(): number;
+  connections(): ConnectionCounts;
+  /** From now on each response closes its connection, so that keep-alive clients connect elsewhere. */
+  beginStop(): void;
+  /**
+   * Accepts no new connections and closes idle ones; resolves when the open ones are closed. `now`: resets those with a
+   * request in flight, and gives the clients of the others a short time to close.
+   */
+  stop(now: boolean): Promise<void>;
+}
+
+export interface ServerRequest {
+  readonly head: RequestHead;
+  readonly body: RequestBody;
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal;
+}
+
+export interface RequestHead extends RequestHeaders {
+  readonly method: string;
+  /** As it was sent: still percent-encoded, without a trailing slash. */
+  readonly path: string;
+  /** The query string with its question mark. Empty without one. */
+  readonly search: string;
+}
+
+/** The body of a request, decoded from its framing. The server stops reading from the client while the body is not read. */
+export interface RequestBody {
+  /** The whole body, if it has arrived: most bodies arrive with their heads. */
+  whole(): Buffer | undefined;
+  /**
+   * The next chunk; undefined at the end. There is one reader, and it waits for one chunk at a time. Rejects if the rest
+   * will not arrive. The reader owns the chunk, and may release its memory.
+   */
+  next(): Promise<Buffer | undefined>;
+}
+
+export interface ConnectionCounts {
+  readonly open: number;
+  readonly max: number;
+  /** Refused connections since the start. */
+  readonly refused: number;
+  /** Connections that were closed to make room for another, since the start. */
+  readonly evicted: number;
+}
+
+/** For the log: what happened since the last report. */
+export interface ConnectionReport extends ConnectionCounts {
+  /** The process has no file descriptor left. */
+  readonly outOfDescriptors: boolean;
+}
+
+/** The error with which the reader of a body ends whose rest will not arrive. */
+export const incompleteBody = (cause?: unknown): GatewayError =>
+  new GatewayError("incomplete_body", "The body ended before it was complete.", { cause });
