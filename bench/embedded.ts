@@ -14,7 +14,7 @@ const embed = (texts: readonly string[]) => {
     input: { kind: "text", texts },
     single: false,
     encoding: "float",
-    rest: {},
+    extraFields: {},
   };
   return minilm.embeddings(query, target, signal);
 };

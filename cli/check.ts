@@ -108,7 +108,7 @@ async function probeLocal(upstream: Upstream): Promise<Probe> {
     input: { kind: "text", texts: ["probe"] },
     single: true,
     encoding: "float",
-    rest: {},
+    extraFields: {},
   };
   try {
     const target = { upstream, model: upstream.id };

@@ -58,7 +58,7 @@ export function readEmbeddingsBody(
     input: parsed.input,
     single: parsed.single,
     encoding,
-    rest: noExtraFields,
+    extraFields: noExtraFields,
   };
   if (dimensions === undefined && user === undefined && !hasExtraFields(body)) return query;
   return {
@@ -173,21 +173,21 @@ const invalidInput = (problem: string): GatewayError =>
 /** The task type is not an OpenAI parameter, but most other vendors have it, under different names. */
 function extractTaskType(given: ExtraFields): {
   readonly taskType?: TaskType;
-  readonly rest: ExtraFields;
+  readonly extraFields: ExtraFields;
 } {
   const field = taskTypeFields.find((name) => typeof given[name] === "string");
-  if (field === undefined) return { rest: given };
-  const { [field]: value, ...rest } = given;
+  if (field === undefined) return { extraFields: given };
+  const { [field]: value, ...extraFields } = given;
   const taskType = parseTaskType(field, value as string);
-  const duplicates = taskTypeFields.filter((name) => typeof rest[name] === "string");
-  if (duplicates.length === 0) return { taskType, rest };
+  const duplicates = taskTypeFields.filter((name) => typeof extraFields[name] === "string");
+  if (duplicates.length === 0) return { taskType, extraFields };
   for (const name of duplicates)
-    checkSameTaskType(taskType, parseTaskType(name, rest[name] as string));
+    checkSameTaskType(taskType, parseTaskType(name, extraFields[name] as string));
   // Given twice with the same meaning: no upstream needs both.
-  const others = Object.entries(rest).filter(
+  const others = Object.entries(extraFields).filter(
     ([name]) => !duplicates.some((duplicate) => duplicate === name),
   );
-  return { taskType: { ...taskType, also: duplicates }, rest: Object.fromEntries(others) };
+  return { taskType: { ...taskType, also: duplicates }, extraFields: Object.fromEntries(others) };
 }
 
 /** If two fields disagreed and one won silently, half of an index could be built with the wrong task type. */

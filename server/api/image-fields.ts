@@ -94,6 +94,6 @@ export function toQuery({ model, prompt, stream, ...others }: ParsedBody): Gener
     prompt,
     stream: stream ?? false,
     options: Object.fromEntries(entries.filter(([name]) => known.has(name))) as ImageOptions,
-    rest: Object.fromEntries(entries.filter(([name]) => !known.has(name))),
+    extraFields: Object.fromEntries(entries.filter(([name]) => !known.has(name))),
   };
 }

@@ -46,7 +46,7 @@ async function writeBuffered(
   // One at a time: each may be a large image.
   for (const result of response.results) {
     results.push({
-      ...result.rest,
+      ...result.extraFields,
       ...(await deliverImage(result, context)),
       ...(result.revised_prompt !== undefined && { revised_prompt: result.revised_prompt }),
     });
@@ -69,7 +69,7 @@ async function writeBuffered(
       created: toUnixSeconds(response.created) ?? context.now,
       ...response.metadata,
       ...(safety_identifier !== undefined && { safety_identifier }),
-      ...response.rest,
+      ...response.extraFields,
       data: results,
       ...(usage && { usage }),
     }),
@@ -130,10 +130,10 @@ async function writeEvent(
   context: ImageContext,
 ): Promise<StreamEvent["body"]> {
   const { family, now } = context;
-  const { type, image, created, index, usage, rest, ...metadata } = event;
+  const { type, image, created, index, usage, extraFields, ...metadata } = event;
   const name = `${family}.${type === "partial" ? "partial_image" : "completed"}`;
   const payload = {
-    ...rest,
+    ...extraFields,
     type: name,
     b64_json: toJsonBase64(image),
     created_at: toUnixSeconds(created) ?? now,

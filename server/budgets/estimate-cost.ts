@@ -139,7 +139,8 @@ function imageCost(
   query: GenerationQuery | EditQuery,
   target: Target,
 ): Cost | undefined {
-  const price = target.price ?? listedImagePrice(target, { operation, rest: query.rest });
+  const price =
+    target.price ?? listedImagePrice(target, { operation, extraFields: query.extraFields });
   if (!price) return undefined;
   const { n = 1 } = query.options;
   const size = unlessAuto(query.options.size) ?? query.requestedSize;
@@ -184,7 +185,7 @@ function tokensOf(
   // A target that takes aspect ratios gets the resolution class of the requested size.
   const wanted = query.requestedSize === undefined ? undefined : resolutionOf(query);
   const [large, fine] = [
-    sizeClassOf(query.rest) ?? unlessAuto(size) ?? wanted,
+    sizeClassOf(query.extraFields) ?? unlessAuto(size) ?? wanted,
     unlessAuto(quality),
   ];
   const listed = documented?.out(large, fine);

@@ -55,7 +55,7 @@ export const checkParameters =
   (request) => {
     const { query, route, record } = request;
     const unsplittable = unsplittableReason(query, route);
-    if (isPlain(query) && isEmptyObject(query.rest) && !unsplittable) return next(request);
+    if (isPlain(query) && isEmptyObject(query.extraFields) && !unsplittable) return next(request);
     const changesByTarget = route.targets.map((target) =>
       changesForTarget(query, capabilities(target), route, unsplittable),
     );

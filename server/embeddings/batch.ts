@@ -68,7 +68,7 @@ export const batch =
       const batcher = batchers.get(target) ?? createBatcher(target);
       // Two requests with passthrough fields may differ in what the fields mean, so neither joins a batch.
       const isUnbatchable =
-        !isEmptyObject(query.rest) || unsplittableReason(query, route) !== undefined;
+        !isEmptyObject(query.extraFields) || unsplittableReason(query, route) !== undefined;
       if (batcher.isIdle || itemsOf(query.input) > maxInputsPerRequest || isUnbatchable) {
         return batcher.send(request);
       }

@@ -95,7 +95,7 @@ export function createCanary(options: CanaryOptions): Canary {
       input: { kind: "text", texts: [text] },
       single: true,
       encoding: "base64",
-      rest: {},
+      extraFields: {},
     };
     try {
       const vector = await embed(query, target, closing.signal);

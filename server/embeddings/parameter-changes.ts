@@ -53,10 +53,12 @@ export function parameterChanges(
 }
 
 const ignoredFields = (
-  { rest }: EmbeddingsQuery,
+  { extraFields }: EmbeddingsQuery,
   { extras }: EmbeddingCapabilities,
 ): readonly string[] =>
-  extras && !isEmptyObject(rest) ? Object.keys(rest).filter((name) => !extras.includes(name)) : [];
+  extras && !isEmptyObject(extraFields)
+    ? Object.keys(extraFields).filter((name) => !extras.includes(name))
+    : [];
 
 /** A request that is one unit cannot be split: the target must take all of it. */
 export function rejectUnsplittable(

@@ -13,12 +13,12 @@ export type UnsplittableReason = "inputs depend on each other" | "large extra fi
 
 /** Why the request cannot be split; undefined if it can. */
 export function unsplittableReason(
-  { rest }: Pick<EmbeddingsQuery, "rest">,
+  { extraFields }: Pick<EmbeddingsQuery, "extraFields">,
   { contextual }: Pick<Route, "contextual">,
 ): UnsplittableReason | undefined {
   if (contextual === true) return "inputs depend on each other";
-  if (isEmptyObject(rest)) return undefined;
-  if (hasContextOption(rest)) return "inputs depend on each other";
-  if (isLargeJson(rest)) return "large extra fields";
-  return hasNestedContextOption(rest) ? "inputs depend on each other" : undefined;
+  if (isEmptyObject(extraFields)) return undefined;
+  if (hasContextOption(extraFields)) return "inputs depend on each other";
+  if (isLargeJson(extraFields)) return "large extra fields";
+  return hasNestedContextOption(extraFields) ? "inputs depend on each other" : undefined;
 }

@@ -9,9 +9,9 @@ export async function fingerprintOf(
   query: GenerationQuery | EditQuery,
 ): Promise<string> {
   const hash = createHash("sha256");
-  const { model, prompt, stream, options, rest } = query;
+  const { model, prompt, stream, options, extraFields } = query;
   // Sorting large extra fields would block the event loop. A client that repeats a request sends them in the same order.
-  const extra = isLargeJson(rest) ? rest : sortFields(rest);
+  const extra = isLargeJson(extraFields) ? extraFields : sortFields(extraFields);
   hash.update(JSON.stringify([operation, model, prompt, stream, sortFields(options), extra]));
   if ("images" in query) {
     const { images, mask, files } = query;

@@ -147,7 +147,7 @@ const withCount = <Q extends GenerationQuery>(
   const counted = { ...query, options: count === 1 ? options : { ...options, n: count } };
   if (earlier.length === 0) return counted;
   const part = (query.part ?? 0) + earlier.length;
-  return { ...counted, rest: advanceSeed(query.rest, sum(earlier)), part };
+  return { ...counted, extraFields: advanceSeed(query.extraFields, sum(earlier)), part };
 };
 
 /** The events of the response. If the stream ends early, reports how many images are missing. */

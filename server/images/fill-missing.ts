@@ -90,7 +90,7 @@ function planFollowUp<Q extends GenerationQuery>(
   const followUpQuery = {
     ...query,
     options: { ...query.options, n: count },
-    rest: advanceSeed(query.rest, imageCount),
+    extraFields: advanceSeed(query.extraFields, imageCount),
     part: (query.part ?? 0) + imageCount,
   };
   const failure = { error: after.error };

@@ -128,7 +128,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     });
     const {
       options: { n },
-      rest,
+      extraFields,
     } = request.query;
     const count = n ?? 1;
     const recorder = new MissingRecorder({ record, target, signal, imageCount: count });
@@ -165,7 +165,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     }
     // Vendor-specific fields may have requested several images.
     const maxImages =
-      n === undefined && Object.keys(rest).length > 0 ? Number.POSITIVE_INFINITY : count;
+      n === undefined && Object.keys(extraFields).length > 0 ? Number.POSITIVE_INFINITY : count;
     const unusable: ImageEvent[] = [];
     let postProcessError: unknown;
     const processed = await postProcess(

@@ -112,7 +112,7 @@ function requestedSize(request: UpstreamImageRequest): string | undefined {
 }
 
 const priceOf = ({ operation, target, query }: UpstreamImageRequest) =>
-  target.price ?? listedImagePrice(target, { operation, rest: query.rest });
+  target.price ?? listedImagePrice(target, { operation, extraFields: query.extraFields });
 
 function imageCost(
   { size, quality }: ImageMetadata,

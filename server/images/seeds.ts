@@ -11,8 +11,8 @@ const seedLimits = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
  * `imagesBefore`: how many images earlier upstream requests were for. A request for several images uses as many consecutive
  * seeds. A negative seed means random (-1) and is kept.
  */
-export function advanceSeed(rest: ExtraFields, imagesBefore: number): ExtraFields {
-  const { seed } = rest;
+export function advanceSeed(extraFields: ExtraFields, imagesBefore: number): ExtraFields {
+  const { seed } = extraFields;
   // Form fields are strings.
   const isText = typeof seed === "string" && /^\d{1,15}$/.test(seed);
   const first = isText ? Number(seed) : seed;
@@ -22,9 +22,9 @@ export function advanceSeed(rest: ExtraFields, imagesBefore: number): ExtraField
     !Number.isSafeInteger(first) ||
     first < 0
   ) {
-    return rest;
+    return extraFields;
   }
   const end = seedLimits.find((last) => first <= last) ?? Number.MAX_SAFE_INTEGER;
   const next = (first + imagesBefore) % end;
-  return { ...rest, seed: isText ? String(next) : next };
+  return { ...extraFields, seed: isText ? String(next) : next };
 }

@@ -77,7 +77,7 @@ async function* framesIn(response: ImageResponse): AsyncGenerator<StreamedImage>
 function* framesOf(response: BufferedImageResponse): Generator<StreamedImage> {
   // A response has one usage and every event needs one: the shares add up to it.
   const shares = response.usage && splitUsage(response.usage, response.results.length);
-  for (const [at, { image, rest, revised_prompt }] of response.results.entries()) {
+  for (const [at, { image, extraFields, revised_prompt }] of response.results.entries()) {
     const usage = shares?.[at];
     if (image.kind === "url")
       throw invalidResponse("it contains a URL, which a stream cannot deliver");
@@ -87,7 +87,11 @@ function* framesOf(response: BufferedImageResponse): Generator<StreamedImage> {
       ...(response.created !== undefined && { created: response.created }),
       ...response.metadata,
       ...(usage && { usage }),
-      rest: { ...response.rest, ...rest, ...(revised_prompt !== undefined && { revised_prompt }) },
+      extraFields: {
+        ...response.extraFields,
+        ...extraFields,
+        ...(revised_prompt !== undefined && { revised_prompt }),
+      },
     };
   }
 }
@@ -109,7 +113,7 @@ async function collectStream<Q extends GenerationQuery>(
         otherFields = { ...otherFields, ...others, ...(usageSum && { usage: usageSum }) };
         continue;
       }
-      const { type, image, index: _, created, usage, rest, ...metadata } = event;
+      const { type, image, index: _, created, usage, extraFields, ...metadata } = event;
       if (type !== "completed") continue;
       results.push({ image });
       const usageSum = sumUsage(otherFields.usage, usage);
@@ -117,7 +121,7 @@ async function collectStream<Q extends GenerationQuery>(
         ...(created !== undefined && { created }),
         metadata,
         ...(usageSum && { usage: usageSum }),
-        rest: { ...otherFields.rest, ...rest },
+        extraFields: { ...otherFields.extraFields, ...extraFields },
       };
     }
   } catch (error) {

@@ -42,8 +42,8 @@ export function clampEmbeddingsUsage<C extends { readonly query: Pick<Embeddings
   if (reported >= 0 && reported <= max) return response;
   onImplausibleUsage(call, { what: "input tokens", reported, max });
   // The verbatim body contains the same implausible usage, so it is not passed on either.
-  const { usage: _, verbatim: __, ...rest } = response;
-  return rest;
+  const { usage: _, verbatim: __, ...others } = response;
+  return others;
 }
 
 /** Twice the tokens of a byte-level vocabulary: normalization may spell out unusual characters first. */
@@ -102,7 +102,7 @@ export function clampBufferedUsage(
   query: GenerationQuery | EditQuery,
   onImplausibleUsage: OnImplausibleUsage,
 ): BufferedImageResponse {
-  const { usage, cost, ...rest } = response;
+  const { usage, cost, ...others } = response;
   const imageCount = Math.max(1, response.results.length, query.options.n ?? 1);
   const max = imageCount * dollarsPerImage;
   const isCost = cost === undefined || cost <= max;
@@ -110,7 +110,7 @@ export function clampBufferedUsage(
   if (isCost && isUsage) return response;
   if (!isCost) onImplausibleUsage({ what: "cost", reported: cost, max });
   return {
-    ...rest,
+    ...others,
     ...(isUsage && usage && { usage }),
     ...(isCost && cost !== undefined && { cost }),
   };

@@ -17,7 +17,8 @@ export function imagePrice(
 ): number | undefined {
   const { n = 1, size, quality } = query.options;
   const kind = operation === "edits" ? "edits" : "generations";
-  const price = target.price ?? listedImagePrice(target, { operation: kind, rest: query.rest });
+  const price =
+    target.price ?? listedImagePrice(target, { operation: kind, extraFields: query.extraFields });
   return costOf(price, {
     images: n,
     size: size === "auto" ? undefined : size,

@@ -11,8 +11,8 @@ import type { ExtraFields } from "./contract.ts";
 export const contextOptions = ["late_chunking"] as const;
 
 /** Any value but `false` may switch such a field on: the upstream decides what `"yes"` or `1` means. */
-export const hasContextOption = (rest: ExtraFields): boolean =>
-  contextOptions.some((name) => rest[name] !== undefined && rest[name] !== false);
+export const hasContextOption = (extraFields: ExtraFields): boolean =>
+  contextOptions.some((name) => extraFields[name] !== undefined && extraFields[name] !== false);
 
 /**
  * The same, in the fields or in a value inside them: a client may nest vendor options, as in `extra_body`, and a gateway

@@ -64,7 +64,7 @@ export interface EmbeddingsQuery {
   /** The task type, if the client sent one. */
   readonly taskType?: TaskType;
   /** Extra fields: passed through unchanged. */
-  readonly rest: ExtraFields;
+  readonly extraFields: ExtraFields;
 }
 
 /** Embedding capabilities of one target. Earlier stages adapt every query to them. */
@@ -168,7 +168,7 @@ export interface GenerationQuery {
    * same image each time.
    */
   readonly part?: number;
-  readonly rest: ExtraFields;
+  readonly extraFields: ExtraFields;
 }
 
 /** An uploaded file: in memory when small, on disk when not. `stream` and `bytes` may be called again. */
@@ -234,7 +234,7 @@ export interface ImageResult {
   /** The upstream's link cannot be passed on, and the client requested no format: the gateway responds with its own link. */
   readonly linked?: true;
   /** Extra fields of the upstream's `data[]` entry. */
-  readonly rest?: ExtraFields;
+  readonly extraFields?: ExtraFields;
 }
 
 /** One event of a streamed response. */
@@ -251,7 +251,7 @@ export interface StreamedImage extends ImageMetadata {
   readonly index?: number;
   /** Of a completed image. */
   readonly usage?: ImageUsage;
-  readonly rest?: ExtraFields;
+  readonly extraFields?: ExtraFields;
 }
 
 export interface BufferedImageResponse {
@@ -266,7 +266,7 @@ export interface BufferedImageResponse {
   /** The cost that the upstream reports for this request, in US dollars. */
   readonly cost?: number;
   /** Extra fields of the upstream's response. */
-  readonly rest?: ExtraFields;
+  readonly extraFields?: ExtraFields;
 }
 
 export type ImageResponse =

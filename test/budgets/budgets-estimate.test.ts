@@ -53,8 +53,8 @@ describe("an embeddings request", () => {
   });
 });
 
-const queryWith = (options: ImageOptions = {}, rest = {}): GenerationQuery => ({
-  ...{ model: "m", prompt: "a prompt of twenty c", stream: false, options, rest },
+const queryWith = (options: ImageOptions = {}, extraFields = {}): GenerationQuery => ({
+  ...{ model: "m", prompt: "a prompt of twenty c", stream: false, options, extraFields },
 });
 
 const capabilities = (at: Target, operation: "generations" | "edits") =>

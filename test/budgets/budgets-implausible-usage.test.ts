@@ -112,7 +112,7 @@ describe("reported embeddings usage", () => {
 
 describe("reported image usage", () => {
   const query: GenerationQuery = {
-    ...{ model: "m", prompt: "an otter", stream: false, options: { n: 2 }, rest: {} },
+    ...{ model: "m", prompt: "an otter", stream: false, options: { n: 2 }, extraFields: {} },
   };
   const image = { kind: "base64", base64: "" } as const;
   const response = (more: object): ImageResponse => ({

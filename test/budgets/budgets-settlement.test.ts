@@ -18,7 +18,7 @@ const target: Target = {
 };
 const priced = { ...target, price: { images: { "": 0.5 } } };
 const query: GenerationQuery = {
-  ...{ model: "image-model", prompt: "an otter", stream: false, options: {}, rest: {} },
+  ...{ model: "image-model", prompt: "an otter", stream: false, options: {}, extraFields: {} },
 };
 const key = budgeted({ day: 10 });
 const openConnection = { signal: new AbortSource() };

@@ -257,7 +257,7 @@ describe("is not batched:", () => {
   });
 
   test("a request with extra fields", () => {
-    expectAlone({}, requestOf("a", { rest: { truncate: true } }));
+    expectAlone({}, requestOf("a", { extraFields: { truncate: true } }));
   });
 
   test("a request for a model with batching switched off", () => {

@@ -152,7 +152,7 @@ describe("a vector", () => {
       [textQuery(["a"]), routeOf("model", "another space")],
       [textQuery(["a"]), routeOf("model")],
       [textQuery(["a"], { dimensions: 8 }), route],
-      [textQuery(["a"], { rest: { truncate: true } }), route],
+      [textQuery(["a"], { extraFields: { truncate: true } }), route],
       [textQuery(["a"], { taskType: parseTaskType("input_type", "query") }), route],
       [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), route],
     ] as const;

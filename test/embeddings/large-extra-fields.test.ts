@@ -89,21 +89,22 @@ test("of a million extra values only the first thousand are inspected", () => {
       return Reflect.get(list, name);
     },
   });
-  expect(unsplittableReason({ rest: { x } }, {})).toBe("large extra fields");
+  expect(unsplittableReason({ extraFields: { x } }, {})).toBe("large extra fields");
   expect(reads).toBeLessThan(2000);
 });
 
-const image = (rest: Record<string, unknown>): GenerationQuery => ({
+const image = (extraFields: Record<string, unknown>): GenerationQuery => ({
   model: "m",
   prompt: "p",
   stream: false,
   options: {},
-  rest,
+  extraFields,
 });
 
 test("large extra fields of an image request are fingerprinted as they were sent, small ones in any order", async () => {
   const x = Array(1100).fill({ a: 1 });
-  const ofRest = (rest: Record<string, unknown>) => fingerprintOf("generations", image(rest));
+  const ofRest = (extraFields: Record<string, unknown>) =>
+    fingerprintOf("generations", image(extraFields));
   expect(await ofRest({ x, y: 1 })).toBe(await ofRest({ x, y: 1 }));
   expect(await ofRest({ x, y: 1 })).not.toBe(await ofRest({ y: 1, x }));
   expect(await ofRest({ x, y: 1 })).not.toBe(await ofRest({ x, y: 2 }));

@@ -40,12 +40,12 @@ test("the validator takes exactly what the schema of the OpenAPI document takes"
       const { success } = embeddingsBody.safeParse(given);
       let refusal: unknown;
       try {
-        const { model, input, single, encoding, rest } = read(given);
+        const { model, input, single, encoding, extraFields } = read(given);
         expect(model).toBe(given.model as string);
         const inputs = input.kind === "text" ? input.texts : input.tokens;
         expect(single ? inputs[0] : inputs).toEqual(given.input as string);
         expect(encoding).toBe((given.encoding_format as "float") ?? "float");
-        expect(rest).toEqual("extra" in given ? { extra: given.extra } : {});
+        expect(extraFields).toEqual("extra" in given ? { extra: given.extra } : {});
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         refusal = error;

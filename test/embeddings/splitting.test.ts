@@ -129,7 +129,7 @@ describe("a larger request", () => {
       user: "u",
       encoding: "base64",
       taskType: { field: "task", given: "query" },
-      rest: { truncate: true },
+      extraFields: { truncate: true },
     });
     await send(request);
     const { input: _, ...same } = request.query;

@@ -77,7 +77,7 @@ export function requestFor(
       input: allInputs,
       single: entriesOf(allInputs).length === 1,
       encoding: "float",
-      rest: {},
+      extraFields: {},
       ...query,
     },
     route,
@@ -90,9 +90,9 @@ export function requestFor(
 /** A vector that depends on everything that may change it, so that a test detects another request's vector. */
 export function vectorFor(
   entry: string | readonly number[],
-  { dimensions, taskType, user, rest }: Partial<EmbeddingsQuery> = {},
+  { dimensions, taskType, user, extraFields }: Partial<EmbeddingsQuery> = {},
 ): number[] {
-  const identity = JSON.stringify([entry, dimensions, taskType?.given, user, rest ?? {}]);
+  const identity = JSON.stringify([entry, dimensions, taskType?.given, user, extraFields ?? {}]);
   return [Number(Bun.hash.crc32(identity)), identity.length];
 }
 

@@ -53,7 +53,7 @@ const traveller = fc.record({
   dimensions: seldom(fc.constantFrom(2, 3)),
   user: seldom(fc.constantFrom("u", "v")),
   purpose: seldom(fc.constant({ field: "task", given: "query" } as const)),
-  rest: seldom(fc.constant({ truncate: true })),
+  extraFields: seldom(fc.constant({ truncate: true })),
   encoding: fc.constantFrom("float", "base64"),
   /** In turns of the event loop. */
   arrives: fc.nat({ max: 6 }),
@@ -244,13 +244,13 @@ async function expectSafeTravels(given: World): Promise<void> {
     upstream.next,
   );
   const travels = given.travellers.map(async (one, whose) => {
-    const { dimensions, user, purpose, rest, encoding } = one;
+    const { dimensions, user, purpose, extraFields, encoding } = one;
     const call = requestFor(named(whose, one), route, {
       encoding,
       ...(dimensions !== undefined && { dimensions }),
       ...(user !== undefined && { user }),
       ...(purpose && { taskType: purpose }),
-      ...(rest && { rest }),
+      ...(extraFields && { extraFields }),
     });
     await inTurns(one.arrives);
     const outcome = outcomeOf(send(call));

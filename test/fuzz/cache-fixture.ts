@@ -81,7 +81,7 @@ export const materialOf = (
     space === undefined ? { id: route.id } : { space },
     query.dimensions ?? null,
     query.taskType ? [query.taskType.field, query.taskType.given] : null,
-    inOneOrder(query.rest),
+    inOneOrder(query.extraFields),
     query.input.kind,
     units,
   ]);
@@ -217,7 +217,7 @@ export const textQuery = (
   input: { kind: "text", texts },
   single: false,
   encoding: "base64",
-  rest: {},
+  extraFields: {},
   ...more,
 });
 

@@ -78,14 +78,14 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     dimensions: fc.constantFrom(undefined, undefined, undefined, 4, 16),
     user: fc.constantFrom(undefined, "somebody"),
     purpose: fc.constantFrom(undefined, undefined, ...purposes),
-    rest: often(2, fc.constant<ExtraFields>({}), fc.constantFrom(...rests)),
+    extraFields: often(2, fc.constant<ExtraFields>({}), fc.constantFrom(...rests)),
   })
-  .map(({ input, encoding, dimensions, user, purpose, rest }) => ({
+  .map(({ input, encoding, dimensions, user, purpose, extraFields }) => ({
     model: "model",
     input,
     single: false,
     encoding,
-    rest,
+    extraFields,
     ...(dimensions !== undefined && { dimensions }),
     ...(user !== undefined && { user }),
     ...(purpose && { taskType: purpose }),
@@ -101,7 +101,7 @@ const popular: fc.Arbitrary<EmbeddingsQuery> = fc
   .map(({ user, ...more }) => ({
     model: "model",
     single: false,
-    rest: {},
+    extraFields: {},
     ...more,
     ...(user !== undefined && { user }),
   }));

@@ -250,10 +250,13 @@ describe("a cache key", () => {
     .record({
       query,
       input: anyInput,
-      rest: fc.oneof(fc.constant({}), fc.constantFrom(...rests), anyRest),
+      extraFields: fc.oneof(fc.constant({}), fc.constantFrom(...rests), anyRest),
       route: fc.constantFrom<Route>(...routes),
     })
-    .map(({ query, input, rest, route }) => ({ query: { ...query, input, rest }, route }));
+    .map(({ query, input, extraFields, route }) => ({
+      query: { ...query, input, extraFields },
+      route,
+    }));
   type Question = { readonly query: EmbeddingsQuery; readonly route: Route };
   const keyFor = ({ query, route }: Question): string =>
     cacheKey(cacheKeyPrefix(query, route, false), query.input, 0);

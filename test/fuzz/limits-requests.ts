@@ -18,11 +18,11 @@ export function queryOf({ tokens, images }: CallPlan): EmbeddingsQuery | Generat
       prompt: "x".repeat(tokens * 4),
       stream: false,
       options: { n: images, size: "1000x1000" },
-      rest: {},
+      extraFields: {},
     };
   }
   const input = { kind: "tokens", tokens: [Array.from({ length: tokens }, () => 1)] } as const;
-  return { model: "", input, single: true, encoding: "float", rest: {} };
+  return { model: "", input, single: true, encoding: "float", extraFields: {} };
 }
 
 export const difference = (a: Demand, b: Demand): Demand => ({

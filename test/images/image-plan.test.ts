@@ -22,7 +22,7 @@ const query = (
   prompt: "an otter",
   stream: false,
   options,
-  rest: {},
+  extraFields: {},
   ...more,
 });
 

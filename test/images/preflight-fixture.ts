@@ -20,7 +20,7 @@ export const dataUrl = (bytes: Uint8Array, type = "image/png"): ImageSource =>
 
 export function edit(images: readonly (FilePart | ImageSource)[], more: Partial<EditQuery> = {}) {
   const sources = images.map((image) => ("kind" in image ? image : file(image)));
-  const none = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, files: [] };
+  const none = { model: "m", prompt: "p", stream: false, options: {}, extraFields: {}, files: [] };
   return { ...none, images: sources, ...more } satisfies EditQuery;
 }
 

@@ -194,7 +194,7 @@ test("a shortened user identifier is reported, and rejected where nothing may be
   const traits = adapters.get("zhipu")!.imageCapabilities!(target, "generations");
   const plan = (user: string, policy: "adapt" | "strict") =>
     planImage(
-      { model: "m", prompt: "x", stream: false, options: { user }, rest: {} },
+      { model: "m", prompt: "x", stream: false, options: { user }, extraFields: {} },
       traits,
       policy,
     );

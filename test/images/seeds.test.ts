@@ -9,10 +9,10 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
   const n = calls.reduce((sum, each) => sum + each);
   const query: GenerationQuery = {
     ...{ model: "m", prompt: "x", stream: false, options: { n } },
-    rest: { seed },
+    extraFields: { seed },
   };
-  const ask = async ({ rest, options }: GenerationQuery): Promise<BufferedImageResponse> => {
-    seen.push(rest.seed);
+  const ask = async ({ extraFields, options }: GenerationQuery): Promise<BufferedImageResponse> => {
+    seen.push(extraFields.seed);
     const image = { kind: "base64", base64: "" } as const;
     return { kind: "buffered", results: new Array(options.n ?? 1).fill({ image }), metadata: {} };
   };

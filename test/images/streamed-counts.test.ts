@@ -147,7 +147,7 @@ describe("of several upstream requests some of which fail", () => {
       yield { type: "completed", image: { kind: "base64", base64: "the image" } };
     }
     const streams = [breaks(), comes()];
-    const query = { model: "m", prompt: "x", stream: true, options: { n: 2 }, rest: {} };
+    const query = { model: "m", prompt: "x", stream: true, options: { n: 2 }, extraFields: {} };
     const reply = await fanOut(
       { query, requestCounts: [1, 1] },
       {

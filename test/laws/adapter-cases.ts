@@ -106,12 +106,12 @@ export const embeddingsQueries: fc.Arbitrary<EmbeddingsQuery> = fc
     fc.constantFrom("float" as const, "base64" as const),
     restOf(["model", "input", "encoding_format", "dimensions", "user"]),
   )
-  .map(([asked, options, encoding, rest]) => ({
+  .map(([asked, options, encoding, extraFields]) => ({
     model: "public-model",
     ...asked,
     encoding,
     ...options,
-    rest,
+    extraFields,
   }));
 
 const options: fc.Arbitrary<ImageOptions> = some({
@@ -140,7 +140,7 @@ export const optionNames = [
 const imageNames = ["model", "prompt", "stream", "image", "images", "mask", ...optionNames];
 
 export const generationQueries: fc.Arbitrary<GenerationQuery> = fc
-  .record({ prompt: words, stream: fc.boolean(), options, rest: restOf(imageNames) })
+  .record({ prompt: words, stream: fc.boolean(), options, extraFields: restOf(imageNames) })
   .map((query) => ({ model: "public-model", ...query }));
 
 export function fileOf(field: string, filename: string, type: string, bytes: Uint8Array): FilePart {
@@ -176,18 +176,18 @@ const formRest = fc.dictionary(
 export const formEdits: fc.Arbitrary<EditQuery> = fc
   .record({
     query: generationQueries,
-    rest: formRest,
+    extraFields: formRest,
     images: fc.array(files("image"), { minLength: 1, maxLength: 4 }),
     mask: fc.option(files("mask"), { nil: undefined }),
     others: fc.array(files("markup"), { maxLength: 1 }),
   })
-  .map(({ query, rest, images, mask, others }) => ({
+  .map(({ query, extraFields, images, mask, others }) => ({
     ...query,
     // A form has no field for it: such a request is sent as JSON.
     options: Object.fromEntries(
       Object.entries(query.options).filter(([name]) => name !== "moderation"),
     ),
-    rest,
+    extraFields,
     images: images.map((file) => ({ kind: "file" as const, file })),
     ...(mask && { mask: { kind: "file" as const, file: mask } }),
     files: others,

@@ -24,14 +24,14 @@ export const question = (
   input: { kind: "text", texts: Array.from({ length: count }, (_, i) => `text ${i}`) },
   single: false,
   encoding,
-  rest: {},
+  extraFields: {},
 });
 export const drawing: GenerationQuery = {
   model: "public-model",
   prompt: "an otter",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
 };
 
 /** The gateway error, or undefined if the response was accepted. Any other exception is a bug. */

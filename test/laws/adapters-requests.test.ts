@@ -90,8 +90,13 @@ const textFields = (parts: Parts): [string, string][] =>
     .map(({ field, bytes }) => [field, decode(bytes)]);
 
 /** Of a generation or an edit: the fields that were given, and no other. */
-const fieldsOf = ({ options, rest, prompt, stream }: GenerationQuery): Record<string, unknown> => ({
-  ...rest,
+const fieldsOf = ({
+  options,
+  extraFields,
+  prompt,
+  stream,
+}: GenerationQuery): Record<string, unknown> => ({
+  ...extraFields,
   ...options,
   model: targetModel,
   prompt,
@@ -101,11 +106,11 @@ const fieldsOf = ({ options, rest, prompt, stream }: GenerationQuery): Record<st
 const laws: Readonly<Record<string, Law<Subject>>> = {
   "an embeddings request has exactly the client's fields, and absent fields stay absent":
     forEmbeddings(
-      ({ encoding_format, ...body }, { input, single, dimensions, user, rest }, subject) => {
+      ({ encoding_format, ...body }, { input, single, dimensions, user, extraFields }, subject) => {
         const { taskTypes: purposes } = subject.adapter.embeddings!.capabilities(subject.target);
         const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
         expect(body).toEqual({
-          ...rest,
+          ...extraFields,
           model: targetModel,
           input: single ? entries[0] : entries,
           ...(dimensions !== undefined && { dimensions }),
@@ -141,7 +146,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     const { taskTypes: purposes } = adapter.embeddings!.capabilities(target);
     for (const given of ["search_query", "RETRIEVAL_DOCUMENT"]) {
       const purpose = parseTaskType("task_type", given);
-      const query = { ...plainQuery, taskType: purpose, rest: {} };
+      const query = { ...plainQuery, taskType: purpose, extraFields: {} };
       const body = jsonOf(adapter.embeddings!.toUpstream(query, target));
       const said: Record<string, unknown> = Object.fromEntries(
         ["input_type", "task_type", "task"].flatMap((field) =>

@@ -142,7 +142,7 @@ describe("a response is passed on byte for byte", () => {
     input: { kind: "text", texts: ["a", "b"] },
     single: false,
     encoding: "base64",
-    rest: {},
+    extraFields: {},
   };
   const entries = [0, 1].map(
     (index) => `{"object":"embedding","index":${index},"embedding":"${vector}"}`,

@@ -155,10 +155,10 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
             created,
             results: entries.map(({ b64_json, seed }) => ({
               image: { kind: "base64", base64: b64_json },
-              rest: { seed },
+              extraFields: { seed },
             })),
             metadata: {},
-            rest: { extra: { a: 1 } },
+            extraFields: { extra: { a: 1 } },
           });
         },
       ),
@@ -188,7 +188,9 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
           const reply = replyOf(frames.join(""), { headers: eventStream, cuts: places });
           const read = await drain(await readDrawn(adapter.generations!, reply, drawing, target));
           const pictures = read.map(({ image }) => (image as { base64?: string }).base64);
-          expect(read.map(({ type, rest }, at) => [type, pictures[at], rest?.prompt])).toEqual(
+          expect(
+            read.map(({ type, extraFields }, at) => [type, pictures[at], extraFields?.prompt]),
+          ).toEqual(
             list.map(({ last, b64_json, prompt }) => [
               last ? "completed" : "partial",
               b64_json,

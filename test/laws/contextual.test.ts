@@ -35,7 +35,7 @@ import { vendorSubjects } from "./vendor-requests.ts";
 interface Dependent {
   readonly target: Target;
   readonly contextual: boolean;
-  readonly rest: EmbeddingsQuery["rest"];
+  readonly extraFields: EmbeddingsQuery["extraFields"];
 }
 
 const everyTarget = new Map<string, Target>([
@@ -50,14 +50,14 @@ const dependents = new Map<string, Dependent>(
     ...contextOptions.flatMap((option) =>
       [true, "yes", {}].map((value): [string, Dependent] => [
         `${name} with ${option}: ${JSON.stringify(value)}`,
-        { target, contextual: false, rest: { [option]: value } },
+        { target, contextual: false, extraFields: { [option]: value } },
       ]),
     ),
     ...contextOptions.flatMap((option) =>
       [{ extra_body: { [option]: true } }, { options: [{ jina: { [option]: 1 } }] }].map(
-        (rest): [string, Dependent] => [
-          `${name} with ${JSON.stringify(rest)}`,
-          { target, contextual: false, rest },
+        (extraFields): [string, Dependent] => [
+          `${name} with ${JSON.stringify(extraFields)}`,
+          { target, contextual: false, extraFields },
         ],
       ),
     ),
@@ -66,7 +66,7 @@ const dependents = new Map<string, Dependent>(
       {
         target: { ...target, model: `${model}` },
         contextual: isContextualModel(model),
-        rest: {},
+        extraFields: {},
       },
     ]),
   ]),
@@ -76,7 +76,7 @@ function traitsAt(kind: string) {
   return adapters.get(kind)?.embeddings?.capabilities;
 }
 
-function arrange({ target, contextual, rest }: Dependent) {
+function arrange({ target, contextual, extraFields }: Dependent) {
   const upstream = new HeldUpstream();
   const traits = (there: Target): EmbeddingCapabilities => {
     const found = traitsAt(there.upstream.kind)?.(there);
@@ -116,7 +116,7 @@ function arrange({ target, contextual, rest }: Dependent) {
     ),
   );
   const callOf = (texts: readonly string[]): EmbeddingsRequest =>
-    requestFor(texts, route, { rest });
+    requestFor(texts, route, { extraFields });
   return { upstream, send, callOf, most: traits(target).maxItems };
 }
 

@@ -55,7 +55,7 @@ export function queryOf(
   { operation, traits }: Row,
   stream = false,
 ): GenerationQuery | EditQuery {
-  const query = { model: "public", prompt: "an otter", stream, options, rest: {} };
+  const query = { model: "public", prompt: "an otter", stream, options, extraFields: {} };
   if (operation === "generations") return query;
   const file = fileOf("image", "a.png", "image/png", png);
   const image = traits.edits?.linksOnly

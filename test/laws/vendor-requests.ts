@@ -96,7 +96,7 @@ export const queriesWithin = (traits: EmbeddingCapabilities): fc.Arbitrary<Embed
       single: single && countOf(query.input) === 1,
       ...(dimensions !== undefined && { dimensions }),
       ...(purpose !== undefined && { taskType: purpose }),
-      rest: {},
+      extraFields: {},
     }));
 
 export const countOf = (input: EmbeddingInput): number =>
@@ -107,7 +107,7 @@ export const plainQuery = (count: number): EmbeddingsQuery => ({
   input: { kind: "text", texts: Array.from({ length: count }, (_, at) => `text ${at}`) },
   single: false,
   encoding: "float",
-  rest: {},
+  extraFields: {},
 });
 
 /** Through the adapter and the verify stage. */

@@ -81,7 +81,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     );
   },
   "unknown fields are passed on": ({ question, vendor }) => {
-    const query = { ...plainQuery(1), rest: { otters: "marker-0123456789" } };
+    const query = { ...plainQuery(1), extraFields: { otters: "marker-0123456789" } };
     expect(question.toUpstream(query, vendor.target).body).toContain("marker-0123456789");
   },
   "headers of the configuration are sent, in any letter case": ({ question, vendor }) => {

@@ -12,7 +12,7 @@ const query: EmbeddingsQuery = {
   input: { kind: "text", texts: ["a red boat"] },
   single: true,
   encoding: "float",
-  rest: {},
+  extraFields: {},
 };
 
 test("a queued request is admitted by the next periodic check after its limit is raised", async () => {

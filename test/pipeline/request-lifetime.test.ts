@@ -15,7 +15,7 @@ const query: EmbeddingsQuery = {
   input: { kind: "text", texts: ["a red boat"] },
   single: true,
   encoding: "base64",
-  rest: {},
+  extraFields: {},
 };
 const caller = brand<Key, "authenticated">(key);
 

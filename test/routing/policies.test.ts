@@ -146,7 +146,7 @@ describe("the expected price", () => {
   const generateImage = (options: ImageOptions): StageRequest<GenerationQuery> => ({
     ...requestFor([], routeTo()),
     operation: "generations",
-    query: { model: "m", prompt: "an otter", stream: false, options, rest: {} },
+    query: { model: "m", prompt: "an otter", stream: false, options, extraFields: {} },
   });
 
   test("of embeddings is the target's price per token, and zero for embedded models", () => {

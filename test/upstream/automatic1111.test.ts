@@ -23,7 +23,7 @@ const query: GenerationQuery = {
   prompt: "an otter",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
 };
 
 const answerOf = (images: readonly string[], info: object = {}): UpstreamResponse =>
@@ -159,8 +159,8 @@ test("only the requested images are delivered, with their seeds; no grid, no mas
   const reply = await draw(send, { options: { n: 2 } });
   expect(reply).toMatchObject({
     results: [
-      { image: { kind: "base64", base64: "one" }, rest: { seed: 7 } },
-      { image: { kind: "base64", base64: "two" }, rest: { seed: 8 } },
+      { image: { kind: "base64", base64: "one" }, extraFields: { seed: 7 } },
+      { image: { kind: "base64", base64: "two" }, extraFields: { seed: 8 } },
     ],
   });
 });
@@ -191,7 +191,7 @@ describe("an edit", () => {
   });
 
   test("uses the client's values of the web UI's own fields", async () => {
-    const rest = { inpaint_full_res: true, denoising_strength: 0.4 };
-    expect(await bodyFor({ mask, options, rest })).toMatchObject(rest);
+    const extraFields = { inpaint_full_res: true, denoising_strength: 0.4 };
+    expect(await bodyFor({ mask, options, extraFields })).toMatchObject(extraFields);
   });
 });

@@ -32,7 +32,7 @@ const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   prompt: "an otter",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
   ...more,
 });
 
@@ -135,15 +135,15 @@ test("an image family gets no embeddings request", () => {
     input: { kind: "text", texts: ["an otter"] },
     single: true,
     encoding: "float",
-    rest: {},
+    extraFields: {},
   } as const;
   const fault = faultOf(() => adapter.embeddings!.toUpstream(query, targetOf("arn:x", told)));
   expect(fault.kind).toBe("unsupported_operation");
 });
 
 test("options of Amazon's own are put where Amazon looks for them", async () => {
-  const rest = { seed: 42, cfgScale: 7.5, negativeText: "text" };
-  expect(await asked("amazon.nova-canvas-v1:0", wish({ rest, options: { n: 3 } }))).toEqual({
+  const extraFields = { seed: 42, cfgScale: 7.5, negativeText: "text" };
+  expect(await asked("amazon.nova-canvas-v1:0", wish({ extraFields, options: { n: 3 } }))).toEqual({
     taskType: "TEXT_IMAGE",
     textToImageParams: { negativeText: "text", text: "an otter" },
     imageGenerationConfig: { seed: 42, cfgScale: 7.5, numberOfImages: 3 },
@@ -151,7 +151,7 @@ test("options of Amazon's own are put where Amazon looks for them", async () => 
 });
 
 test("a mask prompt regenerates that part of the image", async () => {
-  const query = edit({ rest: { maskPrompt: "the hat" } });
+  const query = edit({ extraFields: { maskPrompt: "the hat" } });
   expect(await edited("amazon.nova-canvas-v1:0", query)).toEqual({
     taskType: "INPAINTING",
     inPaintingParams: { maskPrompt: "the hat", image: base64("an otter"), text: "an otter" },
@@ -182,7 +182,7 @@ test.each([
   const model = `us.stability.stable-${service}-v1:0`;
   const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
   expect([fault.kind, fault.details.param]).toEqual(["missing_parameter", field]);
-  const query = edit({ rest: { [field]: "the hat" } });
+  const query = edit({ extraFields: { [field]: "the hat" } });
   expect(await edited(model, query)).toMatchObject({ [field]: "the hat", prompt: "an otter" });
 });
 

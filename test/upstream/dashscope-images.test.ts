@@ -18,7 +18,7 @@ const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   prompt: "an otter",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
   ...more,
 });
 
@@ -47,11 +47,14 @@ test("a size is written in the vendor's way, and a name for one stays as it is",
 });
 
 test("the vendor's own options are passed through by name, at either level", () => {
-  const rest = { negative_prompt: "rain", seed: 42 };
-  const old = bodyOf("wan2.2-t2i-flash", query({ rest }));
+  const extraFields = { negative_prompt: "rain", seed: 42 };
+  const old = bodyOf("wan2.2-t2i-flash", query({ extraFields }));
   expect(old.input).toEqual({ negative_prompt: "rain", prompt: "an otter" });
   expect(old.parameters).toEqual({ seed: 42, n: 1 });
-  const newer = bodyOf("wan2.7-image", query({ rest: { parameters: rest, watermark: true } }));
+  const newer = bodyOf(
+    "wan2.7-image",
+    query({ extraFields: { parameters: extraFields, watermark: true } }),
+  );
   expect(newer.parameters).toEqual({ negative_prompt: "rain", seed: 42, watermark: true, n: 1 });
 });
 

@@ -115,16 +115,16 @@ const query: EmbeddingsQuery = {
   input: { kind: "text", texts: ["a long text"] },
   single: true,
   encoding: "float",
-  rest: {},
+  extraFields: {},
 };
 const targetAt = (kind: string, model: string, apiKey = "k"): Target => ({
   model,
   upstream: { id: kind, kind, apiKey, headers: {}, options: { project: "p", location: "global" } },
 });
-const sent = (target: Target, rest: EmbeddingsQuery["rest"] = {}) => {
+const sent = (target: Target, extraFields: EmbeddingsQuery["extraFields"] = {}) => {
   const request = adapters
     .get(target.upstream.kind)
-    ?.embeddings?.toUpstream({ ...query, rest }, target);
+    ?.embeddings?.toUpstream({ ...query, extraFields }, target);
   return {
     url: request?.url ?? "",
     body: JSON.parse(String(request?.body)) as Record<string, unknown>,

@@ -71,7 +71,11 @@ test.each([
 });
 
 test("a resolution in the client's own words counts at fal", async () => {
-  const asked = { aspectRatio: "1:1", requestedSize: "4096x4096", rest: { resolution: "1K" } };
+  const asked = {
+    aspectRatio: "1:1",
+    requestedSize: "4096x4096",
+    extraFields: { resolution: "1K" },
+  };
   expect((await generated("fal-ai/nano-banana-2", asked)).resolution).toBe("1K");
 });
 

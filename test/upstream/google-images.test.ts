@@ -25,7 +25,7 @@ const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   prompt: "an otter",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
   ...more,
 });
 
@@ -49,14 +49,14 @@ async function faultOf(answer: object, to = flash): Promise<GatewayError> {
 const drawn = { content: { parts: [{ inlineData: { mimeType: "image/png", data: picture } }] } };
 
 test("options of Google's own are put where Google looks for them", () => {
-  const rest = {
+  const extraFields = {
     seed: 42,
     safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" }],
     imageConfig: { imageSize: "4K", aspectRatio: "1:1" },
     generationConfig: { temperature: 0.5, responseModalities: ["TEXT"] },
   };
-  expect(sent(wish({ rest, aspectRatio: "16:9" }))).toEqual({
-    safetySettings: rest.safetySettings,
+  expect(sent(wish({ extraFields, aspectRatio: "16:9" }))).toEqual({
+    safetySettings: extraFields.safetySettings,
     contents: [{ role: "user", parts: [{ text: "an otter" }] }],
     generationConfig: {
       seed: 42,
@@ -95,8 +95,8 @@ test("a model with one resolution gets no other, and the client's own field over
   for (const model of ["gemini-2.5-flash-image", "gemini-3.1-flash-lite-image"]) {
     expect(JSON.stringify(sent(wish(large), target(model)))).not.toContain("imageSize");
   }
-  const rest = { imageConfig: { imageSize: "1K" } };
-  expect(sent(wish({ ...large, rest }))).toMatchObject({
+  const extraFields = { imageConfig: { imageSize: "1K" } };
+  expect(sent(wish({ ...large, extraFields }))).toMatchObject({
     generationConfig: { imageConfig: { imageSize: "1K" } },
   });
 });

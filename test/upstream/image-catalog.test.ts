@@ -61,7 +61,7 @@ describe("end dates differ by vendor", () => {
 describe("prices of November 2026", () => {
   const price = (kind: string, model: string) => {
     const target: Target = { model, upstream: { id: "u", kind, headers: {}, options: {} } };
-    return listedImagePrice(target, { operation: "generations", rest: {} });
+    return listedImagePrice(target, { operation: "generations", extraFields: {} });
   };
 
   test.each([

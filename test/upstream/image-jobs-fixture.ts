@@ -23,7 +23,7 @@ export const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => (
   prompt: "an otter",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
   ...more,
 });
 

@@ -139,12 +139,15 @@ describe("images that fal's safety checker has blacked out", () => {
   test("are marked where others are not", async () => {
     const answer = { images, has_nsfw_concepts: [false, true] };
     const { results } = (await read(fal.adapter, target, answer)) as BufferedImageResponse;
-    expect(results.map(({ rest }) => rest)).toEqual([undefined, { has_nsfw_concepts: true }]);
+    expect(results.map(({ extraFields }) => extraFields)).toEqual([
+      undefined,
+      { has_nsfw_concepts: true },
+    ]);
   });
 
   test("are delivered to clients that turned the checker off", async () => {
     const answer = { images, has_nsfw_concepts: [true, true] };
-    const asked = query({ rest: { enable_safety_checker: false } });
+    const asked = query({ extraFields: { enable_safety_checker: false } });
     const { results } = (await read(fal.adapter, target, answer, asked)) as BufferedImageResponse;
     expect(results).toHaveLength(2);
   });

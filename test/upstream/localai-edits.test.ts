@@ -30,7 +30,7 @@ const ask = (model: string, more: Partial<EditQuery>): UpstreamRequest => {
     prompt: "an otter",
     stream: false,
     options: {},
-    rest: {},
+    extraFields: {},
     images: [picture(0)],
     files: [],
     ...more,
@@ -74,7 +74,7 @@ describe("an image with a mask", () => {
   const mask = picture(9);
 
   test("is sent to the inpainting endpoint, as files", async () => {
-    const request = ask("dreamshaper", { mask, rest: { steps: 30 } });
+    const request = ask("dreamshaper", { mask, extraFields: { steps: 30 } });
     expect(request.url).toBe("http://localai.internal:8080/v1/images/inpainting");
     expect((await partsOf(request)).map(({ field }) => field)).toEqual([
       ...["steps", "model", "prompt", "image", "mask"],

@@ -46,7 +46,7 @@ describe("Runware", () => {
     expect(await task("runware:101@1", query())).toMatchObject({ width: 1024, height: 1024 });
     const asked = query({ options: { size: "640x896" } });
     expect(await task("runware:101@1", asked)).toMatchObject({ width: 640, height: 896 });
-    const own = await task("google:4@2", query({ rest: { resolution: "2k" } }));
+    const own = await task("google:4@2", query({ extraFields: { resolution: "2k" } }));
     expect(own.width).toBeUndefined();
     const fill = await task("bfl:1@2", edit({ kind: "file", file }));
     expect(fill.width).toBeUndefined();
@@ -120,7 +120,7 @@ describe("Runware", () => {
       errors: [{ code: "inferenceError", message: "one of them failed" }],
     })) as BufferedImageResponse;
     expect(results).toEqual([
-      { image: { kind: "url", url: "https://im.runware.ai/1.jpg" }, rest: { seed: 7 } },
+      { image: { kind: "url", url: "https://im.runware.ai/1.jpg" }, extraFields: { seed: 7 } },
     ]);
   });
 });

@@ -15,7 +15,7 @@ const query: GenerationQuery = {
   prompt: "an otter",
   stream: true,
   options: { size: "1536x1024", n: 2 },
-  rest: { seed: 42 },
+  extraFields: { seed: 42 },
 };
 
 test("the first model gets requests in its native format", () => {

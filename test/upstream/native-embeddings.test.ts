@@ -6,12 +6,12 @@ import { targetOf } from "../embedding-vendors/bearer-case.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 import { faultOf } from "../laws/adapter-responses.ts";
 
-const question = (rest: ExtraFields = {}): EmbeddingsQuery => ({
+const question = (extraFields: ExtraFields = {}): EmbeddingsQuery => ({
   model: "public-model",
   input: { kind: "text", texts: ["a text"] },
   single: true,
   encoding: "float",
-  rest,
+  extraFields,
 });
 
 const adapterOf = (kind: string) => {
@@ -30,9 +30,9 @@ describe("an input that is too long is truncated only if the client allows it", 
     ["cloudflare", "@cf/baai/bge-m3", "truncate_inputs", false, true],
   ] as const;
   for (const [kind, model, field, whole, cut] of words) {
-    const asked = (rest: ExtraFields): ExtraFields => {
+    const asked = (extraFields: ExtraFields): ExtraFields => {
       const target = targetOf(kind, model, { options: { accountId: "a1" } });
-      const { body } = adapterOf(kind).embeddings.toUpstream(question(rest), target);
+      const { body } = adapterOf(kind).embeddings.toUpstream(question(extraFields), target);
       return JSON.parse(String(body));
     };
     test(kind, () => {

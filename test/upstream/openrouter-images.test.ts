@@ -21,7 +21,7 @@ const query: GenerationQuery = {
   prompt: "an otter",
   stream: true,
   options: { partial_images: 1 },
-  rest: {},
+  extraFields: {},
 };
 
 const { generations } = openrouter.adapter;
@@ -75,7 +75,7 @@ describe("what a model is sent", () => {
     const large = { aspectRatio: "16:9", requestedSize: "4096x2304" };
     const model = "google/gemini-nano-banana-2.1";
     expect(sent(model, large)).toMatchObject({ aspect_ratio: "16:9", resolution: "4K" });
-    expect(sent(model, { ...large, rest: { resolution: "2K" } }).resolution).toBe("2K");
+    expect(sent(model, { ...large, extraFields: { resolution: "2K" } }).resolution).toBe("2K");
     expect(
       sent(model, { aspectRatio: "16:9", requestedSize: "1024x576" }).resolution,
     ).toBeUndefined();

@@ -20,9 +20,10 @@ const at = (kind: string, model: string, more: Partial<Target> = {}, baseUrl?: s
   model,
   ...more,
 });
-const drawn = (target: Target, rest: ExtraFields = {}) =>
-  listedImagePrice(target, { operation: "generations", rest });
-const edited = (target: Target) => listedImagePrice(target, { operation: "edits", rest: {} });
+const drawn = (target: Target, extraFields: ExtraFields = {}) =>
+  listedImagePrice(target, { operation: "generations", extraFields });
+const edited = (target: Target) =>
+  listedImagePrice(target, { operation: "edits", extraFields: {} });
 
 describe("every listed price", () => {
   const numbers = listedPrices.flatMap(({ price, edits, model }) =>
@@ -63,7 +64,14 @@ describe("every listed price", () => {
 describe("an image at a link has the price of its resolution class", () => {
   const costOf = (target: Target, query: Partial<GenerationQuery>, quality?: string) => {
     const record = new RequestRecord("req_1", "generations", 0);
-    const asked = { model: "m", prompt: "p", stream: false, options: {}, rest: {}, ...query };
+    const asked = {
+      model: "m",
+      prompt: "p",
+      stream: false,
+      options: {},
+      extraFields: {},
+      ...query,
+    };
     const reply: BufferedImageResponse = {
       kind: "buffered",
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
@@ -80,7 +88,7 @@ describe("an image at a link has the price of its resolution class", () => {
     expect([sized(), sized("1024x1024"), sized("2048x2048"), sized("4096x4096")]).toEqual([
       ...[0.08, 0.08, 0.12, 0.16],
     ]);
-    const own = costOf(target, { aspectRatio: "1:1", rest: { resolution: "4K" } });
+    const own = costOf(target, { aspectRatio: "1:1", extraFields: { resolution: "4K" } });
     expect(own).toBeUndefined();
   });
 

@@ -56,7 +56,7 @@ describe("an edit", () => {
 
   test("moves half way from its source, unless the caller says how far", async () => {
     expect(await formOf("ultra", edit(source))).toContain('name="strength"\r\n\r\n0.5\r\n');
-    const farther = { ...edit(source), rest: { strength: 0.9 } };
+    const farther = { ...edit(source), extraFields: { strength: 0.9 } };
     expect(await formOf("ultra", farther)).toContain('name="strength"\r\n\r\n0.9\r\n');
   });
 

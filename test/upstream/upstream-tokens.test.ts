@@ -39,7 +39,7 @@ const query: EmbeddingsQuery = {
   input: { kind: "text", texts: ["hello"] },
   single: true,
   encoding: "float",
-  rest: {},
+  extraFields: {},
 };
 const vectors = '{"predictions":[{"embeddings":{"values":[0.5]}}]}';
 const hour = 3_600_000;

@@ -25,7 +25,7 @@ const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   prompt: "an otter",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
   ...more,
 });
 

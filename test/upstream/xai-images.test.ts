@@ -21,7 +21,7 @@ test("a resolution in xAI's own words counts", async () => {
   const body = await sent({
     aspectRatio: "1:1",
     requestedSize: "2048x2048",
-    rest: { resolution: "1k" },
+    extraFields: { resolution: "1k" },
   });
   expect(body.resolution).toBe("1k");
 });

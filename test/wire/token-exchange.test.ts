@@ -19,7 +19,7 @@ const plainQuery: EmbeddingsQuery = {
   input: { kind: "text", texts: ["an otter"] },
   single: true,
   encoding: "float",
-  rest: {},
+  extraFields: {},
 };
 
 const exchangeOf = (of: Upstream) => {

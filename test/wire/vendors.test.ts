@@ -17,7 +17,10 @@ interface Golden {
   /** The URL of the example. */
   readonly source: string;
   readonly target: Target;
-  readonly query: EmbeddingsQuery;
+  /** An EmbeddingsQuery; `rest` holds its extra fields. */
+  readonly query: Omit<EmbeddingsQuery, "extraFields"> & {
+    readonly rest: EmbeddingsQuery["extraFields"];
+  };
   /** With the secrets masked. */
   readonly request?: {
     readonly url: string;
@@ -66,7 +69,9 @@ const floatsOf = (vector: Vector): number[] =>
 describe.each(files)("%s", (name) => {
   const path = join(folder, name);
   const golden = JSON.parse(readFileSync(path, "utf8")) as Golden;
-  const { target, query, answer } = golden;
+  const { target, answer } = golden;
+  const { rest: extraFields, ...others } = golden.query;
+  const query: EmbeddingsQuery = { ...others, extraFields };
   const adapter = adapters.get(target.upstream.kind);
   const question = adapter?.embeddings;
   if (!adapter || !question) throw new Error(`${name}: ${target.upstream.kind} has no embeddings`);

@@ -111,11 +111,11 @@ function within(
   traits: EmbeddingCapabilities,
 ): EmbeddingsQuery | undefined {
   if (query.input.kind === "tokens" && !traits.tokens) return undefined;
-  const { dimensions, ...rest } = query;
+  const { dimensions, ...others } = query;
   const makes =
     traits.dimensions === "any" ||
     (dimensions !== undefined && traits.dimensions?.includes(dimensions));
-  return makes ? query : rest;
+  return makes ? query : others;
 }
 
 const askWith =

@@ -91,7 +91,7 @@ test("its length limit and its dimensions apply like those of the built-in model
     "context_length_exceeded",
     /length is 128 tokens/,
   );
-  const cut = await embed(local, [long], { ...at(whole), rest: { truncate: true } });
+  const cut = await embed(local, [long], { ...at(whole), extraFields: { truncate: true } });
   expect(cut.usage).toEqual({ inputTokens: 128, perInput: [128] });
   await expectFault(
     embed(local, ["a"], { ...at(whole), dimensions: 12 }),

@@ -18,7 +18,7 @@ export const textQuery = (
   input: { kind: "text", texts },
   single: false,
   encoding: "float",
-  rest: {},
+  extraFields: {},
   ...more,
 });
 

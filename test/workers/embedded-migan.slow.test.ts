@@ -99,7 +99,7 @@ const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
   prompt: "anything at all",
   stream: false,
   options: {},
-  rest: {},
+  extraFields: {},
   images: [file("image", image)],
   mask: file("mask", mask),
   files: [],

@@ -24,8 +24,8 @@ test("a long text is rejected in OpenAI's words unless the client allows truncat
     inputTokens: 256,
     perInput: [256],
   });
-  for (const rest of [{ truncate: true }, { truncation: true }]) {
-    const { vectors, usage } = await embed(minilm, [words(400), words(254)], { rest });
+  for (const extraFields of [{ truncate: true }, { truncation: true }]) {
+    const { vectors, usage } = await embed(minilm, [words(400), words(254)], { extraFields });
     expect(usage).toEqual({ inputTokens: 512, perInput: [256, 256] });
     expect(cosine(vectors[0]!, vectors[1]!)).toBeCloseTo(1, 5);
   }
@@ -34,7 +34,7 @@ test("a long text is rejected in OpenAI's words unless the client allows truncat
 test("only `true` allows truncation", async () => {
   for (const truncate of [false, "no", 0, null]) {
     await expectFault(
-      embed(minilm, [words(300)], { rest: { truncate } }),
+      embed(minilm, [words(300)], { extraFields: { truncate } }),
       "context_length_exceeded",
     );
   }
@@ -73,7 +73,10 @@ test("token arrays are rejected with the fix", async () => {
 
 test("unknown fields are ignored", async () => {
   const plain = await embed(minilm, ["the same"]);
-  const adorned = await embed(minilm, ["the same"], { user: "u", rest: { input_type: "query" } });
+  const adorned = await embed(minilm, ["the same"], {
+    user: "u",
+    extraFields: { input_type: "query" },
+  });
   expect(adorned.vectors[0]).toEqual(plain.vectors[0]!);
 });
 

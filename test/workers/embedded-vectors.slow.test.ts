@@ -11,7 +11,7 @@ const fallback = createMinilm({ onnxruntime: "a-package-that-is-not-installed" }
 const texts = reference.sentences.map(({ text }) => text);
 // It is slow: every third, and the one that is cut.
 const some = [...texts.keys()].filter((place) => place % 3 === 0 || place === texts.length - 1);
-const cut = { rest: { truncate: true } };
+const cut = { extraFields: { truncate: true } };
 
 let nativeReply: Awaited<ReturnType<typeof embed>>;
 let fallbackReply: Awaited<ReturnType<typeof embed>>;

@@ -23,7 +23,7 @@ const query = (prompt: string, more: Partial<GenerationQuery> = {}): GenerationQ
   prompt,
   stream: false,
   options: { size: "256x256" },
-  rest: {},
+  extraFields: {},
   ...more,
 });
 const fileOf = (field: string, bytes: Uint8Array): FilePart => ({
@@ -146,7 +146,7 @@ test("the seed of the request decides the image, streamed or not", async () => {
   const generated = async (seed: number, stream: boolean): Promise<string> => {
     const options = { size: "64x64" };
     const reply = await worker.generations(
-      query("a house", { options, stream, rest: { seed } }),
+      query("a house", { options, stream, extraFields: { seed } }),
       target,
       neverAborted,
     );

@@ -19,9 +19,9 @@ export function cacheKeyPrefix(
   route: Route,
   taskTypeTranslated: boolean,
 ): string {
-  const { dimensions, taskType, rest } = query;
+  const { dimensions, taskType, extraFields } = query;
   const taskTypeText = taskType === undefined ? "" : taskTypeKey(taskType, taskTypeTranslated);
-  const extraFieldsText = isEmptyObject(rest) ? "" : canonical(rest);
+  const extraFieldsText = isEmptyObject(extraFields) ? "" : canonical(extraFields);
   const origin = origins.get(route) ?? originOf(route);
   const text = `[${origin},${dimensions ?? ""},${taskTypeText},${extraFieldsText}]`;
   const short = text.length <= maxPrefix ? text : hash(text);
@@ -81,8 +81,8 @@ const hashOf = (prefix: string, text: string): string =>
 const hash = (text: string): string => Bun.SHA256.hash(text, "base64");
 
 /** Canonical JSON: the upstream gets the same JSON, with the fields in the client's order. */
-const canonical = (rest: ExtraFields): string =>
-  JSON.stringify(rest, (_, value) => sortFields(value));
+const canonical = (extraFields: ExtraFields): string =>
+  JSON.stringify(extraFields, (_, value) => sortFields(value));
 
 function sortFields(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;

@@ -55,12 +55,12 @@ export function planImage<Q extends GenerationQuery | EditQuery>(
   if (output_compression !== undefined && format && format !== "png") {
     draft.postProcessing.fallbackCompression = output_compression;
   }
-  const rest = planExtraFields(draft, query.rest, capabilities.extras);
+  const extraFields = planExtraFields(draft, query.extraFields, capabilities.extras);
   const requestCounts = splitRequests(draft, n, capabilities.maxImages);
   return {
     query: {
       ...query,
-      rest,
+      extraFields,
       // The gateway turns a buffered response into stream events.
       stream: query.stream && capabilities.streams === true,
       options: draft.options,
@@ -118,16 +118,18 @@ function codePoints(text: string): number {
 /** Extra fields that the target is known to ignore are rejected or reported as dropped. */
 function planExtraFields(
   draft: Draft,
-  rest: ExtraFields,
+  extraFields: ExtraFields,
   accepted: readonly string[] | undefined,
 ): ExtraFields {
-  if (!accepted) return rest;
-  const unknown = Object.keys(rest).filter((name) => !accepted.includes(name));
+  if (!accepted) return extraFields;
+  const unknown = Object.keys(extraFields).filter((name) => !accepted.includes(name));
   const [first] = unknown;
-  if (first === undefined) return rest;
+  if (first === undefined) return extraFields;
   if (draft.policy === "strict") throw unsupportedOption(draft, first);
   draft.dropped.push(...unknown);
-  return Object.fromEntries(Object.entries(rest).filter(([name]) => accepted.includes(name)));
+  return Object.fromEntries(
+    Object.entries(extraFields).filter(([name]) => accepted.includes(name)),
+  );
 }
 
 function splitRequests(draft: Draft, n: number, maxImages: number): number[] {

@@ -79,13 +79,13 @@ async function rotationFor(
 /** OpenAI's `auto` in effect: the output is as large as the first source image. */
 async function sizeOfFirstImage(
   first: FilePart | undefined,
-  { options: { size = "auto" }, rest, mask }: EditQuery,
+  { options: { size = "auto" }, extraFields, mask }: EditQuery,
   { matchFirstImage: likeFirst }: EditCapabilities,
   tools: PrepareTools,
 ): Promise<string | undefined> {
   if (!likeFirst || !first || mask || size !== "auto") return undefined;
   // The size is given in vendor-specific fields.
-  if ("width" in rest || "height" in rest) return undefined;
+  if ("width" in extraFields || "height" in extraFields) return undefined;
   return formatSize(nearestSize(await tools.inspect(first), likeFirst));
 }
 

@@ -91,7 +91,7 @@ function imageCapabilities({ model }: Target): ImageCapabilities {
 }
 
 const body = (query: GenerationQuery): ExtraFields => ({
-  ...query.rest,
+  ...query.extraFields,
   prompt: query.prompt,
   ...edgesOf(query),
   aspect_ratio: query.aspectRatio,

@@ -46,11 +46,11 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(target.upstream)}/v2/embed`, target.upstream, {
       // By default, Cohere truncates at the end.
       truncate: cut ? "END" : "NONE",
-      ...rest,
+      ...extraFields,
       model: target.model,
       texts: textsOf(query),
       input_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue,

@@ -36,7 +36,7 @@ const embeddings: EmbeddingsAdapter = {
     jsonRequest(
       `${baseUrlOf(upstream)}/serving-endpoints/${encodeURIComponent(model)}/invocations`,
       authHeaders(upstream),
-      { ...query.rest, input: textsOf(query) },
+      { ...query.extraFields, input: textsOf(query) },
     ),
   fromUpstream: async (response, query) => readEmbeddings(await response.bytes(), query),
 };

@@ -45,7 +45,7 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
-      ...query.rest,
+      ...query.extraFields,
       model,
       input: textsOf(query),
       task: taskTypeOf(query, capabilities(target)),

@@ -66,10 +66,10 @@ const openai = {
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) => {
     if (!isFirst(target.model)) return openai.generations.toUpstream(query, target);
-    const { rest, options, prompt } = query;
+    const { extraFields, options, prompt } = query;
     const { upstream, model } = target;
     return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/image_generation`, bearer(upstream), {
-      ...rest,
+      ...extraFields,
       model,
       prompt,
       ...(query.aspectRatio !== undefined && { aspect_ratio: query.aspectRatio }),

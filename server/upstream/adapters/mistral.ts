@@ -33,7 +33,7 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings`, upstream, {
-      ...query.rest,
+      ...query.extraFields,
       model,
       input: textsOf(query),
       output_dimension: query.dimensions,

@@ -34,11 +34,11 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embedding/text`, upstream, {
       // nomic 3.9.0, embed.py: `truncate`, its default, or `mean`, the mean over all parts of the text. It cannot refuse.
       long_text_mode: cut ? "truncate" : "mean",
-      ...rest,
+      ...extraFields,
       model,
       texts: textsOf(query),
       task_type: taskTypeOf(query, capabilities(target)) ?? taskTypes.defaultValue,

@@ -34,9 +34,9 @@ const unknown: EmbeddingCapabilities = { ...known, dimensions: "any" };
 const embeddings: EmbeddingsAdapter = {
   capabilities: ({ model }) => (knownEmbedding(model, "ollama") ? known : unknown),
   toUpstream: (query, { upstream, model }) => {
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(upstream)}/api/embed`, upstream, {
-      ...rest,
+      ...extraFields,
       model,
       input: textsOf(query),
       truncate: cut,

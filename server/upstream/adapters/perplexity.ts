@@ -33,7 +33,7 @@ const embeddings: EmbeddingsAdapter = {
     const path = contextual ? "contextualizedembeddings" : "embeddings";
     const texts = textsOf(query);
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, upstream, {
-      ...query.rest,
+      ...query.extraFields,
       model,
       // The chunks of one document.
       input: contextual ? [texts] : texts,

@@ -56,12 +56,12 @@ function imageCapabilities(
 }
 
 function fieldsOf(
-  { rest, prompt, aspectRatio: aspect, options }: GenerationQuery,
+  { extraFields, prompt, aspectRatio: aspect, options }: GenerationQuery,
   { model }: Target,
 ): ExtraFields {
   const { n, output_format, response_format = "b64_json" } = options;
   return {
-    ...rest,
+    ...extraFields,
     model,
     prompt,
     n,

@@ -50,7 +50,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const params = { ...query.rest, dimensions: query.dimensions };
+    const params = { ...query.extraFields, dimensions: query.dimensions };
     return jsonRequest(`${upstream.baseUrl}/v2/embeddings`, groupHeaders(upstream), {
       config: { modules: { embeddings: { model: { name: model, params } } } },
       input: { text: textsOf(query), type: taskTypeOf(query, capabilities(target)) },

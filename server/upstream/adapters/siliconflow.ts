@@ -81,7 +81,7 @@ const edits: ImageAdapter<EditQuery> = {
 };
 
 function buildRequest(
-  { rest, options, prompt }: GenerationQuery,
+  { extraFields, options, prompt }: GenerationQuery,
   { upstream, model }: Target,
   images: ExtraFields,
 ): UpstreamRequest {
@@ -89,7 +89,7 @@ function buildRequest(
   const requestedSize = options.size === "auto" ? undefined : options.size;
   return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
     ...(size !== undefined && { image_size: size }),
-    ...rest,
+    ...extraFields,
     model,
     prompt,
     ...(requestedSize !== undefined && { image_size: requestedSize }),

@@ -37,7 +37,7 @@ const embeddings: EmbeddingsAdapter = {
   capabilities: () => capabilities,
   toUpstream: (query, { upstream, model }) =>
     jsonRequest(`${baseUrlOf(upstream)}/api/v2/cortex/inference:embed`, authHeaders(upstream), {
-      ...query.rest,
+      ...query.extraFields,
       model,
       text: textsOf(query),
     }),

@@ -57,11 +57,11 @@ function imageCapabilities({ model }: Target): ImageCapabilities {
 }
 
 const buildRequest = (query: GenerationQuery, target: Target, sources: ExtraFields = {}) => {
-  const { rest, prompt, options } = query;
+  const { extraFields, prompt, options } = query;
   const { upstream } = target;
   const url = `${upstream.baseUrl ?? baseUrl}/images/generations`;
   return imageJsonRequest(url, bearer(upstream), {
-    ...rest,
+    ...extraFields,
     model: target.model,
     prompt,
     n: options.n,

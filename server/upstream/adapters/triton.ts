@@ -34,7 +34,7 @@ const embeddings: EmbeddingsAdapter = {
     const shape = column ? [data.length, 1] : [data.length];
     const url = `${upstream.baseUrl}/v2/models/${encodeURIComponent(model)}/infer`;
     return bearerJsonRequest(url, upstream, {
-      ...query.rest,
+      ...query.extraFields,
       inputs: [{ name: input, shape, datatype: "BYTES", data }],
       ...(output !== undefined && { outputs: [{ name: output }] }),
     });

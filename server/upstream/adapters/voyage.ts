@@ -69,24 +69,28 @@ const buildRequest = (
   });
 
 function toUpstream(query: EmbeddingsQuery, target: Target): UpstreamRequest {
-  const { cut, rest } = truncation(query);
+  const { cut, extraFields } = truncation(query);
   const texts = textsOf(query);
   if (isContextualModel(target.model)) {
-    refuseAutoChunking(rest);
+    refuseAutoChunking(extraFields);
     // This endpoint has no `truncation` field, and rejects inputs that are too long.
     const inputs = isForQueries(query) ? texts.map((text) => [text]) : [texts];
-    return buildRequest("contextualizedembeddings", query, target, { ...rest, inputs });
+    return buildRequest("contextualizedembeddings", query, target, { ...extraFields, inputs });
   }
   // By default, Voyage truncates a text that is too long.
   if (isMultimodal(target.model)) {
     const inputs = texts.map((text) => ({ content: [{ type: "text", text }] }));
     return buildRequest("multimodalembeddings", query, target, {
-      ...rest,
+      ...extraFields,
       inputs,
       truncation: cut,
     });
   }
-  return buildRequest("embeddings", query, target, { ...rest, input: texts, truncation: cut });
+  return buildRequest("embeddings", query, target, {
+    ...extraFields,
+    input: texts,
+    truncation: cut,
+  });
 }
 
 /** "If input_type is query, each inner list holds one query": several queries do not form one document. */

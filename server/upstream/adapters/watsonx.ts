@@ -41,13 +41,13 @@ const embeddings: EmbeddingsAdapter = {
     const { projectId, spaceId } = optionsOf(upstream);
     // A text that is too long is refused unless the request has `truncate_input_tokens`, which is passed through.
     // `truncate: true` has no length, and a length beyond the model's own is refused as well.
-    const { rest } = truncation(query);
+    const { extraFields } = truncation(query);
     return jsonRequest(endpointOf(upstream, "text/embeddings"), ownHeaders(upstream), {
       model_id: model,
       inputs: textsOf(query),
       project_id: projectId,
       space_id: spaceId,
-      ...(Object.keys(rest).length > 0 && { parameters: rest }),
+      ...(Object.keys(extraFields).length > 0 && { parameters: extraFields }),
     });
   },
   fromUpstream: async (response) => {

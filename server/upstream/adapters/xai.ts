@@ -60,10 +60,10 @@ const resolutionFor = (query: GenerationQuery): ExtraFields =>
   resolutionOf(query) === "1K" ? {} : { resolution: "2k" };
 
 function fieldsOf(query: GenerationQuery, { model }: Target): ExtraFields {
-  const { rest, prompt, aspectRatio: aspect, options } = query;
+  const { extraFields, prompt, aspectRatio: aspect, options } = query;
   return {
     ...resolutionFor(query),
-    ...rest,
+    ...extraFields,
     model,
     prompt,
     n: options.n,

@@ -33,9 +33,9 @@ function imageCapabilities({ model }: Target): ImageCapabilities {
 }
 
 const generations: ImageAdapter<GenerationQuery> = {
-  toUpstream: ({ rest, options, prompt }, { upstream, model }) =>
+  toUpstream: ({ extraFields, options, prompt }, { upstream, model }) =>
     imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
-      ...rest,
+      ...extraFields,
       model,
       prompt,
       size: options.size,

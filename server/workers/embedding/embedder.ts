@@ -67,7 +67,7 @@ export function createEmbedder(
   return {
     state: () => worker.state(),
     close: () => worker.close(),
-    embed: async ({ input, dimensions, rest }, signal) => {
+    embed: async ({ input, dimensions, extraFields }, signal) => {
       if (input.kind === "tokens") throw tokenArraysUnsupported();
       const { texts } = input;
       if (texts.length === 0) return { vectors: [], usage: { inputTokens: 0 } };
@@ -78,7 +78,7 @@ export function createEmbedder(
       await worker.send({
         request: {
           texts: read,
-          truncate: rest.truncate === true || rest.truncation === true,
+          truncate: extraFields.truncate === true || extraFields.truncation === true,
           ...(dimensions !== undefined && { dimensions }),
         },
         weight: weightOf(read),

@@ -13,11 +13,11 @@ export const generationRequest = ({
   prompt,
   options,
   stream,
-  rest,
+  extraFields,
 }: GenerationQuery): SketchRequest => ({
   prompt,
   stream,
-  options: { ...options, seed: rest.seed },
+  options: { ...options, seed: extraFields.seed },
 });
 
 export async function editRequest(query: EditQuery): Promise<SketchRequest> {

@@ -69,7 +69,7 @@ function bodyOf(
   task: ExtraFields,
 ): ExtraFields {
   const { n, quality } = query.options;
-  const { imageGenerationConfig, [paramsField]: given, ...flat } = query.rest;
+  const { imageGenerationConfig, [paramsField]: given, ...flat } = query.extraFields;
   const of = (wanted: boolean) =>
     Object.fromEntries(Object.entries(flat).filter(([name]) => configNames.has(name) === wanted));
   const config = {
@@ -101,8 +101,8 @@ const generation = (query: GenerationQuery): ExtraFields => {
 function edit(query: EditQuery): ExtraFields {
   const { images, mask } = sourcesOf(query);
   const [first, ...others] = images;
-  const { prompt: text, rest } = query;
-  if (!first || (mask === undefined && rest.maskPrompt === undefined)) {
+  const { prompt: text, extraFields } = query;
+  if (!first || (mask === undefined && extraFields.maskPrompt === undefined)) {
     const task = { images: images.map((file) => new FileContent(file)), text };
     return bodyOf(query, "IMAGE_VARIATION", "imageVariationParams", task);
   }

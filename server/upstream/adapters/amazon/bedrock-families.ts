@@ -25,7 +25,7 @@ const textOnly = { base64: false, tokens: false } as const;
 const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
   traits: { ...textOnly, maxItems: 1, taskTypes: "indifferent", ...more },
   body: (query) => ({
-    ...query.rest,
+    ...query.extraFields,
     inputText: textsOf(query)[0],
     ...(query.dimensions !== undefined && { dimensions: query.dimensions }),
   }),
@@ -40,7 +40,7 @@ const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
 const titanMultimodal: Family = {
   ...titanOf({ dimensions: [256, 384, 1024] }),
   body: (query) => ({
-    ...query.rest,
+    ...query.extraFields,
     inputText: textsOf(query)[0],
     ...(query.dimensions !== undefined && {
       embeddingConfig: { outputEmbeddingLength: query.dimensions },
@@ -71,11 +71,11 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
   return {
     traits: capabilities,
     body: (query) => {
-      const { cut, rest } = truncation(query);
+      const { cut, extraFields } = truncation(query);
       return {
         // Embed 3 refuses by default; the page on Embed 4 does not document the default.
         truncate: cut ? end : "NONE",
-        ...rest,
+        ...extraFields,
         texts: textsOf(query),
         input_type: taskTypeOf(query, capabilities),
         embedding_types: ["float"],
@@ -115,11 +115,11 @@ const novaTraits: EmbeddingCapabilities = {
 const nova: Family = {
   traits: novaTraits,
   body: (query) => {
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     return {
       taskType: "SINGLE_EMBEDDING",
       singleEmbeddingParams: {
-        ...rest,
+        ...extraFields,
         embeddingPurpose: taskTypeOf(query, novaTraits),
         ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
         // A required field.

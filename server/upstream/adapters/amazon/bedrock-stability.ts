@@ -92,7 +92,7 @@ const common = ({ options, aspectRatio: aspect }: GenerationQuery): ExtraFields 
 
 function generation(query: GenerationQuery, model: string): ExtraFields {
   if (serviceOf(model)) throw changesOnly(query.model);
-  return { ...query.rest, prompt: query.prompt, ...common(query) };
+  return { ...query.extraFields, prompt: query.prompt, ...common(query) };
 }
 
 function edit(query: EditQuery, model: string): ExtraFields {
@@ -100,10 +100,10 @@ function edit(query: EditQuery, model: string): ExtraFields {
   const { images, mask } = sourcesOf(query);
   const { needs } = service;
   if (images.length < service.images.length) throw oneMore(service.images.length);
-  if (needs !== undefined && query.rest[needs] === undefined) throw missing(needs);
+  if (needs !== undefined && query.extraFields[needs] === undefined) throw missing(needs);
   return {
     ...service.defaultFields,
-    ...query.rest,
+    ...query.extraFields,
     ...(service.prompt && { prompt: query.prompt }),
     ...Object.fromEntries(
       images.map((file, at) => [service.images[at] ?? "image", new FileContent(file)]),

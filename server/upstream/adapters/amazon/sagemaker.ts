@@ -34,7 +34,7 @@ const embeddings: EmbeddingsAdapter = {
       `${baseUrlOf(upstream)}/endpoints/${encodeURIComponent(model)}/invocations`,
       { ...ownHeaders(upstream), accept: "application/json" },
       // The container refuses a text that is too long, unless `truncate` is passed through.
-      { ...query.rest, inputs: textsOf(query) },
+      { ...query.extraFields, inputs: textsOf(query) },
     ),
   fromUpstream: async (response) => {
     const body = await response.json();

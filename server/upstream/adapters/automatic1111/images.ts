@@ -49,17 +49,17 @@ const buildRequest = (upstream: Upstream, path: string, fields: ExtraFields): Up
 };
 
 const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
-  const { rest, options, prompt } = query;
+  const { extraFields, options, prompt } = query;
   const task = taskOf(query);
   return {
-    ...rest,
+    ...extraFields,
     prompt,
     ...edgesOf(query),
     // Sequential: with `batch_size`, all images would be in GPU memory at the same time.
     n_iter: options.n ?? 1,
     batch_size: 1,
     override_settings: {
-      ...objectOf(rest.override_settings),
+      ...objectOf(extraFields.override_settings),
       sd_model_checkpoint: model,
     },
     ...(task !== undefined && { force_task_id: task }),
@@ -154,7 +154,7 @@ async function readAnswer(
 function resultOf(value: unknown, seed: unknown): ImageResult {
   const image = imageContentIn(value);
   if (!image) throw invalidResponse("an entry of `images` is not an image");
-  return { image, ...(Number.isSafeInteger(seed) && { rest: { seed } }) };
+  return { image, ...(Number.isSafeInteger(seed) && { extraFields: { seed } }) };
 }
 
 /** JSON within JSON. The images are valid without it. */

@@ -33,9 +33,9 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     return bearerJsonRequest(runOf(target), upstream, {
-      ...rest,
+      ...extraFields,
       [taskTypeOf(query, capabilities(target)) ?? "text"]: textsOf(query),
       // The only model with an option for it.
       ...(model.includes("bge-m3") && { truncate_inputs: cut }),

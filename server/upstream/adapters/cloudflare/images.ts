@@ -74,7 +74,7 @@ const sizeOf = (query: GenerationQuery, { model }: Target) =>
   /flux-1-schnell/.test(model) ? undefined : edgesOf(query);
 
 const fieldsOf = (query: GenerationQuery, target: Target): ExtraFields => ({
-  ...query.rest,
+  ...query.extraFields,
   prompt: query.prompt,
   ...sizeOf(query, target),
 });

@@ -38,7 +38,7 @@ const embeddings: EmbeddingsAdapter = {
   toUpstream: (query, target) => {
     const { upstream, model } = target;
     const parameters = {
-      ...query.rest,
+      ...query.extraFields,
       dimension: query.dimensions,
       text_type: taskTypeOf(query, capabilities(target)),
     };

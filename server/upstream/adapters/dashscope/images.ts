@@ -57,7 +57,7 @@ function buildRequest(
   edit?: EditQuery,
 ): UpstreamRequest {
   const { endpoint } = dashscopeFamily(model);
-  const { input, parameters, ...others } = query.rest;
+  const { input, parameters, ...others } = query.extraFields;
   const conversation = endpoint === "messages" || endpoint === "messages-job";
   const beside = conversation ? [] : besidePrompt.filter((name) => others[name] !== undefined);
   const body = {
@@ -102,7 +102,7 @@ function messages(
 }
 
 function prompt(
-  { prompt: text, rest }: GenerationQuery,
+  { prompt: text, extraFields }: GenerationQuery,
   images: readonly unknown[],
   edit: EditQuery | undefined,
   endpoint: string,
@@ -115,7 +115,7 @@ function prompt(
     base_image_url: images[0],
     ...(edit.mask && { mask_image_url: asDataUrl(edit.mask) }),
     // A request can select its other functions, such as colorization, by name.
-    function: rest.function ?? plain,
+    function: extraFields.function ?? plain,
   };
 }
 

@@ -42,11 +42,11 @@ const authHeaders = (upstream: Upstream) =>
 function inputOf(query: GenerationQuery, endpoint: string): ExtraFields {
   const { n, output_format, quality, background, input_fidelity } = query.options;
   return {
-    ...query.rest,
+    ...query.extraFields,
     prompt: query.prompt,
-    image_size: sizeOf(query, endpoint) ?? query.rest.image_size,
-    resolution: query.rest.resolution ?? falResolution(endpoint, resolutionOf(query)),
-    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
+    image_size: sizeOf(query, endpoint) ?? query.extraFields.image_size,
+    resolution: query.extraFields.resolution ?? falResolution(endpoint, resolutionOf(query)),
+    aspect_ratio: query.aspectRatio ?? query.extraFields.aspect_ratio,
     num_images: n,
     output_format,
     quality,
@@ -108,7 +108,7 @@ function done(
   const list: readonly unknown[] = Array.isArray(images) ? images : [images];
   const marked = listOf(memberOf(response, "has_nsfw_concepts"));
   // The safety checker blacks out flagged images.
-  const checked = context.query.rest.enable_safety_checker !== false;
+  const checked = context.query.extraFields.enable_safety_checker !== false;
   if (checked && marked.length > 0 && marked.every((flag) => flag === true)) {
     throw toMappedError("moderated", undefined, context);
   }
@@ -120,7 +120,7 @@ function done(
       return {
         image,
         ...revised(memberOf(response, "revised_prompt"), context),
-        ...(marked[at] === true && { rest: { has_nsfw_concepts: true } }),
+        ...(marked[at] === true && { extraFields: { has_nsfw_concepts: true } }),
       };
     }),
     metadata: {},

@@ -91,10 +91,10 @@ function buildRequest(
   surface: Surface,
   sources: ExtraFields = {},
 ): UpstreamRequest {
-  const { rest, prompt, aspectRatio: aspect, options } = query;
+  const { extraFields, prompt, aspectRatio: aspect, options } = query;
   const { output_format = "png" } = options;
   const request = imageJsonRequest(endpointOf(target, surface), bearer(target.upstream), {
-    ...rest,
+    ...extraFields,
     prompt,
     ...(aspect !== undefined && { aspect_ratio: aspect }),
     ...(surface === "sdxl" && edgesOf(query)),

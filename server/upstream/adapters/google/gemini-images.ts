@@ -99,8 +99,8 @@ export function geminiBody(
   target: Target,
   files: readonly FilePart[],
 ): ExtraFields {
-  const { prompt, options, aspectRatio: aspect, rest } = query;
-  const { generationConfig, imageConfig, ...others } = rest;
+  const { prompt, options, aspectRatio: aspect, extraFields } = query;
+  const { generationConfig, imageConfig, ...others } = extraFields;
   const given = objectOf(generationConfig);
   const shape = {
     ...imageSizeFor(query, target),

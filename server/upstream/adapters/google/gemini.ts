@@ -51,9 +51,9 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
   const prefixes = wantsPrefixes(target.model);
   const name = nameOf(target);
   // It has no field for it (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and refuses others.
-  const { rest } = truncation(query);
+  const { extraFields } = truncation(query);
   const requests = textsOf(query).map((text) => ({
-    ...rest,
+    ...extraFields,
     model: `models/${name}`,
     content: { parts: [{ text: prefixes && word !== undefined ? word + text : text }] },
     ...(!prefixes && word !== undefined && { taskType: word }),

@@ -74,11 +74,11 @@ export function imagenEditBody(query: EditQuery): ExtraFields {
 }
 
 function bodyOf(
-  { prompt, options, rest }: GenerationQuery,
+  { prompt, options, extraFields }: GenerationQuery,
   instance: ExtraFields,
   more: ExtraFields,
 ): ExtraFields {
-  const { labels, ...parameters } = rest;
+  const { labels, ...parameters } = extraFields;
   const { n, output_format } = options;
   return {
     instances: [{ prompt, ...instance }],

@@ -89,7 +89,7 @@ function capabilities({ model }: Target): EmbeddingCapabilities {
 
 /** One content, with its options next to it. */
 function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest {
-  const { cut, rest } = truncation(query);
+  const { cut, extraFields } = truncation(query);
   const [text = ""] = textsOf(query);
   const word = taskTypeOf(query, capabilities(target)) ?? "";
   const prefixed = wantsPrefixes(target.model);
@@ -98,7 +98,7 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
     embedContentConfig: {
       // By default, Google truncates (google-genai 3.1.0, EmbedContentConfig.auto_truncate).
       autoTruncate: cut,
-      ...rest,
+      ...extraFields,
       ...(!prefixed && word !== "" && { taskType: word }),
       ...(query.dimensions !== undefined && { outputDimensionality: query.dimensions }),
     },
@@ -107,8 +107,8 @@ function toEmbedContent(query: EmbeddingsQuery, target: Target): UpstreamRequest
 
 /** `title` belongs to a text, all other fields to the request. */
 function toPredict(query: EmbeddingsQuery, target: Target): UpstreamRequest {
-  const { cut, rest } = truncation(query);
-  const { title, ...parameters } = rest;
+  const { cut, extraFields } = truncation(query);
+  const { title, ...parameters } = extraFields;
   const word = taskTypeOf(query, capabilities(target));
   return buildRequest(target, "predict", {
     instances: textsOf(query).map((content) => ({

@@ -30,10 +30,10 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     const task = `models/${modelPath(model)}/pipeline/feature-extraction`;
     return bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/${task}`, upstream, {
-      ...rest,
+      ...extraFields,
       inputs: textsOf(query),
       prompt_name: taskTypeOf(query, capabilities(target)),
       truncate: cut,

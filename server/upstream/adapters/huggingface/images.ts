@@ -35,26 +35,26 @@ export const huggingfaceGenerations = (baseUrl: string): ImageAdapter<Generation
   toUpstream: (query, target) =>
     imageJsonRequest(endpointOf(target, baseUrl), bearer(target.upstream), {
       inputs: query.prompt,
-      ...parameters(query.rest, { ...edgesOf(query) }),
+      ...parameters(query.extraFields, { ...edgesOf(query) }),
     }),
   fromUpstream: read,
 });
 
 export const huggingfaceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
-    const { prompt, images, rest } = query;
+    const { prompt, images, extraFields } = query;
     const target_size = edgesOf(query);
     return imageJsonRequest(endpointOf(target, baseUrl), bearer(target.upstream), {
       inputs: new FileContent(onlyFile(images)),
-      ...parameters(rest, { prompt, ...(target_size && { target_size }) }),
+      ...parameters(extraFields, { prompt, ...(target_size && { target_size }) }),
     });
   },
   fromUpstream: read,
 });
 
 /** Clients may send the vendor's options at the top level, or in the object in which the vendor has them. */
-function parameters(rest: ExtraFields, ours: ExtraFields): ExtraFields {
-  const { parameters: given, ...others } = rest;
+function parameters(extraFields: ExtraFields, ours: ExtraFields): ExtraFields {
+  const { parameters: given, ...others } = extraFields;
   const all = { ...others, ...objectOf(given), ...ours };
   return Object.keys(all).length === 0 ? {} : { parameters: all };
 }

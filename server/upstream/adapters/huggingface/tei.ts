@@ -29,9 +29,9 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { input } = query;
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     return bearerJsonRequest(`${baseUrlOf(target.upstream)}/embed`, target.upstream, {
-      ...rest,
+      ...extraFields,
       inputs: input.kind === "text" ? input.texts : input.tokens,
       prompt_name: taskTypeOf(query, capabilities(target)),
       truncate: cut,

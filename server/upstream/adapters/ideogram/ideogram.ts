@@ -28,7 +28,7 @@ const endpointOf = ({ upstream, model }: Target, task: Task): string =>
   `${baseUrlOf(upstream)}/${familyOf(model).path(model, task)}`;
 
 const fieldsOf = (query: GenerationQuery, { model }: Target, task: Task): ExtraFields => ({
-  ...query.rest,
+  ...query.extraFields,
   [promptField(model)]: query.prompt,
   ...familyOf(model).fields(query, model, task),
 });

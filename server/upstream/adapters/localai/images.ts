@@ -49,10 +49,10 @@ export const localaiImageCapabilities = (
 });
 
 const fieldsOf = (query: GenerationQuery, { model }: Target): ExtraFields => {
-  const { rest, options, prompt } = query;
+  const { extraFields, options, prompt } = query;
   const size = edgesOf(query);
   return {
-    ...rest,
+    ...extraFields,
     model,
     prompt,
     n: options.n,
@@ -99,7 +99,7 @@ function inpaintRequest(
   target: Target,
   mask: FilePart,
 ): UpstreamRequest {
-  const { rest, prompt, options, images } = query;
+  const { extraFields, prompt, options, images } = query;
   if (images.length > 1) {
     throw new GatewayError(
       "invalid_value",
@@ -116,7 +116,7 @@ function inpaintRequest(
   }
   const { headers } = resolveEndpoint(target, "images/generations");
   return imageFormRequest(`${target.upstream.baseUrl}/images/inpainting`, headers, [
-    ...fieldParts({ ...rest, model: target.model, prompt }),
+    ...fieldParts({ ...extraFields, model: target.model, prompt }),
     { name: "image", file: onlyFile(images) },
     { name: "mask", file: mask },
   ]);
@@ -133,6 +133,6 @@ async function readAnswer(
 ): Promise<ImageResponse | PendingJob> {
   const read = await openaiGenerations(resolveEndpoint).fromUpstream(response, context);
   if (read.kind !== "buffered") return read;
-  const { usage: _, rest: __, ...whole } = read;
+  const { usage: _, extraFields: __, ...whole } = read;
   return { ...whole, results: whole.results.map(({ image }) => ({ image })) };
 }

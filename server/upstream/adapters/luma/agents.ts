@@ -37,11 +37,11 @@ const imageCapabilities = (): ImageCapabilities => ({
 const body = (query: GenerationQuery, { model }: Target, type: string): ExtraFields => {
   const { output_format, safety_identifier, user } = query.options;
   return {
-    ...query.rest,
+    ...query.extraFields,
     model,
     type,
     prompt: query.prompt,
-    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
+    aspect_ratio: query.aspectRatio ?? query.extraFields.aspect_ratio,
     output_format,
     user_id: safety_identifier ?? user,
   };

@@ -35,10 +35,10 @@ const imageCapabilities = (): ImageCapabilities => ({
 const body = (query: GenerationQuery, { model }: Target): ExtraFields => {
   const { output_format } = query.options;
   return {
-    ...query.rest,
+    ...query.extraFields,
     model,
     prompt: query.prompt,
-    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
+    aspect_ratio: query.aspectRatio ?? query.extraFields.aspect_ratio,
     ...(output_format && { format: output_format === "jpeg" ? "jpg" : output_format }),
   };
 };

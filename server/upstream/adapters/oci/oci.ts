@@ -62,10 +62,10 @@ const embeddings: EmbeddingsAdapter = {
   capabilities,
   toUpstream: (query, target) => {
     const { upstream, model } = target;
-    const { cut, rest } = truncation(query);
+    const { cut, extraFields } = truncation(query);
     return jsonRequest(`${baseUrlOf(upstream)}/20231130/actions/embedText`, ownHeaders(upstream), {
       truncate: cut ? "END" : "NONE",
-      ...rest,
+      ...extraFields,
       compartmentId: optionsOf(upstream).compartmentId,
       servingMode: servingMode(model),
       inputs: textsOf(query),

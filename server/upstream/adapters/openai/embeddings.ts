@@ -35,7 +35,7 @@ export const openaiEmbeddings = (
       const { url, headers } = resolveEndpoint(target, "embeddings");
       const { base64, taskTypes } = capabilities(target);
       return jsonRequest(url, headers, {
-        ...query.rest,
+        ...query.extraFields,
         ...taskTypeField(query, taskTypes),
         model: target.model,
         input: rawInput(query),

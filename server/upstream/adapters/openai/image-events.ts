@@ -31,7 +31,14 @@ function toEvent(payload: ExtraFields): ImageEvent | undefined {
   const completed = typeof type === "string" && type.endsWith(".completed");
   const image = partial || completed ? loadedImageIn(b64_json) : undefined;
   if (!image) return undefined;
-  const { size, quality, background, output_format, [estimatedField]: estimated, ...rest } = others;
+  const {
+    size,
+    quality,
+    background,
+    output_format,
+    [estimatedField]: estimated,
+    ...extraFields
+  } = others;
   return {
     type: partial ? "partial" : "completed",
     image,
@@ -39,6 +46,6 @@ function toEvent(payload: ExtraFields): ImageEvent | undefined {
     ...createdIn(payload, "created_at"),
     ...(Number.isSafeInteger(partial_image_index) && { index: partial_image_index as number }),
     ...(isUsage(usage) && estimated === undefined && { usage }),
-    rest,
+    extraFields,
   };
 }

@@ -71,10 +71,10 @@ export const unstreamed = <Q extends GenerationQuery>(
 });
 
 const fields = (
-  { rest, options, prompt, stream }: GenerationQuery,
+  { extraFields, options, prompt, stream }: GenerationQuery,
   target: Target,
 ): ExtraFields => ({
-  ...rest,
+  ...extraFields,
   ...options,
   model: target.model,
   prompt,
@@ -101,14 +101,14 @@ function readBuffered(response: unknown, estimated: boolean): ImageResponse {
     ...createdIn(response),
     metadata,
     ...(isUsage(usage) && !estimated && { usage }),
-    rest: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in metadata))),
+    extraFields: Object.fromEntries(Object.entries(others).filter(([name]) => !(name in metadata))),
   };
 }
 
 function readResult(entry: unknown): ImageResult {
-  const { b64_json: _, url: __, revised_prompt, ...rest } = objectOf(entry);
+  const { b64_json: _, url: __, revised_prompt, ...extraFields } = objectOf(entry);
   const message = typeof revised_prompt === "string" && { revised_prompt };
   const image = imageIn(entry);
-  if (image) return { image, ...message, rest };
+  if (image) return { image, ...message, extraFields };
   throw invalidResponse("an entry has neither `b64_json` nor `url`");
 }

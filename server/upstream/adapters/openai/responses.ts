@@ -69,7 +69,7 @@ function toUpstream(
   target: Target,
   resolveEndpoint: EndpointResolver,
 ): UpstreamRequest {
-  const { options, prompt, rest, stream } = query;
+  const { options, prompt, extraFields, stream } = query;
   const given = options as ExtraFields;
   const isEdit = "images" in query;
   const { user, safety_identifier } = options;
@@ -84,7 +84,7 @@ function toUpstream(
     ...(isEdit && query.mask && { input_image_mask: referenceTo(query.mask) }),
   };
   return imageJsonRequest(url, headers, {
-    ...rest,
+    ...extraFields,
     model: target.via ?? defaultMain,
     input: isEdit ? [{ role: "user", content: contentOf(query) }] : prompt,
     tools: [tool],

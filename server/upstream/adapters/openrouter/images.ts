@@ -87,13 +87,13 @@ const buildRequest = (
   baseUrl: string,
   more: ExtraFields = {},
 ): UpstreamRequest => {
-  const { rest, options, prompt, aspectRatio: aspect, stream } = query;
+  const { extraFields, options, prompt, aspectRatio: aspect, stream } = query;
   const { n, size, quality, background, output_format, output_compression, user } = options;
   const { streams } = openrouterImageCapabilities(target);
   const { upstream } = target;
   return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images`, bearer(upstream), {
     ...resolutionFor(query, target.model),
-    ...rest,
+    ...extraFields,
     ...{ n, quality, background, output_format, output_compression, user },
     ...(size !== "auto" && { size }),
     ...(aspect !== undefined && { aspect_ratio: aspect }),

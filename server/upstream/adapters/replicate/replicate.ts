@@ -56,10 +56,10 @@ function inputOf(query: GenerationQuery, { model }: Target): ExtraFields {
   const { n, size, output_format, response_format: _, user, ...options } = query.options;
   const edges = sizeField ? undefined : edgesOf(query);
   return {
-    ...query.rest,
+    ...query.extraFields,
     ...options,
     prompt: query.prompt,
-    aspect_ratio: query.aspectRatio ?? query.rest.aspect_ratio,
+    aspect_ratio: query.aspectRatio ?? query.extraFields.aspect_ratio,
     ...(edges && { ...custom, ...edges }),
     ...(sizeField && size !== "auto" && { [sizeField]: size }),
     ...(count && n !== undefined && { [count[0]]: n }),

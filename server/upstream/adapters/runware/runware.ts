@@ -57,7 +57,7 @@ const formats: Readonly<Record<string, string>> = { jpeg: "JPG", png: "PNG", web
 function taskOf(query: GenerationQuery, { model }: Target): ExtraFields {
   const { n, output_format, response_format } = query.options;
   return {
-    ...query.rest,
+    ...query.extraFields,
     taskType: "imageInference",
     taskUUID: crypto.randomUUID(),
     model,
@@ -72,7 +72,7 @@ function taskOf(query: GenerationQuery, { model }: Target): ExtraFields {
 
 /** Most models require a size; this is the default. */
 function usualEdges(query: GenerationQuery, model: string): ExtraFields {
-  const hasOwnSize = "width" in query.rest || "resolution" in query.rest;
+  const hasOwnSize = "width" in query.extraFields || "resolution" in query.extraFields;
   if (hasOwnSize || runwareModel(model).unsized || edgesOf(query)) return {};
   // Seedream from 4.5 on supports no size below 3.7 megapixels.
   const edge = /seedream@(4\.[5-9]|[5-9])/.test(model) ? 2048 : 1024;

@@ -50,11 +50,11 @@ function buildRequest(
   service: Service,
   files: readonly Part[] = [],
 ): UpstreamRequest {
-  const { rest, prompt, aspectRatio: aspect, options } = query;
+  const { extraFields, prompt, aspectRatio: aspect, options } = query;
   const { defaultFields: usual, model, path } = service;
   const fields: ExtraFields = {
     ...usual,
-    ...rest,
+    ...extraFields,
     ...(service.prompt !== undefined && { [service.prompt]: prompt }),
     model,
     ...(aspect !== undefined && { aspect_ratio: aspect }),

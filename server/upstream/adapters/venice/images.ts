@@ -84,9 +84,9 @@ function checkGenerates({ model }: Target, query: GenerationQuery): void {
 export const veniceGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => {
     checkGenerates(target, query);
-    const { rest, prompt, options } = query;
+    const { extraFields, prompt, options } = query;
     const { size, output_format, moderation } = options;
-    const body = { ...rest, model: target.model, prompt, size, output_format, moderation };
+    const body = { ...extraFields, model: target.model, prompt, size, output_format, moderation };
     return buildRequest(target, baseUrl, "images/generations", body);
   },
   fromUpstream: async (response, context) => {
@@ -101,11 +101,11 @@ const sourceOf = (source: ImageSource) => (source.kind === "url" ? source.url : 
 /** One image goes to `image/edit`, several to `image/multi-edit`, where the model has another name. */
 export const veniceEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) => {
-    const { rest, prompt, aspectRatio: aspect, options, images } = query;
+    const { extraFields, prompt, aspectRatio: aspect, options, images } = query;
     const { output_format, moderation } = options;
     const fields = {
       ...(moderation !== undefined && { safe_mode: moderation !== "low" }),
-      ...rest,
+      ...extraFields,
       prompt,
       output_format,
       ...(aspect !== undefined && { aspect_ratio: aspect }),

@@ -23,7 +23,7 @@ export const visionEmbeddings = (baseUrl: string): EmbeddingsAdapter => ({
   capabilities: () => capabilities,
   toUpstream: (query, { upstream, model }) =>
     bearerJsonRequest(`${upstream.baseUrl ?? baseUrl}/embeddings/multimodal`, upstream, {
-      ...query.rest,
+      ...query.extraFields,
       model,
       input: textsOf(query).map((text) => ({ type: "text", text })),
       dimensions: query.dimensions,

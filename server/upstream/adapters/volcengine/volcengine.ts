@@ -50,7 +50,7 @@ const edits: ImageAdapter<EditQuery> = {
 
 /** Generations and edits have the same URL. */
 function buildRequest(
-  { rest, options, prompt, stream }: GenerationQuery,
+  { extraFields, options, prompt, stream }: GenerationQuery,
   target: Target,
   image: ExtraFields,
 ): UpstreamRequest {
@@ -58,7 +58,7 @@ function buildRequest(
   const { size, background, output_format, response_format } = options;
   const streams = stream && seedreamImageCapabilities(model, "generations").streams;
   return imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/images/generations`, bearer(upstream), {
-    ...rest,
+    ...extraFields,
     model,
     prompt,
     ...image,
@@ -101,8 +101,8 @@ function toResult(entry: unknown): ImageResult[] {
   const image = imageIn(entry);
   if (!image) return [];
   // Layers of an image have their position; size and format are read from the image itself.
-  const { b64_json: _, url: __, size: ___, output_format: ____, ...rest } = objectOf(entry);
-  return [{ image, rest }];
+  const { b64_json: _, url: __, size: ___, output_format: ____, ...extraFields } = objectOf(entry);
+  return [{ image, extraFields }];
 }
 
 /**

@@ -21,7 +21,8 @@ export async function readBinaryImage(
   if (isFiltered(headers.get("finish-reason")))
     throw toMappedError("moderated", undefined, context);
   const seed = headers.get("seed");
-  const seedField = seed !== null && /^\d{1,15}$/.test(seed) && { rest: { seed: Number(seed) } };
+  const seedField = seed !== null &&
+    /^\d{1,15}$/.test(seed) && { extraFields: { seed: Number(seed) } };
   return { kind: "buffered", results: [{ image, ...seedField }], metadata: {} };
 }
 

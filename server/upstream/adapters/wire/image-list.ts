@@ -12,11 +12,11 @@ export interface ImageListOptions {
   /** The vendor's filter withheld this image. */
   readonly isWithheld?: (entry: unknown) => boolean;
   /** Fields of one image besides the image. */
-  readonly entryFields?: (entry: unknown) => Pick<ImageResult, "revised_prompt" | "rest">;
+  readonly entryFields?: (entry: unknown) => Pick<ImageResult, "revised_prompt" | "extraFields">;
   /** Fields of the whole response. */
   readonly responseFields?: (
     response: unknown,
-  ) => Pick<BufferedImageResponse, "created" | "cost" | "usage" | "rest">;
+  ) => Pick<BufferedImageResponse, "created" | "cost" | "usage" | "extraFields">;
 }
 
 export const readImageList = async (

@@ -37,12 +37,12 @@ export const objectOf = (value: unknown): ExtraFields => asObject(value) ?? {};
 export function extraFieldsOf(
   value: unknown,
   names: readonly string[],
-): { readonly rest?: ExtraFields } {
+): { readonly extraFields?: ExtraFields } {
   const found = names.flatMap((name): [string, unknown][] => {
     const member = memberOf(value, name);
     return member === undefined || member === null || member === "" ? [] : [[name, member]];
   });
-  return found.length > 0 ? { rest: Object.fromEntries(found) } : {};
+  return found.length > 0 ? { extraFields: Object.fromEntries(found) } : {};
 }
 
 export const isCount = (value: unknown): value is number =>

@@ -5,12 +5,12 @@
  */
 import type { EmbeddingsQuery, ExtraFields } from "../../contract.ts";
 
-export function truncation({ rest }: EmbeddingsQuery): {
+export function truncation({ extraFields }: EmbeddingsQuery): {
   readonly cut: boolean;
   /** The passthrough fields without the truncation option. */
-  readonly rest: ExtraFields;
+  readonly extraFields: ExtraFields;
 } {
-  const { truncate, truncation: other, ...others } = rest;
+  const { truncate, truncation: other, ...others } = extraFields;
   const chosen = [truncate, other].find((value) => typeof value === "boolean");
-  return chosen === undefined ? { cut: false, rest } : { cut: chosen, rest: others };
+  return chosen === undefined ? { cut: false, extraFields } : { cut: chosen, extraFields: others };
 }

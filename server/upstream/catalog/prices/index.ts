@@ -29,13 +29,13 @@ const inside: ReadonlySet<string> = new Set(["minilm", "local", "sketch", "migan
 export interface ImageOperation {
   readonly operation: "generations" | "edits";
   /** The request's passthrough fields. */
-  readonly rest: ExtraFields;
+  readonly extraFields: ExtraFields;
 }
 
 /** The vendor's list price of an image. */
 export function listedImagePrice(
   target: Target,
-  { operation, rest }: ImageOperation,
+  { operation, extraFields }: ImageOperation,
 ): Price | undefined {
   const { upstream, model } = target;
   if (inside.has(upstream.kind)) return { images: { "": 0 } };
@@ -44,7 +44,11 @@ export function listedImagePrice(
   const row = listedPrices.find(
     (entry) => entry.kinds.includes(upstream.kind) && entry.model.test(model),
   );
-  if (!row || !isThere(row, target) || row.unless?.some((name) => rest[name] !== undefined)) {
+  if (
+    !row ||
+    !isThere(row, target) ||
+    row.unless?.some((name) => extraFields[name] !== undefined)
+  ) {
     return undefined;
   }
   const price = operation === "edits" ? (row.edits ?? row.price) : row.price;
