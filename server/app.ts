@@ -13,7 +13,6 @@ import { MemoryShares } from "./lib/memory-shares.ts";
 import type { Log } from "./observe/log.ts";
 import { requestLine } from "./observe/request-line.ts";
 import { createServe, type Execute } from "./pipeline/serve.ts";
-import { createDeadlines } from "./request/deadline.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
@@ -165,7 +164,6 @@ export function build({
     log,
     emit: events.emit,
   });
-  const deadlines = createDeadlines(clock);
   const pipeline = createServe({
     snapshot,
     ledger,
@@ -182,7 +180,6 @@ export function build({
       if (error?.kind === "internal") logInternalError(log, record.requestId, error.cause);
     },
     onInternalError: (requestId, error) => logInternalError(log, requestId, error),
-    startDeadline: deadlines.start,
     timeoutMs: {
       embedding: settings.VEXEL_EMBEDDINGS_TIMEOUT * 1000,
       image: settings.VEXEL_IMAGES_TIMEOUT * 1000,
@@ -279,7 +276,6 @@ export function build({
   try {
     server = startListening();
   } catch (error) {
-    deadlines.close();
     embeddings.close();
     void images.close();
     ledgerWiring.close();
@@ -310,7 +306,6 @@ export function build({
       // Requests that were cut off still write their ledger row.
       await waitUntilIdle(inFlight);
       limits.admission.close();
-      deadlines.close();
       embeddings.close();
       sender.close();
       await images.close();

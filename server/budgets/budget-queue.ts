@@ -3,7 +3,6 @@
  * are higher than the final costs and are released soon, so these requests wait (FIFO) instead of being refused.
  */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { BudgetedOwner } from "../lib/budget.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
@@ -15,7 +14,7 @@ export interface BudgetWait {
   readonly tryReserve: () => void;
   /** The last error of `tryReserve`. */
   refusal: unknown;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
 }
 
 interface Waiter extends BudgetWait {

@@ -1,7 +1,6 @@
 /** Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it ends. */
 
 import type { ReservedRequest } from "../ledger/ledger.ts";
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
@@ -44,7 +43,7 @@ export interface RequestCharging {
     query: unknown,
     route: Route,
     record: RequestRecord,
-    from: { readonly signal: AbortSignalLike },
+    from: { readonly signal: AbortSignal },
   ): Promise<number> | undefined;
   /** After the request has ended and its cost, if it is known, is in the record; before its ledger row is made. */
   end(record: RequestRecord, error?: GatewayError): void;

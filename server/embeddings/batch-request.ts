@@ -1,6 +1,5 @@
 /** A batch: several clients' inputs in one upstream request, with the response split back per client. A refused batch is bisected. */
 
-import { AbortSource } from "../lib/abort-signal.ts";
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
@@ -156,17 +155,17 @@ function sendJoined(
     members[0]!.onAbort = undefined;
     return send(request);
   }
-  const abortSource = new AbortSource();
+  const controller = new AbortController();
   let remaining = members.length;
   for (const member of members) {
     member.onAbort = () => {
       // The upstream request is canceled only when its last client is gone.
-      if (--remaining === 0) abortSource.abort(member.request.signal.reason);
+      if (--remaining === 0) controller.abort(member.request.signal.reason);
     };
   }
   const query = { ...request.query, input: joinInputs(members), single: false };
   // Uses the first member's request record: what later stages write there applies to all members.
-  return send({ ...request, query, signal: abortSource });
+  return send({ ...request, query, signal: controller.signal });
 }
 
 function joinInputs(members: readonly BatchMember[]): EmbeddingInput {

@@ -1,6 +1,5 @@
 /** Single-flight (request coalescing): concurrent requests for the same input share one upstream request. */
 
-import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
@@ -15,26 +14,37 @@ type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
  */
 const maxKeptOn = 64;
 
-/** An upstream request in flight, with the request that started it. */
+/**
+ * An upstream request in flight, with the request that started it. It has a signal of its own: when the client of its
+ * owner disconnects, it continues for the requests that wait for its inputs.
+ */
 export class InFlightQuery {
   readonly #owner: EmbeddingsRequest;
   readonly #inputs: number;
+  readonly #clock: () => number;
+  readonly #controller = new AbortController();
   #waiters: Set<() => void> | undefined;
-  /** Made for the first waiter: most requests have none. */
-  #deferAbort: ((reason: unknown) => boolean) | undefined;
-  /** Set when its client has disconnected and the request continues for the waiters. */
-  #disconnect: GatewayError | undefined;
+  /** Runs while the query continues without its client: the owner's timeout still ends it. */
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #results: Map<string, CachedEmbedding> | undefined;
   #failure: { readonly error: unknown; readonly wasAbandoned: boolean } | undefined;
 
-  constructor(owner: EmbeddingsRequest, inputs: number) {
+  constructor(owner: EmbeddingsRequest, inputs: number, clock: () => number) {
     this.#owner = owner;
     this.#inputs = inputs;
+    this.#clock = clock;
+    if (owner.signal.aborted) this.#controller.abort(owner.signal.reason);
+    else owner.signal.addEventListener("abort", this.#onOwnerAbort);
+  }
+
+  /** The request for the next stage. */
+  get upstreamRequest(): EmbeddingsRequest {
+    return { ...this.#owner, signal: this.#controller.signal };
   }
 
   /** Its client has disconnected or its timeout has passed, so it will not succeed. */
   get isAborted(): boolean {
-    return this.#owner.signal.aborted;
+    return this.#controller.signal.aborted;
   }
 
   /** It ended because of its own client, which says nothing about the inputs. */
@@ -65,40 +75,34 @@ export class InFlightQuery {
   addWaiter(onSettled: () => void): void {
     this.#waiters ??= new Set();
     this.#waiters.add(onSettled);
-    const { signal } = this.#owner;
-    if (this.#inputs > maxKeptOn || !(signal instanceof AbortSource)) return;
-    this.#deferAbort ??= (reason) => {
-      // A timeout still ends it: a waiter with more time sends its own request.
-      if (!isDisconnect(reason)) return false;
-      this.#disconnect = reason;
-      return true;
-    };
-    signal.deferAbort = this.#deferAbort;
   }
 
+  /** A disconnected client's request without waiters is canceled. */
   removeWaiter(onSettled: () => void): void {
     this.#waiters?.delete(onSettled);
-    if (this.#waiters?.size === 0) this.#restoreAbort();
+    if (this.#waiters?.size === 0 && this.#timer) this.#controller.abort(this.#owner.signal.reason);
   }
 
   settle(): void {
-    if (this.#waiters === undefined) return;
-    for (const onSettled of this.#waiters) onSettled();
-    this.#waiters.clear();
-    this.#restoreAbort();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#owner.signal.removeEventListener("abort", this.#onOwnerAbort);
+    for (const onSettled of this.#waiters ?? []) onSettled();
+    this.#waiters?.clear();
   }
 
-  #restoreAbort(): void {
-    const { signal } = this.#owner;
-    if (
-      !(signal instanceof AbortSource) ||
-      !this.#deferAbort ||
-      signal.deferAbort !== this.#deferAbort
-    )
+  readonly #onOwnerAbort = (): void => {
+    const { signal, deadlineAt } = this.#owner;
+    // A timeout ends it: a waiter with more time sends its own request.
+    const continues =
+      isDisconnect(signal.reason) && this.#inputs <= maxKeptOn && (this.#waiters?.size ?? 0) > 0;
+    if (!continues) {
+      this.#controller.abort(signal.reason);
       return;
-    signal.deferAbort = undefined;
-    if (this.#disconnect) signal.abort(this.#disconnect);
-  }
+    }
+    const leftMs = Math.max(0, deadlineAt - this.#clock());
+    this.#timer = setTimeout(() => this.#controller.abort(timedOut()), leftMs);
+  };
 
   /**
    * Whether the other request fails with the same error. An upstream failure applies to it too. A refusal may concern an
@@ -118,6 +122,9 @@ export class InFlightQuery {
   }
 }
 
+const timedOut = (): GatewayError =>
+  new GatewayError("upstream_timeout", "The upstream did not respond before the request timeout.");
+
 const isDisconnect = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && error.kind === "client_closed";
 
@@ -130,6 +137,12 @@ function isUpstreamFailure(error: unknown): boolean {
 /** The inputs in flight, by cache key. Bounded by the inputs of the requests in flight. */
 export class SingleFlight {
   readonly #inFlight = new Map<string, InFlightQuery>();
+  readonly #clock: () => number;
+
+  /** `clock`: milliseconds, monotonic. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
 
   get size(): number {
     return this.#inFlight.size;
@@ -142,7 +155,7 @@ export class SingleFlight {
   }
 
   start(owner: EmbeddingsRequest, keys: readonly string[]): InFlightQuery {
-    const query = new InFlightQuery(owner, keys.length);
+    const query = new InFlightQuery(owner, keys.length, this.#clock);
     for (const key of keys) if (!this.find(key)) this.#inFlight.set(key, query);
     return query;
   }

@@ -1,6 +1,5 @@
 /** Splits a request that exceeds a target's limits into concurrent sub-requests, and joins their responses. */
 
-import { AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
 import type { Route } from "../request/caller.ts";
@@ -81,10 +80,14 @@ async function sendSplit(
   let inputTokens: number | undefined = 0;
   let perInput: number[] | undefined = new Array(vectors.length);
 
-  const abortSource = new AbortSource();
+  const controller = new AbortController();
   const sendRange = async (range: InputRange): Promise<void> => {
     const input = inputsIn(query.input, range);
-    const response = await next({ ...request, query: { ...query, input }, signal: abortSource });
+    const response = await next({
+      ...request,
+      query: { ...query, input },
+      signal: controller.signal,
+    });
     if (response.vectors.length !== range.to - range.from) {
       throw new GatewayError("internal", "A sub-request has a wrong number of vectors.");
     }
@@ -99,12 +102,12 @@ async function sendSplit(
       if (perInput) perInput[range.from + at] = tokens;
     }
   };
-  const onAbort = (): void => abortSource.abort(signal.reason);
+  const onAbort = (): void => controller.abort(signal.reason);
   signal.addEventListener("abort", onAbort);
   try {
     await runConcurrently(stack, maxParallel, async (range) => {
       try {
-        if (abortSource.aborted) throw abortSource.reason;
+        controller.signal.throwIfAborted();
         await sendRange(range);
       } catch (error) {
         if (range.to - range.from > 1 && isTooLarge(error)) {
@@ -113,7 +116,7 @@ async function sendSplit(
         }
         // One failed sub-request fails the request: the others are canceled.
         const remapped = remapInputIndex(error, indexesOf(range));
-        abortSource.abort(remapped);
+        controller.abort(remapped);
         throw remapped;
       }
     });

@@ -1,6 +1,5 @@
 /** One delivery attempt: a signed POST of an event to a webhook, with a timeout and without redirects. */
 import type { Webhook } from "../config/snapshot.ts";
-import type { AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import type { StoredEvent } from "../storage/sqlite/event-store.ts";
 import { signWebhook } from "./sign-webhook.ts";
 
@@ -16,7 +15,7 @@ export type Post = (
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   },
-  signal: AbortSignalLike,
+  signal: AbortSignal,
 ) => Promise<PostResponse>;
 
 export interface AttemptResult {
@@ -46,7 +45,7 @@ export const payloadOf = ({ id, type, at, data }: StoredEvent) => ({
 export async function attemptDelivery(
   webhook: Webhook,
   event: StoredEvent,
-  abort: AbortSource,
+  abort: AbortController,
   { post, now, timeoutMs }: AttemptOptions,
 ): Promise<AttemptResult> {
   const body = JSON.stringify(payloadOf(event));
@@ -60,7 +59,7 @@ export async function attemptDelivery(
   const timeoutError = new Error(`no response within ${timeoutMs / 1000} seconds`);
   const timer = setTimeout(() => abort.abort(timeoutError), timeoutMs);
   try {
-    const { status, retryAfterMs } = await post({ url: webhook.url, headers, body }, abort);
+    const { status, retryAfterMs } = await post({ url: webhook.url, headers, body }, abort.signal);
     const delivered = status >= 200 && status < 300;
     return {
       delivered,
@@ -69,7 +68,7 @@ export async function attemptDelivery(
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
   } catch (error) {
-    const reason = abort.aborted ? abort.reason : error;
+    const reason = abort.signal.aborted ? abort.signal.reason : error;
     return {
       delivered: false,
       status: null,

@@ -3,7 +3,6 @@
  * own worker: one event at a time, oldest first. A failed delivery is retried later and does not block the events after it.
  */
 import type { Webhook } from "../config/snapshot.ts";
-import { AbortSource } from "../lib/abort-signal.ts";
 import type {
   ClaimedDelivery,
   Deliveries,
@@ -75,7 +74,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const attemptOptions = { post, now, timeoutMs };
   // Keyed by object: a configuration reload creates new objects, and with them new states.
   const states = new WeakMap<Webhook, WebhookState>();
-  const inFlight = new Map<AbortSource, () => void>();
+  const inFlight = new Map<AbortController, () => void>();
   /** Outcomes that are not saved yet. While there are any, no delivery is claimed, so that none is sent twice. */
   const unsavedOutcomes: DeliveryOutcome[] = [];
   let cancelTimer = () => {};
@@ -91,7 +90,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   };
 
   const attempt = async (webhook: Webhook, event: StoredEvent, release = () => {}) => {
-    const abort = new AbortSource();
+    const abort = new AbortController();
     inFlight.set(abort, release);
     const result = await attemptDelivery(webhook, event, abort, attemptOptions);
     inFlight.delete(abort);

@@ -4,7 +4,6 @@
  */
 
 import type { ReplayContext } from "../images/image-links.ts";
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
@@ -62,7 +61,7 @@ export class IdempotentRequest {
   }
 
   /** Defined if the response will be replayed: the request has an Idempotency-Key, or its client has disconnected. */
-  replayContext(signal: AbortSignalLike, temp: RequestTemp): ReplayContext | undefined {
+  replayContext(signal: AbortSignal, temp: RequestTemp): ReplayContext | undefined {
     const { target } = this.#options.record.routing;
     const willBeReplayed = this.#request?.hasIdempotencyKey || this.isDetached;
     return target && willBeReplayed ? { target, signal, temp } : undefined;

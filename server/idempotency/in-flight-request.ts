@@ -1,6 +1,5 @@
 /** An image request in flight: it records its response for concurrent duplicates that wait for it and for later retries. */
 import { createHash } from "node:crypto";
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
 import type { ResponseMetadata, ResponseWriter } from "../lib/response-store.ts";
@@ -16,7 +15,7 @@ export interface ClaimOptions {
   /** The client's own ID for the request (x-client-request-id). */
   readonly clientRequestId?: string;
   readonly fingerprint: () => Promise<string>;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
 }
 
 /** A failed request whose error is also the response to the duplicates that waited for it. */

@@ -3,7 +3,6 @@
  * post-processes the images.
  */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
@@ -35,7 +34,7 @@ import { prepareSources } from "./sources/prepare-sources.ts";
 
 /** Context of one image job: its signal, its API key and where its result goes. */
 export interface ImageJob {
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   /** The API key that the job's time is charged to. */
   readonly key: string;
@@ -51,7 +50,7 @@ export interface ImageTools {
   download(
     url: string,
     target: Target,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     temp: RequestTemp,
   ): Promise<LoadedImage>;
   /** Downloads an image URL of the client, as an inspected file. */

@@ -3,7 +3,6 @@
  * expire in minutes, so the image behind it is downloaded, stored, and delivered under a link of the gateway.
  */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
@@ -23,7 +22,7 @@ export interface LinkTools {
   download(
     url: string,
     target: Target,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     temp: RequestTemp,
   ): Promise<LoadedImage>;
 }
@@ -31,7 +30,7 @@ export interface LinkTools {
 /** Context of a response that can be replayed: the target that sent it, and the request that downloads its links. */
 export interface ReplayContext {
   readonly target: Target;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly temp: RequestTemp;
 }
 

@@ -2,7 +2,6 @@
  * Saves the record fields of a partial image response while another target generates the missing images, and merges
  * both afterwards.
  */
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { ParametersRecord, RequestRecord } from "../request/request-record.ts";
 import type { Target } from "../upstream/contract.ts";
 import { isBillingUncertain } from "./record-missing.ts";
@@ -55,7 +54,7 @@ export class PartialRecord {
   }
 
   /** The follow-up failed. */
-  mergeFailure(error: unknown, signal: AbortSignalLike): void {
+  mergeFailure(error: unknown, signal: AbortSignal): void {
     const record = this.#record;
     const { cost, usage, parameters, target } = this.#saved;
     const newAttempts = this.#addAttempts();

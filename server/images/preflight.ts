@@ -1,6 +1,5 @@
 /** Preflight of an edit, before any upstream request: every image decodes to its last byte, and the mask fits. */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
@@ -46,7 +45,7 @@ const maxParallel = 2;
 export async function checkEdit(
   query: EditQuery,
   rules: EditRules,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
 ): Promise<CheckedEdit> {
   if (query.images.length > maxImages) throw tooManyImages(query.images);
   const local = await withFiles(query, rules.temp);
@@ -72,7 +71,7 @@ export async function checkImage(
   image: WorkerInput,
   field: string,
   { imageWorker, maxBytes = defaultMaxBytes, types = defaultTypes, key }: ImageRules,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
 ): Promise<ImageInspection> {
   const size = sizeOf(image);
   if (size === 0) {

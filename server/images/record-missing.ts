@@ -1,7 +1,6 @@
 /**
  * Records the images that one target failed to generate: routing steps, missing images, and what may have been billed.
  */
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { MissingGroup } from "../request/missing.ts";
 import type { RequestRecord } from "../request/request-record.ts";
@@ -15,13 +14,13 @@ import { attributeMissing, countMissing, describeMissing, missingFrom } from "./
 export interface TargetAttempt {
   readonly record: RequestRecord;
   readonly target: Target;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   /** How many images are requested from the target. */
   readonly imageCount: number;
 }
 
 /** Whether an upstream request that ended with this error may have been billed. */
-export const isBillingUncertain = (error: unknown, signal: AbortSignalLike): boolean =>
+export const isBillingUncertain = (error: unknown, signal: AbortSignal): boolean =>
   mayHaveBeenBilled(1, toGatewayError(error, signal));
 
 export class MissingRecorder {

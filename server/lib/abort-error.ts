@@ -1,10 +1,9 @@
 /** The error for work that was aborted. */
 
-import type { AbortSignalLike } from "./abort-signal.ts";
 import { GatewayError } from "./gateway-error.ts";
 
 /** The reason of the signal if it is a gateway error; without one, the client has closed the connection. */
-export function abortError({ reason }: AbortSignalLike): GatewayError {
+export function abortError({ reason }: AbortSignal): GatewayError {
   if (reason instanceof GatewayError) return reason;
   return new GatewayError(
     "client_closed",
@@ -13,6 +12,6 @@ export function abortError({ reason }: AbortSignalLike): GatewayError {
   );
 }
 
-export function throwIfAborted(signal: AbortSignalLike): void {
+export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw abortError(signal);
 }

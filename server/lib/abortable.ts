@@ -1,7 +1,6 @@
 /** Stops waiting for work that cannot be canceled: the work continues, and the waiting code gets the signal's reason. */
-import type { AbortSignalLike } from "./abort-signal.ts";
 
-export function abortable<T>(work: Promise<T>, signal: AbortSignalLike): Promise<T> {
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const onAbort = (): void => reject(signal.reason);
   if (signal.aborted) onAbort();

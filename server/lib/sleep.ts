@@ -1,7 +1,6 @@
 /** Sleeps for `ms` milliseconds. Rejects with the signal's reason when the signal aborts first. */
-import type { AbortSignalLike } from "./abort-signal.ts";
 
-export function sleep(ms: number, signal: AbortSignalLike): Promise<void> {
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onAbort = () => reject(signal.reason);

@@ -4,7 +4,6 @@
  * skip it.
  */
 import type { Snapshot } from "../config/snapshot.ts";
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
@@ -42,7 +41,7 @@ export interface AdmissionRequest {
   readonly route: Route;
   readonly query: LimitedQuery;
   /** The client's signal; read only if the request must wait. */
-  readonly signal: () => AbortSignalLike;
+  readonly signal: () => AbortSignal;
 }
 
 /** Must be released exactly once, however the request ends. */

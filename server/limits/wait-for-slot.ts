@@ -1,12 +1,11 @@
 /** Takes concurrency slots at once, or queues until they are free, the wait times out, the request is shed or the client disconnects. */
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 
 export interface SlotWait extends Pick<Waiter, "key" | "neededSlots" | "cost" | "hasStarted"> {
   /** The queue timeout. */
   readonly waitMs: number;
-  readonly signal: () => AbortSignalLike;
+  readonly signal: () => AbortSignal;
   readonly clock: () => number;
 }
 

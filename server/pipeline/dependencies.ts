@@ -8,7 +8,6 @@ import type { LedgerRow, Settled } from "../ledger/ledger.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Admission } from "../limits/admission.ts";
-import type { StartDeadline } from "../request/deadline.ts";
 import type { RequestRecord } from "../request/request-record.ts";
 import type { StreamTimes } from "./stream-response.ts";
 
@@ -26,7 +25,6 @@ export interface PipelineServices {
   readonly report: (record: RequestRecord, error?: GatewayError) => void;
   /** Logs an internal error that does not change the response. */
   readonly onInternalError: (requestId: string, error: unknown) => void;
-  readonly startDeadline: StartDeadline;
   /** Request temp storage, charged to an API key's share. */
   readonly createTemp: (keyId: string) => RequestTemp;
   readonly timeoutMs: { readonly embedding: number; readonly image: number };

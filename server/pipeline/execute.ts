@@ -124,7 +124,10 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const timeoutMs = wholeMs - Math.round(waitedMs);
   if (timeoutMs <= 0) throw timedOutInQueue();
   const signal = lifetime.startDeadline(timeoutMs, client);
-  return send({ operation, query, route, signal, temp: lifetime.temp, record });
+  // The client may have disconnected while the request was queued.
+  signal.throwIfAborted();
+  const deadlineAt = services.clock() + timeoutMs;
+  return send({ operation, query, route, signal, deadlineAt, temp: lifetime.temp, record });
 }
 
 const noHeaders = { get: () => null };

@@ -4,7 +4,6 @@
  */
 
 import type { CheckPrompt } from "../images/moderate.ts";
-import { toAbortSignal } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";
 import { composeStages, type Send } from "../request/stage.ts";
@@ -40,7 +39,7 @@ export function createCheckPrompt({
       caller,
       query: { model, input: { kind: "text", texts: [prompt] } },
       priority,
-      signal: toAbortSignal(signal),
+      signal,
       isPartOfRequest: true,
       endpoint: {
         operation: "moderations",

@@ -5,10 +5,9 @@
  * not stop the others.
  */
 
-import { IdempotentRequest, neverAborted } from "../idempotency/idempotent-request.ts";
+import { IdempotentRequest } from "../idempotency/idempotent-request.ts";
 import type { ReplayContext } from "../images/image-links.ts";
 import type { Settled } from "../ledger/ledger.ts";
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { releaseAll } from "../lib/release-all.ts";
 import { noRequestTemp, type RequestTemp } from "../lib/request-temp.ts";
@@ -16,7 +15,7 @@ import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
 import type { Caller, Route } from "../request/caller.ts";
-import type { Deadline } from "../request/deadline.ts";
+import { Deadline } from "../request/deadline.ts";
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
 import type { Priority } from "../request/priority.ts";
@@ -113,16 +112,14 @@ export class RequestLifetime {
   }
 
   /** Starts the request timeout. The signal fires at the timeout and, unless the request finishes without it, when the client disconnects. */
-  startDeadline(ms: number, client: { readonly signal: AbortSignal }): AbortSignalLike {
-    const clientSignal = this.idempotent?.finishesOnDisconnect
-      ? () => neverAborted
-      : () => client.signal;
-    this.#deadline = this.services.startDeadline(clientSignal, ms);
+  startDeadline(ms: number, client: { readonly signal: AbortSignal }): AbortSignal {
+    const disconnect = this.idempotent?.finishesOnDisconnect ? undefined : client.signal;
+    this.#deadline = new Deadline(disconnect, ms);
     return this.#deadline.signal;
   }
 
   /** Undefined before the deadline has started. */
-  get signal(): AbortSignalLike | undefined {
+  get signal(): AbortSignal | undefined {
     return this.#deadline?.signal;
   }
 

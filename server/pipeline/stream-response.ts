@@ -1,6 +1,5 @@
 /** Streamed responses: an early failure gets a status, silence gets heartbeats, and the ledger row is written before the last event. */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
@@ -83,7 +82,7 @@ export interface Ending {
 export async function* settleAtEnd(
   chunks: AsyncIterable<StreamEvent>,
   { settle, clear }: Ending,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
 ): AsyncGenerator<BodyChunk> {
   let sent = 0;
   let isSettled = false;

@@ -70,13 +70,15 @@ async function writeBuffered(
   const close = async (isComplete: boolean): Promise<void> => {
     if (isClosed) return;
     isClosed = true;
+    incoming.signal.removeEventListener("abort", onDisconnect);
     if (!isComplete) {
       await lifetime.attempt(() => idempotent.storeUndelivered(body, { ...headers }));
     }
     await lifetime.clearFiles();
   };
   // If the client disconnects before the first byte, no code reads the body, and so no reader closes it.
-  incoming.signal.addEventListener("abort", () => void close(false), { once: true });
+  const onDisconnect = (): void => void close(false);
+  incoming.signal.addEventListener("abort", onDisconnect);
   const outcome = await lifetime.settle(200);
   lifetime.handOver();
   return ok({ ...body, close }, outcome, headers);

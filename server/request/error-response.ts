@@ -1,6 +1,5 @@
 /** The only place where an error becomes a status, headers and OpenAI's error body. */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { OutgoingResponse } from "./http-types.ts";
 
@@ -30,7 +29,7 @@ export function toErrorResponse(error: GatewayError, neverRetry = false): ErrorR
 }
 
 /** Any exception as a GatewayError. An exception of another type is a bug, unless the request was aborted. */
-export function toGatewayError(thrown: unknown, signal: AbortSignalLike | undefined): GatewayError {
+export function toGatewayError(thrown: unknown, signal: AbortSignal | undefined): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   if (signal?.aborted && signal.reason instanceof GatewayError) return signal.reason;
   return new GatewayError(

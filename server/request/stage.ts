@@ -1,6 +1,5 @@
 /** Stages: functions `next => request => response` between a query and its upstream, listed in `server/pipeline/stages.ts`. */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Route } from "./caller.ts";
@@ -13,7 +12,10 @@ export interface StageRequest<Q> {
   readonly route: Route;
   /** The target, once a stage has selected it. */
   readonly target?: Target;
-  readonly signal: AbortSignalLike;
+  /** Fires at the request timeout or when the client disconnects. */
+  readonly signal: AbortSignal;
+  /** When the request times out, in milliseconds of the monotonic clock. */
+  readonly deadlineAt: number;
   /** Temp storage for large values, until the request ends. */
   readonly temp: RequestTemp;
   readonly record: RequestRecord;

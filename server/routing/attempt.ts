@@ -1,5 +1,4 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { Send, StageRequest } from "../request/stage.ts";
 import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { wasCutOff } from "./hedge.ts";
@@ -32,7 +31,7 @@ export interface Attempt<Q, A> {
     candidate: Candidate,
     modelTargets: ModelTargets,
     size: number,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     repeated: boolean,
   ): Promise<A>;
   /** Fast path for a model's only target while it is healthy: no clock is read and latency is not recorded. */

@@ -2,10 +2,9 @@
  * Waits before a retry (backoff). Resolves after `ms`, or rejects with the signal's reason when it aborts.
  * `retry-policy.ts` computes `ms`: exponential backoff with jitter.
  */
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { Timers } from "../lib/timers.ts";
 
-export function backoff(ms: number, signal: AbortSignalLike, timers: Timers): Promise<void> {
+export function backoff(ms: number, signal: AbortSignal, timers: Timers): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onAbort = (): void => {

@@ -5,7 +5,6 @@
  * in its usual time pays for one timer and nothing else.
  */
 
-import { type AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Timers } from "../lib/timers.ts";
 
@@ -26,7 +25,7 @@ export interface HedgedAttempt<T> {
   timeoutMs(): number;
   /** How long the attempt may continue after another has won, because its outcome is a probe result. 0: it is canceled at once. */
   readonly lingerMs: number;
-  run(signal: AbortSource): Promise<T>;
+  run(signal: AbortSignal): Promise<T>;
 }
 
 export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
@@ -43,7 +42,7 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   onSettled(attempt: R): void;
   /** An attempt was wasted: another one won, or this one failed while another was running. */
   onWasted(error?: unknown): void;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly timers: Timers;
 }
 
@@ -54,7 +53,7 @@ export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
 
 interface RunningAttempt<R> {
   readonly attempt: R;
-  readonly cancel: AbortSource;
+  readonly cancel: AbortController;
   timer: unknown;
   /** It exceeded its timeout and is still running. */
   timedOut: boolean;
@@ -89,12 +88,12 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #launch(attempt: R): RunningAttempt<R> {
     const running: RunningAttempt<R> = {
       attempt,
-      cancel: new AbortSource(),
+      cancel: new AbortController(),
       timer: undefined,
       timedOut: false,
     };
     this.#running.push(running);
-    attempt.run(running.cancel).then(
+    attempt.run(running.cancel.signal).then(
       (response) => this.#onSuccess(running, response),
       (error) => this.#onFailure(running, error),
     );
@@ -213,5 +212,5 @@ export const isReplaced = (error: unknown): boolean =>
   error instanceof AttemptTimeout && error.wasReplaced;
 
 /** The attempt was canceled because it exceeded its timeout, and for no other reason. */
-export const wasCutOff = (signal: AbortSignalLike): boolean =>
+export const wasCutOff = (signal: AbortSignal): boolean =>
   signal.aborted && signal.reason instanceof AttemptTimeout;

@@ -1,6 +1,5 @@
 /** Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to an embedded model. */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type {
@@ -32,7 +31,7 @@ import type { Send } from "./transport/send.ts";
 type GenerateImage<Q> = (
   query: Q,
   target: Target,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
   temp: RequestTemp,
 ) => Promise<ImageResponse>;
 
@@ -47,7 +46,7 @@ export type UpstreamClient = {
     prompt: string,
     model: string,
     target: Target,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
   ) => Promise<ModerationResponse>;
   /** Image capabilities of a target. */
   readonly imageCapabilities: NonNullable<Adapter["imageCapabilities"]>;
@@ -99,7 +98,7 @@ export function createUpstreamClient({
     adapter: Adapter,
     request: UpstreamRequest,
     context: ErrorContext,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     read: (response: UpstreamResponse) => A | Promise<A>,
   ): Promise<A> => {
     const { upstream } = context.target;
@@ -125,7 +124,7 @@ export function createUpstreamClient({
     operation: "generations" | "edits",
     query: Q,
     target: Target,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     temp: RequestTemp,
   ): Promise<ImageResponse> => {
     const adapter = adapters.get(target.upstream.kind);

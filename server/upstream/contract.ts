@@ -3,7 +3,6 @@
  * from the same query.
  */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import type { Limits } from "../lib/limits.ts";
@@ -278,17 +277,17 @@ export interface EmbeddedModel {
   readonly embeddings?: (
     query: EmbeddingsQuery,
     target: Target,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
   ) => Promise<EmbeddingsResponse>;
   readonly generations?: (
     query: GenerationQuery,
     target: Target,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
   ) => Promise<ImageResponse>;
   readonly edits?: (
     query: EditQuery,
     target: Target,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
   ) => Promise<ImageResponse>;
   close?(): Promise<void>;
 }

@@ -1,6 +1,5 @@
 /** Job polling for images: sends the request and, if the upstream returns a pending job, polls until the job is done. */
 
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/ignore-rejection.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
@@ -12,7 +11,7 @@ import { markMayBeBilled } from "./may-have-been-billed.ts";
 /** Sends one upstream request with its credentials. Rejects with the mapped error of an error response. */
 export type SendAuthenticated = (
   request: UpstreamRequest,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
 ) => Promise<UpstreamResponse>;
 
 /** Reads the response to the first request. An error in it that came with status 200 is thrown as that error. */
@@ -22,7 +21,7 @@ export interface ImageJob<Q extends GenerationQuery> {
   readonly adapter: ImageAdapter<Q>;
   readonly query: Q;
   readonly target: Target;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   readonly send: SendAuthenticated;
   readonly read: ReadFirst;

@@ -7,7 +7,6 @@ import { createEvents, type Emit, type EventsReport } from "../events/events.ts"
 import { createExpiringKeys } from "../events/expiring-keys.ts";
 import { createKeyEvents } from "../events/key-events.ts";
 import { createEventViews } from "../events/show-events.ts";
-import { type AbortSignalLike, AbortSource } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { ShownTarget } from "../routing/show-target.ts";
@@ -107,14 +106,14 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
 /** Only the status and one header of the response matter, so its body is not read. */
 async function post(
   { version, ...request }: UpstreamRequest & { readonly version: string },
-  signal: AbortSignalLike,
+  signal: AbortSignal,
 ): Promise<{ status: number; retryAfterMs?: number }> {
-  const cancel = new AbortSource();
+  const cancel = new AbortController();
   const stop = () => cancel.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   const headers = { ...request.headers, "user-agent": `vexel/${version}` };
   try {
-    const response = await sendByFetch({ ...request, headers, method: "POST" }, cancel, 0);
+    const response = await sendByFetch({ ...request, headers, method: "POST" }, cancel.signal, 0);
     const retryAfterMs = retryAfterOf(response);
     return { status: response.status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {

@@ -3,7 +3,6 @@
  * is next, so slow jobs of one key do not starve quick jobs of another. Large jobs run one at a time, to bound memory.
  */
 import { throwIfAborted } from "../lib/abort-error.ts";
-import type { AbortSignalLike } from "../lib/abort-signal.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 
 export interface JobQueueOptions {
@@ -19,7 +18,7 @@ export interface JobQueueOptions {
 }
 
 export interface QueuedWork {
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly isLarge?: boolean;
   /** The API key whose time it uses. */
   readonly key?: string;
@@ -172,7 +171,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     latest.refuse(full());
   };
 
-  const enter = async (signal: AbortSignalLike, key: string, isLarge: boolean): Promise<Job> => {
+  const enter = async (signal: AbortSignal, key: string, isLarge: boolean): Promise<Job> => {
     throwIfAborted(signal);
     const account = accountOf(key);
     const { promise, resolve, reject } = Promise.withResolvers<void>();

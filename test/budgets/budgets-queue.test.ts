@@ -2,7 +2,6 @@
 import { describe, expect, test } from "bun:test";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { unrestrictedImages } from "../../server/upstream/image-capabilities.ts";
@@ -31,9 +30,9 @@ function setUp({ waitMs = 5000, max = 100 } = {}) {
   const begin = (charged = key) => {
     const record = new RequestRecord("req_1", "embeddings", noon);
     record.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
-    const signal = new AbortSource();
-    const request = { record, signal, outcome: undefined as unknown };
-    const waiting = charging.begin("embeddings", query, route, record, { signal });
+    const cancel = new AbortController();
+    const request = { record, cancel, outcome: undefined as unknown };
+    const waiting = charging.begin("embeddings", query, route, record, cancel);
     if (!waiting) request.outcome = "admitted at once";
     waiting?.then(
       () => {
@@ -98,7 +97,7 @@ describe("a request in the budget queue", () => {
   test("reserves nothing after its client disconnects", async () => {
     const { begin, end, queue, status } = setUp();
     const [first, second, third] = [begin(), begin(), begin()];
-    third.signal.abort(new Error("gone"));
+    third.cancel.abort(new Error("gone"));
     await flushMicrotasks();
     expect(third.outcome).toHaveProperty("kind", "client_closed");
     expect(queue.size).toBe(0);

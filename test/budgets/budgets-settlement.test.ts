@@ -3,7 +3,6 @@ import { describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";
 import { createRequestCharging } from "../../server/budgets/charge-request.ts";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.ts";
 import { realTimers } from "../../server/lib/timers.ts";
 import type { Caller, Route } from "../../server/request/caller.ts";
@@ -21,7 +20,7 @@ const query: GenerationQuery = {
   ...{ model: "image-model", prompt: "an otter", stream: false, options: {}, extraFields: {} },
 };
 const key = budgeted({ day: 10 });
-const openConnection = { signal: new AbortSource() };
+const openConnection = new AbortController();
 
 function setUp(targets: readonly Target[] = [priced]) {
   const { budgets } = createTestBudgets();

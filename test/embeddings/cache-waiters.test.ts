@@ -15,6 +15,8 @@ import {
 
 const route = routeOf("model", "space");
 const room = 1e6;
+const upstreamSignal = ({ asked }: ReturnType<typeof startMemory>, at: number): AbortSignal =>
+  asked[at]!.call.signal;
 const trouble = () => new GatewayError("upstream_error", "The upstream failed.");
 const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 
@@ -57,8 +59,7 @@ describe("requests that wait for an input in flight", () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(hungUp());
     await settle();
-    // The way to the upstream does not hear of it.
-    expect(first.cancel.aborted).toBe(false);
+    expect(upstreamSignal(setup, 0).aborted).toBe(false);
     const later = setup.start(textQuery(["a"]), route);
     setup.asked[0]?.answer("base64", true);
     for (const journey of [...waiting, later]) await expectVectors(journey);
@@ -72,38 +73,59 @@ describe("requests that wait for an input in flight", () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(hungUp());
     for (const { cancel } of waiting) {
-      expect(first.cancel.aborted).toBe(false);
+      expect(upstreamSignal(setup, 0).aborted).toBe(false);
       cancel.abort(hungUp());
     }
-    expect(first.cancel).toMatchObject({ aborted: true, reason: { kind: "client_closed" } });
-    setup.asked[0]?.fail(first.cancel.reason);
-    expect(errorOf(await first.outcome)).toBe(first.cancel.reason);
+    expect(upstreamSignal(setup, 0)).toMatchObject({
+      aborted: true,
+      reason: { kind: "client_closed" },
+    });
+    setup.asked[0]?.fail(first.cancel.signal.reason);
+    expect(errorOf(await first.outcome)).toBe(first.cancel.signal.reason);
     expect(setup.flights.size).toBe(0);
   });
 
-  test("in a chain end when the last of them is aborted", async () => {
+  test("in a chain: an upstream request is canceled when no connected client needs it", async () => {
     const setup = startMemory({ maxBytes: room });
     const one = setup.start(textQuery(["a"]), route);
     // Each requests an input that the next one waits for.
     const two = setup.start(textQuery(["a", "b"]), route);
     const three = setup.start(textQuery(["b", "d"]), route);
     const four = setup.start(textQuery(["d", "e"]), route);
-    for (const { cancel } of [one, two, three]) cancel.abort(hungUp());
-    expect([one, two, three].map(({ cancel }) => cancel.aborted)).toEqual([false, false, false]);
+    const canceled = () => setup.asked.map(({ call }) => call.signal.aborted);
+    one.cancel.abort(hungUp());
+    expect(canceled()).toEqual([false, false, false, false]);
+    // The request for "b" continues for the third client; no client waits for "a" any more.
+    two.cancel.abort(hungUp());
+    expect(canceled()).toEqual([true, false, false, false]);
+    three.cancel.abort(hungUp());
+    expect(canceled()).toEqual([true, true, false, false]);
     four.cancel.abort(hungUp());
-    expect([one, two, three, four].map(({ cancel }) => cancel.aborted)).toEqual(
-      Array(4).fill(true),
-    );
+    expect(canceled()).toEqual([true, true, true, true]);
     for (const question of setup.pending()) question.fail(question.call.signal.reason);
     for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
+  });
+
+  test("send their own request when its client disconnected and its timeout passes", async () => {
+    const setup = startMemory({ maxBytes: room }, { timeoutMs: 1 });
+    const first = setup.start(textQuery(["a"]), route);
+    const waiter = setup.start(textQuery(["a"]), route);
+    first.cancel.abort(hungUp());
+    expect(upstreamSignal(setup, 0).aborted).toBe(false);
+    await new Promise((resolve) => upstreamSignal(setup, 0).addEventListener("abort", resolve));
+    setup.asked[0]?.fail(upstreamSignal(setup, 0).reason);
+    expect(errorOf(await first.outcome)).toMatchObject({ kind: "upstream_timeout" });
+    await settle();
+    setup.asked[1]?.answer("base64", true);
+    await expectVectors(waiter);
   });
 
   test("for one of many inputs send their own request when its client disconnects", async () => {
     const many = Array.from({ length: 65 }, (_, at) => (at === 0 ? "a" : `text ${at}`));
     const { setup, first, waiting } = startWaiters(many);
     first.cancel.abort(hungUp());
-    expect(first.cancel.aborted).toBe(true);
-    setup.asked[0]?.fail(first.cancel.reason);
+    expect(upstreamSignal(setup, 0).aborted).toBe(true);
+    setup.asked[0]?.fail(first.cancel.signal.reason);
     await settle();
     expect(setup.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
     setup.asked[1]?.answer("base64", true);
@@ -113,7 +135,7 @@ describe("requests that wait for an input in flight", () => {
   test("do not fail when its own timeout passes", async () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(new GatewayError("upstream_timeout", "Its time is over."));
-    setup.asked[0]?.fail(first.cancel.reason);
+    setup.asked[0]?.fail(first.cancel.signal.reason);
     await settle();
     setup.asked[1]?.answer("base64", true);
     for (const journey of waiting) await expectVectors(journey);
@@ -144,9 +166,9 @@ describe("requests that wait for an input in flight", () => {
     expect(errorOf(await first.outcome)).toBe(error);
     expect(errorOf(await same.outcome)).toBe(error);
     await settle();
-    expect(setup.asked.slice(1).map(({ call: request }) => request)).toEqual([
-      otherKey.call,
-      otherUser.call,
+    expect(setup.asked.slice(1).map(({ call: request }) => request.record)).toEqual([
+      otherKey.call.record,
+      otherUser.call.record,
     ]);
   });
 
@@ -164,7 +186,7 @@ describe("requests that wait for an input in flight", () => {
     const { setup, first, waiting } = startWaiters();
     const [leaving, ...staying] = waiting as [Journey, ...Journey[]];
     leaving.cancel.abort(hungUp());
-    expect(errorOf(await leaving.outcome)).toBe(leaving.cancel.reason);
+    expect(errorOf(await leaving.outcome)).toBe(leaving.cancel.signal.reason);
     await settle();
     expect(setup.asked).toHaveLength(1);
     setup.asked[0]?.answer("base64", true);
@@ -201,7 +223,7 @@ test("no request waits for an aborted one, and the next request replaces it", as
   first.cancel.abort(hungUp());
   const second = setup.start(textQuery(["a"]), route);
   expect(setup.asked).toHaveLength(2);
-  setup.asked[0]?.fail(first.cancel.reason);
+  setup.asked[0]?.fail(first.cancel.signal.reason);
   await settle();
   const third = setup.start(textQuery(["a"]), route);
   expect(setup.asked).toHaveLength(2);
@@ -216,10 +238,10 @@ test("a request that waits for several requests that time out sends its own in t
   const over = () => new GatewayError("upstream_timeout", "Its time is over.");
   for (const at of [0, 1]) {
     leavers[at]?.cancel.abort(over());
-    setup.asked[at]?.fail(leavers[at]?.cancel.reason);
+    setup.asked[at]?.fail(leavers[at]?.cancel.signal.reason);
     await settle();
   }
-  expect(setup.asked.map(({ call: request }) => request)).toContain(patient.call);
+  expect(setup.asked.map(({ call: request }) => request.record)).toContain(patient.call.record);
   for (const question of setup.asked) question.answer("base64", true);
   await expectVectors(patient);
 });

@@ -2,7 +2,6 @@
 
 import type { Model } from "../../server/config/snapshot.ts";
 import { type BatchOptions, batch } from "../../server/embeddings/batch.ts";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
@@ -39,19 +38,30 @@ export const capabilitiesOf =
   (limits: Partial<EmbeddingCapabilities>): ((target: Target) => EmbeddingCapabilities) =>
   () => ({ maxItems: 2048, base64: true, tokens: true, taskTypes: "indifferent", ...limits });
 
-/** Abort signal that exposes its listeners, so that tests find leaked ones. */
-export class CountedSignal extends AbortSource {
-  readonly listeners = new Set<() => void>();
+/** An abort signal that the test can abort, and that exposes its listeners, so that tests find leaked ones. */
+export type CountedSignal = AbortSignal & {
+  readonly listeners: ReadonlySet<unknown>;
+  abort(reason: unknown): void;
+};
 
-  override addEventListener(type: "abort", listener: () => void): void {
-    this.listeners.add(listener);
-    super.addEventListener(type, listener);
-  }
-
-  override removeEventListener(type: "abort", listener: () => void): void {
-    this.listeners.delete(listener);
-    super.removeEventListener(type, listener);
-  }
+export function countedSignal(): CountedSignal {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const listeners = new Set<() => void>();
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  return Object.assign(signal, {
+    listeners,
+    abort: (reason: unknown) => controller.abort(reason),
+    addEventListener(type: "abort", listener: () => void): void {
+      listeners.add(listener);
+      add(type, listener);
+    },
+    removeEventListener(type: "abort", listener: () => void): void {
+      listeners.delete(listener);
+      remove(type, listener);
+    },
+  });
 }
 
 export type CountedRequest = EmbeddingsRequest & { readonly signal: CountedSignal };
@@ -82,7 +92,8 @@ export function requestFor(
     },
     route,
     ...(target && { target }),
-    signal: new CountedSignal(),
+    signal: countedSignal(),
+    deadlineAt: 60_000,
     record: new RequestRecord("req_test", "embeddings", 0),
   };
 }

@@ -8,7 +8,6 @@ import {
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { quarterTokens } from "../../server/embeddings/share-input-tokens.ts";
 import { SingleFlight } from "../../server/embeddings/single-flight.ts";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -29,7 +28,7 @@ export type Form = "base64" | "numbers" | "floats";
 /** A request made by the test, as if it had arrived over HTTP. */
 export interface Journey {
   readonly call: EmbeddingsCall;
-  readonly cancel: AbortSource;
+  readonly cancel: AbortController;
   readonly outcome: Promise<Outcome>;
   ended: boolean;
 }
@@ -141,17 +140,18 @@ function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
 export function callOf(
   query: EmbeddingsQuery,
   route: Route,
-  signal = new AbortSource(),
+  { signal } = new AbortController(),
   caller = "key",
+  deadlineAt = 60_000,
 ): EmbeddingsCall {
   const record = new RequestRecord("request", "embeddings", 0);
   record.caller = { id: caller } as NonNullable<RequestRecord["caller"]>;
-  return { operation: "embeddings", query, route, signal, temp: noRequestTemp, record };
+  return { operation: "embeddings", query, route, signal, deadlineAt, temp: noRequestTemp, record };
 }
 
-export function startMemory(options: EmbeddingCacheOptions) {
+export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
   const memory = new EmbeddingCache(options);
-  const flights = new SingleFlight();
+  const flights = new SingleFlight(() => 0);
   const asked: Asked[] = [];
 
   const next = (call: EmbeddingsCall): Promise<EmbeddingsResponse> => {
@@ -194,8 +194,8 @@ export function startMemory(options: EmbeddingCacheOptions) {
     asked,
     pending: () => asked.filter(({ state }) => state === "pending"),
     start: (query: EmbeddingsQuery, route: Route, caller = "key"): Journey => {
-      const cancel = new AbortSource();
-      const call = callOf(query, route, cancel, caller);
+      const cancel = new AbortController();
+      const call = callOf(query, route, cancel, caller, timeoutMs);
       const outcome = (async () => send(call))().then(
         (reply): Outcome => ({ ok: true, reply }),
         (error: unknown): Outcome => ({ ok: false, error }),

@@ -1,6 +1,5 @@
 /** An upstream error in a response with status 200 is mapped as if the status had said so. */
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { BoundedResponse } from "../../server/upstream/transport/bounded-response.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -114,7 +113,7 @@ test("a response that arrived in chunks can be read again, within the bounds of 
     status: 200,
     headers: new Headers(),
     chunks: () => stream,
-    signal: new AbortSource(),
+    signal: new AbortController().signal,
     maxBytes: 100,
   });
   expect(await reply.json()).toEqual({ error: "no" });

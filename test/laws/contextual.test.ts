@@ -97,7 +97,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
       checkParameters(traits),
       cacheStage({
         cache: new EmbeddingCache({ maxBytes: 1e6 }),
-        singleFlight: new SingleFlight(),
+        singleFlight: new SingleFlight(() => 0),
         enabled: () => true,
       }),
     ],

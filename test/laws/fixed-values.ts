@@ -31,13 +31,6 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   ],
   ["docs/api.md", "Images in one edit request", "16", "server/api/edits.ts", "maxImages = 16"],
   [
-    "docs/api.md",
-    "Cancellation of upstream requests after a client disconnects",
-    "within 50 ms",
-    "server/request/deadline.ts",
-    "tickMs = 50",
-  ],
-  [
     "docs/embeddings.md",
     "Chunks of one split request in parallel",
     "8",

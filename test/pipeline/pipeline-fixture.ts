@@ -7,7 +7,6 @@ import { keyHash } from "../../server/lib/key-hash.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
-import { createDeadlines } from "../../server/request/deadline.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 
 const hash = keyHash("sk-test");
@@ -45,7 +44,6 @@ const unused = (): never => {
 export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
   const rows: LedgerRow[] = [];
   const internalErrors: unknown[] = [];
-  const deadlines = createDeadlines(() => performance.now());
   const services: PipelineServices = {
     snapshot: () => snapshot,
     ledger: {
@@ -58,7 +56,6 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     links: createLinkStore({ store: unused, download: unused }),
     report: () => undefined,
     onInternalError: (_id, error) => internalErrors.push(error),
-    startDeadline: deadlines.start,
     timeoutMs: { embedding: timeoutMs, image: timeoutMs },
     admission: new Admission({
       snapshot: () => snapshot,
@@ -78,5 +75,5 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
     clock: () => 0,
     now: () => 0,
   };
-  return { services, rows, internalErrors, close: () => deadlines.close() };
+  return { services, rows, internalErrors };
 }

@@ -20,7 +20,7 @@ const query: EmbeddingsQuery = {
 const caller = brand<Key, "authenticated">(key);
 
 function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
-  const { services, rows, internalErrors, close } = createServices(
+  const { services, rows, internalErrors } = createServices(
     snapshotWith("embedding", requestsPerMinute),
     timeoutMs,
   );
@@ -51,7 +51,6 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
       use: async (response) => `${response}!`,
     });
   const dispose = () => {
-    close();
     expect(internalErrors).toEqual([]);
   };
   return { run, serve, rows, charged, inFlight, [Symbol.dispose]: dispose };

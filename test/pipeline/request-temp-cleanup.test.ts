@@ -22,10 +22,9 @@ const outcomes: readonly [string, () => Promise<string>, number][] = [
 test.each(outcomes)(
   "%s is sent and in the ledger, and no request stays in flight",
   async (_, send, status) => {
-    const { services, rows, internalErrors, close } = createServices(snapshotWith("image"));
+    const { services, rows, internalErrors } = createServices(snapshotWith("image"));
     const { serve, inFlight } = createServe(services);
     const response = await serve(endpoint, send, incoming);
-    close();
     expect(response.status).toBe(status);
     expect(rows).toEqual([expect.objectContaining({ requestId: "req_1", status })]);
     expect(inFlight()).toBe(0);

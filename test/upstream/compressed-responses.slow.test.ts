@@ -1,7 +1,6 @@
 /** Compressed responses of upstreams: decompressed beside the event loop, within bounds, and never believed where they are cut. */
 import { describe, expect, test } from "bun:test";
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { failure, rawServer, testSender } from "./http-client-fixture.ts";
 
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
@@ -29,7 +28,7 @@ async function ask(body: Uint8Array, coding: string, streams: boolean) {
   using sender = testSender(maxBytes);
   const reply = await sender.send(
     { url: server.url, headers: {}, body: "?", streams },
-    new AbortSource(),
+    new AbortController().signal,
   );
   let isDone = false;
   let turns = 0;

@@ -1,7 +1,6 @@
 /** A made-up Internet: names with addresses of the test's choosing, all of which lead to one server of this machine. */
 import { expect } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
-import { type AbortSignalLike, AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
@@ -98,7 +97,7 @@ export function world(options: WorldOptions): World {
     lookedUp,
     get: (url, call) =>
       download(url, {
-        signal: new AbortSource() as AbortSignalLike,
+        signal: new AbortController().signal,
         temp,
         origin: "upstream",
         ...call,

@@ -1,7 +1,6 @@
 /** A picture behind a link is taken if it is one: no more bytes and no more time than there are, and nothing else. */
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { answer, expectFault, fromCaller, largePng, png, world } from "./download-fixture.ts";
 import type { Asked } from "./http-client-fixture.ts";
@@ -135,11 +134,12 @@ describe("no more time than there is", () => {
 
   test("an aborted download ends immediately, with the abort reason", async () => {
     const reason = new GatewayError("client_closed", "The caller hung up.");
-    const signal = new AbortSource();
+    const cancel = new AbortController();
+    const { signal } = cancel;
     const gone = Promise.withResolvers<void>();
     const serve = ({ socket }: Asked): undefined => {
       socket.on("close", () => gone.resolve());
-      signal.abort(reason);
+      cancel.abort(reason);
     };
     await using net = world({ serve });
     expect(await net.get(url, { signal }).catch((error: unknown) => error)).toBe(reason);

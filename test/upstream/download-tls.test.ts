@@ -2,7 +2,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload } from "../../server/upstream/download/download.ts";
@@ -69,7 +68,7 @@ function host(certificate: string): Host {
         resolve: async () => [publicAddress],
         connect: (options) =>
           Bun.connect({ ...options, hostname: "127.0.0.1", port: server.port ?? 0 }),
-      })(url, { signal: new AbortSource(), temp, origin: "upstream", ...call }),
+      })(url, { signal: new AbortController().signal, temp, origin: "upstream", ...call }),
     [Symbol.asyncDispose]: async () => {
       await server.stop(true);
       await temp.clear();

@@ -4,7 +4,6 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { temporaryFolder } from "../harness.ts";
@@ -74,7 +73,7 @@ describe("a question arrives whole", () => {
     const answer = await askPlainly(
       client.client,
       { url: server.url, headers: {} },
-      new AbortSource(),
+      new AbortController().signal,
     );
     expect(answer.body.toBuffer().toString()).toBe("GET");
     expect(server.asked[0]!.head).not.toContain("content-length");
@@ -127,7 +126,7 @@ describe("no request can inject a header or another request", () => {
     using sender = testSender();
     const headers = { authorization: "Bearer a\r\nx: y" };
     const error = await failure(
-      sender.send({ url: server.url, headers, body: "{}" }, new AbortSource()),
+      sender.send({ url: server.url, headers, body: "{}" }, new AbortController().signal),
     );
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
     expect(server.opened).toBe(0);
@@ -143,10 +142,10 @@ describe("an aborted request rejects at once, and its connection is not reused",
   test("before a connection is needed", async () => {
     using server = rawServer(echo);
     using sender = testSender();
-    const cancel = new AbortSource();
+    const cancel = new AbortController();
     const reason = gone();
     cancel.abort(reason);
-    expect(await atOnce(sender.send(request(server.url), cancel))).toBe(reason);
+    expect(await atOnce(sender.send(request(server.url), cancel.signal))).toBe(reason);
     await Bun.sleep(10);
     expect(server.opened).toBe(0);
   });
@@ -154,14 +153,17 @@ describe("an aborted request rejects at once, and its connection is not reused",
   test("while the connection is made: it may serve the next, as nothing was sent on it", async () => {
     using server = rawServer(echo);
     using sender = testSender();
-    const cancel = new AbortSource();
+    const cancel = new AbortController();
     const reason = gone();
-    const call = sender.send(request(server.url), cancel);
+    const call = sender.send(request(server.url), cancel.signal);
     cancel.abort(reason);
     expect(await atOnce(call)).toBe(reason);
     await until(() => server.opened === 1);
     await Bun.sleep(5);
-    const next = await sender.send({ ...request(server.url), body: "next" }, new AbortSource());
+    const next = await sender.send(
+      { ...request(server.url), body: "next" },
+      new AbortController().signal,
+    );
     expect(await next.text()).toBe("next");
     expect(server.asked.map(({ body }) => body.toString())).toEqual(["next"]);
   });
@@ -178,14 +180,17 @@ describe("an aborted request rejects at once, and its connection is not reused",
     });
     using sender = testSender();
     for (let round = 1; round <= 3; round++) {
-      const cancel = new AbortSource();
+      const cancel = new AbortController();
       const reason = gone();
-      const call = sender.send(request(server.url), cancel);
+      const call = sender.send(request(server.url), cancel.signal);
       await until(() => server.asked.length === 2 * round - 1);
       await Bun.sleep(5);
       cancel.abort(reason);
       expect(await atOnce(call)).toBe(reason);
-      const next = await sender.send({ ...request(server.url), body: "next" }, new AbortSource());
+      const next = await sender.send(
+        { ...request(server.url), body: "next" },
+        new AbortController().signal,
+      );
       expect(await next.text()).toBe("next");
       // Only the one of the last call is left.
       await until(() => server.open === 1);
@@ -200,7 +205,9 @@ describe("a request that was never sent is reported as unsent, so that another u
     ["there is no such port", "http://[::1]:9/v1"],
   ])("because %s", async (_, url) => {
     using sender = testSender();
-    const error = await failure(sender.send({ url, headers: {}, body: "{}" }, new AbortSource()));
+    const error = await failure(
+      sender.send({ url, headers: {}, body: "{}" }, new AbortController().signal),
+    );
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 
@@ -208,7 +215,7 @@ describe("a request that was never sent is reported as unsent, so that another u
     using server = rawServer(({ socket }) => void socket.resetAndDestroy());
     using sender = testSender();
     const error = await failure(
-      sender.send({ url: server.url, headers: {}, body: "{}" }, new AbortSource()),
+      sender.send({ url: server.url, headers: {}, body: "{}" }, new AbortController().signal),
     );
     expect(error).toMatchObject({ kind: "upstream_unreachable" });
     expect((error as GatewayError).details.notSent).toBeUndefined();
@@ -240,7 +247,7 @@ describe("an unrequested compressed response", () => {
     using sender = testSender(max);
     const reply = await sender.send(
       { url: server.url, headers: {}, body: "{}" },
-      new AbortSource(),
+      new AbortController().signal,
     );
     return failure(reply.text());
   };
@@ -250,7 +257,7 @@ describe("an unrequested compressed response", () => {
     using sender = testSender();
     const reply = await sender.send(
       { url: server.url, headers: {}, body: "{}" },
-      new AbortSource(),
+      new AbortController().signal,
     );
     expect(await reply.text()).toBe(text);
   });

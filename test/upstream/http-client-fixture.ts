@@ -1,7 +1,6 @@
 /** Servers that say exactly what a test wants, byte for byte, and know their connections. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { type AbortSignalLike, AbortSource } from "../../server/lib/abort-signal.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { HttpClient } from "../../server/upstream/transport/http-client.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
@@ -112,7 +111,7 @@ export interface TestClient {
     url: string,
     body: string,
     more?: Partial<UpstreamRequest>,
-    signal?: AbortSource,
+    signal?: AbortSignal,
   ): Promise<string>;
   [Symbol.dispose](): void;
 }
@@ -121,7 +120,7 @@ export interface TestClient {
 export const askPlainly = (
   client: HttpClient,
   request: UpstreamRequest,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
 ): Promise<ResponseParser> =>
   client.send(
     request,
@@ -139,7 +138,7 @@ export function testClient(
   const client = new HttpClient({ maxResponseBytes, clock, trust });
   return {
     client,
-    ask: async (url, body, more = {}, signal = new AbortSource()) => {
+    ask: async (url, body, more = {}, signal = new AbortController().signal) => {
       const answer = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
       return answer.body.toBuffer().toString();
     },

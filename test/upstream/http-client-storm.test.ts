@@ -2,7 +2,6 @@
 
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { Connection } from "../../server/upstream/transport/connection.ts";
 import { ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
@@ -76,17 +75,17 @@ describe("many concurrent requests", () => {
     let nonce = 0;
     const one = async (given: Plan): Promise<void> => {
       const body = JSON.stringify({ ...given, nonce: nonce++ } satisfies Question);
-      const cancel = new AbortSource();
+      const cancel = new AbortController();
       const { givesUpAfterMs, once } = given;
       if (givesUpAfterMs !== undefined) setTimeout(() => cancel.abort(new Error()), givesUpAfterMs);
-      const outcome = await client.ask(server.url, body, { once }, cancel).then(
+      const outcome = await client.ask(server.url, body, { once }, cancel.signal).then(
         (came) => ({ came }),
         (error: Error) => ({ error }),
       );
       if ("came" in outcome) {
         expect(outcome.came).toBe(body);
         expect(lost.has(given.fate)).toBe(false);
-      } else if (outcome.error.name === "CallAborted") expect(cancel.aborted).toBe(true);
+      } else if (outcome.error.name === "CallAborted") expect(cancel.signal.aborted).toBe(true);
       else {
         expect(outcome.error.name).toBe("ConnectionLost");
         expect(lost.has(given.fate)).toBe(true);
@@ -163,9 +162,8 @@ describe("idle connections", () => {
     using server = rawServer(echo);
     const script = `
       import { createSend } from "./server/upstream/transport/send.ts";
-      import { AbortSource } from "./server/lib/abort-signal.ts";
       const sender = createSend({ maxResponseBytes: 1000, clock: () => performance.now(), fetchOnly: { http: false, https: false } });
-      const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new AbortSource());
+      const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new AbortController().signal);
       const replies = await Promise.all([call(), call()]);
       console.log(await replies[1].text());
       sender.close();

@@ -4,7 +4,6 @@
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { createSend, needsFetch } from "../../server/upstream/transport/send.ts";
@@ -27,7 +26,7 @@ function testSend(ca = certificate.cert) {
     onUnsolicited: (one) => reported.push(one),
   });
   const ask = async (request: Omit<UpstreamRequest, "headers">): Promise<string> => {
-    const response = await sender.send({ headers: {}, ...request }, new AbortSource());
+    const response = await sender.send({ headers: {}, ...request }, new AbortController().signal);
     return response.text();
   };
   return { ask, reported, [Symbol.dispose]: () => sender.close() };
@@ -102,7 +101,6 @@ describe("a second response to one request is not the response to another", () =
 test("every request that fetch sends over TLS has a connection of its own", async () => {
   using server = rawServer(echo, { tls: certificate });
   const script = `
-    import { AbortSource } from "./server/lib/abort-signal.ts";
     import { createSend } from "./server/upstream/transport/send.ts";
     const sender = createSend({
       maxResponseBytes: 1000,
@@ -111,7 +109,7 @@ test("every request that fetch sends over TLS has a connection of its own", asyn
     });
     const url = ${JSON.stringify(server.url)};
     for (const streams of [false, true, true]) {
-      const response = await sender.send({ url, headers: {}, body: "x", streams }, new AbortSource());
+      const response = await sender.send({ url, headers: {}, body: "x", streams }, new AbortController().signal);
       if ((await response.text()) !== "x") throw new Error("another response");
     }`;
   const child = Bun.spawn([process.execPath, "-e", script], {

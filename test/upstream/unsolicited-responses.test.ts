@@ -4,7 +4,6 @@
  */
 
 import { describe, expect, test } from "bun:test";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { createSend } from "../../server/upstream/transport/send.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -23,7 +22,10 @@ function testWay(streams: boolean) {
     onUnsolicited: (one) => told.push(one),
   });
   const ask = async (url: string, body: string): Promise<string> => {
-    const reply = await sender.send({ url, headers: {}, body, streams }, new AbortSource());
+    const reply = await sender.send(
+      { url, headers: {}, body, streams },
+      new AbortController().signal,
+    );
     return reply.text();
   };
   return { ask, told, [Symbol.dispose]: () => sender.close() };

@@ -1,7 +1,6 @@
 /** Upstreams whose token must be fetched first: it is fetched once, renewed in time, and never in the way of a call. */
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, verify } from "node:crypto";
-import { AbortSource } from "../../server/lib/abort-signal.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Adapter, UpstreamRequest, UpstreamResponse } from "../../server/upstream/adapter.ts";
 import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
@@ -82,7 +81,8 @@ function arrange(given: Partial<World> = {}) {
     now: () => world.now,
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
-  const call = (signal = new AbortSource(), to = target) => reach.embeddings(query, to, signal);
+  const call = ({ signal } = new AbortController(), to = target) =>
+    reach.embeddings(query, to, signal);
   return { world, asked, sent, call, send, target };
 }
 
@@ -235,7 +235,7 @@ describe("a token service that fails", () => {
   test("does not delay a client that disconnects, and the other requests continue", async () => {
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     const { call, asked } = arrange({ exchange: () => promise });
-    const leaving = new AbortSource();
+    const leaving = new AbortController();
     const [left, stays] = [faultOf(call(leaving)), call()];
     await settle();
     leaving.abort(new GatewayError("client_closed", "gone"));

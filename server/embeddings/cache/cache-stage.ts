@@ -69,7 +69,7 @@ export const cacheStage =
         singleFlight.end(flight, keys);
         throw error;
       };
-      return callNext(next, request).then(onResponse, onError);
+      return callNext(next, flight.upstreamRequest).then(onResponse, onError);
     };
 
     const storeResults = (

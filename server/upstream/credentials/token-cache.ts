@@ -3,7 +3,6 @@
  * renewed before it expires.
  */
 
-import { type AbortSignalLike, AbortSource } from "../../lib/abort-signal.ts";
 import { abortable } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
@@ -22,7 +21,7 @@ export interface TokenCache {
     request: UpstreamRequest,
     adapter: Adapter,
     upstream: Upstream,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
   ): Promise<UpstreamRequest>;
   /** Evicts a token that the upstream rejected: the next request fetches another. */
   evict(upstream: Upstream, request: UpstreamRequest): void;
@@ -71,7 +70,7 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
     return pending;
   };
 
-  const tokenFor = (exchange: TokenExchange, upstream: Upstream, signal: AbortSignalLike) => {
+  const tokenFor = (exchange: TokenExchange, upstream: Upstream, signal: AbortSignal) => {
     let cached = cache.get(upstream);
     if (!cached) {
       cached = { renewAt: 0, endsAt: 0 };
@@ -105,10 +104,10 @@ export function createTokenCache({ send, now }: TokenCacheOptions): TokenCache {
 }
 
 async function requestToken(exchange: TokenExchange, upstream: Upstream, now: number, send: Send) {
-  const timeout = new AbortSource();
+  const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(late()), exchangeTimeoutMs);
   try {
-    const response = await send(exchange.toUpstream(upstream, now), timeout);
+    const response = await send(exchange.toUpstream(upstream, now), timeout.signal);
     if (response.status < 200 || response.status > 299) throw refused(response.status);
     return await exchange.fromUpstream(response);
   } catch (error) {

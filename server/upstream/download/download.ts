@@ -3,7 +3,6 @@
  * only images, and bounded in bytes and time.
  */
 
-import { type AbortSignalLike, AbortSource } from "../../lib/abort-signal.ts";
 import { abortable } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../lib/request-temp.ts";
@@ -39,7 +38,7 @@ export interface DownloadOptions {
 }
 
 export interface DownloadRequest {
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly temp: RequestTemp;
   readonly origin: LinkOrigin;
   /** Private hosts that are allowed for this download: an upstream in a private network gives links to itself. */
@@ -157,10 +156,10 @@ function bodyOf(response: StreamingResponse, svg: boolean): AsyncIterable<Uint8A
 
 /** Aborts with the request, or at the timeout. */
 function withTimeout(
-  signal: AbortSignalLike,
+  signal: AbortSignal,
   ms: number,
-): { readonly signal: AbortSource; [Symbol.dispose](): void } {
-  const cancel = new AbortSource();
+): { readonly signal: AbortSignal; [Symbol.dispose](): void } {
+  const cancel = new AbortController();
   const forwardAbort = (): void => cancel.abort(signal.reason);
   if (signal.aborted) forwardAbort();
   const seconds = ms / 1000;
@@ -169,7 +168,7 @@ function withTimeout(
   }, ms);
   signal.addEventListener("abort", forwardAbort, { once: true });
   return {
-    signal: cancel,
+    signal: cancel.signal,
     [Symbol.dispose]: () => {
       clearTimeout(timer);
       signal.removeEventListener("abort", forwardAbort);

@@ -1,6 +1,5 @@
 /** A response whose body arrives in chunks, with a bound on its size. */
 
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseUpstreamJson } from "../../lib/upstream-json.ts";
@@ -14,7 +13,7 @@ export interface BoundedOptions {
   readonly chunks: () => AsyncIterable<Uint8Array>;
   /** Reads the whole body at once, if its length is known to be within the bound. */
   readonly readWhole?: (maxBytes: number) => Promise<Uint8Array> | undefined;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly maxBytes: number;
 }
 

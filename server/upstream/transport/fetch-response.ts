@@ -1,12 +1,11 @@
 /** Sends any request with `fetch`: through a proxy, over TLS, compressed, streamed. The only use of `fetch` for upstreams. */
-import { type AbortSignalLike, toAbortSignal } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BoundedResponse } from "./bounded-response.ts";
 import { toTransportError } from "./transport-error.ts";
 
 export async function sendByFetch(
   { url, headers, body, method }: UpstreamRequest,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
   maxResponseBytes: number,
 ): Promise<UpstreamResponse> {
   const streamed = typeof body === "object" ? body : undefined;
@@ -18,7 +17,7 @@ export async function sendByFetch(
       body: streamed
         ? (streamed.open() as unknown as ReadableStream)
         : (body as string | undefined),
-      signal: toAbortSignal(signal),
+      signal,
       // A redirect would send the upstream's API key to another host.
       redirect: "manual",
       // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one response

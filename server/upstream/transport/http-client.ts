@@ -3,7 +3,6 @@
  * what `fetch` does, which goes through another thread; it knows whether a failed request had reached the upstream at all;
  * and unlike the pool of `fetch`, it detects unsolicited responses.
  */
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest } from "../adapter.ts";
 import {
   type Address,
@@ -62,7 +61,7 @@ export class HttpClient {
    */
   send<T>(
     request: UpstreamRequest,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     take: (response: ResponseParser) => T,
     toError: (error: unknown) => unknown,
   ): Promise<T> {
@@ -108,7 +107,7 @@ class Exchange implements ResponseHandler {
   readonly max: number;
   readonly endpoint: Endpoint;
   readonly request: UpstreamRequest;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly resolve: (response: ResponseParser) => void;
   readonly reject: (error: unknown) => void;
   readonly #serialized: string;
@@ -121,7 +120,7 @@ class Exchange implements ResponseHandler {
     max: number,
     endpoint: Endpoint,
     request: UpstreamRequest,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     resolve: (response: ResponseParser) => void,
     reject: (error: unknown) => void,
   ) {

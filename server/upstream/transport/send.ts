@@ -1,5 +1,4 @@
 /** Step 12: sends a request with `fetch`, or with the gateway's own HTTP client where that supports it. */
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BufferedResponse } from "./buffered-response.ts";
 import type { TlsTrust } from "./connection.ts";
@@ -11,7 +10,7 @@ import type { ResponseParser } from "./parse-response.ts";
 import { sendStreaming, usesStreamingCall } from "./streamed-response.ts";
 import { toTransportError } from "./transport-error.ts";
 
-export type Send = (request: UpstreamRequest, signal: AbortSignalLike) => Promise<UpstreamResponse>;
+export type Send = (request: UpstreamRequest, signal: AbortSignal) => Promise<UpstreamResponse>;
 
 export interface FetchOnly {
   readonly http: boolean;

@@ -2,7 +2,6 @@
  * A streamed image response from an upstream in a private network, read in the chunks that the socket gives. `fetch`
  * returns chunks of hundreds of kilobytes that become garbage faster than it is collected.
  */
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { decompressing, isCompressed } from "../decompress.ts";
 import { BoundedResponse } from "./bounded-response.ts";
@@ -19,7 +18,7 @@ export const usesStreamingCall = ({ url, body, streams }: UpstreamRequest): bool
 
 export async function sendStreaming(
   request: UpstreamRequest,
-  signal: AbortSignalLike,
+  signal: AbortSignal,
   maxBytes: number,
   sockets: ReusableSockets,
 ): Promise<UpstreamResponse> {

@@ -3,7 +3,6 @@
  * decompression. Given an IP address, it resolves no name, so the address that the SSRF guard checked is the one
  * connected to: a second lookup could return another.
  */
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { ConnectionLost, NotConnected } from "./connection.ts";
 import type { ReusableSocket, ReusableSockets, SocketOwner } from "./connection-reuse.ts";
 import { type Head, InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
@@ -21,7 +20,7 @@ export interface StreamingEndpoint {
 
 export interface StreamingCallOptions {
   readonly maxBytes: number;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   /** Connect timeout. */
   readonly connectMs: number;
   /** Certificate authorities to trust instead of the default ones. */
@@ -51,7 +50,7 @@ const maxBufferedBytes = 64 * 1024;
 class StreamingCall implements StreamingResponse, SocketOwner {
   readonly #endpoint: StreamingEndpoint;
   readonly #sockets: ReusableSockets | undefined;
-  readonly #signal: AbortSignalLike;
+  readonly #signal: AbortSignal;
   readonly #response: ResponseParser;
   readonly #head = Promise.withResolvers<StreamingResponse>();
   #socket: ReusableSocket | undefined;

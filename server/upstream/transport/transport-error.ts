@@ -1,6 +1,5 @@
 /** Maps transport failures to errors: an aborted request, a connection that was never made, or one that broke. */
 
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { type DescriptorShortage, descriptorShortage } from "../../lib/descriptors.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -23,11 +22,7 @@ const decompressionErrors =
 export const tooLarge = (max: number): GatewayError =>
   new GatewayError("upstream_invalid", `The upstream's response is larger than ${max} bytes.`);
 
-export function toTransportError(
-  error: unknown,
-  signal: AbortSignalLike,
-  max?: number,
-): GatewayError {
+export function toTransportError(error: unknown, signal: AbortSignal, max?: number): GatewayError {
   // The abort reason is a GatewayError: the deadline, or a client disconnect.
   if (signal.aborted && signal.reason instanceof GatewayError) return signal.reason;
   if (error instanceof GatewayError) return error;

@@ -1,6 +1,5 @@
 /** Runs an embedding model in a child process, as an upstream engine. */
 
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
@@ -28,7 +27,7 @@ export interface EmbedderOptions {
 }
 
 export interface Embedder {
-  embed(query: EmbeddingsQuery, signal: AbortSignalLike): Promise<EmbeddingsResponse>;
+  embed(query: EmbeddingsQuery, signal: AbortSignal): Promise<EmbeddingsResponse>;
   state(): WorkerProcessState;
   close(): Promise<void>;
 }

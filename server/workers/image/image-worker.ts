@@ -3,7 +3,6 @@
  * crash. Large images are read and written there too, so that the gateway never holds one in memory.
  */
 
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { RequestTemp } from "../../lib/request-temp.ts";
 import type { UnlinkedTempFile } from "../../lib/unlinked-temp-file.ts";
@@ -39,7 +38,7 @@ export interface ImageWorker {
   /** Decodes the whole image. `field`: the client's name of the parameter. Absent: the field of the upload. */
   inspect(
     image: WorkerInput,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     field?: string,
     key?: string,
   ): Promise<ImageInspection>;
@@ -49,7 +48,7 @@ export interface ImageWorker {
   convert(
     image: WorkerInput,
     to: Conversion,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     temp: RequestTemp,
     key?: string,
   ): Promise<CollectedImage>;
@@ -57,7 +56,7 @@ export interface ImageWorker {
   mask(
     mask: WorkerInput,
     to: MaskForm,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
     temp: RequestTemp,
     key?: string,
   ): Promise<CollectedImage>;
@@ -177,7 +176,7 @@ export function createImageWorker({
 interface Job {
   readonly source: WorkerInput;
   readonly task: Task;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly temp?: RequestTemp;
   readonly field?: Field;
   readonly key?: string | undefined;

@@ -3,7 +3,6 @@
  * canceled job is stopped by ending its process, which is the only way.
  */
 
-import { type AbortSignalLike, AbortSource } from "../../lib/abort-signal.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { createJobQueue } from "../job-queue.ts";
 import { WorkerProcess, type WorkerProcessOptions } from "../process/worker-process.ts";
@@ -31,7 +30,7 @@ export type SendToChild = (
 ) => Promise<readonly ImageWorkerResponsePart[]>;
 
 export interface PoolJob<T> {
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   /** The API key that the job is run for. */
   readonly key: string;
   /** Large jobs run one at a time. */
@@ -79,7 +78,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const run = async <T>({ signal, timeoutError, work }: PoolJob<T>): Promise<T> => {
     const worker = free.pop();
     if (!worker) throw new Error("More jobs run than the pool has processes.");
-    const cancel = new AbortSource();
+    const cancel = new AbortController();
     const onAbort = () => cancel.abort(signal.reason);
     const endAfter = (ms: number) => setTimeout(() => cancel.abort(timeoutError(ms)), ms);
     let timer = endAfter(jobMs);
@@ -96,7 +95,9 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
             timer = endAfter(Math.min(jobMs, timeoutFor(part.pixels)));
           }
         };
-        await worker.send({ request, weight: 1, signal: cancel, onPart }).catch(toOverloaded);
+        await worker
+          .send({ request, weight: 1, signal: cancel.signal, onPart })
+          .catch(toOverloaded);
         return parts;
       });
     } finally {

@@ -2,7 +2,6 @@
 
 import { errorTable } from "../../../contract/errors.ts";
 import { abortError, throwIfAborted } from "../../lib/abort-error.ts";
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { ToChild, ToParent, WorkerMetadata } from "./protocol.ts";
 import { type Child, type Spawn, spawn } from "./spawn.ts";
@@ -32,7 +31,7 @@ export interface WorkerProcessOptions<Spec> {
 export interface WorkerRequest<JobRequest, Part> {
   readonly request: JobRequest;
   readonly weight: number;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
   readonly onPart: (part: Part) => void;
 }
 

@@ -1,11 +1,10 @@
 /** Maps errors of the drawing program: its error codes are names of the gateway's error table. */
 import { SketchError } from "@vexel/sketch";
 import { abortError } from "../../lib/abort-error.ts";
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
 /** `signal` is the one that the drawing program got: after an abort it throws the signal's reason. */
-export function sketchErrorToGatewayError(error: unknown, signal: AbortSignalLike): GatewayError {
+export function sketchErrorToGatewayError(error: unknown, signal: AbortSignal): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof SketchError) {
     const { code, message, param, cause } = error;

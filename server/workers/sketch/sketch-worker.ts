@@ -3,7 +3,6 @@
  * the gateway, and its memory is freed when the process ends after a time without requests.
  */
 import type { CompletedImage } from "@vexel/sketch";
-import type { AbortSignalLike } from "../../lib/abort-signal.ts";
 import type { EmbeddedModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";
 import type { WorkerMetadata } from "../process/protocol.ts";
 import { WorkerProcess } from "../process/worker-process.ts";
@@ -58,7 +57,7 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
   const send = async (
     request: SketchWorkerRequest,
     weight: number,
-    signal: AbortSignalLike,
+    signal: AbortSignal,
   ): Promise<ImageResponse> =>
     request.stream === true
       ? streamed({ request, weight, signal })
@@ -76,5 +75,5 @@ export function createSketchWorker({ idleMs, onReady }: SketchWorkerOptions): Sk
 interface OutgoingRequest {
   readonly request: SketchWorkerRequest;
   readonly weight: number;
-  readonly signal: AbortSignalLike;
+  readonly signal: AbortSignal;
 }
