@@ -103,10 +103,10 @@ export function build({
     maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
     clock,
     fetchOnly: needsFetch(process.env),
-    onUnsolicited: ({ address, inDoubt }) => {
-      log.error("unsolicited-response", { address, cacheCleared: inDoubt });
+    onUnsolicited: ({ address, earlierResponsesSuspect }) => {
+      log.error("unsolicited-response", { address, cacheCleared: earlierResponsesSuspect });
       // It is unknown which cached vectors came from the wrong response, so all are evicted.
-      if (inDoubt) embeddings.clearCache();
+      if (earlierResponsesSuspect) embeddings.clearCache();
     },
   });
   const targetRegistry = wireTargetRegistry({

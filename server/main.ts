@@ -35,13 +35,13 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   } catch (error) {
     return fail(messageOf(error));
   }
-  const { models: engines, migan } = buildEmbeddedModels({
+  const { models: embeddedModels, migan } = buildEmbeddedModels({
     idleMs: settings.VEXEL_EMBEDDED_IDLE * 1000,
     onReady: (model, metadata) => log.info("embedded-model-ready", { model, ...metadata }),
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;
-  const followed = loadConfiguration({
+  const configuration = loadConfiguration({
     settings,
     configNamed,
     env,
@@ -51,26 +51,28 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     events,
     now: Date.now,
   });
-  if (!followed.ok) return fail(followed.problems);
+  if (!configuration.ok) return fail(configuration.problems);
   for (const { name, nearest } of unknownSettings(env, fileText(settings.VEXEL_CONFIG).text)) {
     log.warn("unknown-setting", { name, nearest });
   }
   let newKey: string | undefined;
   try {
-    gateway = build({ settings, snapshot: followed.snapshot, embeddedModels: engines, log });
+    gateway = build({ settings, snapshot: configuration.snapshot, embeddedModels, log });
     // Not before it listens: if the start failed after a key was created, nobody would have seen the key.
-    newKey = followed.firstKey();
+    newKey = configuration.firstKey();
   } catch (error) {
-    followed.close();
+    configuration.close();
     await gateway?.close();
     return fail(startupError(error, settings));
   }
   // Before the startup message: a signal right after it must drain the gateway.
   const stop = watchStopSignals(clock);
-  process.stdout.write(startupMessage({ url: gateway.url, snapshot: followed.snapshot(), newKey }));
+  process.stdout.write(
+    startupMessage({ url: gateway.url, snapshot: configuration.snapshot(), newKey }),
+  );
   await runUntilStopped({ gateway, stop, crash, settings, log, clock });
   try {
-    await releaseAll([() => followed.close(), () => keys.close(), () => lock.release()]);
+    await releaseAll([() => configuration.close(), () => keys.close(), () => lock.release()]);
   } catch (error) {
     log.error("internal-error", { error: stackOf(error) });
   }
@@ -82,10 +84,10 @@ function openLog(settings: Settings): Log {
   const { VEXEL_LOG_FORMAT: format, VEXEL_LOG_LEVEL: level } = settings;
   // The reader of the log may be gone (EPIPE). The gateway still serves, and still shuts down in order.
   process.stderr.on("error", () => undefined);
-  const chosen = format === "auto" ? (process.stderr.isTTY ? "text" : "json") : format;
+  const logFormat = format === "auto" ? (process.stderr.isTTY ? "text" : "json") : format;
   return createLog({
     level,
-    format: chosen,
+    format: logFormat,
     now: () => new Date(),
     write: (text) => process.stderr.write(text),
   });

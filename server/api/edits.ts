@@ -56,7 +56,7 @@ export const editsEndpoint: Endpoint<EditQuery, ImageResponse> = {
     checkJson(incoming);
     return readJson(incoming, keyId, nameModel);
   },
-  inClientWords: (error, incoming) => (isForm(incoming) ? error : withJsonFieldNames(error)),
+  withClientFieldNames: (error, incoming) => (isForm(incoming) ? error : withJsonFieldNames(error)),
   write: (response, query, context) =>
     writeImages(response, { ...context(), family: "image_edit", query }),
 };

@@ -20,9 +20,9 @@ export class BudgetCounter {
   #reported: Threshold | 0 = 0;
   #limit: number | undefined;
 
-  constructor(spent: number, seenFor: Budget) {
+  constructor(spent: number, loadedFor: Budget) {
     this.spent = spent;
-    this.loadedFor = seenFor;
+    this.loadedFor = loadedFor;
   }
 
   get reserved(): number {
@@ -41,30 +41,30 @@ export class BudgetCounter {
 
   /** A threshold was reported that does not follow from `spent`: after an eviction it would be reported again. */
   get hasUnderivableThresholds(): boolean {
-    return this.#limit !== undefined && this.#reported > reachedOf(this.spent, this.#limit);
+    return this.#limit !== undefined && this.#reported > highestThreshold(this.spent, this.#limit);
   }
 
   /** Whether `dollars` more would exceed the limit. Undefined: the cost is not known. */
   wouldExceed(dollars: number | undefined, limit: number): boolean {
-    return isTooMuch(this.spent + this.#reserved, dollars, limit);
+    return exceeds(this.spent + this.#reserved, dollars, limit);
   }
 
   /** Whether `dollars` more would exceed the limit even if all requests in flight cost nothing. */
   isExhaustedFor(dollars: number | undefined, limit: number): boolean {
-    return isTooMuch(this.spent, dollars, limit);
+    return exceeds(this.spent, dollars, limit);
   }
 
-  /** `stretched`: the request may cost more than is reserved. */
-  reserve(dollars: number, stretched: boolean): void {
+  /** `mayExceedReservation`: the request may cost more than is reserved. */
+  reserve(dollars: number, mayExceedReservation: boolean): void {
     this.#reserved += dollars;
     this.#open++;
-    if (stretched) this.#underReserved++;
+    if (mayExceedReservation) this.#underReserved++;
   }
 
   /** With the same arguments as `reserve`. */
-  release(dollars: number, stretched: boolean): void {
+  release(dollars: number, mayExceedReservation: boolean): void {
     this.#open--;
-    if (stretched) this.#underReserved--;
+    if (mayExceedReservation) this.#underReserved--;
     // Without reservations the sum is exactly 0, free of rounding errors.
     this.#reserved = this.#open === 0 ? 0 : Math.max(0, this.#reserved - dollars);
   }
@@ -72,7 +72,7 @@ export class BudgetCounter {
   /** Thresholds that were reached before the first call count as reported, for example by an earlier process. */
   watch(limit: number): void {
     if (this.#limit === limit) return;
-    const reached = reachedOf(this.spent, limit);
+    const reached = highestThreshold(this.spent, limit);
     // A lower limit reaches new thresholds, which are reported; a higher limit resets them to be reported again.
     if (this.#limit === undefined || reached < this.#reported) this.#reported = reached;
     this.#limit = limit;
@@ -81,7 +81,7 @@ export class BudgetCounter {
   /** Thresholds that are reached and not yet reported. */
   newThresholds(limit: number): Threshold[] {
     this.watch(limit);
-    return this.#report(reachedOf(this.spent, limit));
+    return this.#report(highestThreshold(this.spent, limit));
   }
 
   /**
@@ -89,23 +89,25 @@ export class BudgetCounter {
    * rest is too small to use.
    */
   thresholdsOnRefusal(limit: number): Threshold[] {
-    const news = this.newThresholds(limit);
-    return this.#reported >= 50 ? [...news, ...this.#report(100)] : news;
+    const newlyReached = this.newThresholds(limit);
+    return this.#reported >= 50 ? [...newlyReached, ...this.#report(100)] : newlyReached;
   }
 
   #report(reached: Threshold | 0): Threshold[] {
     // The usual case: this runs after each request.
     if (reached <= this.#reported) return [];
-    const news = thresholds.filter((percent) => percent > this.#reported && percent <= reached);
+    const newlyReached = thresholds.filter(
+      (percent) => percent > this.#reported && percent <= reached,
+    );
     this.#reported = reached;
-    return news;
+    return newlyReached;
   }
 }
 
-const isTooMuch = (taken: number, more: number | undefined, limit: number): boolean =>
-  more === undefined ? taken >= limit : taken + more > limit * (1 + tolerance);
+const exceeds = (used: number, additional: number | undefined, limit: number): boolean =>
+  additional === undefined ? used >= limit : used + additional > limit * (1 + tolerance);
 
-function reachedOf(spent: number, limit: number): Threshold | 0 {
+function highestThreshold(spent: number, limit: number): Threshold | 0 {
   if (spent <= 0) return 0;
   const isReached = (percent: Threshold): boolean =>
     spent * (1 + tolerance) >= limit * (percent / 100);

@@ -48,43 +48,43 @@ export class BudgetQueue {
   }
 
   /** Resolves with the milliseconds waited. Rejects with the refusal if the budget stays too small. */
-  async wait(wanting: BudgetWait): Promise<number> {
+  async wait(request: BudgetWait): Promise<number> {
     const { waitMs, max, timers, clock } = this.#options;
-    const { refusal, signal } = wanting;
+    const { refusal, signal } = request;
     if (waitMs === 0 || this.size >= max) throw refusal;
     if (signal.aborted) throw clientClosedError();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { ...wanting, resume: resolve, reject: reject };
+    const waiter: Waiter = { ...request, resume: resolve, reject: reject };
     const end = (reason: unknown): void => {
       this.#waiters.delete(waiter);
       reject(reason);
     };
-    const leave = (): void => end(clientClosedError());
-    const came = clock();
+    const onAbort = (): void => end(clientClosedError());
+    const arrivedAt = clock();
     const timer = timers.start(waitMs, () => end(waiter.refusal));
-    signal.addEventListener("abort", leave);
+    signal.addEventListener("abort", onAbort);
     this.#waiters.add(waiter);
     try {
       await promise;
-      return clock() - came;
+      return clock() - arrivedAt;
     } finally {
       timers.stop(timer);
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", onAbort);
     }
   }
 
   /** A request that was charged to these budgets has been settled. */
   onReleased(charged: readonly BudgetedOwner[]): void {
-    let looks = 0;
+    let rejectedTries = 0;
     for (const waiter of this.#waiters) {
-      if (!shares(waiter.charged, charged)) continue;
+      if (!sharesBudget(waiter.charged, charged)) continue;
       try {
         waiter.tryReserve();
         waiter.resume();
       } catch (error) {
         waiter.refusal = error;
         if (isOnlyReserved(error)) {
-          if (++looks === maxRejectedTries) return;
+          if (++rejectedTries === maxRejectedTries) return;
           continue;
         }
         waiter.reject(error);
@@ -100,5 +100,5 @@ export const isOnlyReserved = (error: unknown): boolean =>
   error.kind === "over_budget" &&
   error.definition.retry === "later";
 
-const shares = (some: readonly BudgetedOwner[], others: readonly BudgetedOwner[]): boolean =>
+const sharesBudget = (some: readonly BudgetedOwner[], others: readonly BudgetedOwner[]): boolean =>
   some.some(({ scope, id }) => others.some((other) => other.scope === scope && other.id === id));

@@ -64,46 +64,46 @@ class BudgetReservation implements Reservation {
   readonly #lines: readonly BudgetLine[];
   readonly #maxDollars: number;
   /** Lines that reserve the likely cost instead of the upper bound. */
-  readonly #tight: readonly BudgetLine[];
+  readonly #underReservedLines: readonly BudgetLine[];
   readonly #report: ReportThresholds;
-  #over = false;
+  #isSettled = false;
 
   constructor(
     lines: readonly BudgetLine[],
     maxDollars: number,
     estimate: number | undefined,
     report: ReportThresholds,
-    tight: readonly BudgetLine[] = none,
+    underReservedLines: readonly BudgetLine[] = none,
   ) {
     this.estimate = estimate;
     this.#lines = lines;
     this.#maxDollars = maxDollars;
-    this.#tight = tight;
+    this.#underReservedLines = underReservedLines;
     this.#report = report;
     for (const line of lines) {
-      const stretched = tight.includes(line);
-      line.counter.reserve(this.#reservedOn(stretched), stretched);
+      const isUnderReserved = underReservedLines.includes(line);
+      line.counter.reserve(this.#reservedOn(isUnderReserved), isUnderReserved);
     }
   }
 
-  settle(cost: number | undefined, besides = 0): void {
-    this.#end((isAmount(cost) ? cost : (this.estimate ?? 0)) + besides);
+  settle(cost: number | undefined, additionalCost = 0): void {
+    this.#end((isAmount(cost) ? cost : (this.estimate ?? 0)) + additionalCost);
   }
 
   release(): void {
     this.#end(0);
   }
 
-  #reservedOn(stretched: boolean): number {
-    return stretched ? (this.estimate ?? 0) : this.#maxDollars;
+  #reservedOn(isUnderReserved: boolean): number {
+    return isUnderReserved ? (this.estimate ?? 0) : this.#maxDollars;
   }
 
   #end(dollars: number): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     for (const line of this.#lines) {
-      const stretched = this.#tight.includes(line);
-      line.counter.release(this.#reservedOn(stretched), stretched);
+      const isUnderReserved = this.#underReservedLines.includes(line);
+      line.counter.release(this.#reservedOn(isUnderReserved), isUnderReserved);
       if (dollars <= 0) continue;
       line.counter.spent += dollars;
       this.#report(line);
@@ -118,14 +118,14 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   const counters = new Map<string, BudgetCounter>();
 
   const counterOf = (id: string, budgeted: BudgetedOwner, name: string): BudgetCounter => {
-    const known = counters.get(id);
-    if (known?.loadedFor === budgeted.budget) return known;
+    const existing = counters.get(id);
+    if (existing?.loadedFor === budgeted.budget) return existing;
     const spent = spentBefore(budgeted, name);
-    if (known) {
+    if (existing) {
       // After a reload: under the previous configuration requests may have been charged without this counter.
-      known.spent = spent;
-      known.loadedFor = budgeted.budget;
-      return known;
+      existing.spent = spent;
+      existing.loadedFor = budgeted.budget;
+      return existing;
     }
     const counter = new BudgetCounter(spent, budgeted.budget);
     counters.set(id, counter);
@@ -134,12 +134,12 @@ export function createBudgets(options: BudgetsOptions): Budgets {
 
   /** Evicts idle counters. Only between requests: evicting one that is in use would create a second counter for the same budget. */
   const evictIdle = (): void => {
-    for (const mayGo of [
+    for (const isEvictable of [
       (counter: BudgetCounter) => counter.isIdle && !counter.hasUnderivableThresholds,
       isIdle,
     ]) {
       if (counters.size < maxCounters) return;
-      for (const [id, counter] of counters) if (mayGo(counter)) counters.delete(id);
+      for (const [id, counter] of counters) if (isEvictable(counter)) counters.delete(id);
     }
   };
 
@@ -155,7 +155,7 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     });
 
   /** Cache: the lines of a key stay the same for a day, unless a counter was evicted or loaded for another configuration. */
-  const known = new WeakMap<
+  const cachedLines = new WeakMap<
     readonly BudgetedOwner[],
     { readonly day: string; readonly lines: BudgetLine[] }
   >();
@@ -166,10 +166,10 @@ export function createBudgets(options: BudgetsOptions): Budgets {
   };
   const cachedLinesOf = (charged: readonly BudgetedOwner[], at: number): readonly BudgetLine[] => {
     const { day } = periodNames(at);
-    const before = known.get(charged);
-    if (before?.day === day && before.lines.every(isCurrent)) return before.lines;
+    const cached = cachedLines.get(charged);
+    if (cached?.day === day && cached.lines.every(isCurrent)) return cached.lines;
     const lines = charged.flatMap((budgeted) => linesOf(budgeted, at));
-    known.set(charged, { day, lines });
+    cachedLines.set(charged, { day, lines });
     return lines;
   };
 
@@ -206,31 +206,36 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       const lines = cachedLinesOf(charged, at);
       // A free request is always served.
       const isFree = dollars === 0 && isCertain;
-      const [likely, upperBound] = [dollars || undefined, maxDollars || undefined];
-      const isTight = ({ counter, limit }: BudgetLine): boolean =>
-        counter.wouldExceed(upperBound, limit);
-      if (isFree || !lines.some(isTight)) {
+      const [likelyDollars, maxOrUnknown] = [dollars || undefined, maxDollars || undefined];
+      const exceedsUpperBound = ({ counter, limit }: BudgetLine): boolean =>
+        counter.wouldExceed(maxOrUnknown, limit);
+      if (isFree || !lines.some(exceedsUpperBound)) {
         return new BudgetReservation(lines, maxDollars ?? 0, dollars, report);
       }
-      const tight = lines.filter(isTight);
+      const underReservedLines = lines.filter(exceedsUpperBound);
       // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest could never be spent.
-      const short = tight.filter(
-        ({ counter, limit }) => counter.hasUnderReserved || counter.wouldExceed(likely, limit),
+      const exceededLines = underReservedLines.filter(
+        ({ counter, limit }) =>
+          counter.hasUnderReserved || counter.wouldExceed(likelyDollars, limit),
       );
-      const spent = short.filter(({ counter, limit }) => counter.isExhaustedFor(likely, limit));
-      for (const line of short) report(line, spent.includes(line));
+      const exhaustedLines = exceededLines.filter(({ counter, limit }) =>
+        counter.isExhaustedFor(likelyDollars, limit),
+      );
+      for (const line of exceededLines) report(line, exhaustedLines.includes(line));
       // Reports the exhausted budget with the longest period: a reset of a shorter one would not help.
-      const [worst] = (spent.length > 0 ? spent : short).toSorted(longestPeriodFirst);
-      if (worst) {
-        const isTemporary = spent.length === 0;
-        throw overBudgetError(worst.budgeted, statusOf(worst, at), {
+      const [reportedLine] = (exhaustedLines.length > 0 ? exhaustedLines : exceededLines).toSorted(
+        longestPeriodFirst,
+      );
+      if (reportedLine) {
+        const isTemporary = exhaustedLines.length === 0;
+        throw overBudgetError(reportedLine.budgeted, statusOf(reportedLine, at), {
           dollars,
           maxDollars,
           at,
           isTemporary,
         });
       }
-      return new BudgetReservation(lines, maxDollars ?? 0, dollars, report, tight);
+      return new BudgetReservation(lines, maxDollars ?? 0, dollars, report, underReservedLines);
     },
     status: (budgeted, at) => {
       evictIdle();

@@ -35,7 +35,7 @@ export interface RequestChargingOptions {
 export interface RequestCharging {
   /**
    * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is too
-   * small. A promise: the budget is only reserved by other requests; it resolves with the milliseconds waited. `from`: the
+   * small. A promise: the budget is only reserved by other requests; it resolves with the milliseconds waited. `client`: the
    * client's request, whose signal ends the wait.
    */
   begin(
@@ -43,7 +43,7 @@ export interface RequestCharging {
     query: unknown,
     route: Route,
     record: RequestRecord,
-    from: { readonly signal: AbortSignal },
+    client: { readonly signal: AbortSignal },
   ): Promise<number> | undefined;
   /** After the request has ended and its cost, if it is known, is in the record; before its ledger row is made. */
   end(record: RequestRecord, error?: GatewayError): void;
@@ -66,7 +66,7 @@ export function createRequestCharging({
   ) => {
     const { targets, id, maxImages } = route;
     // A request above `maxImages` is rejected by a later stage and costs nothing.
-    if ((query.options.n ?? 1) > maxImages) return { estimate: free, learn: () => undefined };
+    if ((query.options.n ?? 1) > maxImages) return { estimate: noCost, observe: () => undefined };
     const policy = record.caller?.parameters ?? route.parameters ?? "adapt";
     const listed = estimateImages({
       operation,
@@ -76,14 +76,15 @@ export function createRequestCharging({
       capabilities: capabilities,
     });
     const { n = 1, size, quality } = query.options;
-    const what = JSON.stringify([id, operation, size, quality]).slice(0, 500);
-    const isLearning = listed.guessed || !listed.isCertain;
-    const before = (isLearning && observedCosts.get(what)) || 0;
-    const estimate: Estimate = before > 0 ? atLeast(before * n, listed) : listed;
-    const learn = (cost: number): void => {
-      if (isLearning) observedCosts.record(what, cost / n);
+    const historyKey = JSON.stringify([id, operation, size, quality]).slice(0, 500);
+    const isEstimateUncertain = listed.guessed || !listed.isCertain;
+    const observed = (isEstimateUncertain && observedCosts.get(historyKey)) || 0;
+    const estimate: Estimate =
+      observed > 0 ? atLeastObserved(observed * n, listed) : listed;
+    const observe = (cost: number): void => {
+      if (isEstimateUncertain) observedCosts.record(historyKey, cost / n);
     };
-    return { estimate, learn };
+    return { estimate, observe };
   };
 
   const reserve = (
@@ -101,7 +102,7 @@ export function createRequestCharging({
       const estimate = estimateModeration(query as ModerationQuery, route.moderation?.target);
       return budgets.reserve(charged, estimate, record.at);
     }
-    const { estimate, learn } = estimateWithHistory(
+    const { estimate, observe } = estimateWithHistory(
       operation,
       query as GenerationQuery,
       route,
@@ -110,9 +111,9 @@ export function createRequestCharging({
     const reservation = budgets.reserve(charged, estimate, record.at);
     return {
       estimate: reservation.estimate,
-      settle: (cost, besides) => {
-        if (cost !== undefined) learn(cost);
-        reservation.settle(cost, besides);
+      settle: (cost, additionalCost) => {
+        if (cost !== undefined) observe(cost);
+        reservation.settle(cost, additionalCost);
       },
       release: () => reservation.release(),
     };
@@ -135,7 +136,7 @@ export function createRequestCharging({
   };
 
   return {
-    begin: (operation, query, route, record, from) => {
+    begin: (operation, query, route, record, client) => {
       const { caller } = record;
       if (!caller?.budgets) return undefined;
       const charged = caller.budgets;
@@ -155,7 +156,7 @@ export function createRequestCharging({
         const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
         const tryReserve = (): void =>
           startReservation(budgets.reserve(charged, estimate, record.at), record, caller, mayWait);
-        return queue.wait({ charged, tryReserve, refusal, signal: from.signal });
+        return queue.wait({ charged, tryReserve, refusal, signal: client.signal });
       }
     },
     end: (record, error) => {
@@ -177,28 +178,29 @@ function settle(record: RequestRecord, error?: GatewayError): void {
     reservation.release();
     return;
   }
-  const before = billedAttemptsBefore(record);
+  const billedBefore = billedAttemptsBefore(record);
   // How often the request may have been billed in addition to the known cost. If the cost is unknown, the settlement
   // itself counts as the first time.
-  const presumed =
+  const billedTimes =
     cost === undefined
-      ? Math.max(1, before + (isLastBilled ? 1 : 0)) + images.requestedAgain / images.requested
-      : before + images.possiblyBilled / images.requested;
-  const besides = cost === undefined ? presumed - 1 : presumed;
-  reservation.settle(cost, besides * (estimate ?? 0));
-  if (presumed > 0 && estimate !== undefined) record.cost.estimated = presumed * estimate;
+      ? Math.max(1, billedBefore + (isLastBilled ? 1 : 0)) +
+        images.requestedAgain / images.requested
+      : billedBefore + images.possiblyBilled / images.requested;
+  const additional = cost === undefined ? billedTimes - 1 : billedTimes;
+  reservation.settle(cost, additional * (estimate ?? 0));
+  if (billedTimes > 0 && estimate !== undefined) record.cost.estimated = billedTimes * estimate;
 }
 
-const atLeast = (
-  before: number,
+const atLeastObserved = (
+  observed: number,
   { dollars = 0, maxDollars = dollars, isCertain }: Estimate,
 ): Estimate => ({
-  dollars: Math.max(dollars, before),
-  maxDollars: Math.max(maxDollars, before),
+  dollars: Math.max(dollars, observed),
+  maxDollars: Math.max(maxDollars, observed),
   isCertain,
 });
 
-const free: Estimate = { dollars: 0, isCertain: true };
+const noCost: Estimate = { dollars: 0, isCertain: true };
 
 /**
  * How often the whole request may have been billed before its last attempt. A split request has several upstream requests,

@@ -34,7 +34,7 @@ interface Cost {
   /** The likely cost. */
   readonly dollars: number;
   /** The upper bound: every byte of text is one token. */
-  readonly most: number;
+  readonly maxDollars: number;
   /** The size or quality is not in the price list, so the highest listed price is used. */
   readonly unlisted?: boolean;
   /** The number of tokens per image of this model is not documented. */
@@ -48,15 +48,15 @@ export function estimateEmbeddings(
   { input }: Pick<EmbeddingsQuery, "input">,
   targets: readonly Target[],
 ): Estimate {
-  const dearest = highestPrices.get(targets) ?? findHighestPrice(targets);
-  const { price, certain } = dearest;
-  if (!price) return dearest.free;
+  const highest = highestPrices.get(targets) ?? findHighestPrice(targets);
+  const { price, certain } = highest;
+  if (!price) return highest.free;
   const load = loadOf(input);
-  const most = mostTokens(load);
+  const maxTokens = maxTokensOf(load);
   const dollars = (load.tokens * price) / million;
-  return most === load.tokens
+  return maxTokens === load.tokens
     ? { dollars, isCertain: certain }
-    : { dollars, maxDollars: (most * price) / million, isCertain: certain };
+    : { dollars, maxDollars: (maxTokens * price) / million, isCertain: certain };
 }
 
 export function estimateModeration(
@@ -68,7 +68,7 @@ export function estimateModeration(
   const load = loadOf(input);
   return {
     dollars: (load.tokens * price) / million,
-    maxDollars: (mostTokens(load) * price) / million,
+    maxDollars: (maxTokensOf(load) * price) / million,
     isCertain: true,
   };
 }
@@ -99,7 +99,7 @@ function findHighestPrice(targets: readonly Target[]): HighestPrice {
  * The upper bound of tokens: a byte-level vocabulary, such as OpenAI's, has at most one token per byte; word-piece
  * vocabularies have at most one per character, and one before and after each text. Token arrays are counted.
  */
-const mostTokens = ({ tokens, bytes, items }: RequestLoad): number =>
+const maxTokensOf = ({ tokens, bytes, items }: RequestLoad): number =>
   bytes === 0 ? tokens : bytes + 2 * items;
 
 export interface ImageEstimateInput {
@@ -111,10 +111,10 @@ export interface ImageEstimateInput {
 }
 
 export function estimateImages(input: ImageEstimateInput): ImageEstimate {
-  const { operation, query, targets, policy, capabilities: traits } = input;
+  const { operation, query, targets, policy, capabilities } = input;
   return mostExpensive(
     targets.flatMap((target) => {
-      const planned = tryPlan(query, traits(target, operation), policy);
+      const planned = tryPlan(query, capabilities(target, operation), policy);
       return planned ? [imageCost(operation, planned, target)] : [];
     }),
   );
@@ -123,11 +123,11 @@ export function estimateImages(input: ImageEstimateInput): ImageEstimate {
 /** Undefined: the target cannot serve the request, so it will not be billed. A later stage returns the error. */
 function tryPlan(
   query: GenerationQuery | EditQuery,
-  traits: ImageCapabilities,
+  capabilities: ImageCapabilities,
   policy: Policy,
 ): GenerationQuery | EditQuery | undefined {
   try {
-    return planImage(query, traits, policy).query;
+    return planImage(query, capabilities, policy).query;
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;
@@ -143,80 +143,83 @@ function imageCost(
     target.price ?? listedImagePrice(target, { operation, extraFields: query.extraFields });
   if (!price) return undefined;
   const { n = 1 } = query.options;
-  const size = unlessAuto(query.options.size) ?? query.requestedSize;
-  const quality = unlessAuto(query.options.quality);
-  const words = loadOf({ kind: "text", texts: [query.prompt] });
-  const counted = price.tokens && tokensOf(query, target, price.tokens);
-  const atMost = counted?.with(mostTokens(words)) ?? {};
-  const likely = counted?.with(words.tokens) ?? {};
-  const guessed = counted?.guessed === true;
-  const costs = (what: Pick<Delivered, "size" | "quality">): Cost | undefined => {
-    const dollars = costOf(price, { ...likely, ...what, images: n });
-    const most = costOf(price, { ...atMost, ...what, images: n });
-    return dollars === undefined || most === undefined ? undefined : { dollars, most, guessed };
+  const size = explicitValue(query.options.size) ?? query.requestedSize;
+  const quality = explicitValue(query.options.quality);
+  const prompt = loadOf({ kind: "text", texts: [query.prompt] });
+  const tokenCounts = price.tokens && tokensOf(query, target, price.tokens);
+  const maxTokenCounts = tokenCounts?.forPrompt(maxTokensOf(prompt)) ?? {};
+  const likelyTokenCounts = tokenCounts?.forPrompt(prompt.tokens) ?? {};
+  const guessed = tokenCounts?.guessed === true;
+  const costs = (sizeAndQuality: Pick<Delivered, "size" | "quality">): Cost | undefined => {
+    const dollars = costOf(price, { ...likelyTokenCounts, ...sizeAndQuality, images: n });
+    const maxDollars = costOf(price, { ...maxTokenCounts, ...sizeAndQuality, images: n });
+    return dollars === undefined || maxDollars === undefined
+      ? undefined
+      : { dollars, maxDollars, guessed };
   };
-  const plain = costs({ size, quality });
-  if (plain) return plain;
-  const sized = size ?? usualSize;
+  const listedCost = costs({ size, quality });
+  if (listedCost) return listedCost;
+  const sizeOrUsual = size ?? usualSize;
   // Without a quality parameter the model may choose the most expensive one.
   const qualities = quality === undefined ? qualitiesOf(price.images ?? {}) : [];
   const found =
-    costs({ size: sized, quality }) ??
-    most(qualities.map((q) => costs({ size: sized, quality: q })));
+    costs({ size: sizeOrUsual, quality }) ??
+    highestCost(qualities.map((q) => costs({ size: sizeOrUsual, quality: q })));
   if (found) return found;
-  const row = highestListedCost(price, { ...atMost, size: sized, images: n });
-  return row === undefined ? undefined : { dollars: row, most: row, unlisted: true, guessed };
+  const row = highestListedCost(price, { ...maxTokenCounts, size: sizeOrUsual, images: n });
+  return row === undefined ? undefined : { dollars: row, maxDollars: row, unlisted: true, guessed };
 }
 
-interface Counted {
+interface TokenEstimate {
   readonly guessed: boolean;
-  /** `words`: tokens of the prompt. */
-  with(words: number): Pick<Delivered, "input" | "output">;
+  /** `promptTokens`: tokens of the prompt. */
+  forPrompt(promptTokens: number): Pick<Delivered, "input" | "output">;
 }
 
 function tokensOf(
   query: GenerationQuery | EditQuery,
   { model }: Target,
   { textOut }: TokenPrice,
-): Counted {
+): TokenEstimate {
   const { size, quality, n = 1, ...more } = query.options;
   const { partial_images: previews = 0, input_fidelity: fidelity } = more;
   const documented = estimateImageTokens(model);
   // A target that takes aspect ratios gets the resolution class of the requested size.
-  const wanted = query.requestedSize === undefined ? undefined : resolutionOf(query);
-  const [large, fine] = [
-    sizeClassOf(query.extraFields) ?? unlessAuto(size) ?? wanted,
-    unlessAuto(quality),
+  const resolution = query.requestedSize === undefined ? undefined : resolutionOf(query);
+  const [sizeClass, explicitQuality] = [
+    sizeClassOf(query.extraFields) ?? explicitValue(size) ?? resolution,
+    explicitValue(quality),
   ];
-  const listed = documented?.out(large, fine);
+  const listed = documented?.out(sizeClass, explicitQuality);
   // Without documented tokens for the model or the size, the highest count of any model is used.
-  const perImage = listed ?? unknownModelTokens.out(large, fine);
+  const perImage = listed ?? unknownModelTokens.out(sizeClass, explicitQuality);
   // A price without `textOut` means that the model returns no text.
   const {
-    textOut: said = 0,
-    partialOut: preview = 0,
-    ...given
+    textOut: textOutput = 0,
+    partialOut: partialImageTokens = 0,
+    ...imageTokens
   } = documented ??
   (textOut === undefined ? { ...unknownModelTokens, textOut: 0 } : unknownModelTokens);
-  const shown = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
-  const perShown = fidelity === "high" ? (given.inHighFidelity ?? given.in) : given.in;
+  const inputImages = "images" in query ? query.images.length + (query.mask ? 1 : 0) : 0;
+  const tokensPerInputImage =
+    fidelity === "high" ? (imageTokens.inHighFidelity ?? imageTokens.in) : imageTokens.in;
   return {
     guessed: listed === undefined,
     // community.openai.com/t/1381388: several images of one request "are billed as though they were separately performed".
-    with: (words) => ({
-      input: { text: n * words, image: n * shown * perShown },
-      output: { text: n * said, image: n * (perImage + previews * preview) },
+    forPrompt: (promptTokens) => ({
+      input: { text: n * promptTokens, image: n * inputImages * tokensPerInputImage },
+      output: { text: n * textOutput, image: n * (perImage + previews * partialImageTokens) },
     }),
   };
 }
 
-const unlessAuto = (value: string | undefined): string | undefined =>
+const explicitValue = (value: string | undefined): string | undefined =>
   value === "auto" ? undefined : value;
 
 /** Google's own size class, from the extra fields of the request. */
 function sizeClassOf({ imageConfig, generationConfig }: ExtraFields): string | undefined {
-  const own = memberOf(imageConfig, "imageSize");
-  const size = own ?? memberOf(memberOf(generationConfig, "imageConfig"), "imageSize");
+  const topLevel = memberOf(imageConfig, "imageSize");
+  const size = topLevel ?? memberOf(memberOf(generationConfig, "imageConfig"), "imageSize");
   return typeof size === "string" ? size : undefined;
 }
 
@@ -224,24 +227,24 @@ const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as ExtraFields)[name] : undefined;
 
 /** The qualities in a price table. The keys `high` and `high 1024x1024` both have the quality `high`. */
-const qualitiesOf = (pictures: Readonly<Record<string, number>>): string[] =>
-  Object.keys(pictures)
+const qualitiesOf = (prices: Readonly<Record<string, number>>): string[] =>
+  Object.keys(prices)
     .map((key) => key.split(" ")[0] ?? "")
     .filter((word) => word !== "" && !/^(<=)?\d+x\d+$/.test(word));
 
-const most = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
+const highestCost = (costs: readonly (Cost | undefined)[]): Cost | undefined =>
   costs.reduce(
-    (a, b) => (a === undefined || (b !== undefined && b.most > a.most) ? b : a),
+    (a, b) => (a === undefined || (b !== undefined && b.maxDollars > a.maxDollars) ? b : a),
     undefined,
   );
 
 /** A target without a known price makes the estimate uncertain; the known prices are used all the same. */
 function mostExpensive(costs: readonly (Cost | undefined)[]): ImageEstimate {
   if (costs.length === 0) return { dollars: 0, isCertain: true };
-  const { dollars, most: atMost } = most(costs) ?? {};
+  const { dollars, maxDollars } = highestCost(costs) ?? {};
   return {
     dollars,
-    ...(atMost !== dollars && { maxDollars: atMost }),
+    ...(maxDollars !== dollars && { maxDollars }),
     ...(costs.some((cost) => cost?.guessed) && { guessed: true }),
     isCertain: costs.every((cost) => cost !== undefined && !cost.unlisted),
   };

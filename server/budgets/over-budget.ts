@@ -24,14 +24,17 @@ export function overBudgetError(
 ): GatewayError {
   const waitMs = isTemporary ? reservedRetryMs : resetsAt === undefined ? undefined : resetsAt - at;
   const resets = resetsAt === undefined ? undefined : new Date(resetsAt).toISOString();
-  const held = reserved > 0 ? ` and ${show(reserved)} reserved for requests in flight` : "";
+  const reservedText =
+    reserved > 0 ? ` and ${formatDollars(reserved)} reserved for requests in flight` : "";
   const upperBound =
-    maxDollars === undefined || maxDollars === estimate ? "" : `, at most ${show(maxDollars)}`;
+    maxDollars === undefined || maxDollars === estimate
+      ? ""
+      : `, at most ${formatDollars(maxDollars)}`;
   const cost =
     estimate === undefined
       ? "the cost of this request is unknown"
-      : `this request is estimated at ${show(estimate)}${upperBound}`;
-  const after = isTemporary
+      : `this request is estimated at ${formatDollars(estimate)}${upperBound}`;
+  const advice = isTemporary
     ? "Reservations are released when those requests end. Retry then."
     : resets
       ? `The budget resets at ${resets}.`
@@ -39,7 +42,7 @@ export function overBudgetError(
   return new GatewayError(
     "over_budget",
     // The first words are OpenAI's: some clients look for them.
-    `You exceeded your current quota: of the ${budgetNames[period]} of the ${scope} "${name}", ${show(limit)}, ${show(spent)} are spent${held}, and ${cost}. ${after}`,
+    `You exceeded your current quota: of the ${budgetNames[period]} of the ${scope} "${name}", ${formatDollars(limit)}, ${formatDollars(spent)} are spent${reservedText}, and ${cost}. ${advice}`,
     {
       ...(isTemporary && { overrides: { retry: "later" } }),
       // A `retry-after` of more than a day is of no use to a client.
@@ -70,7 +73,7 @@ export const priceUnknownError = ({ scope, name }: BudgetedOwner): GatewayError 
 const budgetNames = { day: "daily budget", month: "monthly budget", total: "budget" } as const;
 
 /** Such as $5.00, $0.0312, $0.00000002: as many digits as needed, without rounding errors of floating point. */
-function show(dollars: number): string {
-  const [whole = "0", digits = ""] = Number(dollars.toPrecision(9)).toFixed(12).split(".");
-  return `$${whole}.${digits.replace(/0+$/, "").padEnd(2, "0")}`;
+function formatDollars(dollars: number): string {
+  const [integerDigits = "0", digits = ""] = Number(dollars.toPrecision(9)).toFixed(12).split(".");
+  return `$${integerDigits}.${digits.replace(/0+$/, "").padEnd(2, "0")}`;
 }

@@ -124,7 +124,7 @@ const providedModels = ({ upstream, models }: ProvisionedUpstream, source: Sourc
     const targets = [{ upstream, model: name }];
     return {
       maxImages: defaultMaxImages,
-      ...(row.kind === "embedding" && vectorFacts(row.id, targets)),
+      ...(row.kind === "embedding" && vectorProperties(row.id, targets)),
       ...(row.kind === "embedding" && contextualFlag(targets)),
       ...row,
       targets,
@@ -167,7 +167,7 @@ function fileModel(
     ...(row.description !== undefined && { description: row.description }),
     ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),
     ...modelLimits(row.id, row.limits),
-    ...(row.kind === "embedding" && vectorFacts(row.id, resolved)),
+    ...(row.kind === "embedding" && vectorProperties(row.id, resolved)),
     ...(row.kind === "embedding" && row.dimensions !== undefined && { dimensions: row.dimensions }),
     ...(row.kind === "embedding" && contextualFlag(resolved, row.contextual)),
     ...(row.kind === "embedding" && !row.cache && { uncached: true }),
@@ -205,7 +205,7 @@ const endDate = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
 };
 
 /** Vector space, known model and dimensions, derived from the names of the targets. Configured values override these. */
-function vectorFacts(id: string, targets: readonly Target[]) {
+function vectorProperties(id: string, targets: readonly Target[]) {
   const spaces = new Set(targets.map(({ upstream, model }) => vectorSpaceOf(model, upstream.kind)));
   const known = targets.map(({ upstream, model }) => knownEmbedding(model, upstream.kind));
   const [first] = known;

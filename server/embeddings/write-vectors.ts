@@ -23,7 +23,7 @@ export interface ResponseTail {
 /** For at least one vector. Returns parts: joining them would copy each vector once more, which most responses do not need. */
 export function writeBase64Response(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
-  written: ResponseTail,
+  tail: ResponseTail,
 ): BodyChunks {
   const parts: BodyChunk[] = [`${begin}"`];
   for (let at = 0; at < vectors.length; at++) {
@@ -31,52 +31,52 @@ export function writeBase64Response(
     const vector = vectors[at] as Vector;
     parts.push(vector instanceof EncodedVector ? vector.view() : encodeVector(vector));
   }
-  parts.push(`"}${endOf(written)}`);
+  parts.push(`"}${endOf(tail)}`);
   return parts;
 }
 
 /** Numbers that are printed in one turn of the event loop, which bounds the wait of other requests. */
-const inOneTurn = 100_000;
+const numbersPerTurn = 100_000;
 
 /** Writes the response with vectors as JSON numbers. No other code shares the memory of the buffers. */
 export function writeFloatResponse(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
-  written: ResponseTail,
+  tail: ResponseTail,
 ): readonly Buffer[] | Promise<readonly Buffer[]> {
-  const end = `}${endOf(written)}`;
+  const end = `}${endOf(tail)}`;
   const perTurn = Math.max(
     1,
-    Math.floor(inOneTurn / Math.max(1, dimensionsOf(vectors[0] as Vector))),
+    Math.floor(numbersPerTurn / Math.max(1, dimensionsOf(vectors[0] as Vector))),
   );
   return vectors.length <= perTurn
-    ? [printed(vectors, 0, vectors.length, end)]
-    : inTurns(vectors, perTurn, end);
+    ? [printRange(vectors, 0, vectors.length, end)]
+    : printInTurns(vectors, perTurn, end);
 }
 
-async function inTurns(
+async function printInTurns(
   vectors: readonly Vector[],
   perTurn: number,
   end: string,
 ): Promise<readonly Buffer[]> {
-  const pieces: Buffer[] = [];
+  const buffers: Buffer[] = [];
   for (let from = 0; from < vectors.length; from += perTurn) {
     if (from > 0) await new Promise(setImmediate);
-    pieces.push(printed(vectors, from, Math.min(from + perTurn, vectors.length), end));
+    buffers.push(printRange(vectors, from, Math.min(from + perTurn, vectors.length), end));
   }
-  return pieces;
+  return buffers;
 }
 
 /** Prints a range of a response's vectors with the text before each, and the tail after the last vector. */
-function printed(vectors: readonly Vector[], from: number, to: number, end: string): Buffer {
+function printRange(vectors: readonly Vector[], from: number, to: number, end: string): Buffer {
   const entries = vectors.slice(from, to).map(printable);
-  let room = Buffer.byteLength(end);
+  let maxBytes = Buffer.byteLength(end);
   for (let at = 0; at < entries.length; at++) {
     const vector = entries[at] as Printable;
-    room += begin.length + entry(from + at).length;
-    room += typeof vector === "string" ? vector.length : maxTextBytes(dimensionsOf(vector));
+    maxBytes += begin.length + entry(from + at).length;
+    maxBytes += typeof vector === "string" ? vector.length : maxTextBytes(dimensionsOf(vector));
   }
   // Pages that are never written to take no memory.
-  const text = Buffer.allocUnsafeSlow(room);
+  const text = Buffer.allocUnsafeSlow(maxBytes);
   let length = 0;
   for (let at = 0; at < entries.length; at++) {
     const vector = entries[at] as Printable;

@@ -21,8 +21,8 @@ export interface UsageEstimateInput {
  * An estimate, for `usage` on the wire only: the prompt's tokens, and image tokens by OpenAI's table for the model, or for
  * the nearest one that has a table.
  */
-export async function estimateImageUsage(work: UsageEstimateInput): Promise<ImageUsage> {
-  const { query, target, metadata, images } = work;
+export async function estimateImageUsage(input: UsageEstimateInput): Promise<ImageUsage> {
+  const { query, target, metadata, images } = input;
   const { size, quality, input_fidelity: fidelity } = query.options;
   const tokens = wireTokens(target?.model ?? query.model, {
     size: explicitSize(metadata.size) ?? explicitSize(size),
@@ -30,13 +30,13 @@ export async function estimateImageUsage(work: UsageEstimateInput): Promise<Imag
     fidelity,
   });
   const text = images * (await countTokens([query.prompt]));
-  const read = images * countSources(query) * tokens.in;
+  const imageInput = images * countSources(query) * tokens.in;
   const output = images * tokens.out;
   return {
-    total_tokens: text + read + output,
-    input_tokens: text + read,
+    total_tokens: text + imageInput + output,
+    input_tokens: text + imageInput,
     output_tokens: output,
-    input_tokens_details: { text_tokens: text, image_tokens: read },
+    input_tokens_details: { text_tokens: text, image_tokens: imageInput },
   };
 }
 

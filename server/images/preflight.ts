@@ -49,14 +49,14 @@ export async function checkEdit(
 ): Promise<CheckedEdit> {
   if (query.images.length > maxImages) throw tooManyImages(query.images);
   const local = await withFiles(query, rules.temp);
-  const seen = new Map<FilePart, ImageInspection>();
+  const inspections = new Map<FilePart, ImageInspection>();
   const inspect = async ({ file, field, types }: InspectionTask): Promise<void> => {
-    seen.set(file, await checkImage(file, field, { ...rules, types }, signal));
+    inspections.set(file, await checkImage(file, field, { ...rules, types }, signal));
   };
   // Settles only when no inspection is running: a file is never closed while it is read.
   await runConcurrently(inspectionTasks(local, rules).toReversed(), maxParallel, inspect);
-  const images = local.images.map((source) => inspectionOf(source, seen));
-  const mask = local.mask && inspectionOf(local.mask, seen);
+  const images = local.images.map((source) => inspectionOf(source, inspections));
+  const mask = local.mask && inspectionOf(local.mask, inspections);
   if (mask && local.mask) checkMask(mask, images[0], fieldName(local.mask, "mask"));
   return { query: local, images, ...(mask && { mask }) };
 }
@@ -88,9 +88,9 @@ export async function checkImage(
   }
   // The type of an upload is known from its first bytes: a file that is not an image is not sent to the worker.
   if (isFile(image)) checkType(image.type, field, types);
-  const seen = await imageWorker.inspect(image, signal, field, key);
-  checkType(seen.type, field, types);
-  return seen;
+  const inspections = await imageWorker.inspect(image, signal, field, key);
+  checkType(inspections.type, field, types);
+  return inspections;
 }
 
 /** Checks a mask. `image`: undefined where the image is not downloaded, and its size unknown. */
@@ -203,8 +203,9 @@ function fieldName(source: ImageSource, fallback: string): string {
 
 const inspectionOf = (
   source: ImageSource,
-  seen: ReadonlyMap<FilePart, ImageInspection>,
-): ImageInspection | undefined => (source.kind === "file" ? seen.get(source.file) : undefined);
+  inspections: ReadonlyMap<FilePart, ImageInspection>,
+): ImageInspection | undefined =>
+  source.kind === "file" ? inspections.get(source.file) : undefined;
 
 const invalidValue = (field: string, reason: string): GatewayError =>
   new GatewayError("invalid_value", `Invalid '${field}': ${reason}.`, { param: field });

@@ -14,7 +14,7 @@ export async function* decodeBase64Stream(
 ): AsyncGenerator<Uint8Array> {
   let buffer = new Uint8Array();
   let left: Uint8Array = buffer;
-  const decoder = new CarefulDecoder();
+  const decoder = new StrictDecoder();
   for await (const chunk of chunks) {
     const characters = left.length + chunk.length;
     if (buffer.length < characters) buffer = new Uint8Array(characters);
@@ -43,7 +43,7 @@ const lastOf = (before: Uint8Array, chunk: Uint8Array, length: number): Uint8Arr
 
 const alphabet = /^[A-Za-z0-9+/_-]*$/;
 
-class CarefulDecoder {
+class StrictDecoder {
   #left = "";
   #padding = 0;
 

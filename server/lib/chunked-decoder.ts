@@ -4,13 +4,13 @@
  */
 
 /** The longest line between two chunks, and the most bytes of trailers. */
-const mostLineBytes = 16 * 1024;
+const maxLineBytes = 16 * 1024;
 
 /**
  * Bytes of framing beyond what a plain size line needs, as in Go's net/http: each chunk may have 16 bytes and twice its
  * own length. Otherwise megabytes of chunk extensions could carry one byte of body.
  */
-const mostExcessBytes = 16 * 1024;
+const maxExcessBytes = 16 * 1024;
 const freeBytesPerChunk = 16;
 
 /** Chunks up to this size are joined in blocks of up to the second size; a longer chunk is handed over without a copy. */
@@ -83,7 +83,7 @@ export class ChunkedDecoder {
         continue;
       }
       const lineEnd = all.indexOf("\r\n", at, "latin1");
-      if ((lineEnd < 0 ? end : lineEnd) - at > mostLineBytes) {
+      if ((lineEnd < 0 ? end : lineEnd) - at > maxLineBytes) {
         throw this.#broken("a line is too long");
       }
       if (lineEnd < 0) {
@@ -123,7 +123,7 @@ export class ChunkedDecoder {
     this.#frame = size === 0 ? "trailer" : "bytes";
     const excess = this.#excessBytes + lineBytes - freeBytesPerChunk - 2 * size;
     this.#excessBytes = Math.max(excess, 0);
-    if (excess > mostExcessBytes) throw this.#broken("the framing is too large for the body");
+    if (excess > maxExcessBytes) throw this.#broken("the framing is too large for the body");
   }
 
   #takeLine(line: string): void {
@@ -131,7 +131,7 @@ export class ChunkedDecoder {
       if (!trailer.test(line)) throw this.#broken("a trailer is malformed");
       this.done = line === "";
       this.#trailerBytes += line.length;
-      if (this.#trailerBytes > mostLineBytes) throw this.#broken("the trailers are too long");
+      if (this.#trailerBytes > maxLineBytes) throw this.#broken("the trailers are too long");
     } else if (this.#frame === "line") {
       if (line !== "") throw this.#broken("a chunk is longer than its size");
       this.#frame = "size";

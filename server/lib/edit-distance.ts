@@ -1,7 +1,7 @@
 /** Finds the candidate nearest to a misspelled word by edit distance, for "did you mean" messages. */
 
 const longest = 64;
-const most = 500;
+const maxDistance = 500;
 
 export function nearestMatch(word: string, candidates: Iterable<string>): string | undefined {
   const typed = word.slice(0, longest).toLowerCase();
@@ -9,11 +9,11 @@ export function nearestMatch(word: string, candidates: Iterable<string>): string
   let least = Math.max(1, Math.floor(typed.length / 3)) + 1;
   let seen = 0;
   for (const candidate of candidates) {
-    if (++seen > most) break;
+    if (++seen > maxDistance) break;
     if (candidate.length > longest || Math.abs(candidate.length - typed.length) >= least) continue;
-    const slips = editDistance(typed, candidate.toLowerCase());
-    if (slips < least) {
-      least = slips;
+    const distance = editDistance(typed, candidate.toLowerCase());
+    if (distance < least) {
+      least = distance;
       best = candidate;
     }
   }

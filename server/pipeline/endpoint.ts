@@ -58,7 +58,7 @@ export interface Endpoint<Q extends { readonly model: string }, A> {
   /**
    * Returns the error with its fields spelled as in this request. Absent: the endpoint has one spelling for each field.
    */
-  inClientWords?(error: GatewayError, incoming: IncomingRequest): GatewayError;
+  withClientFieldNames?(error: GatewayError, incoming: IncomingRequest): GatewayError;
   /** The cost of a response in US dollars. Undefined: unknown. Absent: the stages record it. */
   cost?(record: RequestRecord, route: Route): number | undefined;
   /** `context` is created only for endpoints that use it. */

@@ -115,7 +115,7 @@ async function writeFailure<Q extends LimitedQuery, A>(
   const { record, isSettled } = lifetime;
   // If the request is settled, writing the row is what failed: the ledger keeps that row, and the client gets the error.
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
-  const error = endpoint.inClientWords?.(plain, incoming) ?? plain;
+  const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
   // Clients retry automatically, but an image that may have been billed is generated again only if the client decides
   // so.
   const isBilled =

@@ -64,7 +64,7 @@ export function wireImages(options: ImagesWiringOptions): ImagesWiring {
   const sweeping = setInterval(() => void responses.sweep(), 60_000);
   sweeping.unref();
   void responses.sweep();
-  const kept = new IdempotencyStore(responses, (error) =>
+  const idempotencyStore = new IdempotencyStore(responses, (error) =>
     log.warn("response-not-stored", {
       reason: error instanceof StoreFullError ? `no room: ${error.message}` : String(error),
     }),
@@ -83,7 +83,7 @@ export function wireImages(options: ImagesWiringOptions): ImagesWiring {
       limits,
       onImplausibleUsage: reportImplausibleUsage(log),
     }),
-    idempotencyStore: kept,
+    idempotencyStore,
     downloadLink: createOptionalDownload(settings),
     close: async () => {
       clearInterval(sweeping);

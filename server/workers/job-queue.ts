@@ -12,7 +12,7 @@ export interface JobQueueOptions {
   /** Queued jobs of one key. Absent: as many as of all together. */
   readonly maxWaitingOfKey?: number;
   /** The worker's name in error messages. */
-  readonly who: string;
+  readonly name: string;
   /** Milliseconds, monotonic. Absent: all jobs count alike, and keys take turns. */
   readonly clock?: () => number;
 }
@@ -33,7 +33,7 @@ interface Job {
   readonly account: KeyUsage;
   readonly number: number;
   start: number;
-  readonly go: () => void;
+  readonly resume: () => void;
   readonly refuse: (error: GatewayError) => void;
 }
 
@@ -45,7 +45,7 @@ interface KeyUsage {
   /** Worker time used, in milliseconds. A key that returns starts no lower than the keys in service (virtual time). */
   usedMs: number;
   /** The moving average of its job durations. */
-  usualMs: number;
+  meanMs: number;
   /** When its last job ended. */
   idleSince: number;
 }
@@ -53,11 +53,11 @@ interface KeyUsage {
 /** A key whose jobs usually take longer leaves one worker to the other keys. */
 const slowMs = 300;
 /** How long a key without jobs counts as active. */
-const rememberMs = 60_000;
+const accountTtlMs = 60_000;
 const maxAccounts = 1024;
 
 export function createJobQueue(options: JobQueueOptions): JobQueue {
-  const { maxRunning, maxWaiting, maxWaitingOfKey = maxWaiting, who } = options;
+  const { maxRunning, maxWaiting, maxWaitingOfKey = maxWaiting, name } = options;
   let ended = 0;
   const { clock = () => ended } = options;
   const accounts = new Map<string, KeyUsage>();
@@ -73,7 +73,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       account.usedMs = Math.max(account.usedMs, servedAtMs);
     }
     if (!existing) {
-      evictIdle(accounts, clock() - rememberMs);
+      evictIdle(accounts, clock() - accountTtlMs);
       accounts.set(key, account);
     }
     return account;
@@ -89,11 +89,11 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   const mayRun = ({ isLarge, account }: Pick<Job, "isLarge" | "account">): boolean => {
     if (running >= maxRunning || (isLarge && isLargeRunning)) return false;
     const isLastWorker = running === maxRunning - 1 && account.running.size > 0;
-    return !(isLastWorker && account.usualMs > slowMs && isShared(account));
+    return !(isLastWorker && account.meanMs > slowMs && isShared(account));
   };
 
   const isShared = (account: KeyUsage): boolean => {
-    const since = clock() - rememberMs;
+    const since = clock() - accountTtlMs;
     return accounts.values().some((other) => other !== account && isActive(other, since));
   };
 
@@ -114,7 +114,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     if (job.isLarge) isLargeRunning = false;
     account.running.delete(job);
     account.usedMs += took;
-    account.usualMs += (took - account.usualMs) / 4;
+    account.meanMs += (took - account.meanMs) / 4;
     account.idleSince = now;
     serveNext();
   };
@@ -148,12 +148,12 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     for (let job = next(); job; job = next()) {
       take(job);
       begin(job);
-      job.go();
+      job.resume();
     }
   };
 
   const full = (): GatewayError =>
-    new GatewayError("overloaded", `${who} has a full queue. Retry in a second.`, {
+    new GatewayError("overloaded", `${name} has a full queue. Retry in a second.`, {
       retryAfterMs: 1000,
     });
 
@@ -180,7 +180,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       account,
       number: arrived++,
       start: 0,
-      go: resolve,
+      resume: resolve,
       refuse: reject,
     };
     // No queued job could run when the last job ended, so none is overtaken here.
@@ -223,7 +223,7 @@ const newAccount = (key: string): KeyUsage => ({
   waiting: [],
   running: new Set(),
   usedMs: 0,
-  usualMs: 0,
+  meanMs: 0,
   idleSince: Number.NEGATIVE_INFINITY,
 });
 

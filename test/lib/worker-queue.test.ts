@@ -7,7 +7,7 @@ const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(don
 const neverAborted = new AbortController().signal;
 
 test("a worker queue runs up to its maximum, queues up to its maximum and sheds the rest", async () => {
-  const { run } = createJobQueue({ maxRunning: 2, maxWaiting: 3, who: "It" });
+  const { run } = createJobQueue({ maxRunning: 2, maxWaiting: 3, name: "It" });
   let [running, most] = [0, 0];
   const work = async (): Promise<void> => {
     running += 1;
@@ -27,7 +27,7 @@ test("a worker queue runs up to its maximum, queues up to its maximum and sheds 
 });
 
 test("a queued job that is aborted does not block the jobs behind it", async () => {
-  const { run } = createJobQueue({ maxRunning: 1, maxWaiting: 2, who: "It" });
+  const { run } = createJobQueue({ maxRunning: 1, maxWaiting: 2, name: "It" });
   const controller = new AbortController();
   const first = run({ signal: neverAborted }, () => wait(10));
   const second = run({ signal: controller.signal }, async () => "never").catch(
@@ -42,7 +42,7 @@ test("a queued job that is aborted does not block the jobs behind it", async () 
 });
 
 test("a job that fails gives its slot back", async () => {
-  const { run } = createJobQueue({ maxRunning: 1, maxWaiting: 1, who: "It" });
+  const { run } = createJobQueue({ maxRunning: 1, maxWaiting: 1, name: "It" });
   const failing = run({ signal: neverAborted }, () => Promise.reject(new Error("no")));
   await expect(failing).rejects.toThrow("no");
   expect(await run({ signal: neverAborted }, async () => 1)).toBe(1);

@@ -13,8 +13,8 @@ import type {
 } from "../../server/upstream/contract.ts";
 import {
   createMigan,
+  type EmbeddedMigan,
   isMiganInstalled,
-  type MiganEngine,
 } from "../../server/workers/inpainting/migan.ts";
 import { expectFault, never, targetOf } from "./embedded-fixture.ts";
 
@@ -106,9 +106,10 @@ const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
   ...more,
 });
 
-const ask = (migan: MiganEngine, query: EditQuery) => migan.edits(query, targetOf("migan"), never);
+const ask = (migan: EmbeddedMigan, query: EditQuery) =>
+  migan.edits(query, targetOf("migan"), never);
 
-async function imageBytes(migan: MiganEngine, query: EditQuery) {
+async function imageBytes(migan: EmbeddedMigan, query: EditQuery) {
   const reply = await ask(migan, query);
   if (reply.kind !== "buffered") throw new Error("no stream was requested");
   const [result] = reply.results;
@@ -146,7 +147,7 @@ test("another file than the authors' is not run", async () => {
 });
 
 describe("the real model", () => {
-  let migan: MiganEngine;
+  let migan: EmbeddedMigan;
   beforeAll(() => {
     migan = createMigan({ from: installed });
   });

@@ -174,7 +174,7 @@ describe("the queue of the image worker", () => {
     const turns = createJobQueue({
       maxRunning: 2,
       maxWaiting: 100,
-      who: "It",
+      name: "It",
       clock: () => now,
       ...options,
     });

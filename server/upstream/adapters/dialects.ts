@@ -15,13 +15,13 @@ const { dimensions: _, ...ada } = openaiCapabilities;
  * Most of NVIDIA's models require a task type. The default is a document: most vectors are indexed, and clients that
  * query send a task type.
  */
-const nvidiaWords: TaskTypeTable = {
+const nvidiaTaskTypes: TaskTypeTable = {
   field: "input_type",
   values: { query: "query", document: "passage" },
   defaultValue: "passage",
 };
 
-const herokuWords: TaskTypeTable = {
+const herokuTaskTypes: TaskTypeTable = {
   field: "input_type",
   values: cohereTaskTypes,
 };
@@ -100,7 +100,7 @@ const vendors: readonly Dialect[] = [
     name: "nvidia",
     baseUrl: "https://integrate.api.nvidia.com/v1",
     serves: "embedding",
-    embeddings: { ...textOnlyCapabilities, maxItems: 50, base64: true, taskTypes: nvidiaWords },
+    embeddings: { ...textOnlyCapabilities, maxItems: 50, base64: true, taskTypes: nvidiaTaskTypes },
     models: [
       // The model's name includes the task type.
       [/-(query|passage)$/, { taskTypes: "indifferent" }],
@@ -150,7 +150,7 @@ const vendors: readonly Dialect[] = [
   {
     name: "heroku",
     baseUrl: "https://us.inference.heroku.com/v1",
-    embeddings: { ...textOnlyCapabilities, maxItems: 96, taskTypes: herokuWords },
+    embeddings: { ...textOnlyCapabilities, maxItems: 96, taskTypes: herokuTaskTypes },
   },
   // novita.ai/docs/api-reference/model-apis-llm-create-embeddings, read on 2026-11-16. Older clients have /v3/openai.
   {

@@ -8,7 +8,7 @@ export interface Unsolicited {
   /** Host and port of the upstream. */
   readonly address: string;
   /** Responses that were delivered before on the same connection may have belonged to other requests. */
-  readonly inDoubt: boolean;
+  readonly earlierResponsesSuspect: boolean;
 }
 
 export interface KeepAliveTrustOptions {
@@ -47,6 +47,6 @@ export class KeepAliveTrust {
   distrust(address: string, responses: number): void {
     if (this.#until.size >= maxAddresses) this.#until.clear();
     this.#until.set(address, this.#options.clock() + distrustMs);
-    this.#options.onUnsolicited?.({ address, inDoubt: responses > 1 });
+    this.#options.onUnsolicited?.({ address, earlierResponsesSuspect: responses > 1 });
   }
 }

@@ -18,9 +18,9 @@ const settings = z.object({
   maxTokens: z.int().min(1).optional(),
 });
 
-export type LocalEngine = Required<Pick<EmbeddedModel, "embeddings" | "close">>;
+export type EmbeddedLocalModels = Required<Pick<EmbeddedModel, "embeddings" | "close">>;
 
-export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): LocalEngine {
+export function createLocal({ maxModels = 8, ...options }: LocalOptions = {}): EmbeddedLocalModels {
   /** By their settings, least recently used first. */
   const embedders = new Map<string, Embedder>();
 

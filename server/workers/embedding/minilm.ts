@@ -18,11 +18,11 @@ export interface MinilmOptions extends EmbedderOptions {
   readonly path?: string;
 }
 
-export interface MinilmEngine extends Required<Pick<EmbeddedModel, "embeddings" | "close">> {
+export interface EmbeddedMinilm extends Required<Pick<EmbeddedModel, "embeddings" | "close">> {
   state(): WorkerProcessState;
 }
 
-export function createMinilm({ path, ...options }: MinilmOptions = {}): MinilmEngine {
+export function createMinilm({ path, ...options }: MinilmOptions = {}): EmbeddedMinilm {
   const spec = { kind: "minilm", ...(path !== undefined && { path }) } as const;
   const embedder = createEmbedder(`The embedding model ${minilmModel.id}`, spec, options);
   return {

@@ -58,7 +58,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     maxRunning,
     maxWaiting,
     maxWaitingOfKey,
-    who: link.name,
+    name: link.name,
     ...(clock && { clock }),
   });
   const workers = Array.from(

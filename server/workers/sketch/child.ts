@@ -8,7 +8,7 @@ import type { SketchResponsePart, SketchWorkerRequest } from "./messages.ts";
 serveParent<Record<string, never>, SketchWorkerRequest, SketchResponsePart>(
   async (_spec, responder) => {
     const running = new Map<number, AbortController>();
-    const queue = createJobQueue({ maxRunning: 2, maxWaiting: 64, who: "The drawing program" });
+    const queue = createJobQueue({ maxRunning: 2, maxWaiting: 64, name: "The drawing program" });
 
     const respond = async (
       id: number,

@@ -25,7 +25,7 @@ const edits = { maxImages: 5, mask: "black", reads: ["image/png", "image/jpeg"] 
  * docs.aws.amazon.com/nova/latest/userguide/image-gen-req-resp-structure.html and image-gen-access.html. The pages do
  * not agree on whether 2048x2048 is one pixel too large; the price list has it.
  */
-const novaTraits: ImageCapabilities = {
+const novaCapabilities: ImageCapabilities = {
   maxImages: 5,
   takes: {
     quality: Object.keys(tiers),
@@ -44,7 +44,7 @@ const novaTraits: ImageCapabilities = {
 };
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-image.html and titan-image-models.html */
-const titanTraits: ImageCapabilities = {
+const titanCapabilities: ImageCapabilities = {
   maxImages: 5,
   takes: { quality: Object.keys(tiers) },
   sizes: {
@@ -145,12 +145,12 @@ const inEdits: Pick<ImageCapabilities, "sizes" | "takes"> = {
 };
 
 const familyWith = (capabilities: ImageCapabilities): ImageFamily => ({
-  traits: (_, operation) =>
+  capabilities: (_, operation) =>
     operation === "edits" ? { ...capabilities, ...inEdits } : capabilities,
   generation,
   edit,
   read,
 });
 
-export const novaCanvas = familyWith(novaTraits);
-export const titanImage = familyWith(titanTraits);
+export const novaCanvas = familyWith(novaCapabilities);
+export const titanImage = familyWith(titanCapabilities);

@@ -12,7 +12,7 @@ import { truncation } from "../wire/truncation.ts";
 import { vectorRows } from "../wire/vector-rows.ts";
 
 export interface Family {
-  readonly traits: EmbeddingCapabilities;
+  readonly capabilities: EmbeddingCapabilities;
   body(query: EmbeddingsQuery): ExtraFields;
   vectors(response: unknown): readonly Vector[];
   /** The field with the number of input tokens. */
@@ -23,7 +23,7 @@ const textOnly = { base64: false, tokens: false } as const;
 
 /** docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html */
 const titanOf = (more: Partial<EmbeddingCapabilities>): Family => ({
-  traits: { ...textOnly, maxItems: 1, taskTypes: "indifferent", ...more },
+  capabilities: { ...textOnly, maxItems: 1, taskTypes: "indifferent", ...more },
   body: (query) => ({
     ...query.extraFields,
     inputText: textsOf(query)[0],
@@ -69,7 +69,7 @@ function cohereOf(end: string, more: Partial<EmbeddingCapabilities>): Family {
     ...more,
   };
   return {
-    traits: capabilities,
+    capabilities,
     body: (query) => {
       const { cut, extraFields } = truncation(query);
       return {
@@ -96,7 +96,7 @@ const cohereLater = (model: string): Family =>
   cohereOf("RIGHT", { dimensions: cohereLengths(model) ?? [256, 512, 1024, 1536] });
 
 /** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html */
-const novaTraits: EmbeddingCapabilities = {
+const novaCapabilities: EmbeddingCapabilities = {
   ...textOnly,
   maxItems: 1,
   dimensions: [256, 384, 1024, 3072],
@@ -113,14 +113,14 @@ const novaTraits: EmbeddingCapabilities = {
 };
 
 const nova: Family = {
-  traits: novaTraits,
+  capabilities: novaCapabilities,
   body: (query) => {
     const { cut, extraFields } = truncation(query);
     return {
       taskType: "SINGLE_EMBEDDING",
       singleEmbeddingParams: {
         ...extraFields,
-        embeddingPurpose: taskTypeOf(query, novaTraits),
+        embeddingPurpose: taskTypeOf(query, novaCapabilities),
         ...(query.dimensions !== undefined && { embeddingDimension: query.dimensions }),
         // A required field.
         text: { truncationMode: cut ? "END" : "NONE", value: textsOf(query)[0] },

@@ -17,7 +17,7 @@ import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 import { withoutNumbers } from "./bedrock-errors.ts";
 
 export interface ImageFamily {
-  traits(model: string, operation: "generations" | "edits"): ImageCapabilities;
+  capabilities(model: string, operation: "generations" | "edits"): ImageCapabilities;
   generation(query: GenerationQuery, model: string): ExtraFields;
   edit(query: EditQuery, model: string): ExtraFields;
   read(response: unknown, context: ImageRequestContext<GenerationQuery>): BufferedImageResponse;

@@ -52,7 +52,8 @@ function imageFamilyOf(target: Target, model: string): ImageFamily {
 export const bedrockImageCapabilities = (
   target: Target,
   operation: "generations" | "edits",
-): ImageCapabilities => familyOf(target)?.traits(target.model, operation) ?? unrestrictedImages;
+): ImageCapabilities =>
+  familyOf(target)?.capabilities(target.model, operation) ?? unrestrictedImages;
 
 /** `invoke`: builds the authenticated request for a model. */
 export function bedrockImages(

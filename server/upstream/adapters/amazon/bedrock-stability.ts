@@ -148,4 +148,4 @@ const read: ImageFamily["read"] = (response, context): BufferedImageResponse => 
   return { kind: "buffered", results, metadata: {}, ...extraFieldsOf(response, ["seeds"]) };
 };
 
-export const stability: ImageFamily = { traits: capabilities, generation, edit, read };
+export const stability: ImageFamily = { capabilities, generation, edit, read };

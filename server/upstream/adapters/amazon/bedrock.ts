@@ -17,7 +17,7 @@ const baseUrlOf = (upstream: Upstream, host = "bedrock-runtime"): string => awsR
 
 const family = ({ upstream, model }: Target): Family => familyOf(model, upstream.options.family);
 
-const tellsFamily = ({ upstream, model }: Target): boolean =>
+const isFamilyKnown = ({ upstream, model }: Target): boolean =>
   isFamily(upstream.options.family) || nameOf(model) !== undefined;
 
 /** A guess would send one family's request body to another, which fails with a misleading error. */
@@ -35,9 +35,9 @@ const invoke = ({ upstream, model }: Target): Pick<UpstreamRequest, "url" | "hea
 });
 
 const embeddings: EmbeddingsAdapter = {
-  capabilities: (target) => family(target).traits,
+  capabilities: (target) => family(target).capabilities,
   toUpstream: (query, target) => {
-    if (!tellsFamily(target)) throw unknownFamily(query.model);
+    if (!isFamilyKnown(target)) throw unknownFamily(query.model);
     const { url, headers } = invoke(target);
     return jsonRequest(url, headers, family(target).body(query));
   },

@@ -6,8 +6,8 @@ import { memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import {
   automatic1111Edits,
+  automatic1111Endpoint,
   automatic1111Generations,
-  automatic1111Place,
   baseUrl,
 } from "./images.ts";
 
@@ -47,7 +47,7 @@ export const automatic1111: Vendor = {
     generations: automatic1111Generations,
     edits: automatic1111Edits,
     imageCapabilities: () => imageCapabilities,
-    probe: (upstream) => automatic1111Place(upstream, "sdapi/v1/sd-models"),
+    probe: (upstream) => automatic1111Endpoint(upstream, "sdapi/v1/sd-models"),
     readError,
   },
 };

@@ -36,7 +36,7 @@ import { isCheckpoint } from "./checkpoint.ts";
 export const baseUrl = "http://127.0.0.1:7860";
 
 /** The URL, and the user name and password of --api-auth if they are set. */
-export const automatic1111Place = (upstream: Upstream, path: string): UpstreamRequest => ({
+export const automatic1111Endpoint = (upstream: Upstream, path: string): UpstreamRequest => ({
   url: `${(upstream.baseUrl ?? baseUrl).replace(/\/sdapi\/v1$/, "")}/${path}`,
   headers: headersOf(upstream, (key) => ({
     authorization: `Basic ${Buffer.from(key).toString("base64")}`,
@@ -44,7 +44,7 @@ export const automatic1111Place = (upstream: Upstream, path: string): UpstreamRe
 });
 
 const buildRequest = (upstream: Upstream, path: string, fields: ExtraFields): UpstreamRequest => {
-  const { url, headers } = automatic1111Place(upstream, path);
+  const { url, headers } = automatic1111Endpoint(upstream, path);
   return imageJsonRequest(url, headers, fields);
 };
 
@@ -82,7 +82,7 @@ function taskOf(query: GenerationQuery): string | undefined {
  */
 const watch: ImageAdapter<GenerationQuery>["watch"] = {
   toUpstream: (query, { upstream }) => {
-    const { url, headers } = automatic1111Place(upstream, "internal/progress");
+    const { url, headers } = automatic1111Endpoint(upstream, "internal/progress");
     const progressFields = { id_task: taskOf(query), id_live_preview: -1, live_preview: true };
     return jsonRequest(url, headers, progressFields);
   },
@@ -95,7 +95,7 @@ const watch: ImageAdapter<GenerationQuery>["watch"] = {
 export const automatic1111Generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>
     buildRequest(target.upstream, "sdapi/v1/txt2img", fieldsOf(query, target)),
-  fromUpstream: readAnswer,
+  fromUpstream: readResponse,
   watch,
 };
 
@@ -103,13 +103,13 @@ export const automatic1111Edits: ImageAdapter<EditQuery> = {
   toUpstream: (query, target) => {
     const { images, mask } = query;
     return buildRequest(target.upstream, "sdapi/v1/img2img", {
-      ...howToFit(query),
+      ...resizeFields(query),
       ...fieldsOf(query, target),
       init_images: [new FileContent(onlyFile(images))],
       ...(mask && { mask: asBase64(mask) }),
     });
   },
-  fromUpstream: readAnswer,
+  fromUpstream: readResponse,
   watch,
 };
 
@@ -118,13 +118,13 @@ export const automatic1111Edits: ImageAdapter<EditQuery> = {
  * into the image, which keeps its size whatever size was requested. Without a mask and a size the image becomes
  * 512x512: it is cropped to that aspect ratio rather than distorted.
  */
-function howToFit(query: EditQuery): ExtraFields {
+function resizeFields(query: EditQuery): ExtraFields {
   const sized = edgesOf(query) !== undefined;
   if (query.mask) return { inpaint_full_res: !sized };
   return sized ? {} : { resize_mode: 1 };
 }
 
-async function readAnswer(
+async function readResponse(
   response: UpstreamResponse,
   { query: { options }, target: { model }, temp }: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {

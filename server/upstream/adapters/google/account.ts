@@ -47,14 +47,14 @@ export const serviceAccountExchange = (account: ServiceAccount): TokenExchange =
     headers: { "content-type": "application/x-www-form-urlencoded" },
     body: new URLSearchParams({
       grant_type: grant,
-      assertion: statementOf(account, Math.floor(now / 1000)),
+      assertion: signedAssertion(account, Math.floor(now / 1000)),
     }).toString(),
   }),
   fromUpstream: readOauthToken,
 });
 
 /** A JSON Web Token, signed with RS256. */
-function statementOf(account: ServiceAccount, seconds: number): string {
+function signedAssertion(account: ServiceAccount, seconds: number): string {
   const { client_email, private_key, private_key_id, token_uri } = account;
   const head = { alg: "RS256", typ: "JWT", ...(private_key_id && { kid: private_key_id }) };
   const claims = {

@@ -16,7 +16,7 @@ export interface Family {
   readonly fields: (query: GenerationQuery, model: string, task: Task) => ExtraFields;
   /** The field of an edit's images: of each, or of the only one. */
   readonly image: string;
-  readonly traits: Omit<ImageCapabilities, "edits">;
+  readonly capabilities: Omit<ImageCapabilities, "edits">;
   /** Capabilities of edits that differ from those of generations. */
   readonly editing?: Partial<ImageCapabilities>;
   readonly edits?: EditCapabilities;
@@ -72,7 +72,7 @@ const ideogram45: Family = {
     ...(task === "change" && { size: query.aspectRatio && shapesIn32[query.aspectRatio] }),
   }),
   image: "images",
-  traits: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf45 } },
+  capabilities: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf45 } },
   editing: { sizes: { ratios: Object.keys(shapesIn32) } },
   edits: { maxImages: 5, mask: "black", maxBytes: 25 * megabyte },
 };
@@ -86,7 +86,7 @@ const byShape: Family = {
     ...(task !== "fill" && { aspect_ratio: shapeOf(query) }),
   }),
   image: "image",
-  traits: { ...newest, takes: { quality: tiers }, sizes: aspectRatios },
+  capabilities: { ...newest, takes: { quality: tiers }, sizes: aspectRatios },
 };
 
 const ideogram4: Family = {
@@ -97,7 +97,7 @@ const ideogram4: Family = {
     resolution: query.options.size,
   }),
   image: "image",
-  traits: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf4 } },
+  capabilities: { ...newest, takes: { quality: tiers }, sizes: { list: sizesOf4 } },
   edits: { maxImages: 1, maxBytes: 25 * megabyte },
 };
 
@@ -106,7 +106,7 @@ const nanoBanana: Family = {
   path: v2("generate"),
   fields: (query) => ({ ...count(query), aspect_ratio: query.aspectRatio }),
   image: "images",
-  traits: {
+  capabilities: {
     ...newest,
     takes: {},
     sizes: {
@@ -121,7 +121,7 @@ const unknown: Family = {
   path: v2("generate", "generate"),
   fields: (query) => ({ ...count(query), resolution: query.options.size }),
   image: "images",
-  traits: { ...newest, takes: {}, sizes: anySize },
+  capabilities: { ...newest, takes: {}, sizes: anySize },
   edits: { maxImages: 10, maxBytes: 25 * megabyte },
 };
 
@@ -133,8 +133,8 @@ const gptImage25: Family = {
     quality: query.options.quality,
     background: query.options.background,
   }),
-  traits: {
-    ...unknown.traits,
+  capabilities: {
+    ...unknown.capabilities,
     takes: { quality: tiers, background: ["transparent", "opaque"] },
   },
   edits: { maxImages: 16, maxBytes: 25 * megabyte },
@@ -162,7 +162,7 @@ const v4OfV1: Family = {
     rendering_speed: speedOf(query)?.toUpperCase(),
     resolution: query.options.size,
   }),
-  traits: { ...ideogram4.traits, maxImages: 1 },
+  capabilities: { ...ideogram4.capabilities, maxImages: 1 },
 };
 
 /** 16:9 is ASPECT_16_9 here, and there are fewer. */
@@ -176,7 +176,7 @@ const oldest: Family = {
     }),
   }),
   image: "image_file",
-  traits: {
+  capabilities: {
     maxImages: 8,
     takes: {},
     sizes: {
@@ -199,7 +199,10 @@ const families: readonly (readonly [RegExp, Family])[] = [
     /-transparent$/,
     {
       ...byShape,
-      traits: { ...byShape.traits, takes: { quality: tiers, background: ["transparent"] } },
+      capabilities: {
+        ...byShape.capabilities,
+        takes: { quality: tiers, background: ["transparent"] },
+      },
     },
   ],
   [/^ideogram-4/, ideogram4],
@@ -231,7 +234,7 @@ export function ideogramImageCapabilities(
   model: string,
   operation: "generations" | "edits",
 ): ImageCapabilities {
-  const { traits: capabilities, editing, edits } = familyOf(model);
+  const { capabilities, editing, edits } = familyOf(model);
   if (!edits) return capabilities;
   return operation === "edits"
     ? { ...capabilities, ...editing, edits }

@@ -27,7 +27,7 @@ import { fieldParts } from "../wire/multipart.ts";
  * docs/content/features/image-generation.md: models for editing use `ref_images`, the others start from `file`. Only
  * the name distinguishes them.
  */
-const looksAtReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]?2/i.test(model);
+const usesReferences = ({ model }: Target): boolean => /kontext|edit|flux[-.]?2/i.test(model);
 
 // core/http/endpoints/openai/image.go: `n`, `size` and `response_format`; other options are ignored. stb_image, which
 // its main backend uses, does not read WebP. core/http/endpoints/openai/inpainting.go: "white = area to inpaint", one
@@ -40,7 +40,7 @@ export const localaiImageCapabilities = (
   takes: {},
   sizes: anyEdges,
   edits: {
-    maxImages: looksAtReferences(target) ? 16 : 1,
+    maxImages: usesReferences(target) ? 16 : 1,
     mask: "white",
     reads: ["image/png", "image/jpeg"],
     // Its default is 512x512. Multiples of latent pixels, and no more pixels than the largest models support.
@@ -77,7 +77,7 @@ export const localaiGenerations = (
 ): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) =>
     generationRequest(resolveEndpoint, target, fieldsOf(query, target)),
-  fromUpstream: (response, context) => readAnswer(resolveEndpoint, response, context),
+  fromUpstream: (response, context) => readResponse(resolveEndpoint, response, context),
 });
 
 export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<EditQuery> => ({
@@ -87,10 +87,10 @@ export const localaiEdits = (resolveEndpoint: EndpointResolver): ImageAdapter<Ed
     const images = query.images.map(asBase64);
     return generationRequest(resolveEndpoint, target, {
       ...fieldsOf(query, target),
-      ...(looksAtReferences(target) ? { ref_images: images } : { file: images[0] }),
+      ...(usesReferences(target) ? { ref_images: images } : { file: images[0] }),
     });
   },
-  fromUpstream: (response, context) => readAnswer(resolveEndpoint, response, context),
+  fromUpstream: (response, context) => readResponse(resolveEndpoint, response, context),
 });
 
 function inpaintRequest(
@@ -126,7 +126,7 @@ function inpaintRequest(
 const inpaintedSize = "512x512";
 
 /** Its token counts are always 0, because it does not count; its `id` and `index` are not useful. */
-async function readAnswer(
+async function readResponse(
   resolveEndpoint: EndpointResolver,
   response: UpstreamResponse,
   context: ImageRequestContext<GenerationQuery>,

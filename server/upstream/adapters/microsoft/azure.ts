@@ -6,7 +6,7 @@ import { openaiCapabilities } from "../openai/dialect.ts";
 import { openaiEmbeddings } from "../openai/embeddings.ts";
 import { openaiImages } from "../openai/image-endpoints.ts";
 import { readOpenaiError } from "../wire/openai-errors.ts";
-import { azureHeaders, azurePlace, azureRoot } from "./endpoints.ts";
+import { azureEndpoint, azureHeaders, azureRoot } from "./endpoints.ts";
 
 /**
  * learn.microsoft.com/azure/ai-foundry/openai/quotas-limits: 2048 inputs; the token limits of the models are OpenAI's.
@@ -26,8 +26,8 @@ export const azure: Vendor = {
   },
   adapter: {
     name: "azure",
-    embeddings: openaiEmbeddings(azurePlace, () => capabilities),
-    ...openaiImages(azurePlace),
+    embeddings: openaiEmbeddings(azureEndpoint, () => capabilities),
+    ...openaiImages(azureEndpoint),
     probe: (upstream) => ({
       url: `${azureRoot(upstream)}/openai/v1/models`,
       headers: azureHeaders(upstream),

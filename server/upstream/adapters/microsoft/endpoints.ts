@@ -14,7 +14,7 @@ export const azureRoot = ({ baseUrl = "" }: Upstream): string =>
  * Azure has two APIs: with an `apiVersion` the deployment is part of the URL, without one the newer /openai/v1 takes
  * the deployment's name as the model.
  */
-export const azurePlace: EndpointResolver = ({ upstream, model }, path) => {
+export const azureEndpoint: EndpointResolver = ({ upstream, model }, path) => {
   const root = azureRoot(upstream);
   const { apiVersion } = upstream.options;
   // In both APIs, a Responses request names its model in the body.

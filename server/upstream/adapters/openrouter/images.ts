@@ -41,7 +41,7 @@ const commonCapabilities: ImageCapabilities = {
   edits: { maxImages: 16, links: true },
 };
 
-const openaiTraits = (quality: readonly string[]): Partial<ImageCapabilities> => ({
+const openaiModelCapabilities = (quality: readonly string[]): Partial<ImageCapabilities> => ({
   maxImages: 10,
   takes: {
     ...user,
@@ -57,8 +57,11 @@ const openaiTraits = (quality: readonly string[]): Partial<ImageCapabilities> =>
 
 const families: readonly (readonly [RegExp, Partial<ImageCapabilities>])[] = [
   // `xhigh` and `max` are the tiers of GPT Image 2.5 and later: catalog/images/openai.ts.
-  [/^openai\/gpt-(?:[\d.]+-)?image(?!-(?:2\.\d|[3-9]))/, openaiTraits(["low", "medium", "high"])],
-  [/^openai\//, openaiTraits(["low", "medium", "high", "xhigh", "max"])],
+  [
+    /^openai\/gpt-(?:[\d.]+-)?image(?!-(?:2\.\d|[3-9]))/,
+    openaiModelCapabilities(["low", "medium", "high"]),
+  ],
+  [/^openai\//, openaiModelCapabilities(["low", "medium", "high", "xhigh", "max"])],
   // "SVG is supported by vectorization models (e.g. Quiver)".
   [/^quiver(?:ai)?\//, { takes: { ...user, output_format: ["svg"] }, sizes: { list: [] } }],
 ];
@@ -106,13 +109,13 @@ const buildRequest = (
 
 export const openrouterGenerations = (baseUrl: string): ImageAdapter<GenerationQuery> => ({
   toUpstream: (query, target) => buildRequest(query, target, baseUrl),
-  fromUpstream: readAnswer,
+  fromUpstream: readResponse,
 });
 
 export const openrouterEdits = (baseUrl: string): ImageAdapter<EditQuery> => ({
   toUpstream: (query, target) =>
     buildRequest(query, target, baseUrl, { input_references: query.images.map(referenceTo) }),
-  fromUpstream: readAnswer,
+  fromUpstream: readResponse,
 });
 
 /** As base64 data URLs or as links, which it opens itself. */
@@ -121,7 +124,7 @@ const referenceTo = (source: ImageSource): ExtraFields => ({
   image_url: { url: asDataUrl(source) },
 });
 
-async function readAnswer(
+async function readResponse(
   response: UpstreamResponse,
   imageRequest: ImageRequestContext<GenerationQuery>,
 ): Promise<ImageResponse> {

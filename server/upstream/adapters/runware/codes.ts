@@ -4,13 +4,13 @@ import type { ErrorMeaning } from "../wire/native-errors.ts";
 
 // Source: github.com/Runware/runware-typescript, src/errors.ts, which sorts them in the same way.
 
-interface Complaint {
+interface ReportedCode {
   readonly code: string;
   /** The rejected field. */
   readonly parameter: unknown;
 }
 
-function complaintIn(body: unknown): Complaint {
+function reportedCodeIn(body: unknown): ReportedCode {
   const first = listOf(memberOf(body, "errors"))[0] ?? memberOf(body, "error");
   return { code: String(memberOf(first, "code") ?? ""), parameter: memberOf(first, "parameter") };
 }
@@ -20,8 +20,8 @@ const moderated =
   /content(Policy|Moderation)|(sensitive|unsafe|nsfw)Content|^(prompt|image)Blocked|^moderationFailed|^invalidProviderContent/i;
 
 /** Undefined if the status is sufficient. */
-export function meantBy(body: unknown): ErrorMeaning | undefined {
-  const { code, parameter } = complaintIn(body);
+export function meaningOf(body: unknown): ErrorMeaning | undefined {
+  const { code, parameter } = reportedCodeIn(body);
   if (moderated.test(code)) return "moderated";
   if (/Credits|Quota|Balance|^quotaExceeded|^paymentRequired/.test(code)) return "no credit";
   if (/ApiKey|^auth|^unauthorized|^token|^invalid(Authentication|Credentials)/.test(code)) {
@@ -36,7 +36,7 @@ export function meantBy(body: unknown): ErrorMeaning | undefined {
 
 /** Errors may come with status 200, next to or instead of images: this is the status that they should have had. */
 export function statusOf(body: unknown): number {
-  const { code } = complaintIn(body);
+  const { code } = reportedCodeIn(body);
   if (/RateLimit/i.test(code)) return 429;
   if (/timeout/i.test(code)) return 504;
   return /^(invalid|missing|conflict|duplicate|unsupported|value|array|max|incompatible)|^unknownParameter|^validation/.test(

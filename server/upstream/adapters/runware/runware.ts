@@ -30,14 +30,14 @@ import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
 import { extraFieldsOf, invalidResponse, listIn, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
-import { meantBy, statusOf } from "./codes.ts";
+import { meaningOf, statusOf } from "./codes.ts";
 import { runwareModel } from "./models.ts";
 
 const baseUrl = "https://api.runware.ai/v1";
 
 const baseUrlOf = ({ baseUrl: configured = baseUrl }: Upstream): string => configured;
 
-function editTraits(model: string): EditCapabilities {
+function editCapabilities(model: string): EditCapabilities {
   return runwareModel(model).input === "references"
     ? { maxImages: 8 }
     : { maxImages: 1, mask: "white" };
@@ -49,7 +49,7 @@ const imageCapabilities = ({ model }: Target): ImageCapabilities => ({
   maxImages: runwareModel(model).input === "seed" ? 20 : 4,
   takes: { output_format: ["jpeg", "png", "webp"], response_format: ["url", "b64_json"] },
   sizes: runwareModel(model).unsized ? { list: [] } : anyEdges,
-  edits: editTraits(model),
+  edits: editCapabilities(model),
 });
 
 const formats: Readonly<Record<string, string>> = { jpeg: "JPG", png: "PNG", webp: "WEBP" };
@@ -145,7 +145,7 @@ function whole(generated: readonly unknown[]): BufferedImageResponse {
 const extraFieldNames = (entry: unknown): readonly string[] =>
   memberOf(entry, "NSFWContent") === false ? ["seed"] : ["seed", "NSFWContent"];
 
-const readError = nativeErrorReader({ classify: ({ body }) => meantBy(body) });
+const readError = nativeErrorReader({ classify: ({ body }) => meaningOf(body) });
 
 const generations: ImageAdapter<GenerationQuery> = {
   toUpstream: (query, target) =>

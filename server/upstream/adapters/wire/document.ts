@@ -173,7 +173,7 @@ export class DocumentReader {
     else this.#jsonParts.push(Uint8Array.of(lineFeed));
   }
 
-  /** `otherwise`: the error message if the document is not valid JSON. */
+  /** `message`: the error message if the document is not valid JSON. */
   end(message: string): unknown {
     let value: unknown;
     try {

@@ -12,8 +12,8 @@ export function messageIn(response: unknown): string | undefined {
   const candidates = [
     error?.message,
     body?.error,
-    complaints(error?.detail),
-    complaints(asObject(error?.message)?.detail),
+    validationErrors(error?.detail),
+    validationErrors(asObject(error?.message)?.detail),
     errorsIn(body?.errors),
   ];
   return candidates.find(
@@ -22,7 +22,7 @@ export function messageIn(response: unknown): string | undefined {
 }
 
 /** FastAPI, which many compatible servers use, lists validation errors: `[{loc: ["body", "input"], msg: "…"}]`. */
-function complaints(detail: unknown): unknown {
+function validationErrors(detail: unknown): unknown {
   if (!Array.isArray(detail)) {
     const inside = asObject(detail);
     return inside?.error ?? inside?.message ?? detail;

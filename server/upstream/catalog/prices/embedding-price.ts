@@ -5,7 +5,7 @@ import { listedEmbeddingPrice } from "./index.ts";
 /** Looked up once for each target. null: not known. */
 const prices = new WeakMap<Target, number | null>();
 
-function look(target: Target): number | null {
+function lookUp(target: Target): number | null {
   // The configured price overrides the vendor's list price.
   const dollars = target.price ? target.price.tokens?.textIn : listedEmbeddingPrice(target);
   const found = dollars ?? null;
@@ -16,5 +16,5 @@ function look(target: Target): number | null {
 /** US dollars for a million tokens. null: not known. */
 export function priceOf(target: Target): number | null {
   const known = prices.get(target);
-  return known === undefined ? look(target) : known;
+  return known === undefined ? lookUp(target) : known;
 }

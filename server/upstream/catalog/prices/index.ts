@@ -46,7 +46,7 @@ export function listedImagePrice(
   );
   if (
     !row ||
-    !isThere(row, target) ||
+    !isServedBy(row, target) ||
     row.unless?.some((name) => extraFields[name] !== undefined)
   ) {
     return undefined;
@@ -55,7 +55,7 @@ export function listedImagePrice(
   return price === "unknown" ? undefined : price;
 }
 
-const isThere = ({ at }: ListedPrice, { upstream }: Target): boolean =>
+const isServedBy = ({ at }: ListedPrice, { upstream }: Target): boolean =>
   at === undefined || at.test(upstream.baseUrl ?? "");
 
 /** US dollars for a million input tokens, by the vendor's list. */

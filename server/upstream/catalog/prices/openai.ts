@@ -5,20 +5,20 @@ const both = ["openai", "azure"] as const;
 const model = (name: string): RegExp => new RegExp(`^${name}$`, "i");
 
 /** These models report only image tokens, so all output has the price of images. */
-const picturesOnly = (textIn: number, imageIn: number, out: number) =>
+const imagesOnly = (textIn: number, imageIn: number, out: number) =>
   perToken(textIn, imageIn, out, out);
 
 export const openai: readonly ListedPrice[] = [
   {
     kinds: both,
     model: model("gpt-image-1"),
-    price: picturesOnly(5, 10, 40),
+    price: imagesOnly(5, 10, 40),
     source: `developers.openai.com/api/docs/models/gpt-image-1, ${undated}; ${litellm}`,
   },
   {
     kinds: both,
     model: model("gpt-image-1-mini"),
-    price: picturesOnly(2, 2.5, 8),
+    price: imagesOnly(2, 2.5, 8),
     source: litellm,
   },
   {

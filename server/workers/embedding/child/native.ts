@@ -30,9 +30,14 @@ export async function createNativeModel(options: NativeOptions): Promise<Model> 
     options.graph,
     sessionOptions(options.threads),
   );
-  const strange = session.inputNames.find((name) => !knownInputs.some((one) => one === name));
-  if (strange) {
-    throw new GatewayError("upstream_error", `The ONNX model wants an input named ${strange}.`);
+  const unsupportedInput = session.inputNames.find(
+    (name) => !knownInputs.some((one) => one === name),
+  );
+  if (unsupportedInput) {
+    throw new GatewayError(
+      "upstream_error",
+      `The ONNX model wants an input named ${unsupportedInput}.`,
+    );
   }
   const output = chooseOutput(session, options);
 

@@ -77,7 +77,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
   for (let layer = 0; layer < config.num_hidden_layers; layer += 1) {
     const at = (name: string) => `encoder.layer.${layer}.${name}`;
     const parts = ["query", "key", "value"].map((part) => at(`attention.self.${part}`));
-    const addAndNormalise = (value: string, dense: string, norm: string, output?: string) =>
+    const addAndNormalize = (value: string, dense: string, norm: string, output?: string) =>
       graph.node(
         "SkipLayerNormalization",
         [
@@ -99,7 +99,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
       ],
       { domain: contribDomain, attributes: { num_heads: { int: config.num_attention_heads } } },
     );
-    hidden = addAndNormalise(
+    hidden = addAndNormalize(
       graph.node("MatMul", [attended, matrix(at("attention.output.dense.weight"))]),
       "attention.output.dense",
       "attention.output.LayerNorm",
@@ -108,7 +108,7 @@ export function bertGraph(weights: (name: string) => Tensor, config: BertConfig)
     const activated = graph.node("BiasGelu", [widened, vector(at("intermediate.dense.bias"))], {
       domain: contribDomain,
     });
-    hidden = addAndNormalise(
+    hidden = addAndNormalize(
       graph.node("MatMul", [activated, matrix(at("output.dense.weight"))]),
       "output.dense",
       "output.LayerNorm",
@@ -128,16 +128,17 @@ function fp16(tensor: Tensor, name: string): Tensor {
 function columns(matrices: readonly Tensor[]): { shape: [number, number]; bytes: Uint8Array } {
   const rows = matrices[0]?.shape[1] ?? 0;
   const width = matrices.reduce((sum, matrix) => sum + (matrix.shape[0] ?? 0), 0);
-  const turned = new Uint16Array(rows * width);
+  const transposed = new Uint16Array(rows * width);
   let offset = 0;
   for (const { shape, bytes } of matrices) {
     const out = shape[0] ?? 0;
     // Copied, because a view of 16-bit numbers must start at an even address.
     const source = new Uint16Array(new Uint8Array(bytes).buffer);
     for (let o = 0; o < out; o += 1) {
-      for (let i = 0; i < rows; i += 1) turned[i * width + offset + o] = source[o * rows + i] ?? 0;
+      for (let i = 0; i < rows; i += 1)
+        transposed[i * width + offset + o] = source[o * rows + i] ?? 0;
     }
     offset += out;
   }
-  return { shape: [rows, width], bytes: new Uint8Array(turned.buffer) };
+  return { shape: [rows, width], bytes: new Uint8Array(transposed.buffer) };
 }
