@@ -18,6 +18,7 @@ const text = { type: "string" } as const;
 export const settingArguments = {
   project: text,
   parameters: text,
+  priority: text,
   "default-embedding": text,
   "default-image": text,
   expires: text,
@@ -48,7 +49,7 @@ const modelKinds = ["embedding", "image"] as const;
 
 /** `now`: Unix milliseconds. */
 export function readKeySettings(values: SettingValues, now: number): KeySettings {
-  const { project, expires, parameters } = values;
+  const { project, expires, parameters, priority } = values;
   if (project !== undefined && !/^[^\p{C}]{1,200}$/u.test(project)) {
     throw new UsageError("--project must have 1 to 200 printable characters.");
   }
@@ -58,10 +59,14 @@ export function readKeySettings(values: SettingValues, now: number): KeySettings
   if (expires !== undefined && Date.parse(expires) <= now) {
     throw new UsageError(`--expires must be in the future, not ${expires}.`);
   }
+  if (priority !== undefined && priority !== "batch") {
+    throw new UsageError(`--priority must be batch, not "${priority}".`);
+  }
   return {
     ...(project !== undefined && { project }),
     ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
     ...(parameters !== undefined && { parameters: readParameters(parameters) }),
+    ...(priority !== undefined && { priority }),
     ...readDefaults(values),
     ...readLimits(values),
     ...readBudget(values),

@@ -25,7 +25,7 @@ export const keys: Command = {
                          [--default-embedding MODEL] [--default-image MODEL]
                          [--budget-day DOLLARS] [--budget-month DOLLARS]
                          [--budget-total DOLLARS] [--unknown-price allow|refuse]
-                         [--parameters adapt|strict|drop|pass]
+                         [--parameters adapt|strict|drop|pass] [--priority batch]
        vexel keys list [--json]
        vexel keys revoke ID-OR-NAME
 
@@ -34,8 +34,9 @@ use every model. --default-embedding and --default-image name the models of requ
 without a model. Without limits or a budget of its own, only those of its project and
 of the models apply; projects are configured in vexel.yaml. Budgets are in US dollars;
 days and months are in UTC. --parameters sets what happens to parameters that an image
-model does not support. Keys in vexel.yaml are managed there and not listed here.
-A running gateway applies changes within a second.`,
+model does not support. With --priority batch all requests of the key are batch
+requests. Keys in vexel.yaml are managed there and not listed here. A running gateway
+applies changes within a second.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       name: { type: "string" },
@@ -76,7 +77,7 @@ function readAction(
   const [given] = Object.keys(settings);
   if (action !== "create" && given !== undefined) {
     throw new UsageError(
-      'a project, limits, a budget, default models, --parameters and --expires are options of "create".',
+      'a project, limits, a budget, default models, --parameters, --priority and --expires are options of "create".',
     );
   }
   switch (action) {
@@ -145,6 +146,7 @@ const columnTitles = [
   "LIMITS",
   "BUDGET",
   "PARAMETERS",
+  "PRIORITY",
   "CREATED",
   "EXPIRES",
   "REVOKED",
@@ -168,6 +170,7 @@ function list(store: KeyStore, asJson: boolean): number {
     describeLimits(more.limits),
     describeBudget(more.budget),
     more.parameters ?? "",
+    more.priority ?? "",
     date(createdAt),
     date(more.expiresAt ?? null),
     date(revokedAt),

@@ -51,12 +51,13 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
 
   const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
     const identity = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
-    const { project, limits, budget, expires, defaults } = more;
+    const { project, limits, budget, expires, defaults, priority } = more;
     return {
       ...identity,
       ...(expires !== undefined && { expiresAt: Date.parse(expires) }),
       ...(parameters && { parameters }),
       ...(defaults && { defaults }),
+      ...(priority && { priority }),
       ...(project !== undefined && { project }),
       ...limitsOf(limits),
       ...budgetOf(budget),

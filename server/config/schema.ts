@@ -159,6 +159,8 @@ const key = z.strictObject({
   defaults: defaults.optional(),
   /** For image requests with this key. Overrides the model's. */
   parameters: parameters.optional(),
+  /** All requests with this key are batch requests. Absent: the request decides. */
+  priority: z.enum(["batch"]).optional(),
   project: name.optional(),
   limits: limits.optional(),
   budget: budget.optional(),

@@ -80,6 +80,8 @@ export interface Key {
   readonly defaults?: Defaults;
   /** How unsupported options of its image requests are handled. Absent: the model's setting applies. */
   readonly parameters?: Parameters;
+  /** The priority of its requests, whatever their header says. Absent: the header decides. */
+  readonly priority?: "batch";
   /** Keys of one project share its limits. */
   readonly project?: string;
   readonly limits?: Limits;

@@ -7,6 +7,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { clientClosedError } from "../request/deadline.ts";
+import type { Priority } from "../request/priority.ts";
 import { ConcurrencySlots } from "./concurrency-slots.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Demand, LimitScope } from "./limit-scope.ts";
@@ -40,6 +41,7 @@ export interface AdmissionRequest {
   readonly caller: Caller;
   readonly route: Route;
   readonly query: LimitedQuery;
+  readonly priority: Priority;
   /** The client's signal; read only if the request must wait. */
   readonly signal: () => AbortSignal;
 }
@@ -51,7 +53,7 @@ export interface AdmissionTicket {
 }
 
 /** A request for one slot in each of several scopes. */
-export interface SlotRequest extends Pick<AdmissionRequest, "signal"> {
+export interface SlotRequest extends Pick<AdmissionRequest, "priority" | "signal"> {
   /** The API key, for fair queueing. */
   readonly key: string;
   readonly route: Pick<Route, "id" | "kind">;
@@ -81,12 +83,8 @@ export class Admission {
   }
 
   /** Undefined: no limit applies. Throws GatewayError at a rate limit, or if no slot becomes free in time. */
-  admit({
-    caller,
-    route,
-    query,
-    signal,
-  }: AdmissionRequest): AdmissionTicket | Promise<AdmissionTicket> | undefined {
+  async admit(request: AdmissionRequest): Promise<AdmissionTicket | undefined> {
+    const { caller, route, query, priority, signal } = request;
     if (!caller.scopes && !route.scopes && route.kind !== "image") return undefined;
     const { clock } = this.#options;
     const scopes = this.scopesOf(caller.scopes, route.scopes);
@@ -103,25 +101,17 @@ export class Admission {
       this.release(neededSlots, now - admittedAt);
     };
     if (this.#queue.tryEnter(neededSlots)) return { waitedMs: 0, release };
-    const hasStarted = (): boolean => false;
-    const waiting = this.waitForSlots({
-      key: caller.id,
-      route,
-      neededSlots,
-      demand,
-      hasStarted,
-      signal,
-    });
-    return Promise.resolve(waiting).then(
-      () => {
-        admittedAt = clock();
-        return { waitedMs: admittedAt - arrivedAt, release };
-      },
-      (error: unknown) => {
-        settleDemand(scopes, demand, noDemand, clock());
-        throw error;
-      },
-    );
+    try {
+      await this.waitForSlots({
+        ...{ key: caller.id, priority, route, neededSlots, demand, signal },
+        hasStarted: () => false,
+      });
+    } catch (error) {
+      settleDemand(scopes, demand, noDemand, clock());
+      throw error;
+    }
+    admittedAt = clock();
+    return { waitedMs: admittedAt - arrivedAt, release };
   }
 
   /** Writes the `x-ratelimit-*` headers of the limits that apply to the request. */
@@ -150,11 +140,12 @@ export class Admission {
   }
 
   /** Takes a slot in every scope, after a wait if necessary. Undefined: they were free. */
-  waitForSlots({ key, route, neededSlots, demand, hasStarted, signal }: SlotRequest) {
+  waitForSlots(request: SlotRequest) {
+    const { key, priority, route, neededSlots, demand, hasStarted, signal } = request;
     const { clock, repeat, queueTimeoutMs } = this.#options;
     const waitMs = queueTimeoutMs[route.kind];
     const cost = queueTurnsOf(demand);
-    const slotWait = { key, neededSlots, cost, hasStarted, waitMs, signal, clock };
+    const slotWait = { key, priority, neededSlots, cost, hasStarted, waitMs, signal, clock };
     const waiting = waitForSlot(this.#queue, slotWait);
     if (!waiting) return undefined;
     this.#stop ??= repeat(this.#expire);
@@ -176,7 +167,7 @@ export class Admission {
     if (this.#queue.size > 0) this.#queue.admitWaiting(this.#options.clock());
   }
 
-  /** Sheds one queued request. False: every queued request has started, or `mayShed` protects its key. */
+  /** Sheds one queued request, batch requests first. False: every queued request has started, or `mayShed` protects its key. */
   shed(mayShed: (key: string) => boolean): boolean {
     return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayShed);
   }

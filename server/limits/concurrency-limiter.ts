@@ -5,12 +5,15 @@
 
 /** The reserve above the limit, for keys below their fair share. */
 const reserveShare = 1 / 8;
+/** The share of the limit that batch requests leave to interactive requests. */
+const interactiveShare = 1 / 8;
 /** Below this limit, slots are always counted per key. */
 const alwaysCountedBelow = 64;
 
 export class ConcurrencyLimiter {
   readonly #limit: number;
   readonly #withReserve: number;
+  readonly #batchLimit: number;
   readonly #contendedAbove: number;
   /** Slots per key, counted only for requests that arrive while at least half of the slots are in use. */
   readonly #byKey = new Map<string, number>();
@@ -19,6 +22,7 @@ export class ConcurrencyLimiter {
   constructor(limit: number) {
     this.#limit = limit;
     this.#withReserve = limit + Math.ceil(limit * reserveShare);
+    this.#batchLimit = limit - Math.floor(limit * interactiveShare);
     this.#contendedAbove = limit < alwaysCountedBelow ? 0 : Math.floor(limit / 2);
   }
 
@@ -55,6 +59,11 @@ export class ConcurrencyLimiter {
    */
   hasRoom(excluded = 0): boolean {
     return this.#inUse - excluded <= this.#limit;
+  }
+
+  /** Like `hasRoom`, without the share that is left to interactive requests. */
+  hasRoomForBatch(excluded = 0): boolean {
+    return this.#inUse - excluded <= this.#batchLimit;
   }
 
   /** Like `hasRoom`, with the reserve for keys below their fair share. */

@@ -1,13 +1,16 @@
 /**
  * Fair queueing for concurrency slots: API keys take turns, however many requests each of them has queued, and a large
- * request costs more turns than a small one (virtual time). A request takes all of its slots at once or none, so it never
- * holds one slot while it waits for another.
+ * request costs more turns than a small one (virtual time). Interactive requests go before batch requests, and each
+ * priority class has its own turns. A request takes all of its slots at once or none, so it never holds one slot while it
+ * waits for another.
  */
+import type { Priority } from "../request/priority.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 
 export interface Waiter {
   /** Keys take turns; requests of one key share its turns. */
   readonly key: string;
+  readonly priority: Priority;
   readonly neededSlots: readonly ConcurrencySlots[];
   /** The number of turns that the request costs. */
   readonly cost: number;
@@ -29,11 +32,12 @@ interface Entry {
   /** Slots that other requests took while this request lacked a different slot. */
   readonly lost: Set<ConcurrencySlots>;
   losses: number;
+  /** Batch requests: how many interactive requests took a slot that this request could have taken. */
+  passedOver: number;
 }
 
-/** The turns of one API key. */
+/** The turns of one API key in one priority class. */
 interface KeyTurns {
-  readonly key: string;
   /** FIFO per set of slots; a blocked request does not block other lanes. */
   readonly lanes: Map<string, Set<Entry>>;
   /** The key with the lowest virtual time is next. */
@@ -45,17 +49,32 @@ interface KeyTurns {
  * find all of its slots free at the same time.
  */
 const maxLosses = 16;
+/** A batch request goes first after this many interactive requests went before it (starvation guard). */
+const maxPassedOver = 16;
 /** The most unused turns that a key may catch up on. */
 const maxCredit = 4;
+
+/** The requests of one priority class. */
+class PriorityClass {
+  readonly turns = new Map<string, KeyTurns>();
+  virtualTime = 0;
+
+  clear(): void {
+    this.turns.clear();
+    this.virtualTime = 0;
+  }
+}
 
 export class FairQueue {
   readonly #max: number;
   readonly #entries = new Map<Waiter, Entry>();
-  readonly #turns = new Map<string, KeyTurns>();
+  readonly #classes: Readonly<Record<Priority, PriorityClass>> = {
+    interactive: new PriorityClass(),
+    batch: new PriorityClass(),
+  };
   readonly #slotsNumbers = new WeakMap<ConcurrencySlots, number>();
   #slotsCount = 0;
   #count = 0;
-  #virtualTime = 0;
 
   /** `max`: the limit of queued requests. */
   constructor(max: number) {
@@ -78,8 +97,10 @@ export class FairQueue {
     this.#add(waiter);
     this.admitWaiting(now);
     if (this.size <= this.#max || !this.#entries.has(waiter)) return true;
-    // One key must not fill the queue for all: the key with the most queued requests loses its newest.
-    const newest = this.#newestOfLargestKey() ?? waiter;
+    // One key must not fill the queue for all: the key with the most queued requests loses its newest, and batch
+    // requests are rejected before interactive ones.
+    const newest =
+      this.#newestOfLargestKey("batch") ?? this.#newestOfLargestKey("interactive") ?? waiter;
     this.#remove(newest);
     if (newest === waiter) return false;
     newest.reject("full");
@@ -95,18 +116,17 @@ export class FairQueue {
   admitWaiting(now: number): void {
     for (let entry = this.#next(); entry; entry = this.#next()) {
       const { waiter, turns } = entry;
+      const ofPriority = this.#classes[waiter.priority];
       this.#countLosses(entry);
+      this.#countPassedOver(entry);
       this.#remove(waiter);
-      const at = Math.max(turns.virtualTime, this.#virtualTime - maxCredit);
+      const at = Math.max(turns.virtualTime, ofPriority.virtualTime - maxCredit);
       turns.virtualTime = at + waiter.cost;
-      this.#virtualTime = Math.max(this.#virtualTime, at);
+      ofPriority.virtualTime = Math.max(ofPriority.virtualTime, at);
       for (const slots of waiter.neededSlots) slots.acquire();
       waiter.admit(now);
     }
-    if (this.size === 0) {
-      this.#turns.clear();
-      this.#virtualTime = 0;
-    }
+    if (this.size === 0) for (const ofPriority of Object.values(this.#classes)) ofPriority.clear();
   }
 
   /** Rejects requests whose wait has timed out. */
@@ -120,20 +140,24 @@ export class FairQueue {
     this.admitWaiting(now);
   }
 
-  /** Sheds the newest request of the key with the most queued requests. False: every queued request has started, or the key is protected. */
+  /**
+   * Sheds the newest request of the key with the most queued requests: a batch request, or else an interactive request
+   * whose key is not protected. False: there is none that has not started.
+   */
   shed(now: number, mayShed: (key: string) => boolean = () => true): boolean {
-    const newest = this.#newestOfLargestKey();
-    if (!newest || !mayShed(newest.key)) return false;
+    const batch = this.#newestOfLargestKey("batch");
+    const newest = batch ?? this.#newestOfLargestKey("interactive");
+    if (!newest || (newest !== batch && !mayShed(newest.key))) return false;
     this.#remove(newest);
     newest.reject("shed");
     this.admitWaiting(now);
     return true;
   }
 
-  #newestOfLargestKey(): Waiter | undefined {
+  #newestOfLargestKey(priority: Priority): Waiter | undefined {
     const notStarted = new Map<string, Entry[]>();
     for (const entry of this.#entries.values()) {
-      if (entry.waiter.hasStarted()) continue;
+      if (entry.waiter.priority !== priority || entry.waiter.hasStarted()) continue;
       const others = notStarted.get(entry.waiter.key);
       if (others) others.push(entry);
       else notStarted.set(entry.waiter.key, [entry]);
@@ -144,11 +168,14 @@ export class FairQueue {
   }
 
   #add(waiter: Waiter): void {
-    const { key, neededSlots } = waiter;
-    const turns = this.#turnsOf(key);
+    const { key, priority, neededSlots } = waiter;
+    const turns = this.#turnsOf(key, this.#classes[priority]);
     const lane = neededSlots.map((slots) => this.#numberOf(slots)).join(" ");
     const number = this.#count++;
-    const entry: Entry = { waiter, turns, lane, number, lost: new Set(), losses: 0 };
+    const entry: Entry = {
+      ...{ waiter, turns, lane, number },
+      ...{ lost: new Set(), losses: 0, passedOver: 0 },
+    };
     const others = turns.lanes.get(lane);
     if (others) others.add(entry);
     else turns.lanes.set(lane, new Set([entry]));
@@ -156,20 +183,20 @@ export class FairQueue {
     for (const slots of neededSlots) slots.waiting++;
   }
 
-  #turnsOf(key: string): KeyTurns {
-    const existing = this.#turns.get(key);
+  #turnsOf(key: string, { turns, virtualTime }: PriorityClass): KeyTurns {
+    const existing = turns.get(key);
     if (existing) {
       if (existing.lanes.size === 0)
-        existing.virtualTime = Math.max(existing.virtualTime, this.#virtualTime);
+        existing.virtualTime = Math.max(existing.virtualTime, virtualTime);
       return existing;
     }
     // Idle keys keep their virtual time while they are few.
-    if (this.#turns.size > 2 * this.#max + 16) {
-      for (const [idle, { lanes }] of this.#turns) if (lanes.size === 0) this.#turns.delete(idle);
+    if (turns.size > 2 * this.#max + 16) {
+      for (const [idle, { lanes }] of turns) if (lanes.size === 0) turns.delete(idle);
     }
-    const turns: KeyTurns = { key, lanes: new Map(), virtualTime: this.#virtualTime };
-    this.#turns.set(key, turns);
-    return turns;
+    const added: KeyTurns = { lanes: new Map(), virtualTime };
+    turns.set(key, added);
+    return added;
   }
 
   #remove(waiter: Waiter): boolean {
@@ -186,8 +213,12 @@ export class FairQueue {
 
   /** The head of each lane. */
   #heads(): Entry[] {
+    return [...this.#headsOf("interactive"), ...this.#headsOf("batch")];
+  }
+
+  #headsOf(priority: Priority): Entry[] {
     const heads: Entry[] = [];
-    for (const { lanes } of this.#turns.values()) {
+    for (const { lanes } of this.#classes[priority].turns.values()) {
       for (const lane of lanes.values()) {
         const { value } = lane.values().next();
         if (value) heads.push(value);
@@ -210,6 +241,15 @@ export class FairQueue {
       if ((!best || isBefore(entry, best)) && canEnter(entry, reservedSlots)) best = entry;
     }
     return best;
+  }
+
+  /** An interactive request passes over batch requests that wait for one of its slots; a batch request ends their wait. */
+  #countPassedOver({ waiter: { priority, neededSlots } }: Entry): void {
+    for (const entry of this.#headsOf("batch")) {
+      if (!entry.waiter.neededSlots.some((slots) => neededSlots.includes(slots))) continue;
+      if (priority === "batch") entry.passedOver = 0;
+      else if (canEnter(entry, [])) entry.passedOver++;
+    }
   }
 
   #countLosses({ waiter: { neededSlots } }: Entry): void {
@@ -244,6 +284,16 @@ const canEnter = ({ waiter }: Entry, reservedSlots: readonly ConcurrencySlots[])
     (slots) => slots.inFlight + (reservedSlots.includes(slots) ? 1 : 0) < slots.limit,
   );
 
-const isBefore = (a: Entry, b: Entry): boolean =>
-  a.turns.virtualTime < b.turns.virtualTime ||
-  (a.turns.virtualTime === b.turns.virtualTime && a.number < b.number);
+/** Batch requests that were passed over too often, then interactive requests, then batch requests. */
+function rankOf({ waiter, passedOver }: Entry): number {
+  if (waiter.priority === "interactive") return 1;
+  return passedOver >= maxPassedOver ? 0 : 2;
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  const ranks = rankOf(a) - rankOf(b);
+  if (ranks !== 0) return ranks < 0;
+  const { virtualTime } = b.turns;
+  if (a.turns.virtualTime !== virtualTime) return a.turns.virtualTime < virtualTime;
+  return a.number < b.number;
+}

@@ -1,11 +1,12 @@
 /**
- * Load shedding: counts in-flight requests and, above the limit, sheds in this order: queued requests that have not
- * started, then new requests of keys above their fair share, except small ones that may be served from the cache
- * (cache-only). Requests that have started are completed.
+ * Load shedding: counts in-flight requests and sheds in this order: new batch requests, already somewhat below the limit;
+ * above the limit queued requests that have not started, batch requests first; then new requests of keys above their fair
+ * share, except small ones that may be served from the cache (cache-only). Requests that have started are completed.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
+import type { Priority } from "../request/priority.ts";
 import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 export interface LoadShedderOptions {
@@ -62,9 +63,10 @@ export class LoadShedder {
   }
 
   /** Decides on a request that has just started, once it is authenticated. */
-  admit(kind: Kind, headers: RequestHeaders, key: string): SheddingDecision {
+  admit(kind: Kind, headers: RequestHeaders, key: string, priority: Priority): SheddingDecision {
     if (!this.#all.isContended && (kind === "embedding" || !this.#image.isContended))
       return "uncounted";
+    if (priority === "batch" && !this.#hasRoomForBatch(kind)) throw overloadedError();
     // Image requests are slow: without a limit of their own they would take all slots from embeddings.
     if (kind === "image" && !(this.#image.hasRoom() || this.#image.hasReserveFor(key)))
       throw overloadedError();
@@ -77,6 +79,13 @@ export class LoadShedder {
       throw overloadedError();
     this.#cacheOnly++;
     return "cache-only";
+  }
+
+  #hasRoomForBatch(kind: Kind): boolean {
+    return (
+      this.#all.hasRoomForBatch(this.#cacheOnly) &&
+      (kind === "embedding" || this.#image.hasRoomForBatch())
+    );
   }
 
   #hasRoom(key: string): boolean {

@@ -49,6 +49,7 @@ export const enforceTargetLimits =
       try {
         await admission.waitForSlots({
           key: request.record.caller?.id ?? "",
+          priority: request.record.priority,
           route: request.route,
           neededSlots,
           demand,

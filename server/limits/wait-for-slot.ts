@@ -2,7 +2,8 @@
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 
-export interface SlotWait extends Pick<Waiter, "key" | "neededSlots" | "cost" | "hasStarted"> {
+export interface SlotWait
+  extends Pick<Waiter, "key" | "priority" | "neededSlots" | "cost" | "hasStarted"> {
   /** The queue timeout. */
   readonly waitMs: number;
   readonly signal: () => AbortSignal;
@@ -40,13 +41,14 @@ export function waitForSlot(queue: FairQueue, slotWait: SlotWait): Promise<void>
 }
 
 async function wait(queue: FairQueue, slotWait: SlotWait): Promise<void> {
-  const { key, neededSlots, cost, hasStarted, waitMs, clock } = slotWait;
+  const { key, priority, neededSlots, cost, hasStarted, waitMs, clock } = slotWait;
   const signal = slotWait.signal();
   if (signal.aborted) throw signal.reason;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const now = clock();
   const waiter: Waiter = {
     key,
+    priority,
     neededSlots,
     cost,
     deadline: now + waitMs,

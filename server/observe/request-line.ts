@@ -8,6 +8,7 @@ export interface RequestLogRecord {
   readonly endpoint: string;
   readonly model?: string | undefined;
   readonly caller?: { readonly name: string } | undefined;
+  readonly priority?: "interactive" | "batch";
   readonly steps?: readonly string[] | undefined;
   readonly routing: {
     readonly attempts: number;
@@ -33,6 +34,7 @@ export const requestLine = (record: RequestLogRecord): Fields => ({
   endpoint: record.endpoint,
   model: record.model ?? (record.outcome.error === unknownModel ? "(unknown)" : undefined),
   key: record.caller?.name,
+  priority: record.priority === "batch" ? record.priority : undefined,
   upstream: record.routing.target?.upstream.id,
   durationMs: Math.round(record.outcome.latencyMs * 10) / 10,
   attempts: record.routing.attempts > 1 ? record.routing.attempts : undefined,

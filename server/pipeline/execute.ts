@@ -139,11 +139,11 @@ const alreadyCounted: LoadCounter = {
   end: () => undefined,
 };
 
-async function admit<Q extends LimitedQuery, A>(
-  { services }: RequestLifetime,
+function admit<Q extends LimitedQuery, A>(
+  { services, record: { priority } }: RequestLifetime,
   { caller, route, query, client }: Execution<Q, A>,
 ): Promise<AdmissionTicket | undefined> {
-  return services.admission.admit({ caller, route, query, signal: () => client.signal });
+  return services.admission.admit({ caller, route, query, priority, signal: () => client.signal });
 }
 
 /** Makes the ticket refund the rate limits: the client did not cause the wait. */

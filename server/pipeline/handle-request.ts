@@ -13,6 +13,7 @@ import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import { priorityOf } from "../request/priority.ts";
 import type { Send } from "../request/stage.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import type { PipelineServices } from "./dependencies.ts";
@@ -42,7 +43,7 @@ export async function handleRequest<Q extends LimitedQuery, A>(
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
     const caller = authenticate(incoming.headers, snapshot, services.now());
-    lifetime.admitLoad(caller, incoming.headers, "interactive");
+    lifetime.admitLoad(caller, incoming.headers, priorityOf(incoming.headers, caller));
     const nameModel = modelNamer(http, caller, snapshot);
     const parsed = await endpoint.read(incoming, caller.id, nameModel);
     lifetime.ownFiles(parsed);

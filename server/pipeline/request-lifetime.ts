@@ -80,7 +80,7 @@ export class RequestLifetime {
   admitLoad(caller: Caller, headers: RequestHeaders, priority: Priority): void {
     const { record } = this;
     record.priority = priority;
-    this.#sheddingDecision = this.#loadShedder.admit(this.kind, headers, caller.id);
+    this.#sheddingDecision = this.#loadShedder.admit(this.kind, headers, caller.id, priority);
     record.cacheOnly = this.#sheddingDecision === "cache-only";
     record.caller = caller;
   }

@@ -33,6 +33,7 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
   wait: ({ record, route, query, signal }, slots) =>
     admission.waitForSlots({
       key: record.caller?.id ?? "",
+      priority: record.priority,
       route,
       neededSlots: [slots],
       demand: demandOf(query),

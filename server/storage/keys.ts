@@ -17,6 +17,8 @@ export interface KeySettings {
   readonly defaults?: { readonly embedding?: string; readonly image?: string };
   /** What happens to image parameters that a target does not support. */
   readonly parameters?: "adapt" | "strict" | "drop" | "pass";
+  /** All of its requests are batch requests. */
+  readonly priority?: "batch";
   /** Unix milliseconds. */
   readonly expiresAt?: number;
 }

@@ -131,24 +131,20 @@ export class World {
     this.calls.push(call);
     if (!short) this.#take(scopes, demand, 1);
     const kind = queue[images > 0 ? 1 : 0];
-    try {
-      const entered = this.admission.admit({
+    this.admission
+      .admit({
         caller: { id: `${key}`, name: `${key}`, scopes: scopes.slice(0, -1) } as unknown as Caller,
         route: { id: `${model}`, kind, scopes: scopes.slice(-1) } as unknown as Route,
         query: queryOf(plan),
+        priority: "interactive",
         signal: () => call.signal.signal,
-      });
-      if (entered instanceof Promise) {
-        entered.then(
-          (pass) => {
-            call.pass = pass;
-          },
-          (error: unknown) => this.#refuse(call, error),
-        );
-      } else call.pass = entered;
-    } catch (error) {
-      this.#refuse(call, error);
-    }
+      })
+      .then(
+        (pass) => {
+          call.pass = pass;
+        },
+        (error: unknown) => this.#refuse(call, error),
+      );
     await settled();
     const { kind: fault } = call.error ?? {};
     const refused = fault === "rate_limited" || fault === "larger_than_limit";

@@ -115,6 +115,20 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "spareShare = 1 / 8",
   ],
   [
+    "docs/rate-limits-and-budgets.md",
+    "Slots of `VEXEL_MAX_CONCURRENT` that batch requests leave free",
+    "1/8 of it",
+    "server/limits/concurrency-limiter.ts",
+    "interactiveShare = 1 / 8",
+  ],
+  [
+    "docs/rate-limits-and-budgets.md",
+    "Interactive requests that may go before a waiting batch request",
+    "16",
+    "server/limits/fair-queue.ts",
+    "maxPassedOver = 16",
+  ],
+  [
     "docs/caching-and-batching.md",
     "Usual response time below which a request never waits for a batch",
     "5 ms",

@@ -34,11 +34,12 @@ test("a queued request is admitted by the next periodic check after its limit is
       caller: { id: "one", name: "one", scopes: ["key:one"] } as unknown as Caller,
       route: { id: "m", kind: "embedding" } as unknown as Route,
       query,
+      priority: "interactive",
       signal: () => new AbortController().signal,
     });
-  admit();
+  await admit();
   let isAdmitted = false;
-  const queued = Promise.resolve(admit()).then(() => {
+  const queued = admit().then(() => {
     isAdmitted = true;
   });
   check?.();

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { LoadShedder, type SheddingDecision } from "../../server/limits/load-shedder.ts";
+import type { Priority } from "../../server/request/priority.ts";
 import { embedder, type Limited, startLimited } from "./limits-fixture.ts";
 
 let limited: Limited | undefined;
@@ -56,10 +57,15 @@ function setUp(all: number, { image = all, queued = [] as string[] } = {}) {
       return true;
     },
   });
-  const begin = (key: string, kind: "embedding" | "image" = "embedding", headers = large) => {
+  const begin = (
+    key: string,
+    kind: "embedding" | "image" = "embedding",
+    headers = large,
+    priority: Priority = "interactive",
+  ) => {
     shedder.begin(kind);
     try {
-      return shedder.admit(kind, headers, key);
+      return shedder.admit(kind, headers, key, priority);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       shedder.end(kind, "uncounted", undefined);
@@ -156,6 +162,49 @@ describe("when all slots are in use", () => {
     expect(begin("few", "image")).toBe("counted");
     expect(begin("few", "image")).toBe("overloaded");
     expect(shedder.count).toBe(9);
+  });
+});
+
+describe("batch requests", () => {
+  const beginBatch = (
+    { begin }: ReturnType<typeof setUp>,
+    kind: "embedding" | "image" = "embedding",
+  ) => begin("batch", kind, small, "batch");
+
+  test("are shed while interactive requests are still admitted", () => {
+    const setup = setUp(16);
+    setup.fill("many", 14);
+    expect(beginBatch(setup)).toBe("overloaded");
+    expect(setup.fill("many", 2)).toEqual(["counted", "counted"]);
+    setup.end("many");
+    setup.end("many");
+    setup.end("many");
+    expect(beginBatch(setup)).toBe("counted");
+  });
+
+  test("get neither the reserve of a fair share nor a place for cache hits", () => {
+    const setup = setUp(16);
+    setup.fill("many", 16);
+    expect(beginBatch(setup)).toBe("overloaded");
+    expect(setup.begin("few")).toBe("counted");
+  });
+
+  test("of images leave slots to interactive image requests", () => {
+    const setup = setUp(64, { image: 8 });
+    setup.fill("many", 7, "image");
+    expect(beginBatch(setup, "image")).toBe("overloaded");
+    expect(setup.begin("many", "image")).toBe("counted");
+  });
+
+  test("are admitted at the smallest limit", () => {
+    expect(beginBatch(setUp(1))).toBe("counted");
+  });
+
+  test("do not make a queued request be shed", () => {
+    const setup = setUp(8, { queued: ["many"] });
+    setup.fill("many", 8);
+    expect(beginBatch(setup)).toBe("overloaded");
+    expect(setup.queued).toEqual(["many"]);
   });
 });
 

@@ -1,0 +1,206 @@
+/** Laws of the fair queue for priority classes, held over random schedules of requests. */
+import { describe, expect, test } from "bun:test";
+import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
+import { FairQueue, type Waiter } from "../../server/limits/fair-queue.ts";
+import type { Priority } from "../../server/request/priority.ts";
+
+interface QueuedRequest extends Waiter {
+  readonly name: string;
+  isStarted: boolean;
+}
+
+/** A queue, and the requests in the order in which they are admitted or rejected. */
+function setUpQueue(slotLimits: readonly number[], maxWaiting = 1000) {
+  const slots = slotLimits.map((limit) => new ConcurrencySlots(limit));
+  const queue = new FairQueue(maxWaiting);
+  const admitted: QueuedRequest[] = [];
+  const rejected: [name: string, reason: string][] = [];
+  let count = 0;
+  const enter = (
+    priority: Priority,
+    { key = priority as string, needs = [0], cost = 1 } = {},
+  ): QueuedRequest => {
+    const neededSlots = needs.map((at) => slots[at] as ConcurrencySlots);
+    const request: QueuedRequest = {
+      ...{ name: `${priority} ${count++}`, key, priority, neededSlots, cost, deadline: Infinity },
+      isStarted: false,
+      hasStarted: () => request.isStarted,
+      admit: () => admitted.push(request),
+      reject: (reason) => rejected.push([request.name, reason]),
+    };
+    if (queue.tryEnter(neededSlots)) admitted.push(request);
+    else if (!queue.wait(request, 0)) rejected.push([request.name, "full"]);
+    return request;
+  };
+  const finish = ({ neededSlots }: QueuedRequest): void => {
+    for (const held of neededSlots) held.release(1);
+    queue.admitWaiting(0);
+  };
+  return { queue, slots, admitted, rejected, enter, finish };
+}
+
+const priorities = (requests: readonly QueuedRequest[]): Priority[] =>
+  requests.map(({ priority }) => priority);
+
+test("a batch request waits while interactive requests wait for the same slots", () => {
+  const { enter, finish, admitted } = setUpQueue([1]);
+  const first = enter("interactive");
+  enter("batch");
+  enter("interactive");
+  enter("interactive", { key: "other" });
+  finish(first);
+  finish(admitted[1]!);
+  finish(admitted[2]!);
+  expect(priorities(admitted)).toEqual(["interactive", "interactive", "interactive", "batch"]);
+});
+
+test("a batch request is not held up by interactive requests for other slots", () => {
+  const { enter, finish, admitted } = setUpQueue([1, 1]);
+  enter("interactive", { needs: [0] });
+  const other = enter("batch", { needs: [1] });
+  enter("interactive", { needs: [0] });
+  const batch = enter("batch", { needs: [1] });
+  finish(other);
+  expect(admitted.at(-1)).toBe(batch);
+});
+
+test("a batch request goes first after 16 interactive requests went before it", () => {
+  const { enter, finish, admitted } = setUpQueue([1]);
+  enter("interactive");
+  for (let at = 0; at < 3; at++) enter("batch", { key: `batch ${at}` });
+  for (let at = 0; at < 60; at++) {
+    enter("interactive");
+    finish(admitted.at(-1)!);
+  }
+  const batchAt = priorities(admitted).flatMap((priority, at) =>
+    priority === "batch" ? [at] : [],
+  );
+  expect(batchAt).toEqual([17, 34, 51]);
+});
+
+test("a full queue rejects batch requests before interactive ones", () => {
+  const { enter, rejected } = setUpQueue([1], 3);
+  enter("interactive");
+  for (let at = 0; at < 3; at++) enter("batch");
+  for (let at = 0; at < 4; at++) enter("interactive");
+  enter("batch");
+  const reasons = rejected.map(([name]) => name);
+  expect(reasons).toEqual(["batch 3", "batch 2", "batch 1", "interactive 7", "batch 8"]);
+});
+
+test("a batch request is shed first, even if its key is protected, but not if it has started", () => {
+  const { queue, enter, rejected } = setUpQueue([1]);
+  enter("interactive");
+  const started = enter("batch");
+  enter("batch");
+  for (let at = 0; at < 5; at++) enter("interactive");
+  started.isStarted = true;
+  const isProtected = (): boolean => false;
+  expect(queue.shed(0, isProtected)).toBe(true);
+  expect(rejected).toEqual([["batch 2", "shed"]]);
+  expect(queue.shed(0, isProtected)).toBe(false);
+  expect(queue.shed(0)).toBe(true);
+  expect(rejected.at(-1)).toEqual(["interactive 7", "shed"]);
+});
+
+test("keys take turns within each priority class", () => {
+  const { enter, finish, admitted } = setUpQueue([1]);
+  enter("interactive");
+  for (let at = 0; at < 6; at++) enter("batch", { key: "many" });
+  for (let at = 0; at < 2; at++) enter("batch", { key: "few" });
+  for (let at = 0; at < 8; at++) finish(admitted.at(-1)!);
+  const turns = admitted.slice(1, 5).map(({ key }) => key);
+  expect(turns.filter((key) => key === "few")).toHaveLength(2);
+});
+
+test("batch requests of a key do not use up the turns of its interactive requests", () => {
+  const { enter, finish, admitted } = setUpQueue([1]);
+  enter("batch", { key: "a" });
+  for (let at = 0; at < 20; at++) enter("batch", { key: "a" });
+  for (let at = 0; at < 10; at++) finish(admitted.at(-1)!);
+  for (let at = 0; at < 4; at++) {
+    enter("interactive", { key: "b" });
+    enter("interactive", { key: "a" });
+  }
+  const before = admitted.length;
+  for (let at = 0; at < 4; at++) finish(admitted.at(-1)!);
+  const keys = admitted.slice(before).map(({ key }) => key);
+  expect(keys.filter((key) => key === "a")).toHaveLength(2);
+});
+
+/** A small linear congruential generator: the same schedule for the same seed. */
+const randomOf = (seed: number) => {
+  let state = seed;
+  return (max: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * max);
+  };
+};
+
+describe.each(Array.from({ length: 40 }, (_, seed) => seed))("random schedule %i", (seed) => {
+  test("no slot is exceeded, none stays free while a request could take it, and every request is admitted", () => {
+    const random = randomOf(seed + 1);
+    const limits = [1 + random(3), 1 + random(3), 2 + random(4)];
+    const { queue, slots, admitted, enter, finish } = setUpQueue(limits, 10_000);
+    const running = new Set<QueuedRequest>();
+    const entered: QueuedRequest[] = [];
+    let seen = 0;
+    const note = (): void => {
+      for (; seen < admitted.length; seen++) running.add(admitted[seen]!);
+      for (const [at, { inFlight, limit }] of slots.entries()) {
+        expect(inFlight, `slot ${at}`).toBeLessThanOrEqual(limit);
+      }
+      const isWaiting = (request: QueuedRequest): boolean => !admitted.includes(request);
+      const free = entered.filter(
+        (request) => isWaiting(request) && request.neededSlots.every((each) => each.hasFreeSlot),
+      );
+      // Only the reservation for a starved request may keep a slot free.
+      if (free.length > 0)
+        expect(entered.some((each) => isWaiting(each) && each.neededSlots.length > 1)).toBe(true);
+    };
+    for (let step = 0; step < 400; step++) {
+      const isArrival = random(10) < 5 || running.size === 0;
+      if (isArrival) {
+        const priority = random(3) === 0 ? "batch" : "interactive";
+        const needs = random(4) === 0 ? [random(2), 2] : [random(3)];
+        entered.push(enter(priority, { key: `k${random(4)}`, needs, cost: 1 + random(3) }));
+      } else {
+        const ending = [...running][random(running.size)]!;
+        running.delete(ending);
+        finish(ending);
+      }
+      note();
+    }
+    // Nothing is lost: every request is admitted in the end.
+    while (running.size > 0) {
+      const [ending] = running;
+      running.delete(ending!);
+      finish(ending!);
+      note();
+    }
+    expect(admitted).toHaveLength(entered.length);
+    expect(queue.size).toBe(0);
+  });
+
+  test("of 17 admissions to a slot for which both classes wait, at least one is batch", () => {
+    const random = randomOf(seed + 1000);
+    const { enter, finish, admitted, queue } = setUpQueue([1 + random(3)]);
+    const keys = 1 + random(5);
+    for (let at = 0; at < 300; at++) {
+      enter("interactive", { key: `i${random(keys)}`, cost: 1 + random(4) });
+      enter("batch", { key: `b${random(keys)}`, cost: 1 + random(4) });
+    }
+    let finished = 0;
+    let run = 0;
+    let longest = 0;
+    let counted = 3;
+    while (queue.size > 300) {
+      finish(admitted[finished++]!);
+      for (; counted < admitted.length; counted++) {
+        run = admitted[counted]!.priority === "batch" ? 0 : run + 1;
+        longest = Math.max(longest, run);
+      }
+    }
+    expect(longest).toBe(16);
+  });
+});

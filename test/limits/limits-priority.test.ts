@@ -1,0 +1,98 @@
+/** Batch priority over HTTP: by a header or by the API key. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { until as waitUntil } from "../until.ts";
+import { embedder, type Limited, startLimited } from "./limits-fixture.ts";
+
+let limited: Limited | undefined;
+afterEach(async () => {
+  await limited?.close();
+  limited = undefined;
+});
+
+/** `priority`: the value of the header. Undefined: without it. */
+const embed = ({ client }: Limited, key: string, input: string, priority?: string) =>
+  client(key)
+    .embeddings.create(
+      { model: embedder, input },
+      { headers: priority === undefined ? {} : { "vexel-priority": priority } },
+    )
+    .then(
+      () => "served",
+      ({ status, code, param, message }) => ({ status, code, param, message }),
+    );
+
+/** One slot that is taken by a slow request; then batch and interactive requests queue for it, in this order. */
+async function startQueued(batchKey: string, priority?: string): Promise<readonly string[]> {
+  limited = startLimited({
+    keys: { people: "", index: batchKey },
+    embedderLimits: "concurrent: 1",
+    settings: { VEXEL_CACHE_BYTES: "0" },
+  });
+  const { fake, gateway } = limited;
+  const { promise: until, resolve: finishFirst } = Promise.withResolvers<void>();
+  fake.script({ until });
+  const first = embed(limited, "people", "first");
+  await fake.arrived(1);
+  const requests = [first];
+  for (const name of ["batch 1", "batch 2", "batch 3"]) {
+    requests.push(embed(limited, "index", name, priority));
+  }
+  await waitUntil(() => gateway.inFlight() === 4);
+  for (const name of ["interactive 1", "interactive 2"]) {
+    requests.push(embed(limited, "people", name));
+  }
+  await waitUntil(() => gateway.inFlight() === 6);
+  finishFirst();
+  expect(await Promise.all(requests)).toEqual(Array(6).fill("served"));
+  expect(gateway.rows().map(({ status }) => status)).toEqual(Array(6).fill(200));
+  return fake.requests.map(({ json }) => String((json as { input: unknown }).input));
+}
+
+const interactiveFirst = [
+  ...["first", "interactive 1", "interactive 2"],
+  ...["batch 1", "batch 2", "batch 3"],
+];
+
+describe("interactive requests go before batch requests that arrived earlier", () => {
+  test("if a header says that they are batch requests", async () => {
+    expect(await startQueued("", "batch")).toEqual(interactiveFirst);
+  });
+
+  test("if their API key says so, whatever the header says", async () => {
+    expect(await startQueued("priority: batch", "interactive")).toEqual(interactiveFirst);
+  });
+});
+
+test("without a priority, requests are interactive and keys take turns", async () => {
+  const order = await startQueued("");
+  expect(order.indexOf("batch 1")).toBeLessThan(order.indexOf("interactive 2"));
+});
+
+test("an unknown priority is refused with the name of the header, and no upstream is called", async () => {
+  limited = startLimited({ keys: { people: "" } });
+  for (const value of ["urgent", "batch, interactive", " "]) {
+    const error = await embed(limited, "people", "a", value);
+    expect(error).toMatchObject({
+      ...{ status: 400, code: "invalid_value", param: "vexel-priority" },
+      message: expect.stringContaining("'interactive' and 'batch'"),
+    });
+  }
+  expect(await embed(limited, "people", "a", "Batch")).toBe("served");
+  expect(limited.fake.requests).toHaveLength(1);
+});
+
+test("under overload a batch request gets 503 while an interactive one is served", async () => {
+  limited = startLimited({
+    keys: { people: "", index: "" },
+    settings: { VEXEL_MAX_CONCURRENT: "8", VEXEL_CACHE_BYTES: "0" },
+  });
+  const { fake } = limited;
+  const { promise: until, resolve: finish } = Promise.withResolvers<void>();
+  fake.script({ until }, { times: 7 });
+  const running = Array.from({ length: 7 }, (_, at) => embed(limited!, "people", `slow ${at}`));
+  await fake.arrived(7);
+  expect(await embed(limited, "index", "b", "batch")).toMatchObject({ status: 503 });
+  expect(await embed(limited, "index", "i")).toBe("served");
+  finish();
+  await Promise.all(running);
+});
