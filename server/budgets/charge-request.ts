@@ -79,8 +79,7 @@ export function createRequestCharging({
     const historyKey = JSON.stringify([id, operation, size, quality]).slice(0, 500);
     const isEstimateUncertain = listed.guessed || !listed.isCertain;
     const observed = (isEstimateUncertain && observedCosts.get(historyKey)) || 0;
-    const estimate: Estimate =
-      observed > 0 ? atLeastObserved(observed * n, listed) : listed;
+    const estimate: Estimate = observed > 0 ? atLeastObserved(observed * n, listed) : listed;
     const observe = (cost: number): void => {
       if (isEstimateUncertain) observedCosts.record(historyKey, cost / n);
     };
