@@ -1,6 +1,6 @@
 /**
- * An embeddings upstream that misbehaves on command, in a process of its own: `bun bench/faulty-upstream.ts [PORT]` prints
- * its port. A line on its input sets the mode; for `count` it prints the number of requests so far.
+ * An embeddings upstream that misbehaves on command, in a process of its own: `bun bench/faulty-upstream.ts [PORT]`
+ * prints its port. A line on its input sets the mode; for `count` it prints the number of requests so far.
  */
 
 export const modes = ["healthy", "fail100", "fail30", "hang", "reset", "trickle", "zeros"] as const;

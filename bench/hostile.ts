@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- hostile [--seconds N]`
- * Connections that send 1-byte chunks at full speed, with and without a key, and what another client sees meanwhile: on
- * the gateway, and in the same run on Bun.serve and on node:http. Then the memory of 5,000 idle connections. Loopback only.
+ * `npm run bench -- hostile [--seconds N]`: connections that send 1-byte chunks at full speed, with and without a key,
+ * and what another client sees meanwhile: on the gateway, and in the same run on Bun.serve and on node:http. Then the
+ * memory of 5,000 idle connections. Loopback only.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
@@ -45,7 +45,9 @@ async function startGateway(): Promise<Server> {
   return { name: "vexel", port: Number(new URL(url).port), process: child };
 }
 
-/** Sends one request after another on a keep-alive connection, with pauses of 5 ms. Returns the latencies in ms, sorted. */
+/**
+ * Sends one request after another on a keep-alive connection, with pauses of 5 ms. Returns the latencies in ms, sorted.
+ */
 async function measureLatencies(port: number, ms: number): Promise<number[]> {
   const until = performance.now() + ms;
   const latencies: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * `bun bench/plain-server.mjs bun|node`: a plain HTTP server, as the reference for hostile load. Refuses a POST without a
- * key before it reads the body, and reads the body of any other request. Prints its port.
+ * `bun bench/plain-server.mjs bun|node`: a plain HTTP server, as the reference for hostile load. Refuses a POST without
+ * a key before it reads the body, and reads the body of any other request. Prints its port.
  */
 import { createServer } from "node:http";
 

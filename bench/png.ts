@@ -33,7 +33,8 @@ export function photoPng(shape: Shape): Buffer {
       }
     }
   }
-  // As encoders do, the differences to the pixel on the left are compressed (filter Sub); right to left, because each needs the original value.
+  // As encoders do, the differences to the pixel on the left are compressed (filter Sub); right to left, because each
+  // needs the original value.
   for (let y = 0; y < height; y++)
     for (let at = y * row + row - 1; at > y * row + 3; at--)
       rows[at] = (rows[at] as number) - (rows[at - 3] as number);

@@ -82,7 +82,9 @@ type Members = (root: number) => number[];
 export const rssMegabytes = (root: number, members: Members = treeOf): number =>
   sum(members(root).map((pid) => statusKilobytes(pid, "VmRSS"))) / 1024;
 
-/** Proportional set size (PSS): a page that several processes share, such as the program itself, counts once in total. */
+/**
+ * Proportional set size (PSS): a page that several processes share, such as the program itself, counts once in total.
+ */
 export const pssMegabytes = (root: number): number =>
   sum(
     treeOf(root).map((pid) =>

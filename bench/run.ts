@@ -1,6 +1,6 @@
 /**
- * `bun bench/run.ts [--check] [--only SCENARIO,SCENARIO] [--json FILE] [--vexel COMMAND] [--against COMMIT] [--seconds N] [--rounds N]`
- * The gateway, nginx as the reference, and one upstream, in one run on one machine. Loopback only.
+ * `bun bench/run.ts [--check] [--only SCENARIO,SCENARIO] [--json FILE] [--vexel COMMAND] [--against COMMIT] [--seconds
+ * N] [--rounds N]`: the gateway, nginx as the reference, and one upstream, in one run on one machine. Loopback only.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

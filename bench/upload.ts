@@ -1,4 +1,7 @@
-/** Concurrent edits of large images, as forms with chunked encoding, with a check that the upstream received the same bytes. */
+/**
+ * Concurrent edits of large images, as forms with chunked encoding, with a check that the upstream received the same
+ * bytes.
+ */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** The embeddings endpoint of the bench's upstream: immediate, or with a limited number of slots and a fixed latency. */
+/**
+ * The embeddings endpoint of the bench's upstream: immediate, or with a limited number of slots and a fixed latency.
+ */
 
 import { vectors } from "./vectors.ts";
 
@@ -56,7 +58,9 @@ export async function respondImmediately(request: Request): Promise<Response> {
 
 type Handler = (request: Request) => Promise<Response>;
 
-/** Processes up to `slots` requests at a time, each for `ms` whatever its number of inputs; other requests queue (FIFO). */
+/**
+ * Processes up to `slots` requests at a time, each for `ms` whatever its number of inputs; other requests queue (FIFO).
+ */
 export function respondInSlots({ slots, ms }: { slots: number; ms: number }): Handler {
   const queue: (() => void)[] = [];
   let admitted = 0;

@@ -57,7 +57,10 @@ const large = Array.from({ length: largeKinds }, (_, kind) =>
   respondOnceWritten(() => responseWith(inBase64(largeImage(kind)), "large")),
 );
 
-/** The number in the prompt selects the image. The delay makes sure that all requests are in flight before the first response. */
+/**
+ * The number in the prompt selects the image. The delay makes sure that all requests are in flight before the first
+ * response.
+ */
 export const respondWithLargeImage: Handler = async (request) => {
   const { prompt, stream } = (await request.clone().json()) as { prompt: string; stream?: boolean };
   const respond = (stream ? streamed : large)[Number(/\d+/.exec(prompt)) % largeKinds];

@@ -1,4 +1,7 @@
-/** Starts the gateway under test with the default settings: ledger, cache, micro-batching, and a log of level info to a file. */
+/**
+ * Starts the gateway under test with the default settings: ledger, cache, micro-batching, and a log of level info to a
+ * file.
+ */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

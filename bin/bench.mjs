@@ -1,6 +1,6 @@
-// `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the embedded model.
-// `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive to parse.
-// `npm run bench -- hostile`: clients that misbehave.
+// `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the embedded
+// model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
+// to parse. `npm run bench -- hostile`: clients that misbehave.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";

@@ -1,4 +1,5 @@
-// Installs missing dependencies, once, and finds Bun. Plain Node without dependencies, as it runs before they are installed.
+// Installs missing dependencies, once, and finds Bun. Plain Node without dependencies, as it runs before they are
+// installed.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

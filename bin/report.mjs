@@ -1,5 +1,5 @@
-// `npm run report`: how large the code is, folder by folder, and which files are long. A report and not a test: a file is
-// split when it does two things, not when it reaches a number of lines.
+// `npm run report`: how large the code is, folder by folder, and which files are long. A report and not a test: a file
+// is split when it does two things, not when it reaches a number of lines.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";

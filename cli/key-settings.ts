@@ -1,4 +1,7 @@
-/** Options of `vexel keys create`: project, limits, budget, default models and expiry of a key, validated by the schema of vexel.yaml. */
+/**
+ * Options of `vexel keys create`: project, limits, budget, default models and expiry of a key, validated by the schema
+ * of vexel.yaml.
+ */
 
 import { budgetOf, budget as budgetSchema } from "../server/config/budget.ts";
 import { limits as limitsSchema } from "../server/config/limits.ts";

@@ -61,7 +61,9 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** While the gateway handles uncaught exceptions, an unhandled rejection here would end the process with exit code 0. */
+/**
+ * While the gateway handles uncaught exceptions, an unhandled rejection here would end the process with exit code 0.
+ */
 function reportFailure(error: unknown): number {
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`${message}\n`);

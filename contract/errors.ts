@@ -1,4 +1,6 @@
-/** The error table: every error that a client can get. Statuses, error bodies and docs/errors.md are derived from it. */
+/**
+ * The error table: every error that a client can get. Statuses, error bodies and docs/errors.md are derived from it.
+ */
 import {
   clientError,
   type ErrorDefinition,

@@ -1,4 +1,7 @@
-/** Composition root: constructs every part once and wires the parts together. Clocks and randomness enter here and nowhere else. */
+/**
+ * Composition root: constructs every part once and wires the parts together. Clocks and randomness enter here and
+ * nowhere else.
+ */
 import { version } from "../package.json";
 import { createImageResultHandler } from "./api/image-results.ts";
 import { createWelcome } from "./api/welcome.ts";
@@ -39,7 +42,10 @@ const spoolAbove = 256 * 1024;
 /** The timeout of the free health check of an ejected target. */
 const healthCheckTimeoutMs = 5000;
 const quietRoutes: ReadonlySet<string> = new Set(["health", "ready"]);
-/** At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the listener closes. */
+/**
+ * At shutdown, how long clients with keep-alive connections are still served, with `connection: close`, before the
+ * listener closes.
+ */
 export const drainGraceMs = 400;
 
 export interface BuildOptions {

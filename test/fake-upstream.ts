@@ -73,7 +73,9 @@ export function startFake({ key = "sk-fake" }: FakeOptions = {}): Fake {
   const scripts = new Scripts();
   const imageRouter = imageRoutes(() => origin);
 
-  /** The valid response, unless the injected fault replaces it. Throws a Refusal where OpenAI would refuse the request. */
+  /**
+   * The valid response, unless the injected fault replaces it. Throws a Refusal where OpenAI would refuse the request.
+   */
   async function respond(raw: Request, request: RecordedRequest): Promise<FakeResponse> {
     request.fault = scripts.take(request, true);
     const earlyResponse = request.fault && (replacementFor(request.fault) ?? json({}));

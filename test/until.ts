@@ -1,4 +1,6 @@
-/** Waits for something to happen. The limit is far above what a busy machine needs: only a test that hangs reaches it. */
+/**
+ * Waits for something to happen. The limit is far above what a busy machine needs: only a test that hangs reaches it.
+ */
 const limitMs = 60_000;
 
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A gateway without requests: how soon it is ready, and how much memory it takes. The process of the gateway and the whole
- * tree of `npm start` are measured separately: npm runs for as long as the gateway does.
+ * A gateway without requests: how soon it is ready, and how much memory it takes. The process of the gateway and the
+ * whole tree of `npm start` are measured separately: npm runs for as long as the gateway does.
  */
 
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Images that the upstream returns as links and the client requests as base64: throughput and memory of the downloads. */
+/**
+ * Images that the upstream returns as links and the client requests as base64: throughput and memory of the downloads.
+ */
 
 import type { RunScenario } from "../context.ts";
 import { sendOnce } from "../load.ts";

@@ -1,4 +1,7 @@
-/** The CPU of an uncached text from the first second of a fresh gateway on: the warm-up of the JIT compiler, and the variation after it. */
+/**
+ * The CPU of an uncached text from the first second of a fresh gateway on: the warm-up of the JIT compiler, and the
+ * variation after it.
+ */
 
 import type { RunScenario } from "../context.ts";
 import { type Figures, median, underLoad } from "../measure.ts";

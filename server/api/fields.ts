@@ -1,7 +1,9 @@
 /** Preprocessing of the JSON bodies of all endpoints, before validation. */
 import { GatewayError } from "../lib/gateway-error.ts";
 
-/** A null member counts as absent. Some SDKs send null for every option that is not set, and many upstreams refuse it. */
+/**
+ * A null member counts as absent. Some SDKs send null for every option that is not set, and many upstreams refuse it.
+ */
 export function withoutNulls(body: unknown): Record<string, unknown> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw new GatewayError(

@@ -64,7 +64,10 @@ function isNotModified({ headers }: IncomingRequest, tag: string): boolean {
     .some((candidate) => ["*", tag].includes(candidate.trim().replace(/^W\//, "")));
 }
 
-/** Ranges apply to GET only. If-Range with another tag: the client holds part of another image, so it gets this one whole. */
+/**
+ * Ranges apply to GET only. If-Range with another tag: the client holds part of another image, so it gets this one
+ * whole.
+ */
 function requestedRange(
   { method, headers }: IncomingRequest,
   tag: string,

@@ -83,8 +83,8 @@ const toUnixSeconds = (created: number | undefined): number | undefined =>
   created !== undefined && created > 100_000_000_000 ? Math.floor(created / 1000) : created;
 
 /**
- * Applies `response_format`. Without it, images are returned as the upstream sent them: base64 as base64, URLs as URLs. A
- * private URL becomes a link of the gateway, so that code that reads `url` works; the GPT image family has no URLs.
+ * Applies `response_format`. Without it, images are returned as the upstream sent them: base64 as base64, URLs as URLs.
+ * A private URL becomes a link of the gateway, so that code that reads `url` works; the GPT image family has no URLs.
  */
 async function deliverImage(
   { image, linked }: ImageResult,
@@ -145,7 +145,10 @@ async function writeEvent(
   return wrapJson(`event: ${name}\ndata: `, stringifyStreamed(payload), "\n\n");
 }
 
-/** OpenAI's types require `usage` in every completed event. An estimate is marked in the event, since the headers are sent. */
+/**
+ * OpenAI's types require `usage` in every completed event. An estimate is marked in the event, since the headers are
+ * sent.
+ */
 async function usageField(
   reported: ImageUsage | undefined,
   metadata: ImageMetadata,

@@ -1,4 +1,7 @@
-/** GET /v1/images/results/{id}: the stored response of an image request with an Idempotency-Key, or whose client disconnected. */
+/**
+ * GET /v1/images/results/{id}: the stored response of an image request with an Idempotency-Key, or whose client
+ * disconnected.
+ */
 import { authenticate } from "../auth/authenticate.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { decodePathSegment, json } from "../http/json-response.ts";

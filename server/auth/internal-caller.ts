@@ -5,7 +5,10 @@ import type { Key, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import type { Caller } from "../request/caller.ts";
 
-/** Its key ID and its project in the ledger. An operator who configures a project of this name limits the gateway's own requests. */
+/**
+ * Its key ID and its project in the ledger. An operator who configures a project of this name limits the gateway's own
+ * requests.
+ */
 export const internalName = "vexel-internal";
 
 const key: Key = {

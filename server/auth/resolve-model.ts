@@ -1,4 +1,6 @@
-/** Authorization of the model (step 5 of a request): resolves a model ID to a `Route`, which only a `Caller` can get. */
+/**
+ * Authorization of the model (step 5 of a request): resolves a model ID to a `Route`, which only a `Caller` can get.
+ */
 import type { Model, Snapshot } from "../config/snapshot.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,4 +1,7 @@
-/** Budget counter: what one key or project has spent in one period, and what is reserved for its requests in flight. US dollars. */
+/**
+ * Budget counter: what one key or project has spent in one period, and what is reserved for its requests in flight. US
+ * dollars.
+ */
 
 import type { Budget } from "../lib/budget.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Budgets: the estimated cost of a request is reserved before it is sent, and settled with the actual cost afterwards. All
- * budgets that a request is charged to are checked in one synchronous step, so concurrent requests cannot spend the same
- * dollar twice.
+ * Budgets: the estimated cost of a request is reserved before it is sent, and settled with the actual cost afterwards.
+ * All budgets that a request is charged to are checked in one synchronous step, so concurrent requests cannot spend the
+ * same dollar twice.
  */
 import type { EventData } from "../../contract/events.ts";
 import type { BudgetedOwner, BudgetOwner, Reservation } from "../lib/budget.ts";
@@ -38,8 +38,8 @@ export interface BudgetsOptions {
 
 export interface Budgets {
   /**
-   * Reserves the cost of a request in all of these budgets, or in none: then it throws GatewayError. `at`: when the request
-   * arrived, which determines the day and the month that it is charged to.
+   * Reserves the cost of a request in all of these budgets, or in none: then it throws GatewayError. `at`: when the
+   * request arrived, which determines the day and the month that it is charged to.
    */
   reserve(charged: readonly BudgetedOwner[], estimate: Estimate, at: number): Reservation;
   status(budgeted: BudgetedOwner, at: number): BudgetStatus[];
@@ -132,7 +132,10 @@ export function createBudgets(options: BudgetsOptions): Budgets {
     return counter;
   };
 
-  /** Evicts idle counters. Only between requests: evicting one that is in use would create a second counter for the same budget. */
+  /**
+   * Evicts idle counters. Only between requests: evicting one that is in use would create a second counter for the same
+   * budget.
+   */
   const evictIdle = (): void => {
     for (const isEvictable of [
       (counter: BudgetCounter) => counter.isIdle && !counter.hasUnderivableThresholds,
@@ -154,7 +157,10 @@ export function createBudgets(options: BudgetsOptions): Budgets {
       return [{ id, budgeted, period, name, limit, counter }];
     });
 
-  /** Cache: the lines of a key stay the same for a day, unless a counter was evicted or loaded for another configuration. */
+  /**
+   * Cache: the lines of a key stay the same for a day, unless a counter was evicted or loaded for another
+   * configuration.
+   */
   const cachedLines = new WeakMap<
     readonly BudgetedOwner[],
     { readonly day: string; readonly lines: BudgetLine[] }
@@ -213,7 +219,8 @@ export function createBudgets(options: BudgetsOptions): Budgets {
         return new BudgetReservation(lines, maxDollars ?? 0, dollars, report);
       }
       const underReservedLines = lines.filter(exceedsUpperBound);
-      // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest could never be spent.
+      // One request at a time may exceed the budget with its upper bound if its likely cost fits: otherwise the rest
+      // could never be spent.
       const exceededLines = underReservedLines.filter(
         ({ counter, limit }) =>
           counter.hasUnderReserved || counter.wouldExceed(likelyDollars, limit),

@@ -1,4 +1,7 @@
-/** Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it ends. */
+/**
+ * Charges a request to its budgets: reserves the estimated cost before it is sent, and settles the actual cost after it
+ * ends.
+ */
 
 import type { ReservedRequest } from "../ledger/ledger.ts";
 import type { BudgetedOwner, Reservation } from "../lib/budget.ts";
@@ -34,9 +37,9 @@ export interface RequestChargingOptions {
 
 export interface RequestCharging {
   /**
-   * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is too
-   * small. A promise: the budget is only reserved by other requests; it resolves with the milliseconds waited. `client`: the
-   * client's request, whose signal ends the wait.
+   * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is
+   * too small. A promise: the budget is only reserved by other requests; it resolves with the milliseconds waited.
+   * `client`: the client's request, whose signal ends the wait.
    */
   begin(
     operation: Operation,
@@ -202,9 +205,9 @@ const atLeastObserved = (
 const noCost: Estimate = { dollars: 0, isCertain: true };
 
 /**
- * How often the whole request may have been billed before its last attempt. A split request has several upstream requests,
- * and only those that were retried count, as a share of the whole. Attempts for missing images are counted per image.
- * An attempt that was rejected free of charge counts as well: the result is too high rather than too low.
+ * How often the whole request may have been billed before its last attempt. A split request has several upstream
+ * requests, and only those that were retried count, as a share of the whole. Attempts for missing images are counted
+ * per image. An attempt that was rejected free of charge counts as well: the result is too high rather than too low.
  */
 function billedAttemptsBefore({ cost, routing, images }: RequestRecord): number {
   const { attempts, upstreamRequests } = routing;

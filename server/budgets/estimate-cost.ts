@@ -1,4 +1,7 @@
-/** Estimates the cost of a request before it is sent: at the most expensive of its targets, since the target is not selected yet. */
+/**
+ * Estimates the cost of a request before it is sent: at the most expensive of its targets, since the target is not
+ * selected yet.
+ */
 
 import type { Policy } from "../images/plan/image-plan.ts";
 import { planImage } from "../images/plan/plan.ts";
@@ -205,7 +208,8 @@ function tokensOf(
     fidelity === "high" ? (imageTokens.inHighFidelity ?? imageTokens.in) : imageTokens.in;
   return {
     guessed: listed === undefined,
-    // community.openai.com/t/1381388: several images of one request "are billed as though they were separately performed".
+    // community.openai.com/t/1381388: several images of one request "are billed as though they were separately
+    // performed".
     forPrompt: (promptTokens) => ({
       input: { text: n * promptTokens, image: n * inputImages * tokensPerInputImage },
       output: { text: n * textOutput, image: n * (perImage + previews * partialImageTokens) },

@@ -1,4 +1,7 @@
-/** Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only, LRU-bounded. */
+/**
+ * Recently observed costs per image, for estimates with vendors that report the cost only afterwards. In memory only,
+ * LRU-bounded.
+ */
 
 /** The weight of a higher earlier cost after each observation (exponential decay). */
 const decay = 0.9;

@@ -205,7 +205,9 @@ const endDate = (targets: readonly Target[]): Pick<Model, "endsOn"> => {
   return on === undefined ? {} : { endsOn: on };
 };
 
-/** Vector space, known model and dimensions, derived from the names of the targets. Configured values override these. */
+/**
+ * Vector space, known model and dimensions, derived from the names of the targets. Configured values override these.
+ */
 function vectorProperties(id: string, targets: readonly Target[]) {
   const spaces = new Set(targets.map(({ upstream, model }) => vectorSpaceOf(model, upstream.kind)));
   const known = targets.map(({ upstream, model }) => knownEmbedding(model, upstream.kind));
@@ -240,8 +242,8 @@ function unusedGlobWarnings({ keys, models }: Snapshot): string[] {
 }
 
 /**
- * Keys created on the command line refer to projects and models that may not exist. Such a key has no project limits and
- * no project budget, or no default model of its own. In the file, these references are errors.
+ * Keys created on the command line refer to projects and models that may not exist. Such a key has no project limits
+ * and no project budget, or no default model of its own. In the file, these references are errors.
  */
 export const unknownReferenceWarnings = ({ keys, projects, models }: Snapshot): string[] =>
   [...keys.values()].flatMap(({ name, project, defaults = {} }) => [

@@ -48,7 +48,8 @@ const rows: Readonly<Record<string, readonly CatalogModel[]>> = {
   ],
   // ai.google.dev/gemini-api/docs/models.
   gemini: [embedding("gemini-embedding-001"), embedding("gemini-embedding-2")],
-  // docs.mistral.ai/capabilities/embeddings/text_embeddings; codestral-embed: vercel.com/ai-gateway/models/codestral-embed.
+  // docs.mistral.ai/capabilities/embeddings/text_embeddings; codestral-embed:
+  // vercel.com/ai-gateway/models/codestral-embed.
   mistral: [embedding("mistral-embed"), embedding("codestral-embed")],
   // docs.cohere.com/docs/cohere-embed; Embed 5: docs.cohere.com/changelog/embed-v5, 2026-09-30.
   cohere: [

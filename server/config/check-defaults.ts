@@ -1,4 +1,6 @@
-/** Checks `defaults` of the file and of its keys (the models of requests that name none) against the configured models. */
+/**
+ * Checks `defaults` of the file and of its keys (the models of requests that name none) against the configured models.
+ */
 import { z } from "zod";
 import { matchesGlob } from "../lib/glob.ts";
 import { didYouMean } from "./error-messages.ts";

@@ -1,4 +1,6 @@
-/** Well-known environment variables -> upstreams and their catalog models, so that a provider's API key alone is enough. */
+/**
+ * Well-known environment variables -> upstreams and their catalog models, so that a provider's API key alone is enough.
+ */
 import { endDateOf, hasEnded } from "../upstream/catalog/ends/index.ts";
 import { kinds } from "../upstream/kinds.ts";
 import { type CatalogModel, catalogModels } from "./catalog-models.ts";

@@ -1,4 +1,6 @@
-/** Turns schema issues into error messages for the author of the file. No message repeats a value that may be a secret. */
+/**
+ * Turns schema issues into error messages for the author of the file. No message repeats a value that may be a secret.
+ */
 import type { z } from "zod";
 import { nearestMatch } from "../lib/edit-distance.ts";
 import { kinds } from "../upstream/kinds.ts";

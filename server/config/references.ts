@@ -22,8 +22,8 @@ export interface Masked {
 
 const maxReferences = 10_000;
 
-// In this order: escaped, well formed, closed with an invalid name, not closed. The last matches only the name, so that a
-// missing brace is reported as such and does not swallow the rest of a flow map.
+// In this order: escaped, well formed, closed with an invalid name, not closed. The last matches only the name, so that
+// a missing brace is reported as such and does not swallow the rest of a flow map.
 const shape =
   /\$\$\{[^}\r\n]*\}?|\$\{([A-Za-z_]\w*)(?::-([^}\r\n]*))?\}|\$\{[^{}\r\n,[\]"'#:]*\}|\$\{\w*/g;
 

@@ -97,7 +97,9 @@ const embedding = z.strictObject({
   dimensions: z.int().min(1).max(65_536).optional(),
   /** The targets name different models, and the author declares their vectors to be comparable. */
   sameSpace: z.boolean().optional(),
-  /** The vector of an input depends on the other inputs of its request. Absent: derived from the names of the targets. */
+  /**
+   * The vector of an input depends on the other inputs of its request. Absent: derived from the names of the targets.
+   */
   contextual: z.boolean().optional(),
   /** Whether the embedding cache is used. */
   cache: z.boolean().default(true),

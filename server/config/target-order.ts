@@ -19,8 +19,9 @@ interface Ordered {
 }
 
 /**
- * Default tiers. Embedding targets produce the same vectors, so all share the requests in one tier. Images differ between
- * targets, so the list is a failover chain from the preferred target to the last resort: each target is its own tier.
+ * Default tiers. Embedding targets produce the same vectors, so all share the requests in one tier. Images differ
+ * between targets, so the list is a failover chain from the preferred target to the last resort: each target is its own
+ * tier.
  */
 export function orderOf(
   kind: "embedding" | "image",

@@ -46,8 +46,8 @@ export const learnCapabilities = (capabilities: CapabilitiesOf): LearnedCapabili
 };
 
 /**
- * Refuses parameters that no target supports, and records which are adapted or dropped. It precedes the cache, so that a
- * client gets the same headers for cached and new vectors.
+ * Refuses parameters that no target supports, and records which are adapted or dropped. It precedes the cache, so that
+ * a client gets the same headers for cached and new vectors.
  */
 export const checkParameters =
   (capabilities: CapabilitiesOf): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
@@ -140,7 +140,8 @@ async function sendAdapted(
     rejectExcessDimensions(response, dimensions, request);
     return response;
   }
-  // Longer than the model's own vectors: another model made them, and truncating is useless. The verify stage refuses them.
+  // Longer than the model's own vectors: another model made them, and truncating is useless. The verify stage refuses
+  // them.
   if (route.known && isTooLong(response, route.known.dimensions)) return response;
   const truncated = truncateResponse(dimensions, response, request);
   if (changes.truncateTo === undefined) markDimensionsIgnored(target);

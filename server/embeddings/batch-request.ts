@@ -1,4 +1,7 @@
-/** A batch: several clients' inputs in one upstream request, with the response split back per client. A refused batch is bisected. */
+/**
+ * A batch: several clients' inputs in one upstream request, with the response split back per client. A refused batch is
+ * bisected.
+ */
 
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -56,7 +59,10 @@ export class BatchMember {
   };
 }
 
-/** Requests that are sent as one upstream request. `bisection`: shared with the other half, where they are half of a failed batch. */
+/**
+ * Requests that are sent as one upstream request. `bisection`: shared with the other half, where they are half of a
+ * failed batch.
+ */
 interface SubBatch {
   readonly members: readonly BatchMember[];
   readonly bisection?: Bisection;
@@ -181,7 +187,8 @@ function joinInputs(members: readonly BatchMember[]): EmbeddingInput {
 function splitResponse(response: EmbeddingsResponse, members: readonly BatchMember[]): void {
   const { vectors, usage } = response;
   const expected = members.reduce((sum, { load }) => sum + load.items, 0);
-  // The verify stage checks this too. An error here would give a client another client's vector, so it is checked twice.
+  // The verify stage checks this too. An error here would give a client another client's vector, so it is checked
+  // twice.
   if (vectors.length !== expected) {
     throw new GatewayError(
       "upstream_invalid",
@@ -193,7 +200,8 @@ function splitResponse(response: EmbeddingsResponse, members: readonly BatchMemb
     members[0]!.succeed(response);
     return;
   }
-  // No member gets the response body as it is: its memory is freed without waiting for the garbage collector, unless vectors are in it.
+  // No member gets the response body as it is: its memory is freed without waiting for the garbage collector, unless
+  // vectors are in it.
   if (response.verbatim && !(vectors[0] instanceof EncodedVector)) {
     for (const chunk of response.verbatim.body.list) freeBuffer(chunk.buffer);
   }

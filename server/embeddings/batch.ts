@@ -1,4 +1,7 @@
-/** Micro-batching stage: joins small requests to a busy target into one upstream request. An idle target gets each request at once. */
+/**
+ * Micro-batching stage: joins small requests to a busy target into one upstream request. An idle target gets each
+ * request at once.
+ */
 import { isEmptyObject } from "../lib/is-empty-object.ts";
 import type { Route } from "../request/caller.ts";
 import { itemsOf, limitsOf } from "../request/request-load.ts";

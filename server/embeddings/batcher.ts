@@ -1,4 +1,6 @@
-/** Batcher of one target: requests pass while the target is not busy; otherwise they wait, and are sent as one batch. */
+/**
+ * Batcher of one target: requests pass while the target is not busy; otherwise they wait, and are sent as one batch.
+ */
 
 import type { Route } from "../request/caller.ts";
 import { loadOf, type RequestLoad } from "../request/request-load.ts";
@@ -70,7 +72,10 @@ export class Batcher {
     return response;
   };
 
-  /** Adds the request to a batch, which is sent when the target is no longer busy, when it is full, or after `maxWaitMs`. */
+  /**
+   * Adds the request to a batch, which is sent when the target is no longer busy, when it is full, or after
+   * `maxWaitMs`.
+   */
   enqueue(request: StageRequest<EmbeddingsQuery>): Promise<EmbeddingsResponse> {
     const { query, route, signal } = request;
     if (signal.aborted) return Promise.reject(signal.reason);

@@ -1,4 +1,6 @@
-/** Load shedding behind the embedding cache: a request that was admitted for the cache only, and missed it, is refused. */
+/**
+ * Load shedding behind the embedding cache: a request that was admitted for the cache only, and missed it, is refused.
+ */
 
 import { overloadedError } from "../limits/load-shedder.ts";
 import type { Stage } from "../request/stage.ts";

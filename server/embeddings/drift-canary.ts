@@ -46,8 +46,8 @@ export interface Canary {
    */
   hasDrifted(model: Model, target: Target): boolean;
   /**
-   * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the first
-   * target serves alone. Where the first target does not respond, the others are used after the grace period.
+   * The target has drifted, or has not been checked yet. The first check follows a start or a reload; until then the
+   * first target serves alone. Where the first target does not respond, the others are used after the grace period.
    */
   isExcluded(model: Model, target: Target): boolean;
   /** Cancels the checks in flight, and reports nothing more. */
@@ -60,8 +60,8 @@ const maxConcurrentModels = 8;
 const text = "The canary sang in the mine, and everybody knew that the air was good.";
 
 /**
- * Two runs of the same weights on different machines agree to about 0.9999, 8-bit copies to about 0.99; other weights, or
- * the same with another prompt before the text, are far below.
+ * Two runs of the same weights on different machines agree to about 0.9999, 8-bit copies to about 0.99; other weights,
+ * or the same with another prompt before the text, are far below.
  */
 const minSimilarity = 0.985;
 

@@ -1,4 +1,6 @@
-/** An upstream's token count of a whole request, divided among its inputs: the cache and batches need the count of each. */
+/**
+ * An upstream's token count of a whole request, divided among its inputs: the cache and batches need the count of each.
+ */
 
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
 import { shareUsage } from "./share-usage.ts";

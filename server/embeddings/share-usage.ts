@@ -1,4 +1,7 @@
-/** Apportions a token count among several inputs by weight (largest remainder method): the parts add up to exactly the count. */
+/**
+ * Apportions a token count among several inputs by weight (largest remainder method): the parts add up to exactly the
+ * count.
+ */
 
 /** `total` and `weights` are non-negative integers. Of equal remainders the first gets more. */
 export function shareUsage(total: number, weights: readonly number[]): number[] {

@@ -105,8 +105,9 @@ export class InFlightQuery {
   };
 
   /**
-   * Whether the other request fails with the same error. An upstream failure applies to it too. A refusal may concern an
-   * input, a `user` or an API key that only this request has: it applies only to an identical request of the same key.
+   * Whether the other request fails with the same error. An upstream failure applies to it too. A refusal may concern
+   * an input, a `user` or an API key that only this request has: it applies only to an identical request of the same
+   * key.
    */
   alsoFails(other: EmbeddingsRequest): boolean {
     if (this.#failure === undefined || this.#failure.wasAbandoned) return false;
@@ -167,7 +168,10 @@ export class SingleFlight {
   }
 }
 
-/** Waits until all have settled, or one failed with an error that applies to this request, or this request is aborted. Never rejects. */
+/**
+ * Waits until all have settled, or one failed with an error that applies to this request, or this request is aborted.
+ * Never rejects.
+ */
 export function waitForInFlight(
   queries: ReadonlySet<InFlightQuery>,
   request: EmbeddingsRequest,

@@ -57,7 +57,10 @@ export function dimensionsOf(vector: Vector): number {
 export const detachVector = (vector: Vector): Vector =>
   vector instanceof EncodedVector ? String(vector) : vector;
 
-/** Truncates a vector (Matryoshka) and normalizes it to unit length again. A vector that is short enough is returned unchanged. */
+/**
+ * Truncates a vector (Matryoshka) and normalizes it to unit length again. A vector that is short enough is returned
+ * unchanged.
+ */
 export function truncateVector(vector: Vector, length: number): Vector {
   if (dimensionsOf(vector) <= length) return vector;
   const whole = floatsOf(vector);

@@ -1,4 +1,7 @@
-/** Writes an embeddings response as OpenAI does. Concatenated by hand: a vector is thousands of characters that need no escaping. */
+/**
+ * Writes an embeddings response as OpenAI does. Concatenated by hand: a vector is thousands of characters that need no
+ * escaping.
+ */
 
 import { EncodedVector } from "../lib/codec/encoded-vector.ts";
 import { maxTextBytes, printFloats } from "../lib/codec/print-floats.ts";
@@ -20,7 +23,10 @@ export interface ResponseTail {
   readonly tokens: number;
 }
 
-/** For at least one vector. Returns parts: joining them would copy each vector once more, which most responses do not need. */
+/**
+ * For at least one vector. Returns parts: joining them would copy each vector once more, which most responses do not
+ * need.
+ */
 export function writeBase64Response(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   tail: ResponseTail,

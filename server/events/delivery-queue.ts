@@ -1,6 +1,7 @@
 /**
  * The webhook delivery queue (at least once, retries with backoff and jitter), in the background. Each webhook has its
- * own worker: one event at a time, oldest first. A failed delivery is retried later and does not block the events after it.
+ * own worker: one event at a time, oldest first. A failed delivery is retried later and does not block the events after
+ * it.
  */
 import type { Webhook } from "../config/snapshot.ts";
 import type {
@@ -26,7 +27,10 @@ export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> 
 export type Schedule = (run: () => void, ms: number) => () => void;
 
 export interface DeliveryReport {
-  /** The webhook starts to fail, one delivery was abandoned, the receiver responded with 410, or the queue's file cannot be used. */
+  /**
+   * The webhook starts to fail, one delivery was abandoned, the receiver responded with 410, or the queue's file cannot
+   * be used.
+   */
   readonly what: "failing" | "abandoned" | "endpoint-gone" | "stalled";
   readonly webhook?: Webhook;
   readonly event?: StoredEvent;

@@ -1,4 +1,7 @@
-/** Emits key.created and key.revoked. Another process (the command line) changes the keys, so changes are found by comparison. */
+/**
+ * Emits key.created and key.revoked. Another process (the command line) changes the keys, so changes are found by
+ * comparison.
+ */
 
 import type { StoredKey } from "../storage/keys.ts";
 import type { EventStore } from "../storage/sqlite/event-store.ts";
@@ -13,7 +16,10 @@ export interface KeyEventsOptions {
 
 const markName = "keys";
 
-/** Called with all keys whenever they may have changed. The first call finds the changes made while the gateway was down. */
+/**
+ * Called with all keys whenever they may have changed. The first call finds the changes made while the gateway was
+ * down.
+ */
 export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
   let previousKeys: ReadonlyMap<string, StoredKey> | undefined;
 

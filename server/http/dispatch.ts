@@ -1,4 +1,6 @@
-/** Step 1: calls the handler of a request's route. An unknown path gets 404, another method 405 with the allowed ones. */
+/**
+ * Step 1: calls the handler of a request's route. An unknown path gets 404, another method 405 with the allowed ones.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { toErrorResponse } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";

@@ -64,7 +64,10 @@ export async function readForm(
   }
 }
 
-/** Reserves temp storage for the announced length. Without one, storage is reserved chunk by chunk. A small form stays in memory. */
+/**
+ * Reserves temp storage for the announced length. Without one, storage is reserved chunk by chunk. A small form stays
+ * in memory.
+ */
 function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLimits): void {
   const announced = Number(headers.get("content-length") ?? 0);
   // readChunks refuses a body above the maximum size.

@@ -1,4 +1,7 @@
-/** Step 1: the HTTP listener. Turns an HTTP request into an `IncomingRequest`, finds its route, and adds the headers that every response has. */
+/**
+ * Step 1: the HTTP listener. Turns an HTTP request into an `IncomingRequest`, finds its route, and adds the headers
+ * that every response has.
+ */
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { newRequestId } from "../lib/request-id.ts";

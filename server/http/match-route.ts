@@ -1,4 +1,6 @@
-/** Finds the routes of a path: first by the exact path, then by the patterns with parameters, in the order of the table. */
+/**
+ * Finds the routes of a path: first by the exact path, then by the patterns with parameters, in the order of the table.
+ */
 import type { RouteRow } from "./route.ts";
 import { type Route, type RouteName, routes } from "./routes.ts";
 

@@ -11,7 +11,9 @@ export interface FormPart {
   /** Undefined for a text field. */
   readonly filename: string | undefined;
   readonly type: string | undefined;
-  /** Must be read to its end before the next part is requested. Each chunk is valid only until the next is requested. */
+  /**
+   * Must be read to its end before the next part is requested. Each chunk is valid only until the next is requested.
+   */
   readonly body: AsyncIterable<Buffer>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Fair queue of large JSON bodies: they are parsed one at a time, each in its own turn of the event loop, round robin among
- * API keys. Many that are complete at the same time would otherwise be parsed in one turn, and delay every other client
- * for seconds. While bodies are waiting, parsing takes at most half of the time.
+ * Fair queue of large JSON bodies: they are parsed one at a time, each in its own turn of the event loop, round robin
+ * among API keys. Many that are complete at the same time would otherwise be parsed in one turn, and delay every other
+ * client for seconds. While bodies are waiting, parsing takes at most half of the time.
  */
 
 interface Job {

@@ -163,7 +163,9 @@ function checkType(type: string | null): void {
   );
 }
 
-/** Called only where a body cannot be read: a compressed body is never valid JSON, and other requests save the check. */
+/**
+ * Called only where a body cannot be read: a compressed body is never valid JSON, and other requests save the check.
+ */
 export function checkEncoding(headers: RequestHeaders): void {
   const encoding = headers.get("content-encoding");
   if (encoding === null || /^\s*(identity\s*)?$/i.test(encoding)) return;

@@ -1,4 +1,7 @@
-/** Spools uploaded files: small ones stay in memory, larger ones are spilled to unlinked temp files until the request ends. */
+/**
+ * Spools uploaded files: small ones stay in memory, larger ones are spilled to unlinked temp files until the request
+ * ends.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { sniffImage, sniffLength } from "../lib/sniff-image.ts";

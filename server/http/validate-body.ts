@@ -1,4 +1,7 @@
-/** Step 4: validates a body against its schema. The first issue becomes the error that OpenAI would give, with the parameter and the fix. */
+/**
+ * Step 4: validates a body against its schema. The first issue becomes the error that OpenAI would give, with the
+ * parameter and the fix.
+ */
 import type { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
 

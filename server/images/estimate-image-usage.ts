@@ -18,8 +18,8 @@ export interface UsageEstimateInput {
 }
 
 /**
- * An estimate, for `usage` on the wire only: the prompt's tokens, and image tokens by OpenAI's table for the model, or for
- * the nearest one that has a table.
+ * An estimate, for `usage` on the wire only: the prompt's tokens, and image tokens by OpenAI's table for the model, or
+ * for the nearest one that has a table.
  */
 export async function estimateImageUsage(input: UsageEstimateInput): Promise<ImageUsage> {
   const { query, target, metadata, images } = input;

@@ -79,8 +79,8 @@ export async function readBytes(image: LoadedImage): Promise<Uint8Array> {
 }
 
 /**
- * Base64 for a JSON response: a string when the image is in memory, streamed when it is spilled to disk. Always padded: some
- * upstreams omit the padding, and many clients' decoders refuse base64 without it.
+ * Base64 for a JSON response: a string when the image is in memory, streamed when it is spilled to disk. Always padded:
+ * some upstreams omit the padding, and many clients' decoders refuse base64 without it.
  */
 export function toJsonBase64(image: LoadedImage): string | StreamedString {
   if (image.kind === "base64") return withPadding(image.base64);

@@ -8,8 +8,8 @@ import type { ExtraFields } from "../upstream/contract.ts";
 const seedLimits = [2 ** 31 - 1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
 
 /**
- * `imagesBefore`: how many images earlier upstream requests were for. A request for several images uses as many consecutive
- * seeds. A negative seed means random (-1) and is kept.
+ * `imagesBefore`: how many images earlier upstream requests were for. A request for several images uses as many
+ * consecutive seeds. A negative seed means random (-1) and is kept.
  */
 export function advanceSeed(extraFields: ExtraFields, imagesBefore: number): ExtraFields {
   const { seed } = extraFields;

@@ -1,6 +1,6 @@
 /**
- * Plausibility check of reported usage: clients are charged what an upstream reports, so one absurd number must not use up
- * a month's budget. Usage above the possible maximum is dropped and then unknown; it is never replaced by a guess.
+ * Plausibility check of reported usage: clients are charged what an upstream reports, so one absurd number must not use
+ * up a month's budget. Usage above the possible maximum is dropped and then unknown; it is never replaced by a guess.
  */
 import type {
   BufferedImageResponse,

@@ -1,4 +1,6 @@
-/** The cost of a request in US dollars. If one required part is unknown, the whole is unknown: never 0, never a guess. */
+/**
+ * The cost of a request in US dollars. If one required part is unknown, the whole is unknown: never 0, never a guess.
+ */
 import type { Price } from "../lib/price.ts";
 
 /** A token count, split into text tokens and image tokens. */
@@ -55,7 +57,10 @@ export function costOf(price: Price | undefined, what: Delivered): number | unde
 /** The image size for estimates if the request has none: no price list has a larger one. */
 const largestUsualPixels = 2048 * 2048;
 
-/** Upper bound for estimates, if the price list has no entry for the request: its highest prices. Undefined if it is empty. */
+/**
+ * Upper bound for estimates, if the price list has no entry for the request: its highest prices. Undefined if it is
+ * empty.
+ */
 export function highestListedCost(price: Price, what: Delivered): number | undefined {
   const { tokens, images, megapixel } = price;
   const [perToken, perImage] = [highest(tokens), highest(images)];

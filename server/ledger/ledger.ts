@@ -1,6 +1,7 @@
 /**
  * The ledger: one row per authenticated request, durable before the last byte of its response is sent. Rows go to the
- * write-ahead journal at once and from there to SQLite in groups (group commit), so a busy gateway needs few transactions.
+ * write-ahead journal at once and from there to SQLite in groups (group commit), so a busy gateway needs few
+ * transactions.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { ReservedRequest } from "../storage/files/reservation-log.ts";

@@ -1,4 +1,6 @@
-/** Stops waiting for work that cannot be canceled: the work continues, and the waiting code gets the signal's reason. */
+/**
+ * Stops waiting for work that cannot be canceled: the work continues, and the waiting code gets the signal's reason.
+ */
 
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();

@@ -25,8 +25,8 @@ export interface Reservation {
   /** The estimated cost in US dollars. Undefined where none could be estimated. */
   readonly estimate: number | undefined;
   /**
-   * Settles the request. An unknown cost counts as the estimated cost: rather too much than too little. `additionalCost`: cost
-   * of attempts that may have been billed in addition.
+   * Settles the request. An unknown cost counts as the estimated cost: rather too much than too little.
+   * `additionalCost`: cost of attempts that may have been billed in addition.
    */
   settle(cost: number | undefined, additionalCost?: number): void;
   /** Releases the reservation of a request that cannot have been billed. */

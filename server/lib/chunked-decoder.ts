@@ -13,7 +13,9 @@ const maxLineBytes = 16 * 1024;
 const maxExcessBytes = 16 * 1024;
 const freeBytesPerChunk = 16;
 
-/** Chunks up to this size are joined in blocks of up to the second size; a longer chunk is handed over without a copy. */
+/**
+ * Chunks up to this size are joined in blocks of up to the second size; a longer chunk is handed over without a copy.
+ */
 const joinedBytes = 512;
 const blockBytes = 16 * 1024;
 

@@ -1,7 +1,7 @@
 /**
- * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet. New
- * image requests stop at three quarters of it, and responses at half: between the two there is room for the images of
- * requests in flight, which are paid for. The ledger may use the rest without a check.
+ * Free space of a disk, kept above a reserve. Uploads stop at the reserve, since nothing has been paid for them yet.
+ * New image requests stop at three quarters of it, and responses at half: between the two there is room for the images
+ * of requests in flight, which are paid for. The ledger may use the rest without a check.
  */
 
 export type DiskUse = "upload" | "request" | "response";

@@ -1,6 +1,9 @@
 /** Reads the value of a header from the text of the request or response head. */
 
-/** Removes optional whitespace (OWS, RFC 9110): spaces and tabs only. `trim` also removes `\xa0`, which other parsers keep. */
+/**
+ * Removes optional whitespace (OWS, RFC 9110): spaces and tabs only. `trim` also removes `\xa0`, which other parsers
+ * keep.
+ */
 export function trimOptionalWhitespace(text: string, from: number, to: number): string {
   let start = from;
   let end = to;

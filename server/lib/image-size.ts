@@ -1,6 +1,6 @@
 /**
- * Reads the size of an image from its header. Nothing is decoded, so it costs little, and a malicious image does no harm.
- * The header of an untrusted file may be wrong: only decoding verifies the size.
+ * Reads the size of an image from its header. Nothing is decoded, so it costs little, and a malicious image does no
+ * harm. The header of an untrusted file may be wrong: only decoding verifies the size.
  */
 import { sniffImage } from "./sniff-image.ts";
 

@@ -32,8 +32,8 @@ export class JsonScan {
   #inString = false;
   /** The last byte so far was a backslash that escapes the next one. */
   #escaped = false;
-  // The offset of the next quote and backslash in the current bytes; the bytes after it have not been searched yet. Kept
-  // from one string to the next, so that the search never reads the same bytes twice.
+  // The offset of the next quote and backslash in the current bytes; the bytes after it have not been searched yet.
+  // Kept from one string to the next, so that the search never reads the same bytes twice.
   #nextQuote = -1;
   #nextBackslash = -1;
 
@@ -114,7 +114,9 @@ function indexOf(bytes: Uint8Array, byte: number, from: number): number {
   return found < 0 ? bytes.length : found;
 }
 
-/** Whether a text could be nested deeper than `maxDepth`. Brackets within strings count here; the scan excludes them. */
+/**
+ * Whether a text could be nested deeper than `maxDepth`. Brackets within strings count here; the scan excludes them.
+ */
 export function mayExceedDepth(text: string, maxDepth: number): boolean {
   let brackets = 0;
   for (const character of ["[", "{"]) {
@@ -137,8 +139,8 @@ const nothing = new Uint8Array(0);
 const nullText = Buffer.from("null");
 
 /**
- * Filters JSON chunk by chunk: an array or object that is nested too deep becomes null, and a member of the document that
- * has too many values is truncated.
+ * Filters JSON chunk by chunk: an array or object that is nested too deep becomes null, and a member of the document
+ * that has too many values is truncated.
  */
 export class JsonFilter extends JsonScan {
   readonly #bounds: FilterBounds;

@@ -1,4 +1,7 @@
-/** Streams JSON with long strings that are not in memory, chunk by chunk. The total length is known before the first chunk. */
+/**
+ * Streams JSON with long strings that are not in memory, chunk by chunk. The total length is known before the first
+ * chunk.
+ */
 
 /** A body that is opened anew each time it is sent. */
 export interface StreamedJson {

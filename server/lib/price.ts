@@ -4,8 +4,8 @@ export interface Price {
   /** Per million tokens, by kind of token. */
   readonly tokens?: TokenPrice;
   /**
-   * Per image, by quality and size: "high 1024x1024", "high", "1024x1024", or "" for all others. "<=1024x1024" matches every
-   * size with at most as many pixels.
+   * Per image, by quality and size: "high 1024x1024", "high", "1024x1024", or "" for all others. "<=1024x1024" matches
+   * every size with at most as many pixels.
    */
   readonly images?: Readonly<Record<string, number>>;
   /** Per million pixels of an image. */

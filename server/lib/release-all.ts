@@ -1,8 +1,8 @@
 /** Releases several resources that belong together. */
 
 /**
- * Starts every release, also after another has failed, and waits for all of them. Rejects with the failure, or with all of
- * them as an AggregateError, once the last release is over.
+ * Starts every release, also after another has failed, and waits for all of them. Rejects with the failure, or with all
+ * of them as an AggregateError, once the last release is over.
  */
 export async function releaseAll(
   releases: readonly (() => Promise<unknown> | unknown)[],

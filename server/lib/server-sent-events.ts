@@ -1,6 +1,6 @@
 /**
- * Parses server-sent events (SSE) from a byte stream, per the standard: any line ending, comments skipped. The data of an
- * event is passed on as it arrives, so that the reader decides which part of it is kept in memory.
+ * Parses server-sent events (SSE) from a byte stream, per the standard: any line ending, comments skipped. The data of
+ * an event is passed on as it arrives, so that the reader decides which part of it is kept in memory.
  */
 import { GatewayError } from "./gateway-error.ts";
 
@@ -47,8 +47,8 @@ export async function* readServerSentEvents<D extends DataReader>(
       if (event) yield event;
     }
   }
-  // The standard drops an event without its closing blank line. Some servers forget that line behind the last event, which
-  // holds an image that was paid for: the reader can tell from the data whether the event is complete.
+  // The standard drops an event without its closing blank line. Some servers forget that line behind the last event,
+  // which holds an image that was paid for: the reader can tell from the data whether the event is complete.
   const last = reading.end();
   if (last) yield last;
 }

@@ -1,10 +1,12 @@
 /**
- * Spill buffer: bytes of one request, in memory while all requests together hold little, spilled to disk beyond. A single
- * image need not touch the disk; a hundred concurrent ones must.
+ * Spill buffer: bytes of one request, in memory while all requests together hold little, spilled to disk beyond. A
+ * single image need not touch the disk; a hundred concurrent ones must.
  */
 import type { UnlinkedTempFile } from "./unlinked-temp-file.ts";
 
-/** The memory budget of all spill buffers, in bytes and in number of buffers. Above either bound, new bytes go to disk. */
+/**
+ * The memory budget of all spill buffers, in bytes and in number of buffers. Above either bound, new bytes go to disk.
+ */
 export class MemoryBudget {
   #freeBytes: number;
   readonly #maxBuffers: number;

@@ -70,7 +70,9 @@ export class UnlinkedTempFile {
     return this.#size;
   }
 
-  /** A path under which another process on this machine can read and write it while it is open. Absent without /proc. */
+  /**
+   * A path under which another process on this machine can read and write it while it is open. Absent without /proc.
+   */
   get path(): string | undefined {
     return process.platform === "linux" ? `/proc/${process.pid}/fd/${this.#handle.fd}` : undefined;
   }
@@ -100,9 +102,9 @@ export class UnlinkedTempFile {
   }
 
   /**
-   * The file stays open, also after `close`, until the returned function is called. Needed for as long as another process
-   * uses the path: once the file is closed, the same path may lead to the file of another request. Throws when it is closed
-   * already.
+   * The file stays open, also after `close`, until the returned function is called. Needed for as long as another
+   * process uses the path: once the file is closed, the same path may lead to the file of another request. Throws when
+   * it is closed already.
    */
   keepOpen(): () => void {
     if (this.#isClosing) throw new Error("A closed temp file cannot be kept open.");

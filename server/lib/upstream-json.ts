@@ -1,6 +1,6 @@
 /**
- * Bounds on the JSON of upstreams. A member that no adapter reads, such as a deeply nested one, costs neither memory nor
- * time, and the rest of the document can still be read.
+ * Bounds on the JSON of upstreams. A member that no adapter reads, such as a deeply nested one, costs neither memory
+ * nor time, and the rest of the document can still be read.
  */
 import { GatewayError } from "./gateway-error.ts";
 import { type FilterBounds, JsonFilter, JsonScan, mayExceedDepth } from "./json-scan.ts";

@@ -1,7 +1,7 @@
 /**
- * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project and model. A request
- * is admitted after its model is resolved and releases its slots when its ledger row is written. Requests without limits
- * skip it.
+ * Admission control: rate limits (token buckets) and concurrency slots of the request's key, project and model. A
+ * request is admitted after its model is resolved and releases its slots when its ledger row is written. Requests
+ * without limits skip it.
  */
 import type { Snapshot } from "../config/snapshot.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
@@ -167,7 +167,10 @@ export class Admission {
     if (this.#queue.size > 0) this.#queue.admitWaiting(this.#options.clock());
   }
 
-  /** Sheds one queued request, batch requests first. False: every queued request has started, or `mayShed` protects its key. */
+  /**
+   * Sheds one queued request, batch requests first. False: every queued request has started, or `mayShed` protects its
+   * key.
+   */
   shed(mayShed: (key: string) => boolean): boolean {
     return this.#queue.size > 0 && this.#queue.shed(this.#options.clock(), mayShed);
   }

@@ -1,6 +1,6 @@
 /**
- * Concurrency limiter with fair shares per API key. While slots are plentiful every request gets one. At the limit a small
- * reserve is left for keys below their fair share, so that one key with many requests cannot lock out the others.
+ * Concurrency limiter with fair shares per API key. While slots are plentiful every request gets one. At the limit a
+ * small reserve is left for keys below their fair share, so that one key with many requests cannot lock out the others.
  */
 
 /** The reserve above the limit, for keys below their fair share. */

@@ -1,8 +1,8 @@
 /**
  * Fair queueing for concurrency slots: API keys take turns, however many requests each of them has queued, and a large
  * request costs more turns than a small one (virtual time). Interactive requests go before batch requests, and each
- * priority class has its own turns. A request takes all of its slots at once or none, so it never holds one slot while it
- * waits for another.
+ * priority class has its own turns. A request takes all of its slots at once or none, so it never holds one slot while
+ * it waits for another.
  */
 import type { Priority } from "../request/priority.ts";
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
@@ -243,7 +243,9 @@ export class FairQueue {
     return best;
   }
 
-  /** An interactive request passes over batch requests that wait for one of its slots; a batch request ends their wait. */
+  /**
+   * An interactive request passes over batch requests that wait for one of its slots; a batch request ends their wait.
+   */
   #countPassedOver({ waiter: { priority, neededSlots } }: Entry): void {
     for (const entry of this.#headsOf("batch")) {
       if (!entry.waiter.neededSlots.some((slots) => neededSlots.includes(slots))) continue;

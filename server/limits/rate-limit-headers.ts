@@ -4,8 +4,9 @@ import type { LimitScope, Rate } from "./limit-scope.ts";
 import type { Shortage } from "./limiter.ts";
 import type { TokenBucket } from "./token-bucket.ts";
 
-// As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM): Limit 1000000,
-// Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and `requests` for all else.
+// As OpenAI words it: "Rate limit reached for text-embedding-3-small in organization org-… on tokens per min (TPM):
+// Limit 1000000, Used 976163, Requested 70716. Please try again in 2.812s." The type is `tokens` for tokens and
+// `requests` for all else.
 const rateNames: Readonly<Record<Rate, string>> = {
   requests: "requests per min (RPM)",
   tokens: "tokens per min (TPM)",

@@ -1,6 +1,6 @@
 /**
- * Last stage before a target: enforces the rate limits and concurrency slots of the target and its upstream. Without a free
- * slot the request queues. Every upstream request is counted here, including each chunk of a split request and the
+ * Last stage before a target: enforces the rate limits and concurrency slots of the target and its upstream. Without a
+ * free slot the request queues. Every upstream request is counted here, including each chunk of a split request and the
  * gateway's own requests.
  */
 

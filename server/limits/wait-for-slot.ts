@@ -1,4 +1,7 @@
-/** Takes concurrency slots at once, or queues until they are free, the wait times out, the request is shed or the client disconnects. */
+/**
+ * Takes concurrency slots at once, or queues until they are free, the wait times out, the request is shed or the client
+ * disconnects.
+ */
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 

@@ -1,4 +1,7 @@
-/** Proofs that a request passed a check. Only `authenticate` and `internalCaller` make a `Caller`, and only `resolveModel` makes a `Route`. */
+/**
+ * Proofs that a request passed a check. Only `authenticate` and `internalCaller` make a `Caller`, and only
+ * `resolveModel` makes a `Route`.
+ */
 import type { Key, Model } from "../config/snapshot.ts";
 import type { Branded } from "../lib/branded.ts";
 

@@ -33,7 +33,10 @@ export interface IncomingRequest {
   readonly publicUrl: string;
   /** Bytes of the body received so far, also of a refused body. */
   readonly bytesReceived: number;
-  /** Reads the body once, bounded. Throws GatewayError. `keyId`: the API key whose share of memory it takes. A promise unless the body is already here. */
+  /**
+   * Reads the body once, bounded. Throws GatewayError. `keyId`: the API key whose share of memory it takes. A promise
+   * unless the body is already here.
+   */
   json(keyId: string): unknown;
   /** `keyId`: the API key whose share of temp storage the files take. */
   form(keyId: string): Promise<Form>;

@@ -1,4 +1,6 @@
-/** The load of an embeddings request (inputs, tokens, bytes), and its split into parts within the limits of a target. */
+/**
+ * The load of an embeddings request (inputs, tokens, bytes), and its split into parts within the limits of a target.
+ */
 import type { EmbeddingCapabilities, EmbeddingInput } from "../upstream/contract.ts";
 
 export interface RequestLoad {

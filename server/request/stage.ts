@@ -1,4 +1,7 @@
-/** Stages: functions `next => request => response` between a query and its upstream, listed in `server/pipeline/stages.ts`. */
+/**
+ * Stages: functions `next => request => response` between a query and its upstream, listed in
+ * `server/pipeline/stages.ts`.
+ */
 
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";

@@ -12,7 +12,10 @@ export const untriedCandidates = (
 ): readonly Candidate[] =>
   failure ? candidates.filter(({ target }) => !targets.has(target)) : candidates;
 
-/** The candidates that support the request; the same array if all do. A single target is always kept: its own error is the most precise one. */
+/**
+ * The candidates that support the request; the same array if all do. A single target is always kept: its own error is
+ * the most precise one.
+ */
 export function capableCandidates(
   candidates: readonly Candidate[],
   isCapable: (target: Target) => boolean,

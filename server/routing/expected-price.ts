@@ -1,4 +1,6 @@
-/** The expected price of a request at a target, for the `cost` routing policy. Used for comparison only, never charged. */
+/**
+ * The expected price of a request at a target, for the `cost` routing policy. Used for comparison only, never charged.
+ */
 
 import { costOf } from "../ledger/cost.ts";
 import type { StageRequest } from "../request/stage.ts";

@@ -23,7 +23,10 @@ export interface HedgedAttempt<T> {
   readonly hedgeAfterMs: number | undefined;
   /** The attempt timeout. Computed again during a long wait: more latencies may be known by then. */
   timeoutMs(): number;
-  /** How long the attempt may continue after another has won, because its outcome is a probe result. 0: it is canceled at once. */
+  /**
+   * How long the attempt may continue after another has won, because its outcome is a probe result. 0: it is canceled
+   * at once.
+   */
   readonly lingerMs: number;
   run(signal: AbortSignal): Promise<T>;
 }
@@ -32,7 +35,10 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   readonly first: R;
   /** Starts the hedge. Undefined: none is allowed. Called at most once. */
   hedge(): R | undefined;
-  /** Takes a retry from the budget to replace an attempt that timed out, which is then canceled. False: no retry or no target is available. */
+  /**
+   * Takes a retry from the budget to replace an attempt that timed out, which is then canceled. False: no retry or no
+   * target is available.
+   */
   takeFailover(): boolean;
   /** One more attempt while all running ones have timed out. Undefined: none is possible now. */
   extra(running: readonly R[]): R | undefined;
@@ -46,7 +52,9 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   readonly timers: Timers;
 }
 
-/** The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown. */
+/**
+ * The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown.
+ */
 export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
   options: HedgedRequestOptions<T, R>,
 ): Promise<T> => new HedgedRequest(options).start();

@@ -1,4 +1,7 @@
-/** The size class of an embeddings request. Latencies are compared within a class: a thousand texts may take a hundred times as long as one. */
+/**
+ * The size class of an embeddings request. Latencies are compared within a class: a thousand texts may take a hundred
+ * times as long as one.
+ */
 import type { EmbeddingsQuery } from "../upstream/contract.ts";
 
 /** Upper bounds in characters, one fewer than there are classes; a token counts as four characters. */

@@ -246,7 +246,8 @@ export const routeRequest =
       const candidate = selectTarget(state, context, probeMode);
       if (state.skippedAny) recordSkipped(request, state, candidate);
       if (!candidate) throw noHealthyTarget(request.route.id, candidates, context.now);
-      // Only requests that are sent earn budget: otherwise the requests refused in an outage would earn retries for the time after it.
+      // Only requests that are sent earn budget: otherwise the requests refused in an outage would earn retries for the
+      // time after it.
       modelTargets.budgets.retries.earn(context.now);
       modelTargets.budgets.hedges.earn();
       return candidate;
@@ -285,7 +286,8 @@ export const routeRequest =
       context.now = clock();
       const other = selectTarget(state, context, probeMode);
       let waitMs: number | undefined;
-      // A request that was never sent is not a retry, and a replaced attempt has already taken its retry from the budget.
+      // A request that was never sent is not a retry, and a replaced attempt has already taken its retry from the
+      // budget.
       const isFree = isUnsent(error) || isReplaced(error);
       if (other) waitMs = isFree ? 0 : retries.take(context.now, random);
       else if (candidates.some(({ health }) => !health.breaker.open)) {

@@ -1,4 +1,7 @@
-/** Target selection: the lowest tier that has a healthy candidate, and within that tier the candidate that the model's policy picks. */
+/**
+ * Target selection: the lowest tier that has a healthy candidate, and within that tier the candidate that the model's
+ * policy picks.
+ */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Target } from "../upstream/contract.ts";
 import { isHeldBackBySlowStart } from "./health/slow-start.ts";
@@ -133,7 +136,10 @@ export const hasSelectable = (selection: Selection, now: number): boolean =>
     ({ health }) => health.state(now, selection.candidates.length === 1) === "available",
   ) || selectDegraded(selection, now) !== undefined;
 
-/** The error for a request without an available target: with the shortest wait, and as a rate limit if every target is rate limited. */
+/**
+ * The error for a request without an available target: with the shortest wait, and as a rate limit if every target is
+ * rate limited.
+ */
 export function noHealthyTarget(
   model: string,
   candidates: readonly Candidate[],

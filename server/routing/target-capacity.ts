@@ -1,4 +1,7 @@
-/** Connects target selection to the limits: which targets are at a rate limit, which have no free slot, and the queue for a slot. */
+/**
+ * Connects target selection to the limits: which targets are at a rate limit, which have no free slot, and the queue
+ * for a slot.
+ */
 
 import type { Admission } from "../limits/admission.ts";
 import type { Demand } from "../limits/limit-scope.ts";
@@ -37,7 +40,8 @@ export const targetQueue = (admission: Admission): TargetQueue<LimitedQuery> => 
       route,
       neededSlots: [slots],
       demand: demandOf(query),
-      // Counted as not started even if work was done for it: requests in flight may never end, and every wait is bounded.
+      // Counted as not started even if work was done for it: requests in flight may never end, and every wait is
+      // bounded.
       hasStarted: () => false,
       signal: () => signal,
     }),

@@ -1,6 +1,6 @@
 /**
- * The adapter interface: pure functions that map requests and responses of one vendor. A missing capability is a missing
- * key. No network, no clock.
+ * The adapter interface: pure functions that map requests and responses of one vendor. A missing capability is a
+ * missing key. No network, no clock.
  */
 
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";

@@ -1,4 +1,6 @@
-/** Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to an embedded model. */
+/**
+ * Steps 11 and 12: the upstream client, which sends a request over HTTP through an adapter, or to an embedded model.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";

@@ -1,6 +1,6 @@
 /**
- * Requests in which the vector of one input depends on the other inputs: late chunking, and models that embed a chunk in
- * the context of its document. No vector of such a request is right for the same text in another request.
+ * Requests in which the vector of one input depends on the other inputs: late chunking, and models that embed a chunk
+ * in the context of its document. No vector of such a request is right for the same text in another request.
  */
 import type { ExtraFields } from "./contract.ts";
 
@@ -15,8 +15,8 @@ export const hasContextOption = (extraFields: ExtraFields): boolean =>
   contextOptions.some((name) => extraFields[name] !== undefined && extraFields[name] !== false);
 
 /**
- * The same, in the fields or in a value inside them: a client may nest vendor options, as in `extra_body`, and a gateway
- * behind this one unpacks them. Walks the whole value, so the caller bounds its size.
+ * The same, in the fields or in a value inside them: a client may nest vendor options, as in `extra_body`, and a
+ * gateway behind this one unpacks them. Walks the whole value, so the caller bounds its size.
  */
 export const hasNestedContextOption = (value: unknown): boolean => {
   if (typeof value !== "object" || value === null) return false;

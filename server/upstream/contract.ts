@@ -106,7 +106,9 @@ export interface EmbeddingsResponse {
   };
   /** An input was truncated, as the client allowed. Absent: no, or the upstream does not report it. */
   readonly truncated?: true;
-  /** The upstream's response body, if it can be sent to a client unchanged: it names this model and has this encoding. */
+  /**
+   * The upstream's response body, if it can be sent to a client unchanged: it names this model and has this encoding.
+   */
   readonly verbatim?: {
     readonly body: ChunkedBytes;
     readonly model: string;
@@ -230,7 +232,10 @@ export type LoadedImage = Exclude<ImageContent, { kind: "url" }>;
 export interface ImageResult {
   readonly image: ImageContent;
   readonly revised_prompt?: string;
-  /** The upstream's link cannot be passed on, and the client requested no format: the gateway responds with its own link. */
+  /**
+   * The upstream's link cannot be passed on, and the client requested no format: the gateway responds with its own
+   * link.
+   */
   readonly linked?: true;
   /** Extra fields of the upstream's `data[]` entry. */
   readonly extraFields?: ExtraFields;

@@ -1,16 +1,19 @@
 /**
- * Estimated token counts for texts whose upstream reports no usage. Counted with cl100k_base, the vocabulary of OpenAI's
- * embedding models: exact for these, and the nearest known count for any other model. For `usage` on the wire only.
+ * Estimated token counts for texts whose upstream reports no usage. Counted with cl100k_base, the vocabulary of
+ * OpenAI's embedding models: exact for these, and the nearest known count for any other model. For `usage` on the wire
+ * only.
  */
 import { tokenTable } from "./tokenizers.ts";
 
 /**
- * The most UTF-16 units that are tokenized for one response. Longer texts are extrapolated from that part, so that a large
- * request does not block the event loop: 16 K of prose take 3 ms, of the worst text 20 to 50 ms (Bun 1.4, x64).
+ * The most UTF-16 units that are tokenized for one response. Longer texts are extrapolated from that part, so that a
+ * large request does not block the event loop: 16 K of prose take 3 ms, of the worst text 20 to 50 ms (Bun 1.4, x64).
  */
 const maxTokenized = 16 * 1024;
 
-/** Merging is quadratic in the length of a word. Longer ones are cut, at a cost of at most one extra token for each cut. */
+/**
+ * Merging is quadratic in the length of a word. Longer ones are cut, at a cost of at most one extra token for each cut.
+ */
 const maxWordBytes = 128;
 
 /** How cl100k_base splits a text into words (openai/tiktoken, tiktoken_ext/openai_public.py). Tokens never span two. */

@@ -1,4 +1,7 @@
-/** Image capabilities of one target: the options, sizes and inputs it supports. The image plan adapts each query to them. */
+/**
+ * Image capabilities of one target: the options, sizes and inputs it supports. The image plan adapts each query to
+ * them.
+ */
 import type { ImageOptions } from "./contract.ts";
 
 /** `n` and `size` have their own rules. */
@@ -10,14 +13,14 @@ export interface ImageCapabilities {
   /** Supported options by OpenAI's names, with their supported values. Any other option is not supported. */
   readonly takes: Readonly<Partial<Record<OptionName, "any" | readonly string[]>>>;
   /**
-   * Options and values outside `takes` that are sent nevertheless, because only a third party reports them as unsupported,
-   * or the vendor does not document them. The upstream decides.
+   * Options and values outside `takes` that are sent nevertheless, because only a third party reports them as
+   * unsupported, or the vendor does not document them. The upstream decides.
    */
   readonly undocumentedOptions?: ImageCapabilities["takes"];
   readonly sizes: Sizes;
   /**
-   * The formats with which it supports `output_compression`. Its default format is none of these. Absent: not known, and
-   * the upstream decides.
+   * The formats with which it supports `output_compression`. Its default format is none of these. Absent: not known,
+   * and the upstream decides.
    */
   readonly compresses?: readonly string[];
   /** Values of unsupported options that describe what the model always does. */
@@ -32,7 +35,9 @@ export interface ImageCapabilities {
   readonly verbatim?: boolean;
   /** It may ignore `n`: some servers always generate one image. */
   readonly mayIgnoreN?: true;
-  /** Supported extra fields. Others are dropped, and reported. Absent: all are passed through, and the upstream decides. */
+  /**
+   * Supported extra fields. Others are dropped, and reported. Absent: all are passed through, and the upstream decides.
+   */
   readonly extras?: readonly string[];
   /** Edit capabilities. Absent: it does not edit. */
   readonly edits?: EditCapabilities;
@@ -66,8 +71,8 @@ export interface EditCapabilities {
   /** Maximum input images of one edit. */
   readonly maxImages: number;
   /**
-   * How its masks mark the area to edit: transparent pixels, as OpenAI's, or white or black pixels of an opaque mask. Absent:
-   * it does not support masks.
+   * How its masks mark the area to edit: transparent pixels, as OpenAI's, or white or black pixels of an opaque mask.
+   * Absent: it does not support masks.
    */
   readonly mask?: "transparent" | "white" | "black";
   /** Downloads input images from links itself. Absent: it needs the bytes. */
@@ -85,13 +90,15 @@ export interface EditCapabilities {
   /** Maximum bytes of one input image. Absent: not known. */
   readonly maxBytes?: number;
   /**
-   * Without a size it generates in a default size, whatever the size of the input. So a request without a mask gets the size
-   * of the first input image, as near as this rule allows. Absent: it uses the size of the input image itself.
+   * Without a size it generates in a default size, whatever the size of the input. So a request without a mask gets the
+   * size of the first input image, as near as this rule allows. Absent: it uses the size of the input image itself.
    */
   readonly matchFirstImage?: SizeRule;
 }
 
-/** Capabilities of an unknown model: everything is passed through, and the upstream rejects what it does not support. */
+/**
+ * Capabilities of an unknown model: everything is passed through, and the upstream rejects what it does not support.
+ */
 export const unrestrictedImages: ImageCapabilities = {
   maxImages: 10,
   takes: Object.fromEntries(

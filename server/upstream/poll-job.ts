@@ -1,4 +1,6 @@
-/** Job polling for images: sends the request and, if the upstream returns a pending job, polls until the job is done. */
+/**
+ * Job polling for images: sends the request and, if the upstream returns a pending job, polls until the job is done.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/ignore-rejection.ts";

@@ -1,6 +1,6 @@
 /**
- * Finds the input that an upstream's error refers to, and remaps its index. An upstream counts the inputs it was sent; the
- * client counts its own: between them, requests are split and cached inputs are left out.
+ * Finds the input that an upstream's error refers to, and remaps its index. An upstream counts the inputs it was sent;
+ * the client counts its own: between them, requests are split and cached inputs are left out.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 

@@ -3,9 +3,9 @@ import { isUtf8 } from "node:buffer";
 
 export type TokenizerName = "cl100k_base";
 
-// gpt-tokenizer, because its tables come without its encoder. A table is loaded when first needed and then stays: 18 MB,
-// and 0.1 s for loading it (Bun 1.4, x64). The encoder is not used: a text of 200,000 letters without a space kept it busy
-// for two and a half minutes. `count-tokens.ts` counts within a bound.
+// gpt-tokenizer, because its tables come without its encoder. A table is loaded when first needed and then stays: 18
+// MB, and 0.1 s for loading it (Bun 1.4, x64). The encoder is not used: a text of 200,000 letters without a space kept
+// it busy for two and a half minutes. `count-tokens.ts` counts within a bound.
 const tables = {
   cl100k_base: () => import("gpt-tokenizer/bpeRanks/cl100k_base"),
 } as const satisfies Record<TokenizerName, unknown>;
@@ -18,10 +18,10 @@ export async function tokenTable(
 }
 
 /**
- * Undefined if no text encodes to these tokens: a number that is not a token, a special token (such as <|endoftext|>), or
- * bytes that are not valid UTF-8. The library's own `decode` would drop or replace these. Only a character that is cut off
- * at either end is left out: clients such as LangChain split long texts between tokens, and a rare character is several
- * tokens. If nothing else remains, as with a long run of emoji, the text is U+FFFD.
+ * Undefined if no text encodes to these tokens: a number that is not a token, a special token (such as <|endoftext|>),
+ * or bytes that are not valid UTF-8. The library's own `decode` would drop or replace these. Only a character that is
+ * cut off at either end is left out: clients such as LangChain split long texts between tokens, and a rare character is
+ * several tokens. If nothing else remains, as with a long run of emoji, the text is U+FFFD.
  */
 export async function decode(
   tokenizer: TokenizerName,

@@ -1,6 +1,6 @@
 /**
- * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. It is logged with
- * its stack, requests in flight are finished, and the process restarts.
+ * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. It is logged
+ * with its stack, requests in flight are finished, and the process restarts.
  */
 import type { Log } from "../observe/log.ts";
 
@@ -55,7 +55,10 @@ export interface RestartPlan {
   readonly delayMs: number | undefined;
 }
 
-/** Exponential backoff: immediately after the first crash, then after 1, 2 and 4 s, then never. `crashesBefore`: from `crashCountVariable`. */
+/**
+ * Exponential backoff: immediately after the first crash, then after 1, 2 and 4 s, then never. `crashesBefore`: from
+ * `crashCountVariable`.
+ */
 export function planRestart(crashesBefore: string | undefined, ranMs: number): RestartPlan {
   const before = ranMs < steadyMs ? Number(crashesBefore ?? 0) || 0 : 0;
   const crashes = before + 1;
@@ -64,9 +67,9 @@ export function planRestart(crashesBefore: string | undefined, ranMs: number): R
 }
 
 /**
- * Replaces the program of this process with a new run of itself (execve). The process keeps its id and its parent, so no
- * supervisor has to stay in memory, and npm, a container or systemd see one process that continues. Returns only if the
- * system cannot do that.
+ * Replaces the program of this process with a new run of itself (execve). The process keeps its id and its parent, so
+ * no supervisor has to stay in memory, and npm, a container or systemd see one process that continues. Returns only if
+ * the system cannot do that.
  */
 export async function restartProcess(crashes: number): Promise<void> {
   if (typeof process.execve !== "function" || process.platform === "win32") return;

@@ -1,6 +1,6 @@
 /**
- * Schedules drift checks: of all targets every few hours, and of targets that were not compared yet at once and then less
- * and less often, because each check is an upstream request with a ledger row.
+ * Schedules drift checks: of all targets every few hours, and of targets that were not compared yet at once and then
+ * less and less often, because each check is an upstream request with a ledger row.
  */
 import type { Timers } from "../lib/timers.ts";
 
@@ -19,7 +19,9 @@ export interface DriftChecks {
   start(): void;
   /** A target is new: it is checked at once. */
   onNewTarget(): void;
-  /** A target that did not respond to its check has responded to a client: it is checked, unless it was a moment ago. */
+  /**
+   * A target that did not respond to its check has responded to a client: it is checked, unless it was a moment ago.
+   */
   onResponding(): void;
   close(): void;
 }

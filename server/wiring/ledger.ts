@@ -118,8 +118,8 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
 }
 
 /**
- * A write-ahead log that was removed is still open: its rows are copied into the database file while that is possible. It
- * fails if the database file itself was removed or damaged.
+ * A write-ahead log that was removed is still open: its rows are copied into the database file while that is possible.
+ * It fails if the database file itself was removed or damaged.
  */
 function checkpointRows(file: LedgerFile, log: Log): void {
   try {

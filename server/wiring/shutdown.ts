@@ -1,4 +1,7 @@
-/** Graceful shutdown: at a signal, when the parent process is gone, or after a crash. Drains requests in flight, then closes. */
+/**
+ * Graceful shutdown: at a signal, when the parent process is gone, or after a crash. Drains requests in flight, then
+ * closes.
+ */
 import { drainGraceMs, type Gateway } from "../app.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
@@ -44,7 +47,9 @@ export function watchStopSignals(clock: () => number): Stop {
   };
 }
 
-/** `npm start` runs the gateway as a child process. If the parent dies of a signal, nothing else would stop the gateway. */
+/**
+ * `npm start` runs the gateway as a child process. If the parent dies of a signal, nothing else would stop the gateway.
+ */
 function watchParent(onGone: () => void): ReturnType<typeof setInterval> | undefined {
   const wrapper = process.env.VEXEL_WRAPPER;
   if (wrapper === undefined) return undefined;

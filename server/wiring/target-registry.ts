@@ -1,4 +1,6 @@
-/** Wires the target registry, which embeddings and images share: ejections and recoveries go to the log and the events. */
+/**
+ * Wires the target registry, which embeddings and images share: ejections and recoveries go to the log and the events.
+ */
 
 import type { Snapshot } from "../config/snapshot.ts";
 import type { Emit } from "../events/events.ts";

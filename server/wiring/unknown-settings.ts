@@ -1,4 +1,7 @@
-/** Finds VEXEL_* environment variables that are not settings. They are most likely typos, which would be ignored silently. */
+/**
+ * Finds VEXEL_* environment variables that are not settings. They are most likely typos, which would be ignored
+ * silently.
+ */
 
 import { nearestMatch } from "../lib/edit-distance.ts";
 import { settingsTable } from "../settings.ts";

@@ -6,7 +6,10 @@ import { budgeted, certain, createTestBudgets, dayMs, noon, refusal } from "./bu
 
 const keyOf = (name: string): string => `sk-test-${name.padEnd(20, "0")}`;
 
-/** An upstream with unlisted models. Model `own` reports the highest plausible usage, a token per byte; model `usual` a token per four bytes. */
+/**
+ * An upstream with unlisted models. Model `own` reports the highest plausible usage, a token per byte; model `usual` a
+ * token per four bytes.
+ */
 const upstream = Bun.serve({
   port: 0,
   hostname: "127.0.0.1",

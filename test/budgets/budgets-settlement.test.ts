@@ -1,4 +1,6 @@
-/** Settlement: however a request ends, the budget is charged what was billed or may have been, and otherwise nothing. */
+/**
+ * Settlement: however a request ends, the budget is charged what was billed or may have been, and otherwise nothing.
+ */
 import { describe, expect, test } from "bun:test";
 import type { ErrorKind } from "../../contract/errors.ts";
 import { BudgetQueue } from "../../server/budgets/budget-queue.ts";

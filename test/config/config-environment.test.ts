@@ -1,4 +1,6 @@
-/** A provider's key in the environment is enough: its upstream and its known models are there, unless the file says so. */
+/**
+ * A provider's key in the environment is enough: its upstream and its known models are there, unless the file says so.
+ */
 import { describe, expect, test } from "bun:test";
 import { catalogModels } from "../../server/config/catalog-models.ts";
 import { embedded } from "../../server/config/embedded.ts";

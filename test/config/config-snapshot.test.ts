@@ -1,4 +1,6 @@
-/** The snapshot: the file wins over the environment and the embedded models, keys are hashed, nothing in it can change. */
+/**
+ * The snapshot: the file wins over the environment and the embedded models, keys are hashed, nothing in it can change.
+ */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Requests that name no model: the default of the key or of the configuration, the only model, or an error with the ids. */
+/**
+ * Requests that name no model: the default of the key or of the configuration, the only model, or an error with the
+ * ids.
+ */
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Multipart forms as people and libraries write them: valid ones are accepted, others refused with the parameter's name. */
+/**
+ * Multipart forms as people and libraries write them: valid ones are accepted, others refused with the parameter's
+ * name.
+ */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { testKey } from "../harness.ts";
 import { arrange, grayImage, sha256Of } from "./arrange.ts";

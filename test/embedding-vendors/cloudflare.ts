@@ -1,4 +1,7 @@
-/** Workers AI: https://developers.cloudflare.com/workers-ai/models/bge-m3 and /workers-ai/platform/errors; codes that are not documented there are made up. */
+/**
+ * Workers AI: https://developers.cloudflare.com/workers-ai/models/bge-m3 and /workers-ai/platform/errors; codes that
+ * are not documented there are made up.
+ */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, targetOf, textsIn } from "./bearer-case.ts";

@@ -1,4 +1,7 @@
-/** HF Inference: @huggingface/tasks and @huggingface/inference; errors as in public reports; where none was found, the messages are made up. */
+/**
+ * HF Inference: @huggingface/tasks and @huggingface/inference; errors as in public reports; where none was found, the
+ * messages are made up.
+ */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { bodyAt, purposeIn, targetOf, textsIn } from "./bearer-case.ts";
 import type { Understood, VendorCase } from "./vendor-case.ts";

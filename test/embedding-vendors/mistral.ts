@@ -1,4 +1,7 @@
-/** Mistral: https://docs.mistral.ai/api/endpoint/embeddings; errors as in public reports; where none was found, the messages are made up. */
+/**
+ * Mistral: https://docs.mistral.ai/api/endpoint/embeddings; errors as in public reports; where none was found, the
+ * messages are made up.
+ */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { bodyAt, expectModel, lengthIn, targetOf, textsIn } from "./bearer-case.ts";

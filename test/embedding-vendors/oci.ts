@@ -1,4 +1,7 @@
-/** Oracle's Generative AI: https://docs.oracle.com/en-us/iaas/api/#/en/generative-ai-inference/latest/EmbedTextResult/EmbedText. */
+/**
+ * Oracle's Generative AI:
+ * https://docs.oracle.com/en-us/iaas/api/#/en/generative-ai-inference/latest/EmbedTextResult/EmbedText.
+ */
 import { generateKeyPairSync } from "node:crypto";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";

@@ -1,4 +1,6 @@
-/** SAP's generative AI hub: https://help.sap.com/docs/sap-ai-core/generative-ai/embeddings, and its clients' sources. */
+/**
+ * SAP's generative AI hub: https://help.sap.com/docs/sap-ai-core/generative-ai/embeddings, and its clients' sources.
+ */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import { lengthIn, purposeIn, textsIn } from "./bearer-case.ts";

@@ -1,4 +1,6 @@
-/** text-embeddings-inference: https://huggingface.github.io/text-embeddings-inference; refusals from router/src/http. */
+/**
+ * text-embeddings-inference: https://huggingface.github.io/text-embeddings-inference; refusals from router/src/http.
+ */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { EmbeddingInput, Target } from "../../server/upstream/contract.ts";
 import { bodyAt, lengthIn, purposeIn, targetOf, textsIn } from "./bearer-case.ts";

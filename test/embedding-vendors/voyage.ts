@@ -1,4 +1,7 @@
-/** Voyage AI: https://docs.voyageai.com/reference/embeddings-api; errors as in public reports; where none was found, the messages are made up. */
+/**
+ * Voyage AI: https://docs.voyageai.com/reference/embeddings-api; errors as in public reports; where none was found, the
+ * messages are made up.
+ */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
 import {

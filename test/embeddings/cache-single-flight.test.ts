@@ -1,4 +1,7 @@
-/** Upstreams get only inputs that are neither cached nor in flight; vectors and usage are as if each input had been requested alone. */
+/**
+ * Upstreams get only inputs that are neither cached nor in flight; vectors and usage are as if each input had been
+ * requested alone.
+ */
 import { describe, expect, test } from "bun:test";
 import { type CacheStageOptions, cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
 import { shareUsage } from "../../server/embeddings/share-usage.ts";

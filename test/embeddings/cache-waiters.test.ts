@@ -1,4 +1,7 @@
-/** Single-flight: a request that waits for another's input gets its vector, and none of the errors that apply only to the other. */
+/**
+ * Single-flight: a request that waits for another's input gets its vector, and none of the errors that apply only to
+ * the other.
+ */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import {

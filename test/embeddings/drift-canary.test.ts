@@ -1,4 +1,7 @@
-/** Drift canary: a target whose vectors differ from those of the model's first target is detected, reported and excluded until it is realigned. */
+/**
+ * Drift canary: a target whose vectors differ from those of the model's first target is detected, reported and excluded
+ * until it is realigned.
+ */
 
 import { describe, expect, test } from "bun:test";
 import type { Model, Snapshot } from "../../server/config/snapshot.ts";

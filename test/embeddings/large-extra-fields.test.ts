@@ -1,4 +1,7 @@
-/** Extra fields of a request are passed on, however large, without delaying other requests: they are not sorted, hashed or sent twice. */
+/**
+ * Extra fields of a request are passed on, however large, without delaying other requests: they are not sorted, hashed
+ * or sent twice.
+ */
 import { afterAll, describe, expect, test } from "bun:test";
 import { cacheKey } from "../../server/embeddings/cache/cache-key.ts";
 import { unsplittableReason } from "../../server/embeddings/unsplittable.ts";

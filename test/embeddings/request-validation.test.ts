@@ -1,4 +1,6 @@
-/** One validator reads every embeddings body: what the OpenAPI document describes, in one pass, up to the first problem. */
+/**
+ * One validator reads every embeddings body: what the OpenAPI document describes, in one pass, up to the first problem.
+ */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { embeddingsBody, readEmbeddingsBody } from "../../server/api/embeddings-body.ts";

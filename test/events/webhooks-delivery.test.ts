@@ -63,7 +63,8 @@ describe("a webhook", () => {
   });
 
   test("has the signature of the standard's example", () => {
-    // libraries/javascript/src/webhook.test.ts of github.com/standard-webhooks/standard-webhooks, "sign function works".
+    // libraries/javascript/src/webhook.test.ts of github.com/standard-webhooks/standard-webhooks, "sign function
+    // works".
     const signed = {
       id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
       timestamp: 1614265330,

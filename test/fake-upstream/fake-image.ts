@@ -9,7 +9,10 @@ export interface SolidImage extends ImageInfo {
   readonly transparent?: boolean;
 }
 
-/** The image that the fake upstream generates: its shade depends on the prompt, the index in `data` and the stage (partial images differ). */
+/**
+ * The image that the fake upstream generates: its shade depends on the prompt, the index in `data` and the stage
+ * (partial images differ).
+ */
 export function fakeImage(
   prompt: string,
   index: number,

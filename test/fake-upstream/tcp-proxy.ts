@@ -1,6 +1,6 @@
 /**
- * TCP proxy in front of the fake upstream's HTTP server. A handler can take over a connection and send bytes that no HTTP
- * library would: half a header, too short a body, a reset.
+ * TCP proxy in front of the fake upstream's HTTP server. A handler can take over a connection and send bytes that no
+ * HTTP library would: half a header, too short a body, a reset.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -21,7 +21,9 @@ export interface TcpProxy {
 /** One line of /proc/net/tcp: local port, remote port, and the bytes that its process has not read. */
 const socketLine = /:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} [0-9A-F]{8}:([0-9A-F]{8})/g;
 
-/** The bytes in the receive queue of the other end of a loopback connection. Undefined where the system does not say. */
+/**
+ * The bytes in the receive queue of the other end of a loopback connection. Undefined where the system does not say.
+ */
 function unreadByPeer({ localPort, remotePort }: Socket): number | undefined {
   if (!existsSync("/proc/net/tcp")) return undefined;
   const lines = readFileSync("/proc/net/tcp", "utf8").matchAll(socketLine);

@@ -12,8 +12,8 @@ const seedOf = (input: Input): number => {
 };
 
 /**
- * The unit vector that the fake upstream returns for this input. A shorter vector is the normalized beginning of a longer
- * one (Matryoshka), as with the text-embedding-3 models.
+ * The unit vector that the fake upstream returns for this input. A shorter vector is the normalized beginning of a
+ * longer one (Matryoshka), as with the text-embedding-3 models.
  */
 export function fakeVector(input: Input, dims: number): Float32Array<ArrayBuffer> {
   const wide = new Float64Array(dims);

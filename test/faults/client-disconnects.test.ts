@@ -163,7 +163,8 @@ describe("other clients", () => {
       });
     const disconnected = ask("leave", disconnect.signal).catch(() => "left");
     const others = Promise.all(Array.from({ length: 8 }, (_, i) => ask(`stay ${i}`)));
-    // Some of them share a batch, so there are fewer upstream requests than clients; the hanging one is in flight in any case.
+    // Some of them share a batch, so there are fewer upstream requests than clients; the hanging one is in flight in
+    // any case.
     await fake.arrived(2);
     await Bun.sleep(50);
     disconnect.abort();

@@ -1,4 +1,6 @@
-/** However requests are split and batched, each client gets the response that one upstream request per input would give. */
+/**
+ * However requests are split and batched, each client gets the response that one upstream request per input would give.
+ */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { batch } from "../../server/embeddings/batch.ts";

@@ -1,4 +1,7 @@
-/** Budget simulation in virtual time: requests start and end in any order, clocks jump, processes crash; with its invariants. */
+/**
+ * Budget simulation in virtual time: requests start and end in any order, clocks jump, processes crash; with its
+ * invariants.
+ */
 import { expect } from "bun:test";
 import { type Budgets, createBudgets, type Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner, BudgetOwner, Reservation } from "../../server/lib/budget.ts";

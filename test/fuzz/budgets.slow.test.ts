@@ -1,4 +1,7 @@
-/** Budgets hold in any order of events: bursts, clock jumps, reloads, crashes; thousands of runs, each reproducible by its seed. */
+/**
+ * Budgets hold in any order of events: bursts, clock jumps, reloads, crashes; thousands of runs, each reproducible by
+ * its seed.
+ */
 import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";

@@ -129,7 +129,9 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
     });
 }
 
-/** An error is the request's own, or that of a shared upstream request that would have failed for this client as well. */
+/**
+ * An error is the request's own, or that of a shared upstream request that would have failed for this client as well.
+ */
 function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world: World): void {
   if (call.signal.aborted && error === call.signal.reason) return;
   const question = world.asked.find((one) => one.error === error);

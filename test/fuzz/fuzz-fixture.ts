@@ -56,7 +56,9 @@ const table = new Set(
     .map(([, { status, type, code }]) => JSON.stringify([status, type, code])),
 );
 
-/** Only declared errors, always in OpenAI's shape and with a request ID; and a response that is sent as JSON is JSON. */
+/**
+ * Only declared errors, always in OpenAI's shape and with a request ID; and a response that is sent as JSON is JSON.
+ */
 export async function expectDefined(response: Response, { fake }: Target): Promise<void> {
   const { status, headers } = response;
   expect(headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);

@@ -22,7 +22,10 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** `pair` has two targets; `small` accepts few texts at a time, full-length vectors only and no tokens; `plain` is not cached. */
+/**
+ * `pair` has two targets; `small` accepts few texts at a time, full-length vectors only and no tokens; `plain` is not
+ * cached.
+ */
 export function startWorld(): World {
   const fakes = [startFake(), startFake(), startFake()];
   const [one, two, small] = fakes.map(({ url }) => url);

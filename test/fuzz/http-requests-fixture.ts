@@ -141,7 +141,9 @@ export const damaged: fc.Arbitrary<Buffer> = fc
     return latin(text);
   });
 
-/** Sends these chunks one by one, and FIN after them if `end` is set. Resolves with everything received until the close. */
+/**
+ * Sends these chunks one by one, and FIN after them if `end` is set. Resolves with everything received until the close.
+ */
 export function converse(port: number, pieces: readonly Buffer[], end = false): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const heard: Buffer[] = [];

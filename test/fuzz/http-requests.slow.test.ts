@@ -1,4 +1,7 @@
-/** However requests are split, the server parses them in one way, as they were sent, or refuses them; responses arrive to the last byte. */
+/**
+ * However requests are split, the server parses them in one way, as they were sent, or refuses them; responses arrive
+ * to the last byte.
+ */
 import { afterAll, expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import fc from "fast-check";
@@ -145,7 +148,9 @@ test("mutated requests are parsed in one way, which other parsers share, or clos
 
 const latin1 = (some: Buffer): string => some.toString("latin1");
 
-/** If Node parses a request too, it parses the same. It is stricter in some cases, but never sees a different request. */
+/**
+ * If Node parses a request too, it parses the same. It is stricter in some cases, but never sees a different request.
+ */
 function expectShared(wire: Buffer): void {
   const { told, refused } = toldBy(wire);
   for (const [at, { head, body }] of readings.entries()) {

@@ -1,4 +1,7 @@
-/** Simulation of admission in virtual time: keys, projects and models with limits; requests that arrive, end and are canceled. */
+/**
+ * Simulation of admission in virtual time: keys, projects and models with limits; requests that arrive, end and are
+ * canceled.
+ */
 import { expect } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";
@@ -197,7 +200,10 @@ export class World {
     await settled();
   }
 
-  /** The expected usage: estimates of unfinished requests, actual usage of finished ones, nothing for those without a slot. */
+  /**
+   * The expected usage: estimates of unfinished requests, actual usage of finished ones, nothing for those without a
+   * slot.
+   */
   used(id: string, rate: Rate): number {
     let sum = 0;
     for (const { plan, scopes, ended, used } of this.calls) {

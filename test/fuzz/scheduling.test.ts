@@ -1,4 +1,7 @@
-/** Whatever targets do, in any order: clients hardly notice, no target is overloaded, and recovered targets are used again. */
+/**
+ * Whatever targets do, in any order: clients hardly notice, no target is overloaded, and recovered targets are used
+ * again.
+ */
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { PolicyName } from "../../server/config/snapshot.ts";
 import type { Target } from "../../server/upstream/contract.ts";

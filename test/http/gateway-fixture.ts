@@ -48,7 +48,9 @@ interface ErrorMembers {
   readonly code: string | null;
 }
 
-/** Expects exactly this error: status, type and code of the error table, the four members of OpenAI, and a request id. */
+/**
+ * Expects exactly this error: status, type and code of the error table, the four members of OpenAI, and a request id.
+ */
 export async function expectError(
   response: Response,
   fault: ErrorKind,

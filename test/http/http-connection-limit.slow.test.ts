@@ -137,7 +137,8 @@ describe("a server at its maximum number of connections", () => {
     };
     expect([admits(), admits(), admits()]).toEqual([true, true, true]);
     expect(givenUp).toEqual(["key a 2", "key a 3", "key b 1"]);
-    // The last silent body has brought bytes half a second ago, and its key holds fewer connections than the newcomer's.
+    // The last silent body has brought bytes half a second ago, and its key holds fewer connections than the
+    // newcomer's.
     expect(admits()).toBe(false);
     limit.close();
   });

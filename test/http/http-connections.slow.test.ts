@@ -1,4 +1,7 @@
-/** Clients that disconnect, stall, pipeline or send invalid HTTP: each gets a defined end, and the gateway keeps serving. */
+/**
+ * Clients that disconnect, stall, pipeline or send invalid HTTP: each gets a defined end, and the gateway keeps
+ * serving.
+ */
 
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { listen } from "../../server/http/listen.ts";

@@ -1,4 +1,7 @@
-/** A client may close its sending side after the request and still gets the response; a client that has disconnected is detected. */
+/**
+ * A client may close its sending side after the request and still gets the response; a client that has disconnected is
+ * detected.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { until } from "../until.ts";

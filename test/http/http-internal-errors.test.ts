@@ -1,4 +1,7 @@
-/** An internal error, or a socket that accepts few bytes, affects one response at most: never the next, never the process. */
+/**
+ * An internal error, or a socket that accepts few bytes, affects one response at most: never the next, never the
+ * process.
+ */
 
 import { describe, expect, test } from "bun:test";
 import type { ByteSocket } from "../../server/http/server/client-socket.ts";

@@ -1,4 +1,7 @@
-/** After a refusal, a bounded rest of the body is read: clients get the response, and no client can keep the gateway busy. */
+/**
+ * After a refusal, a bounded rest of the body is read: clients get the response, and no client can keep the gateway
+ * busy.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { connect as connectHttp2, constants } from "node:http2";

@@ -1,4 +1,7 @@
-/** A response arrives with exactly the bytes it announced, or its connection is reset: the next response is never read as the rest of it. */
+/**
+ * A response arrives with exactly the bytes it announced, or its connection is reset: the next response is never read
+ * as the rest of it.
+ */
 
 import { describe, expect, test } from "bun:test";
 import type { OutgoingResponse, StreamedBody } from "../../server/request/http-types.ts";

@@ -1,4 +1,7 @@
-/** Request smuggling: a request that a proxy and the gateway could read in two ways is refused, and the connection closed. */
+/**
+ * Request smuggling: a request that a proxy and the gateway could read in two ways is refused, and the connection
+ * closed.
+ */
 
 import { describe, expect, test } from "bun:test";
 import type { RequestHead } from "../../server/http/server/http-server.ts";

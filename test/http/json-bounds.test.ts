@@ -1,4 +1,6 @@
-/** JSON bodies that would be expensive to parse are refused by a scan of their bytes, and other clients do not notice. */
+/**
+ * JSON bodies that would be expensive to parse are refused by a scan of their bytes, and other clients do not notice.
+ */
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { JsonBounds, jsonBounds } from "../../server/http/json-bounds.ts";
@@ -148,7 +150,9 @@ describe("is refused while it is being sent, and no upstream is called", () => {
   });
 });
 
-/** The least CPU time of three runs, in ms: unlike the time on the clock, it does not depend on how busy the machine is. */
+/**
+ * The least CPU time of three runs, in ms: unlike the time on the clock, it does not depend on how busy the machine is.
+ */
 async function cpuMs(work: () => unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 3; run++) {

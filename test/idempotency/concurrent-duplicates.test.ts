@@ -1,4 +1,7 @@
-/** Concurrent requests with one Idempotency-Key: one is sent upstream at a time, and what may have been billed is not sent again. */
+/**
+ * Concurrent requests with one Idempotency-Key: one is sent upstream at a time, and what may have been billed is not
+ * sent again.
+ */
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { arrange } from "../conformance/arrange.ts";

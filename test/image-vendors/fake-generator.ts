@@ -1,4 +1,6 @@
-/** The image generator behind every fake vendor: generates the requested images, records them, and serves links to them. */
+/**
+ * The image generator behind every fake vendor: generates the requested images, records them, and serves links to them.
+ */
 import { extensionOf, sniffImage } from "../../server/lib/sniff-image.ts";
 import type { ImageGenerator, ParsedRequest } from "./image-vendor.ts";
 import { createImage, type ImageFormat } from "./test-images.ts";

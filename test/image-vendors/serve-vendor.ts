@@ -7,7 +7,9 @@ import type { FakeVendor, VendorRequest, VendorResponse } from "./image-vendor.t
 export type VendorFault =
   /** The response to the next generation request. The vendor does not handle that request. */
   | VendorResponse
-  /** The vendor accepts the next generation request; then the connection breaks, or no response comes, or an HTML page. */
+  /**
+   * The vendor accepts the next generation request; then the connection breaks, or no response comes, or an HTML page.
+   */
   | "reset"
   | "hang"
   | "garbage"

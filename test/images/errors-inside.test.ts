@@ -1,4 +1,7 @@
-/** An image upstream that puts an error into a response with status 200 is understood as if it had sent the error's status. */
+/**
+ * An image upstream that puts an error into a response with status 200 is understood as if it had sent the error's
+ * status.
+ */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";

@@ -1,4 +1,7 @@
-/** Image links and the HTTP server that serves them, without the rest of a gateway. The clock moves only when a test moves it. */
+/**
+ * Image links and the HTTP server that serves them, without the rest of a gateway. The clock moves only when a test
+ * moves it.
+ */
 
 import { createCors } from "../../server/http/cors.ts";
 import { listen } from "../../server/http/listen.ts";

@@ -1,4 +1,6 @@
-/** An upstream's image response with a member that is very wide or very deep: the image is delivered, the member is cut. */
+/**
+ * An upstream's image response with a member that is very wide or very deep: the image is delivered, the member is cut.
+ */
 import { afterAll, describe, expect, test } from "bun:test";
 import { documentBounds, maxJsonDepth } from "../../server/lib/upstream-json.ts";
 import { fakeImage } from "../fake-upstream.ts";

@@ -1,4 +1,7 @@
-/** The reference pages agree with the code: errors, settings, routes, upstreams and vexel.yaml are complete, and examples are valid. */
+/**
+ * The reference pages agree with the code: errors, settings, routes, upstreams and vexel.yaml are complete, and
+ * examples are valid.
+ */
 import { describe, expect, test } from "bun:test";
 import Ajv from "ajv/dist/2020";
 import { z } from "zod";

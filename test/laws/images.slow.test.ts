@@ -1,4 +1,7 @@
-/** Laws about every image vendor: through a real gateway, with the official client and the fakes of `test/image-vendors`. */
+/**
+ * Laws about every image vendor: through a real gateway, with the official client and the fakes of
+ * `test/image-vendors`.
+ */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import {

@@ -1,4 +1,6 @@
-/** Laws: property tests over every implementation of an interface. An exception needs a reason, and must be necessary. */
+/**
+ * Laws: property tests over every implementation of an interface. An exception needs a reason, and must be necessary.
+ */
 import { describe, expect, test } from "bun:test";
 
 /** Throws if the law does not hold. */

@@ -1,4 +1,7 @@
-/** Generators for the vendor laws: queries within a target's capabilities, and responses that are corrupted at one point. */
+/**
+ * Generators for the vendor laws: queries within a target's capabilities, and responses that are corrupted at one
+ * point.
+ */
 import fc from "fast-check";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import type { Adapter, EmbeddingsAdapter } from "../../server/upstream/adapter.ts";

@@ -1,4 +1,6 @@
-/** Laws over every embeddings vendor: it understands the upstream request, and only valid responses reach the client. */
+/**
+ * Laws over every embeddings vendor: it understands the upstream request, and only valid responses reach the client.
+ */
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";

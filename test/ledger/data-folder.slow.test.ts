@@ -1,4 +1,7 @@
-/** The data folder is removed, replaced or damaged while the gateway runs: detected, logged, and no successful response without a row. */
+/**
+ * The data folder is removed, replaced or damaged while the gateway runs: detected, logged, and no successful response
+ * without a row.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";

@@ -1,4 +1,6 @@
-/** An unwritable ledger: requests are refused or served, as the policy says, and the gateway recovers without a restart. */
+/**
+ * An unwritable ledger: requests are refused or served, as the policy says, and the gateway recovers without a restart.
+ */
 
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";

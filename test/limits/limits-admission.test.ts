@@ -1,4 +1,6 @@
-/** A raised limit admits queued requests without a new request, and a request that was not executed uses up no limit. */
+/**
+ * A raised limit admits queued requests without a new request, and a request that was not executed uses up no limit.
+ */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { Limits } from "../../server/lib/limits.ts";

@@ -1,4 +1,6 @@
-/** Configuration of limits in vexel.yaml and on the command line: validation messages, and counts that survive a reload. */
+/**
+ * Configuration of limits in vexel.yaml and on the command line: validation messages, and counts that survive a reload.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Load shedding: under overload queued requests are shed first, and cached embeddings and health checks are still served. */
+/**
+ * Load shedding: under overload queued requests are shed first, and cached embeddings and health checks are still
+ * served.
+ */
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { until } from "../until.ts";

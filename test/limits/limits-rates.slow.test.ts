@@ -1,4 +1,7 @@
-/** Rate limits per minute (token bucket): exact counts, OpenAI's error messages and headers, and clients that honor Retry-After. */
+/**
+ * Rate limits per minute (token bucket): exact counts, OpenAI's error messages and headers, and clients that honor
+ * Retry-After.
+ */
 import { afterEach, describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import {

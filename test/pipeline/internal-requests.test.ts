@@ -1,4 +1,6 @@
-/** Internal requests (moderation, drift canary) are limited, charged to budgets and in the ledger like client requests. */
+/**
+ * Internal requests (moderation, drift canary) are limited, charged to budgets and in the ledger like client requests.
+ */
 import { afterEach, describe, expect, test } from "bun:test";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { configFor, startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 
-/** Counts the abort listeners on signals that have not fired, and the timers that have neither fired nor been cleared. */
+/**
+ * Counts the abort listeners on signals that have not fired, and the timers that have neither fired nor been cleared.
+ */
 function countListenersAndTimers() {
   const listeners = new Map<AbortSignal, Set<unknown>>();
   const timers = new Set<unknown>();

@@ -1,4 +1,7 @@
-/** The request pipeline: a request without HTTP is limited, charged, timed out and accounted for like one that came over HTTP. */
+/**
+ * The request pipeline: a request without HTTP is limited, charged, timed out and accounted for like one that came over
+ * HTTP.
+ */
 import { expect, test } from "bun:test";
 import type { Key } from "../../server/config/snapshot.ts";
 import { brand } from "../../server/lib/branded.ts";

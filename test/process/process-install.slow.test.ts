@@ -23,7 +23,9 @@ const lock = {
   },
 };
 
-/** Creates a folder with these packages, with or without its workspace link, and an npm that only records its arguments. */
+/**
+ * Creates a folder with these packages, with or without its workspace link, and an npm that only records its arguments.
+ */
 function createInstallation(
   folder: string,
   packages: Readonly<Record<string, string>>,

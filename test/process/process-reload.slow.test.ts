@@ -1,4 +1,6 @@
-/** Configuration reload: a change of vexel.yaml applies within a second, completely or not at all, and no request fails. */
+/**
+ * Configuration reload: a change of vexel.yaml applies within a second, completely or not at all, and no request fails.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { renameSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** Hedged requests: a request to a target that is slower than its p95 is also sent to another one, within the hedge budget. */
+/**
+ * Hedged requests: a request to a target that is slower than its p95 is also sent to another one, within the hedge
+ * budget.
+ */
 
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";

@@ -1,4 +1,6 @@
-/** A real gateway with several fake upstreams: an embedding model and an image model, each with all of them as targets. */
+/**
+ * A real gateway with several fake upstreams: an embedding model and an image model, each with all of them as targets.
+ */
 import { type Fake, startFake } from "../fake-upstream.ts";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 

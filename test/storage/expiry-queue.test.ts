@@ -1,4 +1,6 @@
-/** Expiry queue (priority queue): files are deleted in the order in which they expire, whatever the order of insertion. */
+/**
+ * Expiry queue (priority queue): files are deleted in the order in which they expire, whatever the order of insertion.
+ */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { ExpiryQueue } from "../../server/storage/expiry-queue.ts";

@@ -1,4 +1,6 @@
-/** An image file that cannot be deleted is still on the disk: it counts against the limit, and its deletion is retried. */
+/**
+ * An image file that cannot be deleted is still on the disk: it counts against the limit, and its deletion is retried.
+ */
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

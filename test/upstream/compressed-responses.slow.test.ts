@@ -1,4 +1,7 @@
-/** Compressed responses of upstreams: decompressed beside the event loop, within bounds, and never believed where they are cut. */
+/**
+ * Compressed responses of upstreams: decompressed beside the event loop, within bounds, and never believed where they
+ * are cut.
+ */
 import { describe, expect, test } from "bun:test";
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { failure, rawServer, testSender } from "./http-client-fixture.ts";

@@ -1,4 +1,6 @@
-/** JSON of an upstream that is nested very deep or has very many values costs little, and what is around that is read. */
+/**
+ * JSON of an upstream that is nested very deep or has very many values costs little, and what is around that is read.
+ */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { JsonFilter, JsonScan } from "../../server/lib/json-scan.ts";

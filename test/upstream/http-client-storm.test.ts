@@ -1,4 +1,7 @@
-/** In a crowd of calls that are cut off, given up and hung up on, everyone gets the own answer or a fault, and nobody's else. */
+/**
+ * In a crowd of calls that are cut off, given up and hung up on, everyone gets the own answer or a fault, and nobody's
+ * else.
+ */
 
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";

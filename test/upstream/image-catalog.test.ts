@@ -1,4 +1,6 @@
-/** The image models that Vexel provisions by itself: they exist, they last, and they have a price where one is listed. */
+/**
+ * The image models that Vexel provisions by itself: they exist, they last, and they have a price where one is listed.
+ */
 import { describe, expect, test } from "bun:test";
 import { catalogModels } from "../../server/config/catalog-models.ts";
 import { fromEnvironment } from "../../server/config/environment.ts";

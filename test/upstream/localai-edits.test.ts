@@ -1,4 +1,6 @@
-/** Edits by LocalAI, which says nothing where it does not understand: so it is asked in its own words, or not at all. */
+/**
+ * Edits by LocalAI, which says nothing where it does not understand: so it is asked in its own words, or not at all.
+ */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";

@@ -1,4 +1,6 @@
-/** What vendors with a language of their own must not do to a caller unasked: cut texts, average vectors, hide a cause. */
+/**
+ * What vendors with a language of their own must not do to a caller unasked: cut texts, average vectors, hide a cause.
+ */
 import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, ExtraFields } from "../../server/upstream/contract.ts";

@@ -1,6 +1,7 @@
 /**
- * Runware's models by the schema that each declares, from maximhq/bifrost, core/providers/runware/models.go (2026-08-22),
- * which has them from schemas.runware.ai. Runware refuses any field that a model's schema does not declare.
+ * Runware's models by the schema that each declares, from maximhq/bifrost, core/providers/runware/models.go
+ * (2026-08-22), which has them from schemas.runware.ai. Runware refuses any field that a model's schema does not
+ * declare.
  */
 
 export interface DeclaredSchema {

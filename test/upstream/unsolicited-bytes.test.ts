@@ -1,4 +1,7 @@
-/** What waits on a kept connection is told from its descriptor: nothing, bytes, or the end, whichever system call is used. */
+/**
+ * What waits on a kept connection is told from its descriptor: nothing, bytes, or the end, whichever system call is
+ * used.
+ */
 import { expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
 import { peekByLibrary, peekByRead } from "../../server/upstream/transport/unsolicited-bytes.ts";

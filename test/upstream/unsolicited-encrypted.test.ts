@@ -1,6 +1,6 @@
 /**
- * A response that no request asked for goes to no other client, whichever way a request takes: plain or over TLS, with a
- * body in memory or uploaded from disk, with a response that is taken whole or as it comes.
+ * A response that no request asked for goes to no other client, whichever way a request takes: plain or over TLS, with
+ * a body in memory or uploaded from disk, with a response that is taken whole or as it comes.
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
@@ -47,7 +47,9 @@ const shapes: Readonly<Record<string, (body: string) => Omit<UpstreamRequest, "h
     "to an upload": (body) => ({ body: uploaded(body), streams: true, once: true }),
   };
 
-/** Extra responses that are not written yet. A request written before them could not tell them from its own response. */
+/**
+ * Extra responses that are not written yet. A request written before them could not tell them from its own response.
+ */
 let pendingExtras = 0;
 
 /** A response too many behind each response, in the same write or in one of its own a moment later. */
@@ -67,7 +69,10 @@ const extras: Readonly<Record<string, (asked: Asked) => void>> = {
   },
 };
 
-/** Bun's `fetch` takes no certificate authority of ours here: its requests over TLS are tested in a process of their own. */
+/**
+ * Bun's `fetch` takes no certificate authority of ours here: its requests over TLS are tested in a process of their
+ * own.
+ */
 const ways = [
   ["http", "taken whole"],
   ["http", "taken as it comes"],

@@ -1,6 +1,6 @@
 /**
- * A response that no request asked for goes to no client and stays in no cache. The server here is a raw socket that sends
- * two responses to one request, at once or later, on connections that are kept for the next request.
+ * A response that no request asked for goes to no client and stays in no cache. The server here is a raw socket that
+ * sends two responses to one request, at once or later, on connections that are kept for the next request.
  */
 
 import { describe, expect, test } from "bun:test";
@@ -142,7 +142,8 @@ const textOf = ({ body }: Asked): string => {
 };
 
 test("a vector that came in an unsolicited response does not stay in the cache", async () => {
-  // A second response to the first request comes while the second request is in flight: nothing can tell the two apart yet.
+  // A second response to the first request comes while the second request is in flight: nothing can tell the two apart
+  // yet.
   const release = Promise.withResolvers<void>();
   using server = rawServer(async (asked) => {
     const text = textOf(asked);

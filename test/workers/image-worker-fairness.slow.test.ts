@@ -1,4 +1,7 @@
-/** One key's costly images do not keep another key waiting: the queue is fair by time used, and what costs too much is refused. */
+/**
+ * One key's costly images do not keep another key waiting: the queue is fair by time used, and what costs too much is
+ * refused.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { deflateSync } from "node:zlib";

@@ -111,7 +111,10 @@ export function chunk(kind: string, content: Buffer): Buffer {
   return frame;
 }
 
-/** A gray JPEG of size by size pixels, a multiple of 8, that goes over all of them in so many scans. Forty bytes for each. */
+/**
+ * A gray JPEG of size by size pixels, a multiple of 8, that goes over all of them in so many scans. Forty bytes for
+ * each.
+ */
 export function jpegWithScans(size: number, scans: number): Uint8Array {
   const blocks = (size / 8) ** 2;
   const segment = (marker: number, ...content: number[]) =>
@@ -139,7 +142,10 @@ export function jpegWithScans(size: number, scans: number): Uint8Array {
 
 type ChildMessage = ToChild<unknown, ImageWorkerRequest>;
 
-/** Real worker processes, observed from outside: their number, the requests they get, and the requests that never reach them. */
+/**
+ * Real worker processes, observed from outside: their number, the requests they get, and the requests that never reach
+ * them.
+ */
 export function watched(lose: (requested: number) => boolean = () => false) {
   const living = new Set<Pick<Child, "pid" | "kill">>();
   const requests: ImageWorkerRequest[] = [];

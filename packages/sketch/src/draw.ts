@@ -1,6 +1,6 @@
 /**
- * Draws one request. Read this file first: a request is validated, its prompt becomes a brief, the brief becomes a scene, the
- * scene becomes pixels, and the pixels become the bytes of an image file.
+ * Draws one request. Read this file first: a request is validated, its prompt becomes a brief, the brief becomes a
+ * scene, the scene becomes pixels, and the pixels become the bytes of an image file.
  *
  * Nothing here reads a clock, and all randomness comes from the prompt and the seed.
  */
@@ -39,9 +39,10 @@ interface EncodedImage {
 }
 
 /**
- * Throws a `SketchError` at once if an option is invalid. Uploads are read with the first event, so errors about them come from
- * the iteration. Work happens only while the caller waits for the next event: a caller can bound how many requests draw at a
- * time by queueing its calls of `next`. Once the signal is aborted, the iteration throws the signal's reason.
+ * Throws a `SketchError` at once if an option is invalid. Uploads are read with the first event, so errors about them
+ * come from the iteration. Work happens only while the caller waits for the next event: a caller can bound how many
+ * requests draw at a time by queueing its calls of `next`. Once the signal is aborted, the iteration throws the
+ * signal's reason.
  */
 export function draw(
   request: SketchRequest,

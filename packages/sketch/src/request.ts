@@ -1,6 +1,7 @@
 /**
  * The request of `draw`, and the events that it yields. All of it is plain data, so that requests and events can be
- * sent to another process. Options and facts have the names of OpenAI's Images API, because errors refer to them by name.
+ * sent to another process. Options and facts have the names of OpenAI's Images API, because errors refer to them by
+ * name.
  */
 
 export interface SketchRequest {

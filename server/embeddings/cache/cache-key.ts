@@ -1,18 +1,28 @@
-/** Cache key: a SHA-256 of everything that a vector depends on. Inputs share a key only if their vectors are equal; the text cannot be recovered. */
+/**
+ * Cache key: a SHA-256 of everything that a vector depends on. Inputs share a key only if their vectors are equal; the
+ * text cannot be recovered.
+ */
 import { isEmptyObject } from "../../lib/is-empty-object.ts";
 import type { Route } from "../../request/caller.ts";
 import type { EmbeddingInput, EmbeddingsQuery, ExtraFields } from "../../upstream/contract.ts";
 import type { TaskType } from "../../upstream/task-type.ts";
 
-/** Incremented when keys are computed differently: vectors stored under old keys are never found again and may be deleted. */
+/**
+ * Incremented when keys are computed differently: vectors stored under old keys are never found again and may be
+ * deleted.
+ */
 export const cacheKeyFormat = 1;
 
-/** A longer prefix is hashed itself: a client's extra fields may have kilobytes, and the prefix precedes each of many inputs. */
+/**
+ * A longer prefix is hashed itself: a client's extra fields may have kilobytes, and the prefix precedes each of many
+ * inputs.
+ */
 const maxPrefix = 256;
 
 /**
  * The part of the key that all inputs of a request share. It excludes `user` and the encoding, which change no vector.
- * `taskTypeTranslated`: the task type is translated for each upstream, so the task counts and not the client's spelling.
+ * `taskTypeTranslated`: the task type is translated for each upstream, so the task counts and not the client's
+ * spelling.
  */
 export function cacheKeyPrefix(
   query: EmbeddingsQuery,

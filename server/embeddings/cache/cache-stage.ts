@@ -41,7 +41,9 @@ export const cacheStage =
   (next) => {
     const { cache, singleFlight, enabled, taskTypesTranslated } = options;
 
-    /** Sends the inputs upstream. On every outcome the single-flight entries are removed and the record has the usage. */
+    /**
+     * Sends the inputs upstream. On every outcome the single-flight entries are removed and the record has the usage.
+     */
     const sendUpstream = (
       request: EmbeddingsRequest,
       keys: readonly string[],
@@ -130,7 +132,8 @@ export const cacheStage =
             : undefined;
         const others = new Set(joined.values());
         const joinedRequests = others.size > 0 ? waitForInFlight(others, request) : undefined;
-        // Awaited first, even if a joined request fails meanwhile: the usage of its own upstream request is charged to it.
+        // Awaited first, even if a joined request fails meanwhile: the usage of its own upstream request is charged to
+        // it.
         await ownRequest;
         await joinedRequests;
         if (joinedRequests && request.signal.aborted) throw request.signal.reason;
@@ -141,7 +144,8 @@ export const cacheStage =
           const embedding = flight.result(key);
           if (embedding) embeddings.set(key, embedding);
           else missing.push(key);
-          // A refusal that may not apply to this request: every waiter sends its own request now, not one after the other.
+          // A refusal that may not apply to this request: every waiter sends its own request now, not one after the
+          // other.
           if (!embedding && !flight.wasAbandoned) waitsLeft = 0;
         }
       }

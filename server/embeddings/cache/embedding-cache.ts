@@ -36,14 +36,14 @@ const [minSlabBytes, maxSlabBytes] = [16 * 1024, 256 * 1024];
 const usualSlabs = 32;
 /**
  * How many of the oldest entries are searched for one of the right size class before a slab is cleared: one in
- * `oldestOf`, at most `maxSearched`. Searching further, a rare size class could never grow; less far, slabs would be cleared
- * without need.
+ * `oldestOf`, at most `maxSearched`. Searching further, a rare size class could never grow; less far, slabs would be
+ * cleared without need.
  */
 const oldestOf = 64;
 const maxSearched = 256;
 /**
- * Cache operations between two hints to the garbage collector. It counts the slabs as heap growth, and without hints lets
- * twice as much garbage pile up.
+ * Cache operations between two hints to the garbage collector. It counts the slabs as heap growth, and without hints
+ * lets twice as much garbage pile up.
  */
 const operationsBetweenHints = 4096;
 
@@ -51,8 +51,8 @@ const operationsBetweenHints = 4096;
 const maxHotEntries = 1024;
 
 /**
- * A doubly linked LRU list through the entries, since a Map is not enough: it is in insertion order, but reading the first
- * key after many deletions steps over all of them, and an entry cannot be inserted at the old end.
+ * A doubly linked LRU list through the entries, since a Map is not enough: it is in insertion order, but reading the
+ * first key after many deletions steps over all of them, and an entry cannot be inserted at the old end.
  */
 class Entry {
   readonly key: string;
@@ -103,8 +103,8 @@ export class EmbeddingCache {
   }
 
   /**
-   * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as long
-   * as the entry is hot, so that a response derived from it can be cached too.
+   * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as
+   * long as the entry is hot, so that a response derived from it can be cached too.
    */
   get(key: string, encoding: "float" | "base64"): CachedEmbedding | undefined {
     const entry = this.#entries.get(key);

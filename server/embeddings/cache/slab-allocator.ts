@@ -1,7 +1,7 @@
 /**
- * Slab allocator for the bytes of cached vectors: slabs are divided into slots of one size class and reused. With an array
- * per vector, the garbage collector would decide when evicted vectors are freed, and lets several times as much pile up.
- * No view may leave the cache: a slot is overwritten as soon as its vector is evicted.
+ * Slab allocator for the bytes of cached vectors: slabs are divided into slots of one size class and reused. With an
+ * array per vector, the garbage collector would decide when evicted vectors are freed, and lets several times as much
+ * pile up. No view may leave the cache: a slot is overwritten as soon as its vector is evicted.
  */
 import { EncodedVector } from "../../lib/codec/encoded-vector.ts";
 import type { Vector } from "../../upstream/contract.ts";
@@ -12,7 +12,9 @@ interface SlotOwner<T> {
   readonly slot: number;
 }
 
-/** The smallest slot. With the largest slab, it bounds how many entries are evicted when a slab changes its size class. */
+/**
+ * The smallest slot. With the largest slab, it bounds how many entries are evicted when a slab changes its size class.
+ */
 const minSlotBytes = 512;
 
 /** Eight size classes per doubling: the usual vector lengths fit exactly, and the number of size classes is bounded. */

@@ -18,8 +18,8 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
 }
 
 /**
- * One sum answers both: the sum of squares is 0 for a zero vector and not finite for a number that is not; float32 squared
- * stays within the range of a double. Four sums in parallel, since each addition would wait for the one before.
+ * One sum answers both: the sum of squares is 0 for a zero vector and not finite for a number that is not; float32
+ * squared stays within the range of a double. Four sums in parallel, since each addition would wait for the one before.
  */
 export function checkVector(floats: Float32Array): VectorValidity {
   const whole = floats.length - (floats.length % 4);

@@ -1,6 +1,6 @@
 /**
- * A base64 vector within the bytes of an upstream response (zero copy): most vectors are sent on unchanged, and a string
- * of each would double the garbage. It is valid only as long as the response; `String(vector)` is a copy.
+ * A base64 vector within the bytes of an upstream response (zero copy): most vectors are sent on unchanged, and a
+ * string of each would double the garbage. It is valid only as long as the response; `String(vector)` is a copy.
  */
 import type { ChunkedBytes } from "../chunked-bytes.ts";
 import { type CheckedVector, checkInWasm, decodeInWasm } from "./base64.ts";

@@ -1,4 +1,7 @@
-/** Loads the WebAssembly modules that process every number of every response: SIMD is several times faster than JavaScript. */
+/**
+ * Loads the WebAssembly modules that process every number of every response: SIMD is several times faster than
+ * JavaScript.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

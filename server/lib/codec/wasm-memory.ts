@@ -1,6 +1,6 @@
 /**
- * The WebAssembly instance that checks and decodes numbers, and its memory. The memory of an instance can grow and never
- * shrinks, so an instance whose memory has grown large is replaced by a new one once the large input is over.
+ * The WebAssembly instance that checks and decodes numbers, and its memory. The memory of an instance can grow and
+ * never shrinks, so an instance whose memory has grown large is replaced by a new one once the large input is over.
  */
 import { compile, instantiate } from "./load-wasm.ts";
 
@@ -32,7 +32,10 @@ function memoryOf(instance: WasmExports | undefined): Buffer {
   return Buffer.from(instance ? instance.memory.buffer : new ArrayBuffer(pageBytes));
 }
 
-/** A buffer for `bytes` bytes and one step more. The next use overwrites it, and it may be replaced after this turn of the event loop. */
+/**
+ * A buffer for `bytes` bytes and one step more. The next use overwrites it, and it may be replaced after this turn of
+ * the event loop.
+ */
 export function wasmBuffer(bytes: number): Buffer<ArrayBuffer> {
   const missing = bytes + spare - buffer.length;
   if (missing > 0) {

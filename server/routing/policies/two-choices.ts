@@ -1,7 +1,7 @@
 /**
- * Routing policy `p2c`, power of two choices: of two random candidates, the one with less load (requests in flight times
- * mean latency). That is nearly as good as comparing all candidates, avoids sending all requests to the same one, and
- * moves away from a hanging target long before requests time out.
+ * Routing policy `p2c`, power of two choices: of two random candidates, the one with less load (requests in flight
+ * times mean latency). That is nearly as good as comparing all candidates, avoids sending all requests to the same one,
+ * and moves away from a hanging target long before requests time out.
  */
 import type { Candidate, Policy, SelectionContext } from "./policy.ts";
 import { drawWeighted } from "./weighted.ts";

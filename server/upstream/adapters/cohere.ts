@@ -24,7 +24,9 @@ const taskTypes: TaskTypeTable = {
   defaultValue: "search_document",
 };
 
-/** docs.cohere.com/changelog/embed-v5 (2026-09-30), docs.cohere.com/docs/cohere-embed: earlier models have one length. */
+/**
+ * docs.cohere.com/changelog/embed-v5 (2026-09-30), docs.cohere.com/docs/cohere-embed: earlier models have one length.
+ */
 export function cohereLengths(model: string): readonly number[] | undefined {
   const version = Number(/embed-v-?(\d+)/i.exec(model)?.[1] ?? 0);
   if (version >= 5) return [256, 512, 768, 1024, 1536, 2048];

@@ -122,8 +122,8 @@ const vendors: readonly Dialect[] = [
     serves: "embedding",
     embeddings: { ...openServerCapabilities, maxBytes: 1_000_000, base64: true },
   },
-  // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api. Unproven: its price page of 2026-08-20 lists no embedding
-  // model (mnfst/awesome-free-llm-apis#102), so none is provisioned from the environment.
+  // docs.sambanova.ai/cloud/api-reference/endpoints/embeddings-api. Unproven: its price page of 2026-08-20 lists no
+  // embedding model (mnfst/awesome-free-llm-apis#102), so none is provisioned from the environment.
   {
     name: "sambanova",
     baseUrl: "https://api.sambanova.ai/v1",

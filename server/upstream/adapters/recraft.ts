@@ -1,4 +1,6 @@
-/** Recraft: nearly OpenAI-compatible generations, with aspect ratios for sizes; edits have their own paths and forms. */
+/**
+ * Recraft: nearly OpenAI-compatible generations, with aspect ratios for sizes; edits have their own paths and forms.
+ */
 import type { ImageAdapter, ImageRequestContext, UpstreamResponse } from "../adapter.ts";
 import type {
   BufferedImageResponse,

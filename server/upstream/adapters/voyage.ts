@@ -43,7 +43,8 @@ function maxTokens(model: string): number {
 /** mongodb.com/docs/voyageai/models: these make vectors of four lengths, the others of one. */
 const flexible = /^voyage-(4|3\.5|3-large|code-[3-9]|context-|multimodal-3\.5)/;
 
-// docs.voyageai.com/reference: 1000 texts; of contextual models 16,000 chunks, and 32,000 tokens where the client chunks.
+// docs.voyageai.com/reference: 1000 texts; of contextual models 16,000 chunks, and 32,000 tokens where the client
+// chunks.
 const capabilities = ({ model }: Target): EmbeddingCapabilities => ({
   ...(isContextualModel(model)
     ? { maxItems: 16_000, maxTokens: 32_000 }

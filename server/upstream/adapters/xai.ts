@@ -117,8 +117,8 @@ function fromUpstream(
 }
 
 /**
- * `{code, error}`. A wrong key is 400: github.com/openai/codex/issues/1352. No credit is 403 or 429, and names the team:
- * both as recorded by several users.
+ * `{code, error}`. A wrong key is 400: github.com/openai/codex/issues/1352. No credit is 403 or 429, and names the
+ * team: both as recorded by several users.
  */
 function classify({ message, body }: VendorError): ErrorMeaning | undefined {
   const code = memberOf(body, "code");

@@ -1,4 +1,6 @@
-/** The catalog of embedding models, and the vector space of any model. A model that is not listed works like any other. */
+/**
+ * The catalog of embedding models, and the vector space of any model. A model that is not listed works like any other.
+ */
 import { alibaba } from "./alibaba.ts";
 import { amazon } from "./amazon.ts";
 import { bge } from "./bge.ts";

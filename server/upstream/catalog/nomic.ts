@@ -1,4 +1,6 @@
-/** Nomic's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json. */
+/**
+ * Nomic's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json.
+ */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 
 export const nomic: readonly KnownEmbedding[] = [

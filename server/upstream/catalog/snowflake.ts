@@ -1,6 +1,6 @@
 /**
- * Snowflake's Arctic Embed models. The sizes in Ollama's tags are numbers of parameters, with 16 bits each. Where prices
- * are from: price-sources.ts.
+ * Snowflake's Arctic Embed models. The sizes in Ollama's tags are numbers of parameters, with 16 bits each. Where
+ * prices are from: price-sources.ts.
  */
 import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
 

@@ -104,9 +104,9 @@ function groupBytes(groups: readonly string[]): number[] | undefined {
 }
 
 /**
- * Names of private networks, whatever address a resolver returns for them: reserved names (RFC 6761, 6762, 8375, and ICANN's
- * `internal`), names that ICANN does not delegate because private networks use them (`corp`, `home`), names that routers,
- * companies and Kubernetes assign, and names of one label: the public Internet has none.
+ * Names of private networks, whatever address a resolver returns for them: reserved names (RFC 6761, 6762, 8375, and
+ * ICANN's `internal`), names that ICANN does not delegate because private networks use them (`corp`, `home`), names
+ * that routers, companies and Kubernetes assign, and names of one label: the public Internet has none.
  */
 export const isPrivateName = (host: string): boolean =>
   /^[^.:]+$/.test(host) ||

@@ -20,9 +20,9 @@ const maxLinkLength = 8192;
 const firstUnreservedPort = 1024;
 
 /**
- * `trusted`: private hosts that are allowed, as `host:port`, or as `host` for all of its ports. `mayUseCredentials`: a user
- * name and a password in the link are sent to its host.
- * Throws DownloadError. An unknown name and a private one give the same error, or clients could enumerate internal names.
+ * `trusted`: private hosts that are allowed, as `host:port`, or as `host` for all of its ports. `mayUseCredentials`: a
+ * user name and a password in the link are sent to its host. Throws DownloadError. An unknown name and a private one
+ * give the same error, or clients could enumerate internal names.
  */
 export async function resolvePublicAddresses(
   url: URL,

@@ -29,7 +29,10 @@ export class ConnectionPool {
     return connection;
   }
 
-  /** An unsolicited response came from this address: its idle connections are closed, and it loses keep-alive for a while. */
+  /**
+   * An unsolicited response came from this address: its idle connections are closed, and it loses keep-alive for a
+   * while.
+   */
   onUnsolicited(address: string, responses: number): void {
     for (const connection of this.#idle.get(address)?.splice(0) ?? []) connection.close();
     this.#trust.distrust(address, responses);

@@ -8,7 +8,9 @@ import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 /** Less than the keep-alive timeout of any common server; gunicorn's two seconds are the shortest. */
 const idleTimeoutMs = 1000;
 const open = 1;
-/** Maximum idle sockets per address. A socket that carried much data reads larger chunks, so few of a hundred are kept. */
+/**
+ * Maximum idle sockets per address. A socket that carried much data reads larger chunks, so few of a hundred are kept.
+ */
 const maxIdle = 8;
 
 /** The current owner of a socket, which gets its events. */
@@ -73,7 +75,9 @@ export class ReusableSockets {
     return undefined;
   }
 
-  /** An unsolicited response came from this address: its idle sockets are closed, and it loses keep-alive for a while. */
+  /**
+   * An unsolicited response came from this address: its idle sockets are closed, and it loses keep-alive for a while.
+   */
   onUnsolicited(address: string): void {
     for (const socket of [...(this.#idle.get(address)?.keys() ?? [])]) {
       this.#remove(address, socket);

@@ -35,7 +35,9 @@ export class NotConnected extends Error {
   }
 }
 
-/** The connection ended before the response was complete, or before a response that certainly belongs to the request. */
+/**
+ * The connection ended before the response was complete, or before a response that certainly belongs to the request.
+ */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
   /** No byte of the response had arrived. */
@@ -206,8 +208,8 @@ export class Connection {
   }
 
   /**
-   * Two responses to one request: on a reused connection, the first may belong to an earlier request. And a server cannot
-   * have completed a request that it has not read to its end, though it may refuse it.
+   * Two responses to one request: on a reused connection, the first may belong to an earlier request. And a server
+   * cannot have completed a request that it has not read to its end, though it may refuse it.
    */
   #isAmbiguous({ surplus, status }: ResponseParser): boolean {
     return (surplus && this.#responses > 0) || (this.#isEarly && status >= 200 && status <= 299);
@@ -225,7 +227,8 @@ export class Connection {
     this.#handler = undefined;
     this.#response = undefined;
     if (response.surplus) this.#onUnsolicited(this.#responses);
-    // A response before the request was sent completely: the upstream would read the remaining bytes as the next request.
+    // A response before the request was sent completely: the upstream would read the remaining bytes as the next
+    // request.
     if (!response.reusable || this.#unsent) this.close();
     handler.onResponse(response);
   }

@@ -1,4 +1,7 @@
-/** Sends any request with `fetch`: through a proxy, over TLS, compressed, streamed. The only use of `fetch` for upstreams. */
+/**
+ * Sends any request with `fetch`: through a proxy, over TLS, compressed, streamed. The only use of `fetch` for
+ * upstreams.
+ */
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BoundedResponse } from "./bounded-response.ts";
 import { toTransportError } from "./transport-error.ts";
@@ -20,8 +23,9 @@ export async function sendByFetch(
       signal,
       // A redirect would send the upstream's API key to another host.
       redirect: "manual",
-      // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one response
-      // too many would make the next request get another client's image. So each request has its own connection.
+      // Bun's pool hands out a connection without looking for bytes that wait on it: an upstream that sends one
+      // response too many would make the next request get another client's image. So each request has its own
+      // connection.
       keepalive: false,
       // Bun gives up after five silent minutes; the request's own deadline applies here.
       timeout: false,

@@ -1,7 +1,7 @@
 /**
- * A small HTTP/1.1 client with a connection pool, plain or over TLS, for buffered responses: embeddings. It costs half of
- * what `fetch` does, which goes through another thread; it knows whether a failed request had reached the upstream at all;
- * and unlike the pool of `fetch`, it detects unsolicited responses.
+ * A small HTTP/1.1 client with a connection pool, plain or over TLS, for buffered responses: embeddings. It costs half
+ * of what `fetch` does, which goes through another thread; it knows whether a failed request had reached the upstream
+ * at all; and unlike the pool of `fetch`, it detects unsolicited responses.
  */
 import type { UpstreamRequest } from "../adapter.ts";
 import {

@@ -1,7 +1,8 @@
 /**
  * Keep-alive trust: which upstreams are trusted to send exactly one response per request. HTTP/1.1 does not say which
- * request a response belongs to: after one unsolicited response, each request on the connection could get the response of
- * the one before it. An upstream that sent an unsolicited response gets a new connection for each request, for a while.
+ * request a response belongs to: after one unsolicited response, each request on the connection could get the response
+ * of the one before it. An upstream that sent an unsolicited response gets a new connection for each request, for a
+ * while.
  */
 
 export interface Unsolicited {

@@ -33,7 +33,10 @@ export interface StreamingCallOptions {
 export interface StreamingResponse {
   readonly status: number;
   readonly headers: Head;
-  /** The body in chunks as they arrive. Throws ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the signal's reason. */
+  /**
+   * The body in chunks as they arrive. Throws ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the signal's
+   * reason.
+   */
   chunks(): AsyncGenerator<Uint8Array>;
   close(): void;
 }

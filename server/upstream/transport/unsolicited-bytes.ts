@@ -1,7 +1,8 @@
 /**
- * Detects unsolicited bytes that wait unread in the kernel's buffer of a socket. A pooled connection must be silent when a
- * request is written on it: bytes that wait there are not the response to that request. The event loop alone cannot tell,
- * because it may serve a client's request before it reads an upstream's socket that became readable in the same turn.
+ * Detects unsolicited bytes that wait unread in the kernel's buffer of a socket. A pooled connection must be silent
+ * when a request is written on it: bytes that wait there are not the response to that request. The event loop alone
+ * cannot tell, because it may serve a client's request before it reads an upstream's socket that became readable in the
+ * same turn.
  */
 import { dlopen, type Pointer, ptr } from "bun:ffi";
 import { readSync } from "node:fs";
@@ -10,7 +11,9 @@ import { errorCode } from "../../lib/error-code.ts";
 /** `ended`: the peer has closed the connection, or is about to. */
 export type UnsolicitedBytes = "none" | "ended" | "unsolicited";
 
-/** Over an ArrayBuffer of its own, whose address is stable: a short pooled buffer moves when a subarray of it is read. */
+/**
+ * Over an ArrayBuffer of its own, whose address is stable: a short pooled buffer moves when a subarray of it is read.
+ */
 const room = Buffer.from(new ArrayBuffer("HTTP/1.1 408".length));
 
 /** Returns the number of bytes copied into `room`, 0 if the connection has ended or failed, or -1 if nothing waits. */
@@ -58,8 +61,8 @@ export function peekByLibrary(): Peek | undefined {
       });
       const into: Pointer = ptr(room);
       const receive: Peek = (fd) => symbols.recv(fd, into, room.length, flags);
-      // -1 means that nothing waits, or that the connection was reset. The system reports an error once: after a reset, the
-      // second call reports the end of the connection.
+      // -1 means that nothing waits, or that the connection was reset. The system reports an error once: after a reset,
+      // the second call reports the end of the connection.
       return (fd) => {
         const length = receive(fd);
         return length < 0 ? receive(fd) : length;

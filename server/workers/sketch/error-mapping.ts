@@ -11,7 +11,8 @@ export function sketchErrorToGatewayError(error: unknown, signal: AbortSignal): 
     return new GatewayError(code, message, { param, cause });
   }
   if (signal.aborted && error === signal.reason) return abortError(signal);
-  // For the log: clients get a general message for an internal error. No scene contains text of a prompt, so no message does.
+  // For the log: clients get a general message for an internal error. No scene contains text of a prompt, so no message
+  // does.
   const reason = error instanceof Error ? error.message : String(error);
   return new GatewayError("internal", `The drawing program failed: ${reason}`, { cause: error });
 }

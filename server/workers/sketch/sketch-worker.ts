@@ -1,6 +1,6 @@
 /**
- * The drawing program in a process of its own: it computes pixels there, so that a large image does not block the event loop of
- * the gateway, and its memory is freed when the process ends after a time without requests.
+ * The drawing program in a process of its own: it computes pixels there, so that a large image does not block the event
+ * loop of the gateway, and its memory is freed when the process ends after a time without requests.
  */
 import type { CompletedImage } from "@vexel/sketch";
 import type { EmbeddedModel, ImageEvent, ImageResponse } from "../../upstream/contract.ts";

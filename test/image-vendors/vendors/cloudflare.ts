@@ -1,4 +1,6 @@
-/** Workers AI: cloudflare-docs, src/content/workers-ai-models; refusals as in its list of errors and in public reports. */
+/**
+ * Workers AI: cloudflare-docs, src/content/workers-ai-models; refusals as in its list of errors and in public reports.
+ */
 import {
   type FakeVendor,
   formOf,

@@ -1,4 +1,7 @@
-/** Fake of Together: width and height, source images in the same body, and `base64` for what the response calls b64_json. */
+/**
+ * Fake of Together: width and height, source images in the same body, and `base64` for what the response calls
+ * b64_json.
+ */
 import {
   type FakeVendor,
   type ImageGenerator,

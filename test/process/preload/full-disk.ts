@@ -1,4 +1,7 @@
-/** Preloaded into a gateway: while the file TEST_DISK_FULL exists, ledger writes fail with ENOSPC; and garbage is collected often. */
+/**
+ * Preloaded into a gateway: while the file TEST_DISK_FULL exists, ledger writes fail with ENOSPC; and garbage is
+ * collected often.
+ */
 import { existsSync } from "node:fs";
 import { LedgerJournal } from "../../../server/storage/files/ledger-journal.ts";
 import { LedgerFile } from "../../../server/storage/sqlite/ledger-store.ts";

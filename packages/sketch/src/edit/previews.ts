@@ -5,8 +5,8 @@ import { type FilterContext, forEachBand, type Raster } from "../raster/raster.t
 export type PreviewFilter = (stage: Raster, strength: number) => Promise<Raster>;
 
 /**
- * The number of stages of an edit depends on its prompt. Surplus stages are left out; missing previews are made from the
- * finished image.
+ * The number of stages of an edit depends on its prompt. Surplus stages are left out; missing previews are made from
+ * the finished image.
  */
 export async function* exactPreviews(
   wanted: number,

@@ -3,9 +3,9 @@ import { type Raster, rasterize, type Sharp } from "../raster/raster.ts";
 import { type Scene, sceneToSvg } from "./scene.ts";
 
 /**
- * The view box is rounded to a tenth of a unit, so its aspect ratio can differ a little from that of the image, as at 512x384.
- * "meet", the default of SVG, would leave a nearly transparent line at the edges, and an opaque scene would count as
- * transparent; "slice" covers the image.
+ * The view box is rounded to a tenth of a unit, so its aspect ratio can differ a little from that of the image, as at
+ * 512x384. "meet", the default of SVG, would leave a nearly transparent line at the edges, and an opaque scene would
+ * count as transparent; "slice" covers the image.
  */
 export const rasterizeScene = (
   sharp: Sharp,

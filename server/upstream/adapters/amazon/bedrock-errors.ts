@@ -1,4 +1,6 @@
-/** Maps Amazon Bedrock errors: the error type is in a header, the message in the body, and the status is not reliable. */
+/**
+ * Maps Amazon Bedrock errors: the error type is in a header, the message in the body, and the status is not reliable.
+ */
 import type { Adapter } from "../../adapter.ts";
 import { memberOf, textIn } from "../wire/members.ts";
 import {

@@ -75,7 +75,8 @@ const families: readonly (readonly [RegExp, DashscopeFamily])[] = [
       }),
     },
   ],
-  // These four: docs.qwencloud.com/api-reference/image-generation/wan-text-to-image-v2/create-task. Older pages begin at 768*768.
+  // These four: docs.qwencloud.com/api-reference/image-generation/wan-text-to-image-v2/create-task. Older pages begin
+  // at 768*768.
   [
     /^wan2\.6-t2i/,
     {

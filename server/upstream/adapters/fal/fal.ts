@@ -30,7 +30,8 @@ import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
 import { falEndpoint, falImageCapabilities, falResolution, isOpenaiSize } from "./families.ts";
 import { falMaskOf, placeSources } from "./sources.ts";
 
-// fal.ai/docs/api-reference/inference-api: the queue keeps a job when its runner dies; the synchronous address does not.
+// fal.ai/docs/api-reference/inference-api: the queue keeps a job when its runner dies; the synchronous address does
+// not.
 const baseUrl = "https://queue.fal.run";
 const domains = ["fal.run"];
 

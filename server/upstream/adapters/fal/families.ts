@@ -3,8 +3,8 @@ import type { ImageCapabilities, Sizes } from "../../image-capabilities.ts";
 import type { Resolution } from "../../resolution.ts";
 import { falMaskOf, falSources } from "./sources.ts";
 
-// All facts of this file: libs/client/src/types/endpoints.ts of github.com/fal-ai/fal-js, which is made from the schemas
-// of all endpoints.
+// All facts of this file: libs/client/src/types/endpoints.ts of github.com/fal-ai/fal-js, which is made from the
+// schemas of all endpoints.
 
 type Rule<T> = readonly (readonly [RegExp, T])[];
 

@@ -4,7 +4,9 @@ import { z } from "zod";
 import type { TokenExchange } from "../../adapter.ts";
 import { readOauthToken } from "../wire/oauth-token.ts";
 
-/** The members of a key file that matter here. https://developers.google.com/identity/protocols/oauth2/service-account */
+/**
+ * The members of a key file that matter here. https://developers.google.com/identity/protocols/oauth2/service-account
+ */
 const keyFile = z.object({
   client_email: z.string().min(1),
   private_key: z.string().min(1),

@@ -42,8 +42,8 @@ const twoLevels: ThinkingLevels = { low: "MINIMAL", high: "HIGH" };
 
 /**
  * By the model's name, without the `google/` that gateways put before it. Sources: the page named above; of
- * gemini-nano-banana-2.1 the release notes of @tanstack/ai-gemini 0.36.0 ("all 14 aspect ratios at 1K, 2K, or 4K"; 512 is
- * refused), docs.laozhang.ai/en/api-capabilities/nano-banana-2-1-image (2026-10-07), and for its thinking levels
+ * gemini-nano-banana-2.1 the release notes of @tanstack/ai-gemini 0.36.0 ("all 14 aspect ratios at 1K, 2K, or 4K"; 512
+ * is refused), docs.laozhang.ai/en/api-capabilities/nano-banana-2-1-image (2026-10-07), and for its thinking levels
  * skills.sh/jpcaparas/skills/nanobanana (live calls, 2026-10-18). A later nano-banana is taken to be like 2.1.
  */
 const models: readonly (readonly [RegExp, GeminiImageModel])[] = [

@@ -50,7 +50,8 @@ function toUpstream(query: EmbeddingsQuery, target: Target) {
   const word = taskTypeOf(query, capabilities(target));
   const prefixes = wantsPrefixes(target.model);
   const name = nameOf(target);
-  // It has no field for it (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and refuses others.
+  // It has no field for it (google-genai 3.1.0: "auto_truncate … not in Gemini Developer API mode"), and refuses
+  // others.
   const { extraFields } = truncation(query);
   const requests = textsOf(query).map((text) => ({
     ...extraFields,

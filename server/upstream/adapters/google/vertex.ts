@@ -48,7 +48,9 @@ function baseUrlOf(upstream: Upstream): string {
   return `https://${location}-aiplatform.googleapis.com/v1`;
 }
 
-/** google-genai 3.1.0, `t_model`: `publishers/intfloat/models/name`, or `intfloat/name`; without a publisher, Google's. */
+/**
+ * google-genai 3.1.0, `t_model`: `publishers/intfloat/models/name`, or `intfloat/name`; without a publisher, Google's.
+ */
 function publishedAs(model: string): { readonly publisher: string; readonly name: string } {
   const { publisher = "google", name = model } =
     /^(?:publishers\/)?(?<publisher>[\w-]+)\/(?:models\/)?(?<name>[^/]+)$/.exec(model)?.groups ??
@@ -69,7 +71,10 @@ const buildRequest = (target: Target, method: string, body: ExtraFields): Upstre
 
 const limits = { base64: false, tokens: false, dimensions: "any" } as const;
 
-/** google-genai 3.1.0, `t_is_vertex_embed_content_model`: every Gemini model but the first, and open models as a service. */
+/**
+ * google-genai 3.1.0, `t_is_vertex_embed_content_model`: every Gemini model but the first, and open models as a
+ * service.
+ */
 function usesEmbedContent(model: string): boolean {
   const { name } = publishedAs(model);
   return (name.includes("gemini") && name !== "gemini-embedding-001") || name.includes("maas");

@@ -1,4 +1,7 @@
-/** Hugging Face's text-embeddings-inference, native API: its /v1 truncates long inputs silently, the native API does not. */
+/**
+ * Hugging Face's text-embeddings-inference, native API: its /v1 truncates long inputs silently, the native API does
+ * not.
+ */
 import { z } from "zod";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type { EmbeddingCapabilities, Target, Upstream } from "../../contract.ts";

@@ -82,7 +82,9 @@ function fromUpstream(
   });
 }
 
-/** `{error: "…"}`, and why in `reject_reason`. 422 is the safety check's: the same document, GenerateImageSafetyError. */
+/**
+ * `{error: "…"}`, and why in `reject_reason`. 422 is the safety check's: the same document, GenerateImageSafetyError.
+ */
 function classify({ status, message, body }: VendorError): ErrorMeaning | undefined {
   if (status === 402 || memberOf(body, "reject_reason") === "insufficient_funds")
     return "no credit";

@@ -28,7 +28,8 @@ const imageCapabilities = (): ImageCapabilities => ({
   takes: { output_format: ["jpeg", "png"] },
   sizes: { ratios: ["1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21"] },
   maxPrompt: 5000,
-  // docs.lumalabs.ai/docs/image-generation: "use your own cdn image urls, currently this is the only way to pass an image".
+  // docs.lumalabs.ai/docs/image-generation: "use your own cdn image urls, currently this is the only way to pass an
+  // image".
   edits: { maxImages: 4, links: true, linksOnly: true },
 });
 

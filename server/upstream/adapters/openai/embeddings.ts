@@ -114,8 +114,8 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
   if (!Array.isArray(data)) throw invalidResponse("it has no list called `data`");
   const vectors = orderByIndex(data as (Entry | null)[], query);
   const { prompt_tokens: read, total_tokens: all } = usage ?? {};
-  // Vectors have no tokens of their own: where only the total is reported, it is the input's. LM Studio and LocalAI report
-  // 0 because they do not count. -1, which other servers report, is not a count.
+  // Vectors have no tokens of their own: where only the total is reported, it is the input's. LM Studio and LocalAI
+  // report 0 because they do not count. -1, which other servers report, is not a count.
   const counts = [read, all].filter(isCount);
   const tokens = counts.find((count) => count > 0) ?? counts[0];
   return tokens === undefined ? { vectors } : { vectors, usage: { inputTokens: tokens } };

@@ -1,4 +1,7 @@
-/** Marks `usage` as estimated between Vexel gateways, so that the next gateway does not account for it as reported usage. */
+/**
+ * Marks `usage` as estimated between Vexel gateways, so that the next gateway does not account for it as reported
+ * usage.
+ */
 import type { UpstreamResponse } from "../../adapter.ts";
 
 /** The response header. */

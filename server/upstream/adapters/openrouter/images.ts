@@ -30,9 +30,9 @@ import { errorIn } from "./errors.ts";
 import { readOpenrouterEvents } from "./events.ts";
 import { usageAndCostOf } from "./usage.ts";
 
-// @openrouter/sdk 1.3.19, ImageGenerationRequest. "Providers that only support single-image generation reject n > 1", and
-// "providers without a quality knob ignore" it: an option is offered only for models whose vendor is known to have it.
-// `user` is OpenRouter's own field: "never sent to providers verbatim".
+// @openrouter/sdk 1.3.19, ImageGenerationRequest. "Providers that only support single-image generation reject n > 1",
+// and "providers without a quality knob ignore" it: an option is offered only for models whose vendor is known to have
+// it. `user` is OpenRouter's own field: "never sent to providers verbatim".
 const user = { user: "any" } as const;
 const commonCapabilities: ImageCapabilities = {
   maxImages: 1,

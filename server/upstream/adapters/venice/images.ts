@@ -29,7 +29,8 @@ import { toMappedError } from "../wire/native-errors.ts";
 
 const formats = ["jpeg", "png", "webp"];
 
-// SimpleGenerateImageRequest: `quality`, `background`, `style`, `output_compression` and `user` are accepted and "not used".
+// SimpleGenerateImageRequest: `quality`, `background`, `style`, `output_compression` and `user` are accepted and "not
+// used".
 const generating: ImageCapabilities = {
   maxImages: 1,
   takes: { output_format: formats, moderation: ["low", "auto"] },
@@ -69,8 +70,8 @@ const buildRequest = (
   imageJsonRequest(`${upstream.baseUrl ?? baseUrl}/${path}`, bearer(upstream), body);
 
 /**
- * Venice generates with its default model when it does not know the one that is named. All models that edit have `edit` in
- * their names, and none of them generates.
+ * Venice generates with its default model when it does not know the one that is named. All models that edit have `edit`
+ * in their names, and none of them generates.
  */
 function checkGenerates({ model }: Target, query: GenerationQuery): void {
   if (!/\bedit\b/.test(model)) return;

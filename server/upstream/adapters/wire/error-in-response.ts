@@ -10,7 +10,10 @@ import { asObject, isCount } from "./members.ts";
 import { statusInBody } from "./openai-errors.ts";
 import { redact } from "./redact.ts";
 
-/** `error`: why the response could not be read. Always rejects: with the error inside the response, or else with `error`. */
+/**
+ * `error`: why the response could not be read. Always rejects: with the error inside the response, or else with
+ * `error`.
+ */
 export async function throwErrorInside(
   error: unknown,
   response: UpstreamResponse,
@@ -40,7 +43,9 @@ const hasResults = (body: Readonly<Record<string, unknown>>): boolean =>
 /** Error fields of Cloudflare, Stability and FastAPI. */
 const errorLists: ReadonlySet<string> = new Set(["errors", "detail"]);
 
-/** Under any of the names it has: OpenRouter's `error.code` and Google's are statuses, as is FastAPI's `status_code`. */
+/**
+ * Under any of the names it has: OpenRouter's `error.code` and Google's are statuses, as is FastAPI's `status_code`.
+ */
 function statusIn(body: Readonly<Record<string, unknown>>): number | undefined {
   const error = asObject(body.error) ?? {};
   const candidates = [error.code, error.status, error.status_code, body.code, body.status];

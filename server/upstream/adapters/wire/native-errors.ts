@@ -84,8 +84,8 @@ export function waitInBody({ body }: VendorError): number | undefined {
 }
 
 /**
- * An error inside a successful response, such as that of a failed job. Without a meaning it is a failure of the upstream.
- * `headers`: of the response, if they may say how long to wait.
+ * An error inside a successful response, such as that of a failed job. Without a meaning it is a failure of the
+ * upstream. `headers`: of the response, if they may say how long to wait.
  */
 export function toMappedError(
   meaning: ErrorMeaning | undefined,

@@ -41,9 +41,9 @@ export async function readOpenaiError(
 }
 
 /**
- * Vendors that bill only successful requests: OpenAI (help.openai.com/en/articles/6582257), Azure OpenAI (requests that end
- * with 200 or 400, learn.microsoft.com/answers/questions/1632971). The error type shows that the vendor itself failed: a 500
- * of a proxy in front of it has another body, and the work behind it may have been done.
+ * Vendors that bill only successful requests: OpenAI (help.openai.com/en/articles/6582257), Azure OpenAI (requests that
+ * end with 200 or 400, learn.microsoft.com/answers/questions/1632971). The error type shows that the vendor itself
+ * failed: a 500 of a proxy in front of it has another body, and the work behind it may have been done.
  */
 const billsOnlySuccess: ReadonlySet<string> = new Set(["openai", "azure"]);
 const isBilledOnlyOnSuccess = ({ target }: ErrorContext): boolean =>

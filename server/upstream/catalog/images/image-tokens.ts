@@ -33,10 +33,10 @@ const bySize = (square: number, portrait: number, landscape: number) => ({
   "1536x1024": landscape,
 });
 
-// developers.openai.com/api/docs/guides/images-vision, as copied on GitHub 2026-09: the shortest side is made 512, "the base
-// cost is 65 image tokens, and each tile costs 129"; four tiles are one that is four times as long as wide. "When using
-// high input fidelity […] we add 4160 […] 6240 extra tokens". The image generation guide: "each partial image will incur an
-// additional 100 image output tokens".
+// developers.openai.com/api/docs/guides/images-vision, as copied on GitHub 2026-09: the shortest side is made 512, "the
+// base cost is 65 image tokens, and each tile costs 129"; four tiles are one that is four times as long as wide. "When
+// using high input fidelity […] we add 4160 […] 6240 extra tokens". The image generation guide: "each partial image
+// will incur an additional 100 image output tokens".
 const openaiInput = {
   in: 65 + 4 * 129,
   inHighFidelity: 65 + 4 * 129 + 6240,
@@ -63,8 +63,8 @@ const openai = (table: Tiers): ImageTokens => ({
 });
 
 /**
- * The guide has a calculator for gpt-image-2 and no formula. This one is from community.openai.com/t/1382699 (2026-06), and
- * gives the same result as the calculator for each of the nine sizes that were compared (2026-09).
+ * The guide has a calculator for gpt-image-2 and no formula. This one is from community.openai.com/t/1382699 (2026-06),
+ * and gives the same result as the calculator for each of the nine sizes that were compared (2026-09).
  */
 function secondTokens(size: string, quality: string): number | undefined {
   const steps = { low: 16, medium: 48, high: 96 }[quality];

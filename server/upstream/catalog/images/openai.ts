@@ -105,7 +105,8 @@ export const laterGpt: ImageCapabilities = {
   ),
 };
 
-// Facts: github.com/openai/openai-openapi and the official SDK for Node 7.53.0, ImageModel and the fields' documentation.
+// Facts: github.com/openai/openai-openapi and the official SDK for Node 7.53.0, ImageModel and the fields'
+// documentation.
 export const openaiImageModels: readonly KnownImage[] = [
   {
     name: "dall-e-2",

@@ -1,6 +1,7 @@
 /**
- * What FLUX costs at Black Forest Labs, and what Replicate charges for it and for others. Black Forest Labs reports what a
- * request costs; these prices are for responses that do not. FLUX.2 is charged by input pixels as well, which are not counted.
+ * What FLUX costs at Black Forest Labs, and what Replicate charges for it and for others. Black Forest Labs reports
+ * what a request costs; these prices are for responses that do not. FLUX.2 is charged by input pixels as well, which
+ * are not counted.
  */
 import { type ListedPrice, litellm, perImage, undated } from "./listed.ts";
 

@@ -1,4 +1,6 @@
-/** The main file of an embedding model's child process. onnxruntime 1.17 blocks its event loop and aborts in threads. */
+/**
+ * The main file of an embedding model's child process. onnxruntime 1.17 blocks its event loop and aborts in threads.
+ */
 
 import { serveParent } from "../../process/serve-parent.ts";
 import type { EmbedRequest, EmbedResponsePart, EmbedSpec } from "../messages.ts";

@@ -1,4 +1,7 @@
-/** The fallback where onnxruntime does not load: the WebAssembly engine that comes with the weights, some ten times slower. */
+/**
+ * The fallback where onnxruntime does not load: the WebAssembly engine that comes with the weights, some ten times
+ * slower.
+ */
 import type { ModelManifest } from "@lat.md/embed";
 import type { Model, TextTokenizer } from "../model.ts";
 
