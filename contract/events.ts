@@ -54,7 +54,7 @@ export const eventTypes = {
   "key.expiring": "An API key expires within a week.",
   "config.reloaded": "The configuration file was reloaded and is in force.",
   "config.rejected":
-    "The configuration file has an error; the previous configuration stays in force.",
+    "The configuration file, or the TLS certificate, has an error; the previous one stays in force.",
   "ledger.unwritable": "Ledger rows cannot be written.",
   "ledger.recovered": "Ledger rows can be written again.",
   "webhook.test":

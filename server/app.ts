@@ -27,6 +27,7 @@ import { isReachable, probe } from "./upstream/probe.ts";
 import { createSend, needsFetch } from "./upstream/transport/send.ts";
 import { recoverReservationsAtStart, wireBudgets } from "./wiring/budgets.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
+import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
 import { type EventsWiring, wireEvents } from "./wiring/events.ts";
 import { createImageLinks } from "./wiring/image-links.ts";
 import { wireImages } from "./wiring/images.ts";
@@ -77,6 +78,8 @@ export function build({
   log,
   ...webhookOptions
 }: BuildOptions): Gateway {
+  // First: a certificate that cannot be used must not leave anything open.
+  const configuredCertificate = readConfiguredCertificate(settings);
   const folder = settings.VEXEL_DATA;
   migrateDataFolder(folder);
   const clock = () => performance.now();
@@ -245,8 +248,10 @@ export function build({
     welcome: createWelcome({ snapshot, ready: isReady, version, now: Date.now }),
   };
 
+  const certificate = wireCertificate(configuredCertificate, log, events.emit);
   const startListening = (): Listener =>
     listen({
+      ...(certificate.tls && { tls: certificate.tls }),
       host: settings.HOST,
       port: settings.PORT,
       handlers,
@@ -282,6 +287,7 @@ export function build({
   try {
     server = startListening();
   } catch (error) {
+    certificate.close();
     embeddings.close();
     void images.close();
     ledgerWiring.close();
@@ -307,6 +313,7 @@ export function build({
     },
     close: async () => {
       clearInterval(sweeping);
+      certificate.close();
       embeddings.stopDriftChecks();
       await server.stop(true);
       // Requests that were cut off still write their ledger row.

@@ -33,6 +33,14 @@ export const settingsTable = {
     .enum(["auto", "text", "json"])
     .default("auto")
     .describe("`auto`: readable lines on a terminal, JSON otherwise."),
+  VEXEL_TLS_CERT: z
+    .string()
+    .default("")
+    .describe("File with the TLS certificate, in PEM format. Empty: plain HTTP."),
+  VEXEL_TLS_KEY: z
+    .string()
+    .default("")
+    .describe("File with the private key of the TLS certificate, in PEM format."),
   VEXEL_PUBLIC_URL: z
     .string()
     .regex(/^(https?:\/\/[^\s?#]+)?$/, "must be an http:// or https:// URL")
@@ -252,7 +260,13 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>):
     Object.keys(settingsTable).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
   );
   const parsed = schema.safeParse(given);
-  if (parsed.success) return Object.freeze(parsed.data);
+  if (parsed.success) {
+    const { VEXEL_TLS_CERT: cert, VEXEL_TLS_KEY: key } = parsed.data;
+    if ((cert === "") === (key === "")) return Object.freeze(parsed.data);
+    throw new SettingsError(
+      `${cert === "" ? "VEXEL_TLS_KEY is set without VEXEL_TLS_CERT" : "VEXEL_TLS_CERT is set without VEXEL_TLS_KEY"}. HTTPS needs both; plain HTTP needs neither.`,
+    );
+  }
   const problems = parsed.error.issues.map(
     ({ path, message, code }) =>
       `${path.join(".")}=${displayedValue(String(path[0]), given)}: ${code === "invalid_type" ? "must be a number." : message}`,

@@ -1,12 +1,8 @@
-/**
- * Hot reload: reloads the configuration file atomically when it changes. Polls instead of subscribing to file events:
- * editors that rename and Kubernetes' symlinks then look the same.
- */
-
-import { stat } from "node:fs/promises";
-import { errorCode } from "../lib/error-code.ts";
+/** Hot reload: reloads the configuration file atomically when it changes. */
 import { describeChanges } from "./describe-changes.ts";
+import type { FileState } from "./file-state.ts";
 import type { Loaded } from "./load-snapshot.ts";
+import { pollFiles } from "./poll-files.ts";
 import { aboutFile, type Problem } from "./problem.ts";
 import type { SnapshotHolder } from "./snapshot-holder.ts";
 
@@ -24,44 +20,19 @@ export interface WatchOptions {
   readonly settleMs?: number;
 }
 
-// A file that keeps changing is read nevertheless, within a second.
-const maxDelays = 4;
-
 export function watchConfig(options: WatchOptions): { close(): void } {
-  const { path, pollMs = 300, settleMs = 100 } = options;
-  let timer: ReturnType<typeof setTimeout>;
-  let closed = false;
   let applied: FileState | undefined;
-  let lastSeen: FileState | undefined;
-  let delays = 0;
   let hasFailed = false;
-
-  const poll = async () => {
-    const current = await readFileState(path);
-    if (closed) return;
-    const isStable = lastSeen?.fingerprint === current.fingerprint || delays >= maxDelays;
-    lastSeen = current;
-    if (current.fingerprint === applied?.fingerprint) delays = 0;
-    else if (!isStable) delays += 1;
-    else {
-      delays = 0;
-      hasFailed = !applyChange(current, { state: applied, hasFailed }, options);
-      applied = current;
-    }
-    schedule(delays > 0 ? settleMs : pollMs);
-  };
-  const schedule = (ms: number) => {
-    timer = setTimeout(poll, ms);
-    timer.unref();
-  };
-  // The first poll reads the file again: it may have changed since the start.
-  schedule(settleMs);
-  return {
-    close() {
-      closed = true;
-      clearTimeout(timer);
+  return pollFiles({
+    paths: [options.path],
+    onChange: ([now]) => {
+      if (!now) return;
+      hasFailed = !applyChange(now, { state: applied, hasFailed }, options);
+      applied = now;
     },
-  };
+    ...(options.pollMs !== undefined && { pollMs: options.pollMs }),
+    ...(options.settleMs !== undefined && { settleMs: options.settleMs }),
+  });
 }
 
 /** Returns whether the configuration was applied. */
@@ -93,22 +64,5 @@ function applyChange(
   } catch (error) {
     // A bug of the gateway, not a problem of the file: it must not stop a running gateway.
     return refuse(aboutFile(path, `could not be applied: ${error}`));
-  }
-}
-
-interface FileState {
-  readonly state: "present" | "empty" | "absent";
-  /** Changes whenever the file may have changed. */
-  readonly fingerprint: string;
-}
-
-async function readFileState(path: string): Promise<FileState> {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    const fingerprint = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
-    return { state: size === 0n ? "empty" : "present", fingerprint };
-  } catch (error) {
-    const code = errorCode(error);
-    return { state: code === "ENOENT" ? "absent" : "present", fingerprint: code };
   }
 }

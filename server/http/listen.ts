@@ -14,12 +14,14 @@ import { matchPath, type PathMatch, routeName, routeOf } from "./match-route.ts"
 import { ParseQueue } from "./parse-queue.ts";
 import { type BodyLimits, ReceivedRequest } from "./received-request.ts";
 import type { Handlers, RouteName } from "./routes.ts";
-import type { ConnectionReport, HttpServer } from "./server/http-server.ts";
+import type { ConnectionReport, HttpServer, TlsCredentials } from "./server/http-server.ts";
 import { startServer } from "./server/socket-server.ts";
 
 export interface ListenOptions extends BodyLimits {
   readonly host: string;
   readonly port: number;
+  /** The current TLS certificate. Absent: plain HTTP. */
+  readonly tls?: () => TlsCredentials;
   readonly handlers: Handlers;
   readonly cors: Cors;
   /** The public base URL. Empty: taken from the request's `host` header. */
@@ -76,10 +78,12 @@ export function listen(options: ListenOptions): Listener {
     minRate: options.minBodyRate,
     clock,
   });
-  const requestOptions = { ...options, bodyTimeout, parseQueue: new ParseQueue(clock) };
+  const scheme = options.tls ? ("https" as const) : ("http" as const);
+  const requestOptions = { ...options, scheme, bodyTimeout, parseQueue: new ParseQueue(clock) };
   const server = startServer({
     host,
     port: options.port,
+    ...(options.tls && { tls: options.tls }),
     limits: {
       maxConnections: options.maxConnections,
       bodyMs: options.bodyMs,
@@ -95,7 +99,7 @@ export function listen(options: ListenOptions): Listener {
   });
   return {
     ...server,
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
+    url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
     stop: async (now) => {
       await server.stop(now);
       bodyTimeout.close();

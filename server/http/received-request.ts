@@ -18,6 +18,8 @@ export interface BodyLimits {
 export interface ReceivedRequestOptions extends BodyLimits {
   /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
+  /** The scheme on which the gateway listens. A proxy in front may serve another one. */
+  readonly scheme: "http" | "https";
   readonly bodyTimeout: BodyTimeout;
   readonly parseQueue: ParseQueue;
 }
@@ -66,9 +68,10 @@ export class ReceivedRequest implements IncomingRequest, JsonBodyContext {
 
   get publicUrl(): string {
     if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
-    const proto = this.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
+    const forwarded = this.headers.get("x-forwarded-proto");
+    const scheme = forwarded === "https" || forwarded === "http" ? forwarded : this.#options.scheme;
     const host = this.headers.get("host") ?? "";
-    return /^[\w.:[\]-]{1,255}$/.test(host) ? `${proto}://${host}` : "";
+    return /^[\w.:[\]-]{1,255}$/.test(host) ? `${scheme}://${host}` : "";
   }
 
   json(keyId: string): unknown {

@@ -6,6 +6,7 @@ import {
 } from "../../server/http/server/connection-phase.ts";
 
 const timeouts = {
+  handshakeMs: 10_000,
   headMs: 60_000,
   idleMs: 60_000,
   writeMs: 60_000,
@@ -20,7 +21,7 @@ test.each<[ConnectionState, "linger" | "end"]>([
   ["lingering", "end"],
 ])("a client that never stops sending is not read for longer than 10 s (%s)", (state, ending) => {
   const server = { now: 0, timeouts };
-  const phase = new ConnectionPhase(server);
+  const phase = new ConnectionPhase(server, "idle");
   phase.enter(state);
   for (server.now = 100; server.now <= timeouts.drainMs; server.now += 100) {
     phase.countDiscarded(1);

@@ -178,6 +178,7 @@ describe("a socket that accepts one byte at a time", () => {
     limit: { admit: () => true, requestBegan: () => undefined },
     isStopping: false,
     timeouts: {
+      handshakeMs: 1,
       headMs: 1,
       idleMs: 1,
       writeMs: 1,

@@ -7,9 +7,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { createSend, needsFetch } from "../../server/upstream/transport/send.ts";
+import { selfSigned } from "../certificate-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
-import { selfSigned } from "./certificate-fixture.ts";
 import { type Asked, echo, failure, ok, rawServer } from "./http-client-fixture.ts";
 
 const folder = temporaryFolder();

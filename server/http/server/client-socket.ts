@@ -1,9 +1,8 @@
 /** The socket of a client's connection: what is written to it, when it is paused, and the ways to close it. */
-import { ConnectionPhase } from "./connection-phase.ts";
+import type { ConnectionPhase } from "./connection-phase.ts";
 import { HalfClose } from "./half-close.ts";
 import { ReadFlow } from "./read-flow.ts";
 import { SocketWriter } from "./socket-writer.ts";
-import type { ServerTime } from "./timeouts.ts";
 
 /** The functions of Bun's sockets that a connection calls. */
 export type ByteSocket = Pick<
@@ -20,16 +19,20 @@ export class ClientSocket {
   /** Called once, when the socket is closed by either side. */
   readonly #onClosed: () => void;
 
-  constructor(socket: ByteSocket, server: ServerTime, onClosed: () => void) {
+  constructor(socket: ByteSocket, phase: ConnectionPhase, onClosed: () => void) {
     this.#socket = socket;
     this.#onClosed = onClosed;
-    this.phase = new ConnectionPhase(server);
+    this.phase = phase;
     this.writer = new SocketWriter(socket);
     this.flow = new ReadFlow(socket);
   }
 
   get remoteAddress(): string {
     return this.#socket.remoteAddress;
+  }
+
+  get isInHandshake(): boolean {
+    return this.phase.state === "handshake";
   }
 
   get isIdle(): boolean {
@@ -52,6 +55,11 @@ export class ClientSocket {
   /** Bytes of responses that the client has not read. */
   get unsentBytes(): number {
     return this.writer.unsentBytes;
+  }
+
+  /** The TLS handshake is complete. */
+  onHandshake(): void {
+    if (this.isInHandshake) this.phase.enter("idle");
   }
 
   /** The socket accepts more bytes. */
@@ -79,7 +87,9 @@ export class ClientSocket {
   /** Closes. Bytes that the socket has accepted are still sent. */
   end(): void {
     if (this.isClosed) return;
-    this.#socket.end();
+    // TLS would wait for the end of the handshake before it closes.
+    if (this.isInHandshake) this.#socket.terminate();
+    else this.#socket.end();
     this.onClose();
   }
 

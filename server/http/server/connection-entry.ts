@@ -41,7 +41,8 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
   }
 
   get isIdle(): boolean {
-    return this.connection.socket.isIdle;
+    const { isIdle, isInHandshake } = this.connection.socket;
+    return isIdle || isInHandshake;
   }
 
   get isAwaitingBody(): boolean {
@@ -52,6 +53,7 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
   get isAwaitingClient(): boolean {
     const { state } = this.connection.socket.phase;
     // A keep-alive connection between two requests does not hold up the server.
+    if (state === "handshake") return true;
     if (state === "idle") return !this.#hasRequested || this.connection.hasPartialHead;
     return this.isAwaitingBody || state === "discarding" || state === "lingering";
   }

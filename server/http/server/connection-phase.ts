@@ -2,6 +2,8 @@
 import type { ServerTime } from "./timeouts.ts";
 
 export type ConnectionState =
+  /** The TLS handshake is not complete. */
+  | "handshake"
   /** Between two requests, or before the first. */
   | "idle"
   /** A request is being handled, or its response is being written. */
@@ -21,7 +23,7 @@ export const maxDiscardedBytes = 2 * 1024 * 1024;
 const maxLingerBytes = 32 * 1024 * 1024;
 
 export class ConnectionPhase {
-  state: ConnectionState = "idle";
+  state: ConnectionState;
   /** When bytes last moved. */
   lastActivityAt: number;
   /** When the state began. */
@@ -30,8 +32,9 @@ export class ConnectionPhase {
   #discardedBytes = 0;
   readonly #server: ServerTime;
 
-  constructor(server: ServerTime) {
+  constructor(server: ServerTime, state: ConnectionState) {
     this.#server = server;
+    this.state = state;
     this.#began = this.lastActivityAt = server.now;
   }
 
@@ -58,6 +61,8 @@ export class ConnectionPhase {
     const quiet = now - this.lastActivityAt;
     const lasted = now - this.#began;
     switch (this.state) {
+      case "handshake":
+        return lasted > timeouts.handshakeMs ? "reset" : undefined;
       case "idle":
         return quiet > (hasPartialHead ? timeouts.headMs : timeouts.idleMs) ? "end" : undefined;
       case "busy":

@@ -5,6 +5,7 @@ import { ignoreRejection } from "../../lib/ignore-rejection.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";
 import { type ByteSocket, ClientSocket } from "./client-socket.ts";
 import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";
+import { ConnectionPhase } from "./connection-phase.ts";
 import { HeadReader } from "./head-reader.ts";
 import { incompleteBody } from "./http-server.ts";
 import { Http2Unsupported, http2HeadersMs, http2Response } from "./http2.ts";
@@ -31,9 +32,11 @@ export class Connection implements TableConnection, RequestConnection {
   /** Pipelined requests so far. */
   #pipelined = 0;
 
-  constructor(socket: ByteSocket, server: ServerContext) {
+  /** `isEncrypted`: the connection begins with a TLS handshake. */
+  constructor(socket: ByteSocket, server: ServerContext, isEncrypted = false) {
     this.#server = server;
-    this.socket = new ClientSocket(socket, server, () => this.#clientDisconnected());
+    const phase = new ConnectionPhase(server, isEncrypted ? "handshake" : "idle");
+    this.socket = new ClientSocket(socket, phase, () => this.#clientDisconnected());
     this.entry = new ConnectionEntry(this, server);
   }
 
@@ -106,7 +109,9 @@ export class Connection implements TableConnection, RequestConnection {
   }
 
   refuseSurplus(): void {
-    this.#refuse(this.#server.refuseConnection());
+    // Before the end of the handshake, a client cannot read a response.
+    if (this.socket.isInHandshake) this.socket.reset();
+    else this.#refuse(this.#server.refuseConnection());
   }
 
   /** Pauses or resumes the socket, by how much is buffered. */

@@ -12,6 +12,11 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0: a free port. */
   readonly port: number;
+  /**
+   * Serves HTTPS (TLS 1.2 or later, HTTP/1.1) with these credentials. Called for each new connection, so that a renewed
+   * certificate applies to the next connection and no open one is closed. Absent: plain HTTP.
+   */
+  readonly tls?: () => TlsCredentials;
   readonly limits: ServerLimits;
   /**
    * Handles a request: called as soon as its head has arrived, once per request, and for the requests of one connection
@@ -35,8 +40,16 @@ export interface HttpServerOptions {
   clock(): number;
 }
 
+/** In PEM format. */
+export interface TlsCredentials {
+  /** The certificate, followed by the intermediate certificates. */
+  readonly cert: string;
+  /** The private key of the certificate. */
+  readonly key: string;
+}
+
 export interface ServerLimits {
-  /** Open connections, including idle ones. */
+  /** Open connections, including idle ones and those in a TLS handshake. */
   readonly maxConnections: number;
   /** Timeout for more bytes of a request body that is discarded. Readers of a body have their own timeout. */
   readonly bodyMs: number;

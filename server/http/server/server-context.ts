@@ -32,6 +32,8 @@ export interface ServerContext extends ServerTime {
   isStopping: boolean;
 }
 
+/** The longest time for a TLS handshake. */
+const maxHandshakeMs = 10_000;
 /** The longest time from the first byte of a head to its last. */
 const maxHeadMs = 60_000;
 /** Like nginx's lingering_timeout (since the last byte) and lingering_time (in total). */
@@ -63,6 +65,7 @@ export function createServerContext(
     dateHeader: dateLine(),
     isStopping: false,
     timeouts: {
+      handshakeMs: Math.min(idleMs, maxHandshakeMs),
       headMs: Math.min(idleMs, maxHeadMs),
       idleMs,
       writeMs: Math.min(idleMs, maxWriteMs),

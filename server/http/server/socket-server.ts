@@ -3,10 +3,14 @@
  * more than everything a cached vector needs; docs/decisions/0030-http-server-on-sockets.md has the figures.
  */
 
+import type { GatewayError } from "../../lib/gateway-error.ts";
+import { acceptSockets } from "./accept-sockets.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionEntry } from "./connection-entry.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
 import type { HttpServer, HttpServerOptions } from "./http-server.ts";
+import { invalidHttp } from "./parse-head.ts";
+import { closingResponse } from "./response-head.ts";
 import { createServerContext, dateLine } from "./server-context.ts";
 import { resetSlowReaders } from "./slow-readers.ts";
 
@@ -37,37 +41,20 @@ export function startServer(options: HttpServerOptions): HttpServer {
   ticker.unref();
   let stopped = false;
   const allClosed = Promise.withResolvers<void>();
-  const onClose = ({ data: connection }: Bun.Socket<Connection>): void => {
-    connection.socket.onClose();
-    limit.delete(connection.entry);
-    if (stopped && limit.open.size === 0) allClosed.resolve();
-  };
-
-  const listener = Bun.listen<Connection>({
-    hostname: options.host,
-    port: options.port,
-    // A client may close its side after the request, and wait for the response.
-    allowHalfOpen: true,
-    socket: {
-      open: (socket) => {
-        const connection = new Connection(socket, context);
-        socket.data = connection;
-        const { entry } = connection;
-        const decision = limit.add(entry);
-        if (decision === "serve") return;
-        entry.becomeSurplus();
-        if (decision === "close") entry.drop();
-      },
-      data: (socket, bytes) => socket.data.receive(bytes),
-      drain: (socket) => socket.data.socket.onDrain(),
-      end: (socket) => socket.data.onInputEnd(),
-      close: onClose,
-      // Called with what the other callbacks throw: a bug, after which the state of this connection is unknown.
-      error: (socket, error) => {
-        options.onError(error);
-        socket.data.socket.reset();
-      },
+  const listener = acceptSockets(options, {
+    create: (socket, isEncrypted) => new Connection(socket, context, isEncrypted),
+    opened: ({ entry }) => {
+      const decision = limit.add(entry);
+      if (decision !== "serve") entry.becomeSurplus();
+      if (decision === "close") entry.drop();
     },
+    closed: ({ socket, entry }) => {
+      socket.onClose();
+      limit.delete(entry);
+      if (stopped && limit.open.size === 0) allClosed.resolve();
+    },
+    refusePlainHttp: () => closingResponse(options.refuse(plainHttp()), context.dateHeader),
+    onError: context.onError,
   });
 
   return {
@@ -87,6 +74,7 @@ export function startServer(options: HttpServerOptions): HttpServer {
       listener.stop(false);
       for (const { connection } of limit.open) {
         if (now && connection.socket.isBusy) connection.socket.reset();
+        else if (connection.socket.isInHandshake) connection.socket.reset();
         else if (connection.socket.isIdle) connection.linger();
       }
       if (limit.open.size > 0 && now)
@@ -98,3 +86,6 @@ export function startServer(options: HttpServerOptions): HttpServer {
     },
   };
 }
+
+const plainHttp = (): GatewayError =>
+  invalidHttp("it was sent without TLS, and the gateway serves HTTPS here (https://, not http://)");

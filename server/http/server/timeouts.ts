@@ -8,6 +8,8 @@ export interface ServerTime {
 
 /** In milliseconds. */
 export interface Timeouts {
+  /** For the whole TLS handshake. */
+  readonly handshakeMs: number;
   /** For a whole request head, from its first byte. */
   readonly headMs: number;
   /** For the next request on a keep-alive connection. */

@@ -1,0 +1,97 @@
+/** The TLS certificate: read from two PEM files, checked, and read again when the files change. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { errorCode } from "../lib/error-code.ts";
+import { pollFiles } from "./poll-files.ts";
+
+export interface CertificateFiles {
+  readonly certPath: string;
+  readonly keyPath: string;
+}
+
+/** In PEM format. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+  /** When it expires, as a date. */
+  readonly validTo: string;
+}
+
+/** The message names the file, and never quotes it: it may be a private key. */
+export class CertificateError extends Error {
+  override readonly name = "CertificateError";
+}
+
+/** Throws CertificateError. */
+export function readCertificate({ certPath, keyPath }: CertificateFiles): Certificate {
+  const cert = readText(certPath, "VEXEL_TLS_CERT");
+  const key = readText(keyPath, "VEXEL_TLS_KEY");
+  const parsed = parsed509(cert, certPath);
+  if (!parsed.checkPrivateKey(parsedKey(key, keyPath))) {
+    throw new CertificateError(
+      `The private key in ${keyPath} (VEXEL_TLS_KEY) does not belong to the certificate in ${certPath} (VEXEL_TLS_CERT). The first certificate in that file must be the server's own.`,
+    );
+  }
+  return { cert, key, validTo: parsed.validTo };
+}
+
+function readText(path: string, setting: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new CertificateError(`${setting}=${path} cannot be read (${errorCode(error)}).`);
+  }
+}
+
+function parsed509(cert: string, path: string): X509Certificate {
+  try {
+    return new X509Certificate(cert);
+  } catch {
+    throw new CertificateError(`VEXEL_TLS_CERT=${path} is not a certificate in PEM format.`);
+  }
+}
+
+function parsedKey(key: string, path: string): ReturnType<typeof createPrivateKey> {
+  if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(key)) {
+    throw new CertificateError(
+      `VEXEL_TLS_KEY=${path} is encrypted. Store the private key without a passphrase, readable by the gateway only.`,
+    );
+  }
+  try {
+    return createPrivateKey(key);
+  } catch {
+    throw new CertificateError(`VEXEL_TLS_KEY=${path} is not a private key in PEM format.`);
+  }
+}
+
+export interface WatchCertificateOptions {
+  readonly files: CertificateFiles;
+  /** The certificate that was read at the start. */
+  readonly first: Certificate;
+  reloaded(certificate: Certificate): void;
+  /** The files have changed and are invalid: the previous certificate stays. */
+  rejected(problem: string): void;
+}
+
+/** `current`: the newest valid certificate. */
+export function watchCertificate({ files, first, reloaded, rejected }: WatchCertificateOptions): {
+  current(): Certificate;
+  close(): void;
+} {
+  let current = first;
+  const poll = pollFiles({
+    paths: [files.certPath, files.keyPath],
+    onChange: () => {
+      try {
+        const next = readCertificate(files);
+        if (next.cert === current.cert && next.key === current.key) return;
+        current = next;
+      } catch (error) {
+        rejected(error instanceof Error ? error.message : String(error));
+        return;
+      }
+      reloaded(current);
+    },
+  });
+  return { current: () => current, close: poll.close };
+}

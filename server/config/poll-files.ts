@@ -1,0 +1,54 @@
+/**
+ * Watches files for changes. Polls instead of subscribing to file events: editors that rename and Kubernetes' symlinks then
+ * look the same.
+ */
+import { type FileState, readFileState } from "./file-state.ts";
+
+export interface PollOptions {
+  readonly paths: readonly string[];
+  /** Called with the states of the files at the first poll, and whenever one of them has changed. */
+  onChange(states: readonly FileState[]): void;
+  readonly pollMs?: number;
+  /** Changed files must stay unchanged for this long before they are read. */
+  readonly settleMs?: number;
+}
+
+// Files that keep changing are read nevertheless, within a second.
+const maxDelays = 4;
+
+export function pollFiles(options: PollOptions): { close(): void } {
+  const { paths, onChange, pollMs = 300, settleMs = 100 } = options;
+  let timer: ReturnType<typeof setTimeout>;
+  let closed = false;
+  let applied: string | undefined;
+  let seen: string | undefined;
+  let delays = 0;
+
+  const poll = async () => {
+    const states = await Promise.all(paths.map(readFileState));
+    if (closed) return;
+    const now = states.map(({ fingerprint }) => fingerprint).join(", ");
+    const isStable = seen === now || delays >= maxDelays;
+    seen = now;
+    if (now === applied) delays = 0;
+    else if (!isStable) delays += 1;
+    else {
+      delays = 0;
+      onChange(states);
+      applied = now;
+    }
+    schedule(delays > 0 ? settleMs : pollMs);
+  };
+  const schedule = (ms: number) => {
+    timer = setTimeout(poll, ms);
+    timer.unref();
+  };
+  // The first poll reads the files again: they may have changed since the start.
+  schedule(settleMs);
+  return {
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** Wires TLS: reads the certificate at the start, and takes a renewed one without a restart. */
+import {
+  type Certificate,
+  type CertificateFiles,
+  readCertificate,
+  watchCertificate,
+} from "../config/certificate.ts";
+import type { Emit } from "../events/events.ts";
+import type { Log } from "../observe/log.ts";
+import type { Settings } from "../settings.ts";
+
+/** The certificate of the settings, read and checked. Undefined: plain HTTP. */
+export interface ConfiguredCertificate {
+  readonly files: CertificateFiles;
+  readonly first: Certificate;
+}
+
+/** Throws CertificateError. */
+export function readConfiguredCertificate({
+  VEXEL_TLS_CERT: certPath,
+  VEXEL_TLS_KEY: keyPath,
+}: Pick<Settings, "VEXEL_TLS_CERT" | "VEXEL_TLS_KEY">): ConfiguredCertificate | undefined {
+  if (certPath === "") return undefined;
+  const files = { certPath, keyPath };
+  return { files, first: readCertificate(files) };
+}
+
+export interface CertificateWiring {
+  /** The current certificate. Absent: plain HTTP. */
+  readonly tls?: () => Certificate;
+  close(): void;
+}
+
+export function wireCertificate(
+  configured: ConfiguredCertificate | undefined,
+  log: Log,
+  emit: Emit,
+): CertificateWiring {
+  if (!configured) return { close: () => undefined };
+  const watcher = watchCertificate({
+    ...configured,
+    reloaded: ({ validTo }) => {
+      log.info("certificate-reloaded", { validTo });
+      emit({ type: "config.reloaded", data: { what: "TLS certificate renewed" } });
+    },
+    rejected: (problem) => {
+      log.error("certificate-rejected", { problem });
+      emit({ type: "config.rejected", data: { problems: [problem] } });
+    },
+  });
+  return { tls: watcher.current, close: watcher.close };
+}
