@@ -43,7 +43,7 @@ const withoutUndefined = (given: Readonly<Record<string, string | undefined>>) =
 /** Rows as text with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
+    rows.reduce((width, row) => Math.max(width, row[at]?.length ?? 0), 0),
   );
   return rows
     .map((row) =>

@@ -13,7 +13,7 @@ import {
 import type { Budget } from "../server/lib/budget.ts";
 import type { Limits } from "../server/lib/limits.ts";
 import { periods } from "../server/lib/utc-periods.ts";
-import type { KeySettings } from "../server/storage/keys.ts";
+import type { KeySettings } from "../server/storage/ports/key-store.ts";
 import { UsageError } from "./command.ts";
 
 const text = { type: "string" } as const;

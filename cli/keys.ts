@@ -1,11 +1,9 @@
 /** vexel keys: creates, lists and revokes API keys. A running gateway applies changes within a second. */
+
+import { generateKey } from "../server/auth/generate-key.ts";
 import { matchesGlob } from "../server/lib/glob.ts";
-import {
-  existingKeyStore,
-  type KeySettings,
-  type KeyStore,
-  openKeyStore,
-} from "../server/storage/keys.ts";
+import type { KeySettings, KeyStore, StoredKey } from "../server/storage/ports/key-store.ts";
+import { openExistingKeyStore, openKeyStore } from "../server/storage/sqlite/key-store.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
 import {
   describeBudget,
@@ -52,11 +50,11 @@ applies changes within a second.`,
     const { VEXEL_DATA: folder } = settingsOrUsage();
     // Only `create` creates the folder: a typo in VEXEL_DATA must not leave an empty folder behind.
     const store =
-      action === "create" ? openKeyStore(folder, Date.now) : existingKeyStore(folder, Date.now);
+      action === "create" ? openKeyStore(folder, Date.now) : openExistingKeyStore(folder, Date.now);
     try {
-      return runAction(store);
+      return await runAction(store);
     } finally {
-      store.close();
+      await store.close();
     }
   },
 };
@@ -73,7 +71,7 @@ function readAction(
   target: string | undefined,
   { name = "default", models = "*", json = false }: Values,
   settings: KeySettings,
-): (store: KeyStore) => number {
+): (store: KeyStore) => Promise<number> {
   const [given] = Object.keys(settings);
   if (action !== "create" && given !== undefined) {
     throw new UsageError(
@@ -123,18 +121,21 @@ function checkDefaultModels(
   }
 }
 
-function create(
+async function create(
   store: KeyStore,
   name: string,
   globs: readonly string[],
   settings: KeySettings,
-): number {
-  const { key, stored } = store.create(name, globs, settings);
+): Promise<number> {
+  const { text, key } = generateKey(name, globs, settings, Date.now());
+  await store.create(key);
   // Standard output has the key alone, so that a script can read it.
-  process.stderr.write(`Created key "${stored.name}" (${stored.id}). It is shown only once:\n`);
-  process.stdout.write(`${key}\n`);
+  process.stderr.write(`Created key "${key.name}" (${key.id}). It is shown only once:\n`);
+  process.stdout.write(`${text}\n`);
   return 0;
 }
+
+const pageSize = 1000;
 
 const columnTitles = [
   "ID",
@@ -152,8 +153,8 @@ const columnTitles = [
   "REVOKED",
 ];
 
-function list(store: KeyStore, asJson: boolean): number {
-  const shown = store.list().map(({ hash, ...rest }) => rest);
+async function list(store: KeyStore, asJson: boolean): Promise<number> {
+  const shown = (await allKeys(store)).map(({ hash, ...rest }) => rest);
   if (asJson) {
     process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
     return 0;
@@ -179,16 +180,26 @@ function list(store: KeyStore, asJson: boolean): number {
   return 0;
 }
 
-function revoke(store: KeyStore, target: string): number {
-  const { revoked, matches } = store.revoke(target);
-  if (revoked) {
-    process.stdout.write(`Revoked "${revoked.name}" (${revoked.id}).\n`);
+async function allKeys(store: KeyStore): Promise<StoredKey[]> {
+  const all: StoredKey[] = [];
+  for (let page = await store.list({ limit: pageSize }); ; ) {
+    all.push(...page.entries);
+    if (page.next === undefined) return all;
+    page = await store.list({ cursor: page.next, limit: pageSize });
+  }
+}
+
+async function revoke(store: KeyStore, target: string): Promise<number> {
+  const found = await store.findActive(target);
+  const [only] = found;
+  if (only && found.length === 1 && (await store.revoke(only.id, Date.now()))) {
+    process.stdout.write(`Revoked "${only.name}" (${only.id}).\n`);
     return 0;
   }
   process.stderr.write(
-    matches === 0
-      ? `No active key has the id or name "${target}". "vexel keys list" lists the keys.\n`
-      : `${matches} keys have the name "${target}". Revoke one of them by its id.\n`,
+    found.length > 1
+      ? `${found.length} keys have the name "${target}". Revoke one of them by its id.\n`
+      : `No active key has the id or name "${target}". "vexel keys list" lists the keys.\n`,
   );
   return 1;
 }

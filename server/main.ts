@@ -5,7 +5,8 @@ import { releaseAll } from "./lib/release-all.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import { type FolderLock, lockFolder } from "./storage/folder-lock.ts";
-import { type KeyStore, openKeyStore } from "./storage/keys.ts";
+import type { KeyStore } from "./storage/ports/key-store.ts";
+import { openKeyStore } from "./storage/sqlite/key-store.ts";
 import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
 import { buildEmbeddedModels } from "./wiring/embedded-models.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
@@ -41,7 +42,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   });
   let gateway: Gateway | undefined;
   const events = () => gateway?.events;
-  const configuration = loadConfiguration({
+  const configuration = await loadConfiguration({
     settings,
     configNamed,
     env,
@@ -59,7 +60,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   try {
     gateway = build({ settings, snapshot: configuration.snapshot, embeddedModels, log });
     // Not before it listens: if the start failed after a key was created, nobody would have seen the key.
-    newKey = configuration.firstKey();
+    newKey = await configuration.firstKey();
   } catch (error) {
     configuration.close();
     await gateway?.close();

@@ -1,18 +1,22 @@
 /** Builds one frozen config snapshot from all sources. Precedence: file, then environment, then embedded models. */
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { FrozenMap } from "../lib/frozen-map.ts";
-import { matchesGlob } from "../lib/glob.ts";
 import { keyHash } from "../lib/key-hash.ts";
+import type { Limits } from "../lib/limits.ts";
+import { PersistentMap } from "../lib/persistent-map.ts";
 import { knownEmbedding, vectorSpaceOf } from "../upstream/catalog/index.ts";
 import { isContextualModel } from "../upstream/contextual.ts";
 import type { Target, Upstream } from "../upstream/contract.ts";
-import { budgetOf, keyBudgets } from "./budget.ts";
+import { budgetOf } from "./budget.ts";
 import { embeddingWarnings } from "./embedding-warnings.ts";
 import { endsOn, endWarnings } from "./end-dates.ts";
-import { keyLimits, limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
+import { KeyMap } from "./key-map.ts";
+import { unknownReferenceWarnings, unusedGlobWarnings } from "./key-warnings.ts";
+import { limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
 import type { Config } from "./read-yaml.ts";
 import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
+import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
 import { orderOf } from "./target-order.ts";
 import { buildWebhooks } from "./webhooks.ts";
 
@@ -21,7 +25,7 @@ export interface SnapshotSources {
   readonly config: Config;
   readonly environment: readonly ProvisionedUpstream[];
   readonly embedded: readonly ProvisionedUpstream[];
-  readonly storedKeys: readonly Key[];
+  readonly storedKeys: StoredKeys;
   /** Unix milliseconds, to compare end dates with. Absent: no warnings about end dates. */
   readonly now?: number;
 }
@@ -34,7 +38,7 @@ export interface BuildResult {
 const defaultMaxImages = 10;
 
 export function buildSnapshot(parts: SnapshotSources): BuildResult {
-  const { version, config, environment, embedded, storedKeys, now } = parts;
+  const { version, config, environment, embedded, now } = parts;
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
   const provided = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
@@ -70,54 +74,58 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       { name, ...limitsOf(limits), ...budgetOf(budget) },
     ]),
   );
+  const storedKeys = parts.storedKeys.withProjects(projects);
+  const configuredKeys = new FrozenMap(
+    fileKeys.map((key) => [key.hash, resolveKey(key, projects)] as const),
+  );
   const tables = {
     upstreams: new FrozenMap(freezeAll(upstreams)),
     models: new FrozenMap(freezeAll(models)),
-    keys: keysByHash(fileKeys, storedKeys, projects),
+    keys: new KeyMap(configuredKeys, storedKeys),
     projects: new FrozenMap(freezeAll(projects)),
   };
   const snapshot = {
     version,
     ...tables,
     ...(config.defaults && { defaults: config.defaults }),
-    limits: limitTable(tables),
+    limits: storedKeys.limits.with(limitTable({ ...tables, keys: configuredKeys })),
     webhooks: new FrozenMap(freezeAll(new Map(buildWebhooks(config.webhooks)))),
   };
   return {
     snapshot: Object.freeze(snapshot),
     warnings: [
-      ...unusedGlobWarnings(snapshot),
-      ...unknownReferenceWarnings(snapshot),
+      ...unusedGlobWarnings(configuredKeys, models),
+      ...unknownReferenceWarnings(storedKeys.byHash.values(), snapshot),
       ...embeddingWarnings(snapshot),
       ...(now === undefined ? [] : endWarnings(snapshot, now)),
     ],
   };
 }
 
-/** The same snapshot with other stored keys. Does not read the file, which may be invalid or deleted. */
-export const withStoredKeys = (current: Snapshot, storedKeys: readonly Key[]): Snapshot => {
-  const keys = keysByHash(
-    [...current.keys.values()].filter(({ source }) => source !== "store"),
-    storedKeys,
-    current.projects,
-  );
-  const limits = limitTable({ ...current, keys });
-  return Object.freeze({ ...current, version: current.version + 1, keys, limits });
-};
-
-/** All keys by hash. A key in the file overrides a stored one. */
-function keysByHash(
-  fileKeys: readonly Key[],
-  stored: readonly Key[],
-  projects: Snapshot["projects"],
-): ReadonlyMap<string, Key> {
-  const copies = stored.map((key): Key => ({ ...key, models: [...key.models] }));
-  return new FrozenMap(
-    [...copies, ...fileKeys].map((key) => [
-      key.hash,
-      deepFreeze({ ...key, ...keyLimits(key, projects), ...keyBudgets(key, projects) }),
-    ]),
-  );
+/**
+ * The same snapshot with some stored keys changed. The work depends on the number of changes, not of keys. Does not read
+ * the file, which may be invalid or deleted.
+ */
+export function withKeyChanges(current: Snapshot, changes: readonly StoredKeyChange[]): Snapshot {
+  const keys =
+    current.keys instanceof KeyMap ? current.keys : new KeyMap(current.keys, StoredKeys.empty);
+  const before = keys.stored;
+  const storedKeys = before.withChanges(changes);
+  if (storedKeys === before) return current;
+  const limits =
+    current.limits instanceof PersistentMap
+      ? current.limits
+      : PersistentMap.empty<Limits>().with(current.limits ?? []);
+  return Object.freeze({
+    ...current,
+    version: current.version + 1,
+    keys: new KeyMap(keys.configured, storedKeys),
+    limits: limits.with(
+      storedKeys.limits
+        .changedKeys(before.limits)
+        .map((scope) => [scope, storedKeys.limits.get(scope)] as const),
+    ),
+  });
 }
 
 const providedModels = ({ upstream, models }: ProvisionedUpstream, source: Source): Model[] =>
@@ -225,37 +233,3 @@ function vectorProperties(id: string, targets: readonly Target[]) {
 
 const freezeAll = <V>(map: ReadonlyMap<string, V>): [string, V][] =>
   [...map].map(([id, value]) => [id, deepFreeze(value)]);
-
-/** Globs that match no model are usually a mistake. */
-function unusedGlobWarnings({ keys, models }: Snapshot): string[] {
-  const ids = [...models.keys()];
-  const idle = (glob: string) => !models.has(glob) && !ids.some((id) => matchesGlob(glob, id));
-  return [...keys.values()]
-    .filter(({ source }) => source === "file")
-    .flatMap(({ name, models: globs }) =>
-      globs
-        .filter(idle)
-        .map(
-          (glob) => `the key ${JSON.stringify(name)} may use ${glob}, but no model id matches it`,
-        ),
-    );
-}
-
-/**
- * Keys created on the command line refer to projects and models that may not exist. Such a key has no project limits
- * and no project budget, or no default model of its own. In the file, these references are errors.
- */
-export const unknownReferenceWarnings = ({ keys, projects, models }: Snapshot): string[] =>
-  [...keys.values()].flatMap(({ name, project, defaults = {} }) => [
-    ...(project === undefined || projects?.has(project)
-      ? []
-      : [
-          `the key ${JSON.stringify(name)} belongs to the project ${JSON.stringify(project)}, which is not in vexel.yaml: only the key's own limits and budget apply`,
-        ]),
-    ...Object.entries(defaults)
-      .filter(([kind, id]) => models.get(id)?.kind !== kind)
-      .map(
-        ([kind, id]) =>
-          `the key ${JSON.stringify(name)} has the default ${kind} model ${JSON.stringify(id)}, but there is no ${kind} model of that name: the defaults of vexel.yaml apply`,
-      ),
-  ]);

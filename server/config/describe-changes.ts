@@ -1,5 +1,6 @@
 /** Describes what a config reload changed, for the log. */
 import { isDeepStrictEqual } from "node:util";
+import { KeyMap } from "./key-map.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 const parts = {
@@ -12,14 +13,11 @@ const parts = {
 } as const;
 const none: ReadonlyMap<string, object> = new Map();
 
-/** Without stored keys: they change on their own, and those changes are logged elsewhere. */
-const configured = (entries: ReadonlyMap<string, object>): ReadonlyMap<string, object> =>
-  new Map([...entries].filter(([, entry]) => !("source" in entry && entry.source === "store")));
-
 function entriesOf(snapshot: Snapshot, part: keyof typeof parts): ReadonlyMap<string, unknown> {
-  return part === "defaults"
-    ? new Map(Object.entries(snapshot.defaults ?? {}))
-    : configured(snapshot[part] ?? none);
+  if (part === "defaults") return new Map(Object.entries(snapshot.defaults ?? {}));
+  const entries = snapshot[part] ?? none;
+  // Without stored keys: they change on their own, and those changes are logged elsewhere.
+  return entries instanceof KeyMap ? entries.configured : entries;
 }
 
 /** Such as `2 models added, 1 key removed`; empty if nothing changed. */

@@ -1,6 +1,5 @@
 /** `limits` in vexel.yaml, and the scope names under which usage is counted. */
 import { z } from "zod";
-import { FrozenMap } from "../lib/frozen-map.ts";
 import type { Limits } from "../lib/limits.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Key, Model, Snapshot } from "./snapshot.ts";
@@ -33,7 +32,7 @@ export function limitsOf(given: Given): Limited {
 }
 
 /** Scope ids are stable across reloads, so usage counts are kept. */
-const keyScope = (id: string): string => `key:${id}`;
+export const keyScope = (id: string): string => `key:${id}`;
 const projectScope = (name: string): string => `project:${name}`;
 const modelScope = (id: string): string => `model:${id}`;
 const upstreamScope = (id: string): string => `upstream:${id}`;
@@ -68,7 +67,7 @@ export function targetLimits(modelId: string, given: Given, target: Target): Tar
   return { ...target, ...own, ...counted(scopes) };
 }
 
-/** All limits of a snapshot, by scope. */
+/** The limits of these entries, by scope. */
 export function limitTable({
   keys,
   projects,
@@ -83,7 +82,7 @@ export function limitTable({
   for (const project of projects?.values() ?? []) add(projectScope(project.name), project.limits);
   for (const upstream of upstreams.values()) add(upstreamScope(upstream.id), upstream.limits);
   for (const model of models.values()) addModel(model, add);
-  return new FrozenMap(table);
+  return table;
 }
 
 function addModel(model: Model, add: (id: string, own: Limits | undefined) => void): void {

@@ -9,7 +9,8 @@ import { fileText } from "./file-text.ts";
 import type { Environment } from "./parse-yaml.ts";
 import { aboutFile, type Problem } from "./problem.ts";
 import { readConfig } from "./read-yaml.ts";
-import type { Key, Snapshot } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { StoredKeys } from "./stored-keys.ts";
 import type { InspectFolder } from "./validate-references.ts";
 
 export interface LoadOptions {
@@ -17,7 +18,7 @@ export interface LoadOptions {
   /** The file was named explicitly, so its absence is a problem. */
   readonly required?: boolean;
   readonly env: Environment;
-  readonly storedKeys?: readonly Key[];
+  readonly storedKeys?: StoredKeys;
   /** Whether the optional inpainting model is installed. */
   readonly migan?: boolean;
   readonly version?: number;
@@ -32,7 +33,14 @@ export type Loaded =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 export function loadSnapshot(options: LoadOptions): Loaded {
-  const { path: file, env, storedKeys = [], migan = false, version = 1, now } = options;
+  const {
+    path: file,
+    env,
+    storedKeys = StoredKeys.empty,
+    migan = false,
+    version = 1,
+    now,
+  } = options;
   const { text, error } = fileText(file);
   if (error !== undefined) return { ok: false, problems: [aboutFile(file, error)] };
   if (text === undefined && options.required)

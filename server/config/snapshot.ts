@@ -114,7 +114,7 @@ export interface Snapshot {
   readonly version: number;
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly models: ReadonlyMap<string, Model>;
-  /** By hash. */
+  /** By hash: the keys of the file and the stored ones. */
   readonly keys: ReadonlyMap<string, Key>;
   readonly defaults?: Defaults;
   /** By name. */

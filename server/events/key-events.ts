@@ -1,92 +1,100 @@
 /**
- * Emits key.created and key.revoked. Another process (the command line) changes the keys, so changes are found by
- * comparison.
+ * Emits key.created and key.revoked. Another process (the command line) changes the keys, so the changes are read from the
+ * key store, from the revision up to which events were emitted.
  */
-
-import type { StoredKey } from "../storage/keys.ts";
+import type { KeyChange, KeyStore } from "../storage/ports/key-store.ts";
 import type { EventStore } from "../storage/sqlite/event-store.ts";
 import type { Emit, EmittedEvent } from "./events.ts";
 
 export interface KeyEventsOptions {
   readonly store: Pick<EventStore, "mark" | "setMark">;
   readonly emit: Emit;
-  /** Called when the position in the key history could not be saved. */
+  /** Called when the position in the key history could not be read or saved. */
   readonly report: (problem: string) => void;
 }
 
-const markName = "keys";
+const markName = "key-revision";
+/** Earlier versions saved the time of the latest change instead of its revision. */
+const earlierMarkName = "keys";
+const pageSize = 1000;
 
-/**
- * Called with all keys whenever they may have changed. The first call finds the changes made while the gateway was
- * down.
- */
+/** Called whenever keys may have changed. The first call finds the changes made while the gateway was down. */
 export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
-  let previousKeys: ReadonlyMap<string, StoredKey> | undefined;
+  let revision: number | undefined;
 
-  const saveMark = (keys: readonly StoredKey[]): void => {
-    const latestChange = keys.reduce(
-      (latest, { createdAt, revokedAt }) => Math.max(latest, createdAt, revokedAt ?? 0),
-      0,
-    );
+  const saveMark = (): void => {
     try {
-      if (store.mark(markName) !== latestChange) store.setMark(markName, latestChange);
+      if (revision !== undefined) store.setMark(markName, revision);
     } catch (error) {
-      report(error instanceof Error ? error.message : String(error));
+      report(messageOf(error));
     }
   };
 
-  return (keys: readonly StoredKey[]): void => {
-    previousKeys ??= byId(keysAtMark(keys, markOf(store, report)));
-    const before = previousKeys;
-    const changes = keys.flatMap((key) => changesOf(before.get(key.id), key));
-    // Several may have changed since the last call: events are emitted in the order of the changes.
-    for (const { event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
-    previousKeys = byId(keys);
-    saveMark(keys);
+  const emitChanges = async (keys: Pick<KeyStore, "changesSince">): Promise<void> => {
+    const start = revision ?? markOf(store, markName, report);
+    // At the first start of this version, earlier changes count from the time that the version before has saved. At the
+    // very first start no key counts as new.
+    const since = start === undefined ? markOf(store, earlierMarkName, report) : undefined;
+    const isAfter = (at: number): boolean =>
+      start !== undefined || at > (since ?? Number.POSITIVE_INFINITY);
+    revision = start ?? 0;
+    for (let hasMore = true; hasMore; ) {
+      const page = await keys.changesSince(revision, pageSize);
+      const changes = page.changes.flatMap((change) => eventsOf(change, isAfter));
+      // A key that was created and revoked has both events, between which other keys may have changed.
+      for (const { event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
+      hasMore = page.hasMore;
+      if (page.revision === revision && start !== undefined) continue;
+      revision = page.revision;
+      saveMark();
+    }
+  };
+
+  let previous: Promise<void> = Promise.resolve();
+  return (keys: Pick<KeyStore, "changesSince">): Promise<void> => {
+    // One after the other: two readers of the same changes would emit them twice.
+    previous = previous
+      .then(() => emitChanges(keys))
+      .catch((error: unknown) => report(messageOf(error)));
+    return previous;
   };
 }
 
-type KeyChange = EmittedEvent<"key.created"> | EmittedEvent<"key.revoked">;
+type KeyEvent = EmittedEvent<"key.created"> | EmittedEvent<"key.revoked">;
 
-function changesOf(
-  before: StoredKey | undefined,
-  key: StoredKey,
-): { at: number; event: KeyChange }[] {
+interface TimedEvent {
+  readonly at: number;
+  readonly event: KeyEvent;
+}
+
+/** A revoked key does not change again, so a change of a revoked key is its revocation. */
+function eventsOf({ key, isNew }: KeyChange, isAfter: (at: number) => boolean): TimedEvent[] {
   const { id, name, models, createdAt, revokedAt } = key;
-  const created: KeyChange = {
-    type: "key.created",
-    data: { id, name, models },
-    once: `key.created ${id}`,
-  };
-  const revoked: KeyChange = { type: "key.revoked", data: { id, name }, once: `key.revoked ${id}` };
-  return [
-    ...(before ? [] : [{ at: createdAt, event: created }]),
-    ...(revokedAt !== null && (before?.revokedAt ?? null) === null
-      ? [{ at: revokedAt, event: revoked }]
-      : []),
-  ];
+  const events: TimedEvent[] = [];
+  if (isNew && isAfter(createdAt)) {
+    const data = { id, name, models };
+    const event: KeyEvent = { type: "key.created", data, once: `key.created ${id}` };
+    events.push({ at: createdAt, event });
+  }
+  if (revokedAt !== null && isAfter(revokedAt)) {
+    const event: KeyEvent = { type: "key.revoked", data: { id, name }, once: `key.revoked ${id}` };
+    events.push({ at: revokedAt, event });
+  }
+  return events;
 }
 
 function markOf(
   store: Pick<EventStore, "mark">,
+  name: string,
   report: (problem: string) => void,
 ): number | undefined {
   try {
-    return store.mark(markName);
+    return store.mark(name);
   } catch (error) {
-    report(error instanceof Error ? error.message : String(error));
+    report(messageOf(error));
     return undefined;
   }
 }
 
-/** The keys at the time of `mark`. At the very first start no key counts as new. */
-const keysAtMark = (keys: readonly StoredKey[], mark = Number.POSITIVE_INFINITY): StoredKey[] =>
-  keys
-    .filter(({ createdAt }) => createdAt <= mark)
-    .map((key) => ({
-      ...key,
-      revokedAt: key.revokedAt !== null && key.revokedAt <= mark ? key.revokedAt : null,
-    }));
-
-const byId = (keys: readonly StoredKey[]): ReadonlyMap<string, StoredKey> =>
-  new Map(keys.map((key) => [key.id, key]));
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

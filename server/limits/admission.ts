@@ -133,7 +133,7 @@ export class Admission {
     }
     let scopes = byOtherNames.get(others);
     if (!scopes) {
-      scopes = this.#limiter.find(names, others);
+      scopes = this.#limiter.find(this.#options.clock(), names, others);
       byOtherNames.set(others, scopes);
     }
     return scopes;

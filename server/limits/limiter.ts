@@ -1,9 +1,12 @@
 /** Rate limiter: all limit scopes by id. A request takes from all of its buckets at once, or from none. */
 import type { Limits } from "../lib/limits.ts";
+import { PersistentMap } from "../lib/persistent-map.ts";
 import { type Demand, LimitScope, type Rate } from "./limit-scope.ts";
 
 export class Limiter {
+  /** The scopes that requests have used. Others are created when they are needed: most of 100,000 keys are idle. */
   readonly #scopes = new Map<string, LimitScope>();
+  #table: ReadonlyMap<string, Limits> = new Map();
 
   get size(): number {
     return this.#scopes.size;
@@ -11,28 +14,38 @@ export class Limiter {
 
   /** Applies new limits: existing scopes keep their usage, removed scopes limit nothing any more. */
   apply(table: ReadonlyMap<string, Limits>, now: number): void {
-    for (const [id, scope] of this.#scopes) {
-      if (table.has(id)) continue;
-      this.#scopes.delete(id);
-      scope.apply({}, now);
-    }
-    for (const [id, limits] of table) {
+    const before = this.#table;
+    this.#table = table;
+    const changed =
+      table instanceof PersistentMap && before instanceof PersistentMap
+        ? table.changedKeys(before)
+        : [...this.#scopes.keys()];
+    for (const id of changed) {
       const scope = this.#scopes.get(id);
-      if (scope) scope.apply(limits, now);
-      else this.#scopes.set(id, new LimitScope(id, limits, now));
+      const limits = table.get(id);
+      scope?.apply(limits ?? {}, now);
+      if (!limits) this.#scopes.delete(id);
     }
   }
 
   /** The scopes among these ids that have limits. */
-  find(...lists: readonly (readonly string[] | undefined)[]): LimitScope[] {
+  find(now: number, ...lists: readonly (readonly string[] | undefined)[]): LimitScope[] {
     const found: LimitScope[] = [];
     for (const list of lists) {
       for (const id of list ?? []) {
-        const scope = this.#scopes.get(id);
+        const scope = this.#scopes.get(id) ?? this.#create(id, now);
         if (scope) found.push(scope);
       }
     }
     return found;
+  }
+
+  #create(id: string, now: number): LimitScope | undefined {
+    const limits = this.#table.get(id);
+    if (!limits) return undefined;
+    const scope = new LimitScope(id, limits, now);
+    this.#scopes.set(id, scope);
+    return scope;
   }
 }
 

@@ -11,7 +11,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { ShownTarget } from "../routing/show-target.ts";
 import type { Settings } from "../settings.ts";
-import type { StoredKey } from "../storage/keys.ts";
+import type { KeyStore } from "../storage/ports/key-store.ts";
 import { Deliveries } from "../storage/sqlite/delivery-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
 import { EventStore } from "../storage/sqlite/event-store.ts";
@@ -36,8 +36,8 @@ export interface EventsWiringOptions {
 
 export interface EventsWiring {
   readonly emit: Emit;
-  /** Called with all stored keys whenever they may have changed. */
-  onKeysChanged(list: readonly StoredKey[]): void;
+  /** Called whenever stored keys may have changed. */
+  onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
   readonly handlers: ReturnType<typeof createAdminHandlers>;
   close(): void;
 }

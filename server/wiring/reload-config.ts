@@ -3,15 +3,20 @@
  * when the file or the keys change.
  */
 
-import { unknownReferenceWarnings, withStoredKeys } from "../config/build-snapshot.ts";
+import { generateKey } from "../auth/generate-key.ts";
+import { withKeyChanges } from "../config/build-snapshot.ts";
+import { KeyMap } from "../config/key-map.ts";
+import { unknownReferenceWarnings } from "../config/key-warnings.ts";
 import { type Loaded, loadSnapshot } from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
-import type { Key, Snapshot } from "../config/snapshot.ts";
+import { StoredKeyReader } from "../config/read-stored-keys.ts";
+import type { Snapshot } from "../config/snapshot.ts";
 import { SnapshotHolder } from "../config/snapshot-holder.ts";
+import { StoredKeys } from "../config/stored-keys.ts";
 import { watchConfig } from "../config/watch-files.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import type { KeyStore } from "../storage/keys.ts";
+import type { KeyStore } from "../storage/ports/key-store.ts";
 import { inspectModelDirectory } from "../workers/embedding/model-directory.ts";
 import type { EventsWiring } from "./events.ts";
 
@@ -33,22 +38,26 @@ export type LoadedConfiguration =
       readonly ok: true;
       readonly snapshot: () => Snapshot;
       /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
-      firstKey(): string | undefined;
+      firstKey(): Promise<string | undefined>;
       close(): void;
     }
   | { readonly ok: false; readonly problems: string };
 
 const pollKeysEveryMs = 500;
 
-export function loadConfiguration(options: ConfigurationOptions): LoadedConfiguration {
+export async function loadConfiguration(
+  options: ConfigurationOptions,
+): Promise<LoadedConfiguration> {
   const { settings, configNamed, env, keys, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
+  const keyReader = new StoredKeyReader(keys);
+  let storedKeys = StoredKeys.empty.withChanges(await keyReader.read());
   const load = (version: number): Loaded =>
     loadSnapshot({
       path,
       required: configNamed,
       env,
-      storedKeys: activeKeys(keys),
+      storedKeys,
       migan,
       version,
       inspectFolder: inspectModelDirectory,
@@ -78,23 +87,22 @@ export function loadConfiguration(options: ConfigurationOptions): LoadedConfigur
     },
   });
 
-  const applyStoredKeys = (): Snapshot =>
-    holder.replace((now) => withStoredKeys(now, activeKeys(keys)));
-  let appliedVersion = keys.version();
+  const applyKeyChanges = async (): Promise<void> => {
+    const changes = await keyReader.read();
+    if (changes.length === 0) return;
+    const now = holder.replace((current) => withKeyChanges(current, changes));
+    if (now.keys instanceof KeyMap) storedKeys = now.keys.stored;
+    log.info("keys-changed", { keys: now.keys.size, changed: changes.length });
+    const changedKeys = changes.filter(({ isRevoked }) => !isRevoked).map(({ key }) => key);
+    for (const warning of unknownReferenceWarnings(changedKeys, now)) {
+      log.warn("config-warning", { warning });
+    }
+    await events()?.onKeysChanged(keys);
+  };
   let isReadable = true;
-  const pollKeys = (): void => {
+  const pollKeys = async (): Promise<void> => {
     try {
-      const now = keys.version();
-      if (now !== appliedVersion) {
-        const before = new Set(unknownReferenceWarnings(holder.current()));
-        const taken = applyStoredKeys();
-        log.info("keys-changed", { keys: taken.keys.size });
-        for (const warning of unknownReferenceWarnings(taken)) {
-          if (!before.has(warning)) log.warn("config-warning", { warning });
-        }
-        events()?.onKeysChanged(keys.list());
-      }
-      appliedVersion = now;
+      await applyKeyChanges();
       isReadable = true;
     } catch (error) {
       // The keys loaded so far stay in force. Logged once; retried at every poll.
@@ -102,29 +110,38 @@ export function loadConfiguration(options: ConfigurationOptions): LoadedConfigur
       isReadable = false;
     }
   };
-  const pollTimer = setInterval(pollKeys, pollKeysEveryMs);
+  const stopPolling = repeatAfterEach(pollKeys, pollKeysEveryMs);
 
   return {
     ok: true,
     snapshot: holder.current,
-    firstKey: () => {
+    firstKey: async () => {
       // Emits events for keys that were changed while no gateway was running.
-      events()?.onKeysChanged(keys.list());
+      await events()?.onKeysChanged(keys);
       if (holder.current().keys.size > 0) return undefined;
-      const { key } = keys.create("default", ["*"]);
-      applyStoredKeys();
-      events()?.onKeysChanged(keys.list());
-      return key;
+      const { text, key } = generateKey("default", ["*"], {}, options.now());
+      await keys.create(key);
+      await applyKeyChanges();
+      return text;
     },
     close: () => {
       watcher.close();
-      clearInterval(pollTimer);
+      stopPolling();
     },
   };
 }
 
-const activeKeys = (keys: KeyStore): Key[] =>
-  keys
-    .list()
-    .filter(({ revokedAt }) => revokedAt === null)
-    .map(({ hint, createdAt, revokedAt, ...key }) => ({ ...key, source: "store" }));
+/** Runs `work` again and again, each run `everyMs` after the end of the one before. Returns the function that stops it. */
+function repeatAfterEach(work: () => Promise<void>, everyMs: number): () => void {
+  let isStopped = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const schedule = (): void => {
+    if (isStopped) return;
+    timer = setTimeout(() => void work().then(schedule), everyMs);
+  };
+  schedule();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}

@@ -71,9 +71,9 @@ test("the policy for unsupported parameters can be set per key", async () => {
   expect((await generate(lenient, { style: "vivid" })).status).toBe(200);
 });
 
-test("a project that is not in vexel.yaml causes a warning", async () => {
+test("a project that does not exist causes a warning", async () => {
   await create("--name", "astray", "--project", "wbe");
-  const words = 'the key \\"astray\\" belongs to the project \\"wbe\\", which is not in vexel.yaml';
+  const words = 'the key \\"astray\\" belongs to the project \\"wbe\\", which does not exist';
   await until(() => gateway.output().includes(words));
 });
 

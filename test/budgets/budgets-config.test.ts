@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { withStoredKeys } from "../../server/config/build-snapshot.ts";
+import { withKeyChanges } from "../../server/config/build-snapshot.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";
@@ -57,7 +57,7 @@ test("a key created on the command line is charged to its project's budget", () 
     ...{ id: "key_1", name: "ci", hash: "h", models: ["*"], project: "web" },
     source: "store",
   } as const;
-  const [made] = withStoredKeys(loaded.snapshot, [stored]).keys.values();
+  const [made] = withKeyChanges(loaded.snapshot, [{ key: stored, isRevoked: false }]).keys.values();
   expect(made?.budgets).toEqual([
     { ...{ scope: "project", id: "web", name: "web" }, budget: { day: 1, unknownPrice: "allow" } },
   ]);

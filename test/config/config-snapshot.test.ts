@@ -6,10 +6,11 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withStoredKeys } from "../../server/config/build-snapshot.ts";
+import { withKeyChanges } from "../../server/config/build-snapshot.ts";
 import { type LoadOptions, loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems } from "../../server/config/problem.ts";
 import type { Key } from "../../server/config/snapshot.ts";
+import { StoredKeys } from "../../server/config/stored-keys.ts";
 import { keyHash } from "../../server/lib/key-hash.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "vexel-snapshot-"));
@@ -29,6 +30,8 @@ const stored: Key = {
   models: ["*"],
   source: "store",
 };
+const storedKeys = (...keys: Key[]): StoredKeys =>
+  StoredKeys.empty.withChanges(keys.map((key) => ({ key, isRevoked: false })));
 
 test("the example file is a good one", () => {
   const example = readFileSync(join(import.meta.dir, "../../vexel.example.yaml"), "utf8");
@@ -101,7 +104,7 @@ describe("the file wins", () => {
 describe("keys", () => {
   const text = "keys: [{ name: web, key: vx-file-0123456789 }]";
   test("are found by the hash of the client's API key, from the file and from the store", () => {
-    const { snapshot } = load(text, { storedKeys: [stored] });
+    const { snapshot } = load(text, { storedKeys: storedKeys(stored) });
     expect(snapshot.keys.get(keyHash("vx-file-0123456789"))).toMatchObject({
       id: "file:web",
       models: ["*"],
@@ -109,9 +112,13 @@ describe("keys", () => {
     expect(snapshot.keys.get(keyHash("vx-stored-0123456789"))?.id).toBe("k1");
   });
   test("of the store can be exchanged without the file, and the file's still win", () => {
-    const { snapshot } = load(text, { storedKeys: [stored] });
+    const { snapshot } = load(text, { storedKeys: storedKeys(stored) });
     const twin: Key = { ...stored, id: "k2", hash: keyHash("vx-file-0123456789") };
-    const next = withStoredKeys(snapshot, [twin, { ...stored, id: "k3", hash: "h" }]);
+    const next = withKeyChanges(snapshot, [
+      { key: stored, isRevoked: true },
+      { key: twin, isRevoked: false },
+      { key: { ...stored, id: "k3", hash: "h" }, isRevoked: false },
+    ]);
     expect([...next.keys.values()].map(({ id }) => id)).toEqual(["file:web", "k3"]);
     expect([next.version, next.models]).toEqual([2, snapshot.models]);
     expect(snapshot.keys.has(stored.hash)).toBe(true);
@@ -131,7 +138,7 @@ describe("keys", () => {
 test("nothing in a snapshot can be changed, and it shares nothing that can", () => {
   const own = { ...stored, models: ["a"] };
   const { snapshot } = load("upstreams: [{ id: u, kind: openai, apiKey: k, headers: { a: b } }]", {
-    storedKeys: [own],
+    storedKeys: storedKeys(own),
     env: { MISTRAL_API_KEY: "k" },
   });
   own.models.push("*");

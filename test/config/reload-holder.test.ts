@@ -1,5 +1,6 @@
 /** The holder: one snapshot at a time, swapped whole, and everyone who asked is told. */
 import { expect, test } from "bun:test";
+import { withKeyChanges } from "../../server/config/build-snapshot.ts";
 import { describeChanges } from "../../server/config/describe-changes.ts";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import type { Snapshot } from "../../server/config/snapshot.ts";
@@ -60,7 +61,9 @@ test("changes are described as counts, and as nothing if nothing changed", () =>
 test("keys that the command line has made meanwhile are no change of the configuration", () => {
   const now = snapshot(1);
   const made = { id: "key_1", name: "night", hash: "h", models: ["*"], source: "store" } as const;
-  expect(describeChanges(now, { ...now, keys: new Map([...now.keys, ["h", made]]) })).toBe("");
+  const changed = withKeyChanges(now, [{ key: made, isRevoked: false }]);
+  expect(changed.keys.get("h")?.id).toBe("key_1");
+  expect(describeChanges(now, changed)).toBe("");
   const written = { ...made, source: "file" } as const;
   expect(describeChanges(now, { ...now, keys: new Map([...now.keys, ["h", written]]) })).toBe(
     "1 key added",

@@ -405,7 +405,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/security.md",
     "Random bytes in a generated API key",
     "32",
-    "server/storage/keys.ts",
+    "server/auth/generate-key.ts",
     "randomBytes(32)",
   ],
   [

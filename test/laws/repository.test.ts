@@ -17,10 +17,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   upstream: ["lib"],
   workers: ["lib", "upstream"],
   // The configuration refuses what no adapter could serve, so it must know the kinds of upstream.
-  config: ["lib", "upstream"],
+  config: ["lib", "storage", "upstream"],
   ledger: ["lib", "storage", "upstream"],
   request: ["lib", "upstream", "config", "ledger"],
-  auth: ["lib", "config", "request"],
+  auth: ["lib", "storage", "config", "request"],
   limits: ["lib", "upstream", "config", "ledger", "request"],
   routing: ["lib", "upstream", "config", "ledger", "request", "limits"],
   embeddings: ["lib", "upstream", "config", "request", "limits"],

@@ -1,0 +1,26 @@
+/** Generates an API key. Its text is shown once; only its hash is stored. */
+import { randomBytes } from "node:crypto";
+import { keyHash } from "../lib/key-hash.ts";
+import type { KeySettings, NewKey } from "../storage/ports/key-store.ts";
+
+export interface GeneratedKey {
+  /** The text that clients send. */
+  readonly text: string;
+  readonly key: NewKey;
+}
+
+/**
+ * 32 random bytes: with that much entropy, one round of SHA-256 protects the stored hash. `createdAt`: Unix
+ * milliseconds.
+ */
+export function generateKey(
+  name: string,
+  models: readonly string[],
+  settings: KeySettings,
+  createdAt: number,
+): GeneratedKey {
+  const text = `sk-vx-${randomBytes(32).toString("base64url")}`;
+  const id = `key_${randomBytes(8).toString("hex")}`;
+  const hint = text.slice(0, 10);
+  return { text, key: { id, name, hash: keyHash(text), hint, models, ...settings, createdAt } };
+}

@@ -1,0 +1,72 @@
+/** Reads the changes of stored API keys since the last read. Equal settings of different keys share one object. */
+import { deepFreeze } from "../lib/deep-freeze.ts";
+import type { KeyStore, StoredKey } from "../storage/ports/key-store.ts";
+import type { Key } from "./snapshot.ts";
+import type { StoredKeyChange } from "./stored-keys.ts";
+
+const pageSize = 1000;
+
+export class StoredKeyReader {
+  readonly #keys: Pick<KeyStore, "changesSince">;
+  #revision = 0;
+  /** Resolves when the read before has ended, with or without an error. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(keys: Pick<KeyStore, "changesSince">) {
+    this.#keys = keys;
+  }
+
+  /** The first call reads all keys. Rejects with the error of the store; the next call then reads the same changes. */
+  async read(): Promise<StoredKeyChange[]> {
+    // One after the other: two reads from the same revision would return the same changes twice.
+    const before = this.#turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turn = promise;
+    await before;
+    try {
+      return await this.#readChanges();
+    } finally {
+      resolve();
+    }
+  }
+
+  async #readChanges(): Promise<StoredKeyChange[]> {
+    const changes: StoredKeyChange[] = [];
+    const share = shareEqualValues();
+    let revision = this.#revision;
+    for (let hasMore = true; hasMore; ) {
+      const page = await this.#keys.changesSince(revision, pageSize);
+      for (const { key } of page.changes) {
+        changes.push({ key: configuredKey(key, share), isRevoked: key.revokedAt !== null });
+      }
+      ({ revision, hasMore } = page);
+    }
+    this.#revision = revision;
+    return changes;
+  }
+}
+
+type Share = <T extends object>(value: T) => T;
+
+function configuredKey(stored: StoredKey, share: Share): Key {
+  const { hint, createdAt, revokedAt, models, limits, budget, ...key } = stored;
+  return {
+    ...key,
+    models: share(models),
+    ...(limits && { limits: share(limits) }),
+    ...(budget && { budget: share(budget) }),
+    source: "store",
+  };
+}
+
+/** Most of 100,000 keys have the same few models and limits: one frozen object for all of them saves memory. */
+function shareEqualValues(): Share {
+  const shared = new Map<string, object>();
+  return <T extends object>(value: T): T => {
+    const text = JSON.stringify(value);
+    const found = shared.get(text);
+    if (found) return found as T;
+    shared.set(text, deepFreeze(value));
+    return value;
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Port: the API keys that are created at runtime. Only hashes are stored. Every change has a revision, a number that
+ * grows with each change of any process, so that a reader with 100,000 keys reads only what changed.
+ */
+import type { Budget } from "../../lib/budget.ts";
+import type { Limits } from "../../lib/limits.ts";
+import type { Page, PageRequest } from "./page.ts";
+
+/** Optional settings of a key. */
+export interface KeySettings {
+  /** The models of requests without `model`, by kind. */
+  readonly defaults?: { readonly embedding?: string; readonly image?: string };
+  readonly project?: string;
+  readonly limits?: Limits;
+  readonly budget?: Budget;
+  /** What happens to image parameters that a target does not support. */
+  readonly parameters?: "adapt" | "strict" | "drop" | "pass";
+  /** All of its requests are batch requests. */
+  readonly priority?: "batch";
+  /** Unix milliseconds. */
+  readonly expiresAt?: number;
+}
+
+export interface NewKey extends KeySettings {
+  readonly id: string;
+  readonly name: string;
+  /** SHA-256 of the key in hex. */
+  readonly hash: string;
+  /** The first characters, so that people can distinguish keys. */
+  readonly hint: string;
+  /** Globs over model ids. */
+  readonly models: readonly string[];
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+export interface StoredKey extends NewKey {
+  readonly revokedAt: number | null;
+}
+
+export interface KeyChange {
+  /** The key as it is now. */
+  readonly key: StoredKey;
+  /** It was created after the revision that the reader has. */
+  readonly isNew: boolean;
+}
+
+export interface KeyChanges {
+  /** Each changed key once, in the order of the latest change. */
+  readonly changes: readonly KeyChange[];
+  /** The revision to continue from. */
+  readonly revision: number;
+  readonly hasMore: boolean;
+}
+
+/** Every method rejects once the store is closed. */
+export interface KeyStore {
+  /** Rejects if the id or the hash exists. */
+  create(key: NewKey): Promise<void>;
+  /** Active keys with this id or this name. */
+  findActive(idOrName: string): Promise<readonly StoredKey[]>;
+  /** False: there is no active key with this id. `at`: Unix milliseconds. */
+  revoke(id: string, at: number): Promise<boolean>;
+  /** All keys, revoked ones included, in the order of their creation. */
+  list(page: PageRequest): Promise<Page<StoredKey>>;
+  /** The revision of the latest change. 0: there was none. */
+  revision(): Promise<number>;
+  /** The keys that changed after `revision`, at most `limit` of them. */
+  changesSince(revision: number, limit: number): Promise<KeyChanges>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,203 @@
+/** 100,000 stored API keys: the work for a change depends on the number of changed keys, not on the number of keys. */
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withKeyChanges } from "../../server/config/build-snapshot.ts";
+import { KeyMap } from "../../server/config/key-map.ts";
+import { loadSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+import { StoredKeyReader } from "../../server/config/read-stored-keys.ts";
+import type { Key, Snapshot } from "../../server/config/snapshot.ts";
+import { StoredKeys } from "../../server/config/stored-keys.ts";
+import type { Limits } from "../../server/lib/limits.ts";
+import { PersistentMap } from "../../server/lib/persistent-map.ts";
+import { Limiter } from "../../server/limits/limiter.ts";
+import type { StoredKey } from "../../server/storage/ports/key-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "vexel-keys-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const path = join(folder, "vexel.yaml");
+
+const count = 100_000;
+/** Has limits, and no project. */
+const newcomer = count + 2;
+const key = (at: number, more: Partial<Key> = {}): Key => ({
+  id: `key_${at}`,
+  name: `customer ${at}`,
+  hash: `hash-${at}`,
+  models: ["*"],
+  ...(at % 2 === 0 && { limits: { requestsPerMinute: 60 } }),
+  ...(at % 1000 === 0 && { project: "web" }),
+  source: "store",
+  ...more,
+});
+const many = StoredKeys.empty.withChanges(
+  Array.from({ length: count }, (_, at) => ({ key: key(at), isRevoked: false })),
+);
+
+function load(text: string, storedKeys: StoredKeys): Snapshot {
+  writeFileSync(path, text);
+  const loaded = loadSnapshot({ path, env: {}, storedKeys });
+  if (!loaded.ok) throw new Error(describeProblems(loaded.problems));
+  return loaded.snapshot;
+}
+
+function storedIn({ keys }: Snapshot): StoredKeys {
+  if (!(keys instanceof KeyMap)) throw new Error("the snapshot was not built from a file");
+  return keys.stored;
+}
+
+const withWeb = "projects: [{ name: web, limits: { concurrent: 3 } }]\n";
+
+/** The entries that are written to maps while `work` runs. */
+function countEntries(work: () => void): number {
+  const set = spyOn(Map.prototype, "set");
+  try {
+    work();
+    return set.mock.calls.length;
+  } finally {
+    set.mockRestore();
+  }
+}
+
+describe("with 100,000 stored keys", () => {
+  test("one new key or one revoked key touches less than a hundredth of them", () => {
+    const before = load(withWeb, many);
+    let after = before;
+    const added = countEntries(() => {
+      after = withKeyChanges(before, [{ key: key(newcomer), isRevoked: false }]);
+    });
+    expect(after.keys.size).toBe(count + 1);
+    expect(after.keys.get(`hash-${newcomer}`)?.scopes).toEqual([`key:key_${newcomer}`]);
+    expect(after.limits?.get(`key:key_${newcomer}`)).toEqual({ requestsPerMinute: 60 });
+    expect(added).toBeGreaterThan(0);
+    expect(added).toBeLessThan(count / 100);
+
+    const revoked = countEntries(() => {
+      after = withKeyChanges(after, [{ key: key(8), isRevoked: true }]);
+    });
+    expect(after.keys.has("hash-8")).toBe(false);
+    expect(after.limits?.has("key:key_8")).toBe(false);
+    expect(after.keys.size).toBe(count);
+    expect(revoked).toBeLessThan(count / 100);
+    // A request that began before keeps its snapshot.
+    expect(before.keys.has("hash-8")).toBe(true);
+    expect(before.keys.size).toBe(count);
+  });
+
+  test("a reload of the file does not rebuild the stored keys", () => {
+    const before = load(withWeb, many);
+    let after = before;
+    const touched = countEntries(() => {
+      after = load(`${withWeb}embedded: false\n`, storedIn(before));
+    });
+    expect(storedIn(after)).toBe(storedIn(before));
+    expect(touched).toBeLessThan(count / 100);
+  });
+
+  test("a changed project rebuilds its own keys and no others", () => {
+    const before = load(withWeb, many);
+    const after = load(
+      "projects: [{ name: web, limits: { concurrent: 4 }, budget: { day: 1 } }]\n",
+      storedIn(before),
+    );
+    expect(after.keys.get("hash-1000")?.budgets).toHaveLength(1);
+    expect(before.keys.get("hash-1000")?.budgets).toBeUndefined();
+    let rebuilt = 0;
+    for (const [hash, now] of after.keys) if (before.keys.get(hash) !== now) rebuilt += 1;
+    expect(rebuilt).toBe(count / 1000);
+  });
+
+  test("a project that was removed gives a bounded number of warnings", () => {
+    writeFileSync(path, "");
+    const loaded = loadSnapshot({ path, env: {}, storedKeys: many });
+    const warnings = loaded.ok ? loaded.warnings : [];
+    expect(warnings).toHaveLength(21);
+    expect(warnings.at(-1)).toBe("80 more warnings of this kind about stored keys");
+  });
+
+  test("limits of idle keys take no memory in the rate limiter, and a change visits only changed limits", () => {
+    const limiter = new Limiter();
+    const { limits: before } = many;
+    limiter.apply(before, 0);
+    expect(limiter.size).toBe(0);
+    const [scope] = limiter.find(0, ["key:key_2"]);
+    expect(limiter.size).toBe(1);
+    const after = before.with([
+      ["key:key_2", { requestsPerMinute: 5 }],
+      ["key:key_4", undefined],
+    ]);
+    expect(after.changedKeys(before).toSorted()).toEqual(["key:key_2", "key:key_4"]);
+    limiter.apply(after, 0);
+    expect(limiter.find(0, ["key:key_2"])[0]).toBe(scope!);
+    expect(scope?.bucket("requests")?.limit).toBe(5);
+    expect(limiter.find(0, ["key:key_4"])).toEqual([]);
+  });
+});
+
+describe("the reader of stored keys", () => {
+  const stored = (at: number, revokedAt: number | null = null): StoredKey => ({
+    ...{ id: `key_${at}`, name: `customer ${at}`, hash: `hash-${at}`, hint: "sk-vx" },
+    ...{ models: ["a", "b"], limits: { concurrent: 2 }, createdAt: 0, revokedAt },
+  });
+
+  test("shares equal lists of models and equal limits between keys", async () => {
+    const reader = new StoredKeyReader({
+      changesSince: async (revision) => ({
+        changes: revision === 0 ? [1, 2].map((at) => ({ key: stored(at), isNew: true })) : [],
+        revision: 2,
+        hasMore: false,
+      }),
+    });
+    const [first, second] = await reader.read();
+    expect(second?.key.models).toBe(first?.key.models ?? []);
+    expect(second?.key.limits).toBe(first?.key.limits as Limits);
+    expect(await reader.read()).toEqual([]);
+  });
+
+  test("reads the same changes again after the store has failed", async () => {
+    const answers = [new Error("the disk is gone"), stored(1)];
+    const reader = new StoredKeyReader({
+      changesSince: async () => {
+        const next = answers.shift();
+        if (next instanceof Error) throw next;
+        return { changes: next ? [{ key: next, isNew: true }] : [], revision: 1, hasMore: false };
+      },
+    });
+    await expect(reader.read()).rejects.toThrow("the disk is gone");
+    expect((await reader.read()).map(({ key: { id } }) => id)).toEqual(["key_1"]);
+  });
+});
+
+test("a persistent map behaves like a map under random changes, and earlier versions stay as they were", () => {
+  const reference = new Map<string, number>();
+  let map = PersistentMap.empty<number>();
+  const versions: { map: PersistentMap<number>; entries: string }[] = [];
+  const entriesOf = (of: ReadonlyMap<string, number>) => JSON.stringify([...of].toSorted());
+  let seed = 7;
+  const random = (below: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return seed % below;
+  };
+  for (let round = 0; round < 300; round++) {
+    const before = map;
+    const changes = Array.from({ length: random(5) }, (): [string, number | undefined] => [
+      `key ${random(200)}`,
+      random(3) === 0 ? undefined : random(1000),
+    ]);
+    for (const [name, value] of changes) {
+      if (value === undefined) reference.delete(name);
+      else reference.set(name, value);
+    }
+    map = map.with(changes);
+    expect(map.size).toBe(reference.size);
+    expect(entriesOf(map)).toBe(entriesOf(reference));
+    const changed = new Set(map.changedKeys(before));
+    for (const name of new Set([...before.keys(), ...map.keys()])) {
+      expect(changed.has(name)).toBe(before.get(name) !== map.get(name));
+    }
+    versions.push({ map, entries: entriesOf(map) });
+  }
+  for (const version of versions) expect(entriesOf(version.map)).toBe(version.entries);
+});
