@@ -9,7 +9,7 @@ import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
-import { createSend, needsFetch } from "../server/upstream/transport/send.ts";
+import { createTransport, needsFetch } from "../server/upstream/transport/transport.ts";
 import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
@@ -81,7 +81,7 @@ const unknownSettingWarnings = (path: string): string[] =>
   );
 
 async function probeAll(snapshot: Snapshot): Promise<boolean> {
-  const { send, close } = createSend({
+  const { send, close } = createTransport({
     maxResponseBytes: 16 * 1024 * 1024,
     clock: () => performance.now(),
     fetchOnly: needsFetch(process.env),

@@ -24,7 +24,7 @@ import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
-import { createSend, needsFetch } from "./upstream/transport/send.ts";
+import { createTransport, needsFetch } from "./upstream/transport/transport.ts";
 import { recoverReservationsAtStart, wireBudgets } from "./wiring/budgets.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
@@ -108,7 +108,7 @@ export function build({
     now: Date.now,
   });
 
-  const sender = createSend({
+  const sender = createTransport({
     maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
     clock,
     fetchOnly: needsFetch(process.env),

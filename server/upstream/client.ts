@@ -27,7 +27,7 @@ import { createTokenCache } from "./credentials/token-cache.ts";
 import { type ImageCapabilities, unrestrictedImages } from "./image-capabilities.ts";
 import { type ReadFirst, runImageJob, type SendAuthenticated } from "./poll-job.ts";
 import { createRateLimitObserver, type OnRateLimitExhausted } from "./rate-limit-signal.ts";
-import type { Send } from "./transport/send.ts";
+import type { Send } from "./transport/transport.ts";
 
 /** `temp`: temp storage for large parts of a response. */
 type GenerateImage<Q> = (

@@ -9,7 +9,7 @@ import { bearer } from "./adapters/wire/headers.ts";
 import type { Upstream } from "./contract.ts";
 import { createTokenCache } from "./credentials/token-cache.ts";
 import { kinds } from "./kinds.ts";
-import type { Send } from "./transport/send.ts";
+import type { Send } from "./transport/transport.ts";
 
 export interface Probe {
   readonly upstream: string;

@@ -350,14 +350,14 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Idle connections kept per upstream address",
     "256",
     "server/upstream/transport/connection-pool.ts",
-    "maxIdle = 256",
+    "maxIdle: 256",
   ],
   [
     "docs/routing-and-failover.md",
     "Time an idle upstream connection is kept",
     "30 s",
     "server/upstream/transport/connection-pool.ts",
-    "idleTimeoutMs = 30_000",
+    "idleTimeoutMs: 30_000",
   ],
   [
     "docs/observability.md",

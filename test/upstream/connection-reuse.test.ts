@@ -1,6 +1,6 @@
 /** Pictures asked for in a row share a connection; nothing of one answer reaches the next call. */
 import { expect, test } from "bun:test";
-import type { Sender } from "../../server/upstream/transport/send.ts";
+import type { UpstreamTransport } from "../../server/upstream/transport/transport.ts";
 import { type Asked, rawServer, testSender } from "./http-client-fixture.ts";
 
 /** Says what it was told; `headers` and `more` are what a server may do besides. */
@@ -14,9 +14,9 @@ const echo =
   };
 
 const { signal } = new AbortController();
-const begin = ({ send }: Sender, url: string, body: string) =>
+const begin = ({ send }: UpstreamTransport, url: string, body: string) =>
   send({ url, headers: {}, body, streams: true }, signal);
-const ask = async (sender: Sender, url: string, body: string): Promise<string> =>
+const ask = async (sender: UpstreamTransport, url: string, body: string): Promise<string> =>
   (await begin(sender, url, body)).text();
 
 test("one after the other, they use one connection", async () => {

@@ -5,7 +5,10 @@ import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { HttpClient } from "../../server/upstream/transport/http-client.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
 import type { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
-import { createSend, type Sender } from "../../server/upstream/transport/send.ts";
+import {
+  createTransport,
+  type UpstreamTransport,
+} from "../../server/upstream/transport/transport.ts";
 
 export interface Asked {
   readonly socket: Socket;
@@ -122,7 +125,7 @@ export const askPlainly = (
   request: UpstreamRequest,
   signal: AbortSignal,
 ): Promise<ResponseParser> =>
-  client.send(
+  client.exchange(
     request,
     signal,
     (answer) => answer,
@@ -147,8 +150,8 @@ export function testClient(
 }
 
 /** The same client, with its failures as the gateway understands them. */
-export function testSender(maxResponseBytes = 1_000_000): Sender & Disposable {
-  const sender = createSend({
+export function testSender(maxResponseBytes = 1_000_000): UpstreamTransport & Disposable {
+  const sender = createTransport({
     maxResponseBytes,
     clock: () => performance.now(),
     fetchOnly: { http: false, https: false },

@@ -6,7 +6,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { Connection } from "../../server/upstream/transport/connection.ts";
-import { ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
+import { bufferedPool, ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
 import { root } from "../harness.ts";
 import { tries } from "../laws/law.ts";
@@ -115,9 +115,11 @@ describe("idle connections", () => {
       return Object.assign(sweep, { unref: () => sweep });
     }) as unknown as typeof setInterval);
     let now = 0;
-    const pool = new ConnectionPool(() => now, new KeepAliveTrust({ clock: () => now }));
+    const clock = () => now;
+    const trust = new KeepAliveTrust({ clock });
+    const pool = new ConnectionPool({ clock, trust, ...bufferedPool });
     try {
-      const open = () => Connection.open(address, () => undefined);
+      const open = () => Connection.open(address);
       const [old, young] = [await open(), await open()];
       pool.release("here", old);
       now = 20_000;
@@ -164,8 +166,8 @@ describe("idle connections", () => {
   test("do not keep a process alive that wants to end", async () => {
     using server = rawServer(echo);
     const script = `
-      import { createSend } from "./server/upstream/transport/send.ts";
-      const sender = createSend({ maxResponseBytes: 1000, clock: () => performance.now(), fetchOnly: { http: false, https: false } });
+      import { createTransport } from "./server/upstream/transport/transport.ts";
+      const sender = createTransport({ maxResponseBytes: 1000, clock: () => performance.now(), fetchOnly: { http: false, https: false } });
       const call = () => sender.send({ url: "${server.url}", headers: {}, body: "hello" }, new AbortController().signal);
       const replies = await Promise.all([call(), call()]);
       console.log(await replies[1].text());

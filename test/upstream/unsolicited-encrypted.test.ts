@@ -6,7 +6,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import type { StreamedBody, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
-import { createSend, needsFetch } from "../../server/upstream/transport/send.ts";
+import { createTransport, needsFetch } from "../../server/upstream/transport/transport.ts";
 import { selfSigned } from "../certificate-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
@@ -18,7 +18,7 @@ const certificate = selfSigned(folder.path, "IP:127.0.0.1");
 
 function testSend(ca = certificate.cert) {
   const reported: Unsolicited[] = [];
-  const sender = createSend({
+  const sender = createTransport({
     maxResponseBytes: 100_000_000,
     clock: () => performance.now(),
     fetchOnly: { http: false, https: false },
@@ -106,8 +106,8 @@ describe("a second response to one request is not the response to another", () =
 test("every request that fetch sends over TLS has a connection of its own", async () => {
   using server = rawServer(echo, { tls: certificate });
   const script = `
-    import { createSend } from "./server/upstream/transport/send.ts";
-    const sender = createSend({
+    import { createTransport } from "./server/upstream/transport/transport.ts";
+    const sender = createTransport({
       maxResponseBytes: 1000,
       clock: () => performance.now(),
       fetchOnly: { http: true, https: true },

@@ -5,7 +5,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Unsolicited } from "../../server/upstream/transport/keep-alive-trust.ts";
-import { createSend } from "../../server/upstream/transport/send.ts";
+import { createTransport } from "../../server/upstream/transport/transport.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import { type Asked, echo, failure, ok, type RawServer, rawServer } from "./http-client-fixture.ts";
@@ -15,7 +15,7 @@ const ways = { "taken whole": false, "taken as they come": true } as const;
 
 function testWay(streams: boolean) {
   const told: Unsolicited[] = [];
-  const sender = createSend({
+  const sender = createTransport({
     maxResponseBytes: 1_000_000,
     clock: () => performance.now(),
     fetchOnly: { http: false, https: false },

@@ -7,7 +7,7 @@ import { abortable } from "../../lib/abortable.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { Adapter, TokenExchange, UpstreamRequest } from "../adapter.ts";
 import type { Upstream } from "../contract.ts";
-import type { Send } from "../transport/send.ts";
+import type { Send } from "../transport/transport.ts";
 
 export interface TokenCacheOptions {
   readonly send: Send;

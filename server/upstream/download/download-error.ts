@@ -4,7 +4,7 @@
  */
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { ConnectionLost, NotConnected } from "../transport/connection.ts";
+import { ConnectionLost, NotConnected } from "../transport/connection-error.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "../transport/parse-response.ts";
 
 /** Where the link comes from: an upstream's response, or this field of a client's request. */

@@ -9,13 +9,12 @@ import type { RequestTemp } from "../../lib/request-temp.ts";
 import { sleep } from "../../lib/sleep.ts";
 import { type CollectedImage, collectImage } from "../collect-image.ts";
 import { imageChunks } from "../detect-image.ts";
-import { NotConnected } from "../transport/connection.ts";
+import { NotConnected } from "../transport/connection-error.ts";
 import {
-  type StreamingCallOptions,
-  type StreamingEndpoint,
-  type StreamingResponse,
-  streamingCall,
-} from "../transport/streaming-call.ts";
+  StreamedExchange,
+  type StreamedExchangeOptions,
+  type StreamedResponse,
+} from "../transport/streamed-exchange.ts";
 import {
   DownloadError,
   type LinkOrigin,
@@ -23,7 +22,12 @@ import {
   toGatewayError,
 } from "./download-error.ts";
 import { isDataUrl, readDataUrl } from "./inline-url.ts";
-import { type Resolve, resolvePublicAddresses, systemResolve } from "./ssrf-guard.ts";
+import {
+  type CheckedLink,
+  type Resolve,
+  resolvePublicAddresses,
+  systemResolve,
+} from "./ssrf-guard.ts";
 
 export interface DownloadOptions {
   readonly maxBytes: number;
@@ -72,12 +76,8 @@ export function createDownload(options: DownloadOptions): Download {
       for (let hops = 0; ; hops++) {
         // Credentials in a client's link are not used. Credentials in an upstream's link are part of the link.
         const resolving = resolvePublicAddresses(at, trusted, resolve, origin === "upstream");
-        const endpoints = await abortable(resolving, limit.signal);
-        const response = await connectToFirst(endpoints, {
-          ...options,
-          signal: limit.signal,
-          connectMs,
-        });
+        const links = await abortable(resolving, limit.signal);
+        const response = await connectToFirst(links, options, limit.signal);
         const location = locationOf(response);
         if (location === undefined)
           return collectImage(bodyOf(response, request.svg === true), temp);
@@ -119,26 +119,36 @@ function urlOf(link: string, from?: URL): URL {
 
 /** The first address that accepts a connection. The SSRF guard has checked all of them. */
 async function connectToFirst(
-  endpoints: readonly StreamingEndpoint[],
-  options: StreamingCallOptions,
-): Promise<StreamingResponse> {
-  for (const [at, address] of endpoints.entries()) {
+  links: readonly CheckedLink[],
+  { maxBytes, ca, connect }: DownloadOptions,
+  signal: AbortSignal,
+): Promise<StreamedResponse> {
+  for (const [at, { address, request }] of links.entries()) {
+    const trusted = address.tls ? { ...address, tls: { ...address.tls, ca } } : address;
+    const options: StreamedExchangeOptions = {
+      request,
+      maxBytes,
+      signal,
+      connectMs,
+      connect,
+      address: trusted,
+    };
     try {
-      return await streamingCall(address, options);
+      return await new StreamedExchange(options).begin();
     } catch (error) {
-      const last = at === endpoints.length - 1 || options.signal.aborted;
+      const last = at === links.length - 1 || signal.aborted;
       if (last || !(error instanceof NotConnected)) throw error;
     }
   }
   throw new NotConnected({ code: "no address" });
 }
 
-function locationOf({ status, headers }: StreamingResponse): string | undefined {
+function locationOf({ status, headers }: StreamedResponse): string | undefined {
   return redirects.has(status) ? headers.get("location") : undefined;
 }
 
 /** The body of an acceptable response; throws the reason for any other. */
-function bodyOf(response: StreamingResponse, svg: boolean): AsyncIterable<Uint8Array> {
+function bodyOf(response: StreamedResponse, svg: boolean): AsyncIterable<Uint8Array> {
   const { status, headers } = response;
   const coding = headers.get("content-encoding")?.toLowerCase() ?? "identity";
   if (status === 200 && coding === "identity") return imageChunks(response.chunks(), svg);

@@ -4,9 +4,16 @@
  */
 import { lookup } from "node:dns/promises";
 import { errorCode } from "../../lib/error-code.ts";
-import type { StreamingEndpoint } from "../transport/streaming-call.ts";
+import type { Address } from "../transport/connection.ts";
 import { addressBytes, hasCredentials, isPrivateName, isPublic } from "./address-ranges.ts";
 import { DownloadError } from "./download-error.ts";
+
+/** An address that the guard has checked, and the request for it. */
+export interface CheckedLink {
+  readonly address: Address;
+  /** The whole request, head and body. */
+  readonly request: string;
+}
 
 /** Resolves a host name to its IP addresses. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -29,7 +36,7 @@ export async function resolvePublicAddresses(
   trusted: readonly string[],
   resolve: Resolve,
   mayUseCredentials = false,
-): Promise<readonly StreamingEndpoint[]> {
+): Promise<readonly CheckedLink[]> {
   const encrypted = url.protocol === "https:";
   if (!encrypted && url.protocol !== "http:") {
     throw new DownloadError("invalid", "the link is not an http or https URL", url.protocol);
@@ -62,9 +69,11 @@ export async function resolvePublicAddresses(
   // A private address among public ones is an attack or a mistake.
   if (privateOne !== undefined) throw privateAddress(`${privateOne} is not public`);
   return [...new Set(addresses)].map((address) => ({
-    address,
-    port,
-    ...(encrypted && { tls: named ? { serverName: host } : {} }),
+    address: {
+      hostname: address,
+      port,
+      ...(encrypted && { tls: named ? { serverName: host } : {} }),
+    },
     request: requestFor(url, url.port === "" ? bracketed(host) : `${bracketed(host)}:${port}`),
   }));
 }

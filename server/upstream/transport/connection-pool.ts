@@ -1,57 +1,84 @@
-/** Connection pool: idle keep-alive connections, by address. */
-import type { Connection } from "./connection.ts";
+/** Connection pool: idle keep-alive connections, by scheme, host and port. */
+import { type Address, Connection } from "./connection.ts";
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 
-/** Longer than the usual pause between requests, shorter than the keep-alive timeout of most servers. */
-const idleTimeoutMs = 30_000;
-/** Maximum idle connections per address; others are closed when their request ends. */
-const maxIdle = 256;
+export interface PoolOptions {
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  readonly trust: KeepAliveTrust;
+  /** Connections that were idle for longer are closed. */
+  readonly idleTimeoutMs: number;
+  /** Maximum idle connections per address; others are closed when their request ends. */
+  readonly maxIdle: number;
+  /** Responses on these connections may be cached: an unsolicited response makes the cache doubtful. */
+  readonly areCached: boolean;
+}
+
+/**
+ * The timeout is longer than the usual pause between requests, and shorter than the keep-alive timeout of most servers.
+ */
+export const bufferedPool = { idleTimeoutMs: 30_000, maxIdle: 256, areCached: true };
+/**
+ * These requests must not be sent twice, so the upstream must have no time to close a connection just as it is reused:
+ * the timeout is shorter than the keep-alive timeout of any common server; gunicorn's two seconds are the shortest. A
+ * socket that carried much data reads larger chunks, so few are kept.
+ */
+export const streamedPool = { idleTimeoutMs: 1000, maxIdle: 8, areCached: false };
 
 export class ConnectionPool {
+  readonly #options: PoolOptions;
   readonly #idle = new Map<string, Connection[]>();
-  readonly #clock: () => number;
-  readonly #trust: KeepAliveTrust;
   #sweeping: ReturnType<typeof setInterval> | undefined;
   #closed = false;
 
-  /** `clock`: milliseconds, monotonic. */
-  constructor(clock: () => number, trust: KeepAliveTrust) {
-    this.#clock = clock;
-    this.#trust = trust;
+  constructor(options: PoolOptions) {
+    this.#options = options;
   }
 
   /** The connection that was used last (LIFO): it is the most likely to be still open. */
-  takeIdle(address: string): Connection | undefined {
-    const idle = this.#idle.get(address);
-    if (!idle) return undefined;
+  takeIdle(key: string): Connection | undefined {
+    const { clock, trust, idleTimeoutMs } = this.#options;
+    const idle = this.#idle.get(key);
+    if (!idle || !trust.isTrusted(key)) return undefined;
     let connection = idle.pop();
     while (connection && !connection.isReady()) connection = idle.pop();
-    return connection;
+    if (!connection || connection.idleSince + idleTimeoutMs > clock()) return connection;
+    connection.close();
+    return undefined;
+  }
+
+  /** Opens a connection. Throws NotConnected. */
+  open(key: string, address: Address): Promise<Connection> {
+    const { areCached } = this.#options;
+    return Connection.open(address, {
+      onUnsolicited: (responses) => this.#onUnsolicited(key, areCached ? responses : 0),
+    });
   }
 
   /**
    * An unsolicited response came from this address: its idle connections are closed, and it loses keep-alive for a
    * while.
    */
-  onUnsolicited(address: string, responses: number): void {
-    for (const connection of this.#idle.get(address)?.splice(0) ?? []) connection.close();
-    this.#trust.distrust(address, responses);
+  #onUnsolicited(key: string, responses: number): void {
+    for (const connection of this.#idle.get(key)?.splice(0) ?? []) connection.close();
+    this.#options.trust.distrust(key, responses);
   }
 
   /** Returns a connection whose request has ended to the pool. */
-  release(address: string, connection: Connection): void {
+  release(key: string, connection: Connection): void {
     if (connection.closed) return;
-    let idle = this.#idle.get(address);
+    const { clock, trust, maxIdle } = this.#options;
+    let idle = this.#idle.get(key);
     if (!idle) {
       idle = [];
-      this.#idle.set(address, idle);
+      this.#idle.set(key, idle);
     }
     // A request may end after the HTTP client was closed.
-    if (this.#closed || idle.length >= maxIdle || !this.#trust.isTrusted(address)) {
+    if (this.#closed || idle.length >= maxIdle || !trust.isTrusted(key)) {
       connection.close();
       return;
     }
-    connection.idleSince = this.#clock();
+    connection.idleSince = clock();
     idle.push(connection);
     this.#sweep();
   }
@@ -66,15 +93,16 @@ export class ConnectionPool {
 
   /** Runs while there are idle connections. */
   #sweep(): void {
+    const { clock, idleTimeoutMs } = this.#options;
     this.#sweeping ??= setInterval(() => {
-      const before = this.#clock() - idleTimeoutMs;
-      for (const [address, idle] of this.#idle) {
+      const before = clock() - idleTimeoutMs;
+      for (const [key, idle] of this.#idle) {
         const kept = idle.filter((connection) => {
           if (connection.idleSince < before) connection.close();
           return !connection.closed;
         });
-        if (kept.length > 0) this.#idle.set(address, kept);
-        else this.#idle.delete(address);
+        if (kept.length > 0) this.#idle.set(key, kept);
+        else this.#idle.delete(key);
       }
       if (this.#idle.size > 0) return;
       clearInterval(this.#sweeping);

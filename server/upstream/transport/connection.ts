@@ -1,52 +1,45 @@
-/** One HTTP/1.1 connection to an upstream, plain or over TLS: one request at a time, with a buffered response. */
+/**
+ * One HTTP/1.1 connection to an upstream, plain or over TLS: one request at a time, with a buffered or a streamed
+ * response.
+ */
 import { isIP } from "node:net";
-import { errorCode } from "../../lib/error-code.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
-import { InvalidHttpResponse, ResponseParser } from "./parse-response.ts";
+import { AmbiguousResponse, ConnectionLost, NotConnected } from "./connection-error.ts";
+import type { ResponseParser } from "./parse-response.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
 
 export interface Address {
+  /** A name, or an IP address. */
   readonly hostname: string;
   readonly port: number;
-  /** Encrypted with TLS; the certificate must be valid for `hostname`. Absent: plain. */
+  /** Encrypted with TLS. Absent: plain. */
   readonly tls?: TlsTrust;
 }
 
 export interface TlsTrust {
   /** Certificate authorities to trust instead of the runtime's and those of NODE_EXTRA_CA_CERTS. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
+  /** The name that the certificate must be valid for. Absent: the hostname. */
+  readonly serverName?: string | undefined;
 }
 
-/** Receives the outcome of a request: exactly one of the two is called, once. */
-export interface ResponseHandler {
-  onResponse(response: ResponseParser): void;
-  /** With ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the argument of `fail`. */
+export interface OpenOptions {
+  /** Called once if an unsolicited response arrives, with the number of earlier responses. */
+  readonly onUnsolicited?: ((responses: number) => void) | undefined;
+  /** Timeout of the connection and its TLS handshake. */
+  readonly connectMs?: number | undefined;
+  readonly connect?: typeof Bun.connect | undefined;
+}
+
+/** One request and its response, while they have the connection. */
+export interface Exchange {
+  readonly response: ResponseParser;
+  /** Bytes of the response have been parsed; it may be complete. The exchange then calls `connection.release`. */
+  onData(): void;
+  /**
+   * With ConnectionLost, InvalidHttpResponse, ResponseTooLarge, or the argument of `fail`. The connection is closed.
+   */
   onError(error: unknown): void;
-}
-
-/** No connection was made, so nothing was sent. */
-export class NotConnected extends Error {
-  override readonly name = "NotConnected";
-  readonly code: string;
-
-  constructor(cause: unknown) {
-    super("no connection", { cause });
-    this.code = errorCode(cause);
-  }
-}
-
-/**
- * The connection ended before the response was complete, or before a response that certainly belongs to the request.
- */
-export class ConnectionLost extends Error {
-  override readonly name = "ConnectionLost";
-  /** No byte of the response had arrived. */
-  readonly silent: boolean;
-
-  constructor(silent: boolean, cause?: unknown) {
-    super("the connection broke", { cause });
-    this.silent = silent;
-  }
 }
 
 type Socket = Bun.Socket<Connection>;
@@ -54,56 +47,67 @@ type Socket = Bun.Socket<Connection>;
 /** Above this length, a socket usually does not accept the whole request in one write. */
 const largeRequestLength = 256 * 1024;
 
-/** Timeout of a TLS handshake; a request's own deadline is usually shorter. */
-const handshakeMs = 30_000;
+/** A request's own deadline is usually shorter. */
+const defaultConnectMs = 30_000;
 /** A connection that left the pool stays open this long, so that the event loop decrypts the bytes that wait on it. */
 const decryptMs = 1000;
 
 export class Connection {
   closed = false;
-  readonly #secure: boolean;
-  /** Settled by the TLS handshake. */
-  readonly #handshake = Promise.withResolvers<void>();
   /** When it last became idle, in milliseconds. */
   idleSince = 0;
+  readonly #secure: boolean;
+  readonly #onUnsolicited: ((responses: number) => void) | undefined;
+  /** Settled by the TLS handshake. */
+  readonly #handshake = Promise.withResolvers<void>();
   #socket: Socket | undefined;
-  #handler: ResponseHandler | undefined;
-  #response: ResponseParser | undefined;
+  #exchange: Exchange | undefined;
   /** Bytes that the socket has not accepted yet (backpressure). */
   #unsent: Buffer | undefined;
-  /** Number of requests with a response on this connection. */
+  /** Number of complete responses on this connection. */
   #responses = 0;
+  /** It carried another request before this one. */
+  #isReused = false;
   /** The response began before the request was written to its end. */
   #isEarly = false;
-  readonly #onUnsolicited: (responses: number) => void;
+  #isPaused = false;
 
-  constructor(secure: boolean, onUnsolicited: (responses: number) => void) {
+  constructor(secure: boolean, onUnsolicited?: (responses: number) => void) {
     this.#secure = secure;
     // Nothing waits for the handshake of a connection that could not be opened.
     ignoreRejection(this.#handshake.promise);
     this.#onUnsolicited = onUnsolicited;
   }
 
-  /** `onUnsolicited`: called once if an unsolicited response arrives, with the number of earlier responses. */
+  /** Throws NotConnected. */
   static async open(
     { hostname, port, tls }: Address,
-    onUnsolicited: (responses: number) => void,
+    { onUnsolicited, connectMs = defaultConnectMs, connect = Bun.connect }: OpenOptions = {},
   ): Promise<Connection> {
     const connection = new Connection(tls !== undefined, onUnsolicited);
+    const timeout = Promise.withResolvers<never>();
+    const timer = setTimeout(() => timeout.reject({ code: "ETIMEDOUT" }), connectMs);
+    const connecting = connect<Connection>({
+      hostname,
+      port,
+      data: connection,
+      socket: tls ? secureHandlers : handlers,
+      ...(tls && { tls: tlsOptions(hostname, tls) }),
+    }).then((socket) => {
+      connection.#socket = socket;
+      if (connection.closed) socket.terminate();
+      else socket.setNoDelay(true);
+      return tls ? connection.#handshake.promise : undefined;
+    });
     try {
-      connection.#socket = await Bun.connect<Connection>({
-        hostname,
-        port,
-        data: connection,
-        socket: tls ? secureHandlers : handlers,
-        ...(tls && { tls: tlsOptions(hostname, tls) }),
-      });
-      connection.#socket.setNoDelay(true);
-      if (tls) await connection.#waitForHandshake();
+      await Promise.race([connecting, timeout.promise]);
       return connection;
     } catch (cause) {
+      ignoreRejection(connecting);
       connection.close();
       throw new NotConnected(cause);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -112,33 +116,24 @@ export class Connection {
     else this.#handshake.reject(error);
   }
 
-  async #waitForHandshake(): Promise<void> {
-    const timer = setTimeout(() => this.onHandshake({ code: "ETIMEDOUT" }), handshakeMs);
-    try {
-      await this.#handshake.promise;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
   /** Whether it can carry another request: it is open, and no bytes wait on it. */
   isReady(): boolean {
     if (this.closed) return false;
     const waiting = unsolicitedBytes(this.#socket as Socket);
     if (waiting === "none") return true;
     if (this.#secure) {
-      // Only the event loop can decrypt the bytes: `take` then finds out whether they are a response.
+      // Only the event loop can decrypt the bytes: `receive` then finds out whether they are a response.
       setTimeout(() => this.close(), decryptMs).unref();
       return false;
     }
     this.close();
-    if (waiting === "unsolicited") this.#onUnsolicited(this.#responses);
+    if (waiting === "unsolicited") this.#onUnsolicited?.(this.#responses);
     return false;
   }
 
-  send(request: string, maxBytes: number, handler: ResponseHandler): void {
-    this.#handler = handler;
-    this.#response = new ResponseParser(maxBytes);
+  send(request: string, exchange: Exchange): void {
+    this.#exchange = exchange;
+    this.#isReused = this.#responses > 0;
     this.#isEarly = false;
     // The socket accepts only a part of a large request: it is encoded here, or the rest would be encoded again.
     const bytes = request.length < largeRequestLength ? undefined : Buffer.from(request);
@@ -151,12 +146,22 @@ export class Connection {
     }
   }
 
+  /** The exchange has read its response. The connection is closed unless it can carry another request. */
+  release(): void {
+    const response = this.#exchange?.response;
+    this.#exchange = undefined;
+    const isComplete = response?.done && response.reusable;
+    // A response before the request was sent completely: the upstream would read the remaining bytes as the next
+    // request. And a paused socket has not yet reported whether the upstream closed it.
+    if (!isComplete || this.#unsent || this.#isPaused) this.close();
+  }
+
   /** Aborts the request and closes the connection: later bytes would belong to no request. */
   fail(error: unknown): void {
-    const handler = this.#handler;
-    this.#handler = undefined;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
     this.close();
-    handler?.onError(error);
+    exchange?.onError(error);
   }
 
   close(): void {
@@ -165,21 +170,76 @@ export class Connection {
     this.#socket?.terminate();
   }
 
-  receive(piece: Buffer): void {
-    const handler = this.#handler;
-    const response = this.#response as ResponseParser;
-    if (!handler) {
-      this.#refuseUnsolicited(piece);
+  /** Stops reading from the socket (backpressure). */
+  pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket?.resume();
+  }
+
+  onData(bytes: Buffer): void {
+    const exchange = this.#exchange;
+    if (!exchange) {
+      this.#refuseUnsolicited(bytes);
+      return;
+    }
+    const { response } = exchange;
+    if (response.done) {
+      // The response is complete and not read to its end yet.
+      response.reusable = false;
+      if (!response.isCut && isResponse(bytes)) this.#onSurplus();
       return;
     }
     if (this.#unsent && !response.hasBegun) this.#isEarly = true;
     try {
-      response.push(piece);
+      response.push(bytes);
     } catch (error) {
       this.fail(error);
       return;
     }
-    if (response.done) this.#finish(handler, response);
+    this.#onParsed(exchange);
+  }
+
+  #onParsed(exchange: Exchange): void {
+    const { status, done, surplus } = exchange.response;
+    if (this.#isEarly && status >= 200 && status <= 299) {
+      // A server may refuse a request that it has not read to its end; it cannot have completed it.
+      this.#refuseAmbiguous("it responded before it had read the request");
+      return;
+    }
+    if (surplus && this.#isReused) {
+      this.#onSurplus();
+      return;
+    }
+    if (done) this.#responses++;
+    if (surplus) this.#onSurplus();
+    exchange.onData();
+  }
+
+  /**
+   * More than one response came for one request. On a connection that carried another request before, the first of them
+   * may belong to that one, so neither is delivered: it could be another client's.
+   */
+  #onSurplus(): void {
+    if (this.#isReused) this.#refuseAmbiguous("it sent more than one response to a request");
+    else this.#onUnsolicited?.(this.#responses);
+  }
+
+  #refuseAmbiguous(reason: string): void {
+    this.fail(new AmbiguousResponse(reason));
+    this.#onUnsolicited?.(this.#responses);
+  }
+
+  #refuseUnsolicited(bytes: Buffer): void {
+    if (this.closed) return;
+    this.close();
+    if (isResponse(bytes)) this.#onUnsolicited?.(this.#responses);
   }
 
   onDrain(): void {
@@ -190,52 +250,26 @@ export class Connection {
   }
 
   onEnd(cause?: unknown): void {
-    const handler = this.#handler;
-    const response = this.#response;
     if (this.#secure) this.onHandshake(cause ?? { code: "ECONNRESET" });
-    if (handler && response) {
+    const exchange = this.#exchange;
+    if (exchange) {
+      const { response } = exchange;
+      const wasDone = response.done;
       response.close();
-      if (response.done && cause === undefined) this.#finish(handler, response);
-      else this.fail(new ConnectionLost(!response.hasBegun, cause));
+      if (wasDone) return;
+      if (!response.done || cause !== undefined) {
+        this.fail(new ConnectionLost(!response.hasBegun, cause));
+        return;
+      }
+      this.#responses++;
+      exchange.onData();
     }
     this.close();
-  }
-
-  #refuseUnsolicited(piece: Buffer): void {
-    if (this.closed) return;
-    this.close();
-    if (isResponse(piece)) this.#onUnsolicited(this.#responses);
-  }
-
-  /**
-   * Two responses to one request: on a reused connection, the first may belong to an earlier request. And a server
-   * cannot have completed a request that it has not read to its end, though it may refuse it.
-   */
-  #isAmbiguous({ surplus, status }: ResponseParser): boolean {
-    return (surplus && this.#responses > 0) || (this.#isEarly && status >= 200 && status <= 299);
-  }
-
-  #finish(handler: ResponseHandler, response: ResponseParser): void {
-    if (this.#isAmbiguous(response)) {
-      const isFirst = this.#responses === 0;
-      const message = "it responded before it had read the request";
-      this.fail(isFirst ? new InvalidHttpResponse(message) : new ConnectionLost(true));
-      this.#onUnsolicited(this.#responses);
-      return;
-    }
-    this.#responses += 1;
-    this.#handler = undefined;
-    this.#response = undefined;
-    if (response.surplus) this.#onUnsolicited(this.#responses);
-    // A response before the request was sent completely: the upstream would read the remaining bytes as the next
-    // request.
-    if (!response.reusable || this.#unsent) this.close();
-    handler.onResponse(response);
   }
 }
 
 const handlers: Bun.SocketHandler<Connection> = {
-  data: ({ data }, piece) => data.receive(piece),
+  data: ({ data }, bytes) => data.onData(bytes),
   drain: ({ data }) => data.onDrain(),
   end: ({ data }) => data.onEnd(),
   close: ({ data }, error) => data.onEnd(error),
@@ -248,11 +282,14 @@ const secureHandlers: Bun.SocketHandler<Connection> = {
     data.onHandshake(completed && authorized ? undefined : (error ?? { code: "ECONNRESET" })),
 };
 
-const tlsOptions = (hostname: string, { ca }: TlsTrust): Bun.TLSOptions => ({
-  rejectUnauthorized: true,
-  // The length of the name, then the name, as on the wire.
-  ALPNProtocols: "\x08http/1.1",
+function tlsOptions(hostname: string, { ca, serverName }: TlsTrust): Bun.TLSOptions {
   // RFC 6066: SNI holds names only. Without one, the certificate is verified against the address.
-  ...(isIP(hostname) === 0 && { serverName: hostname }),
-  ...(ca !== undefined && { ca }),
-});
+  const name = serverName ?? (isIP(hostname) === 0 ? hostname : undefined);
+  return {
+    rejectUnauthorized: true,
+    // The length of the name, then the name, as on the wire.
+    ALPNProtocols: "\x08http/1.1",
+    ...(name !== undefined && { serverName: name }),
+    ...(ca !== undefined && { ca }),
+  };
+}

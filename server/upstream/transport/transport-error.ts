@@ -3,7 +3,7 @@
 import { type DescriptorShortage, descriptorShortage } from "../../lib/descriptors.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
-import { NotConnected } from "./connection.ts";
+import { NotConnected } from "./connection-error.ts";
 import { InvalidHttpResponse, ResponseTooLarge } from "./parse-response.ts";
 
 /** Codes of a connection that was never established or not trusted: nothing was sent, nothing can be billed. */

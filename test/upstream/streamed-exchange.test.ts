@@ -1,10 +1,11 @@
 /** Calls that have a connection to themselves: what becomes of it between two of them, and for a reader who is slow. */
 import { afterAll, describe, expect, test } from "bun:test";
-import { ReusableSockets } from "../../server/upstream/transport/connection-reuse.ts";
+import { ConnectionPool, streamedPool } from "../../server/upstream/transport/connection-pool.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
-import { streamingCall } from "../../server/upstream/transport/streaming-call.ts";
+import { StreamedExchange } from "../../server/upstream/transport/streamed-exchange.ts";
 
-const kept = new ReusableSockets(new KeepAliveTrust({ clock: () => performance.now() }));
+const clock = () => performance.now();
+const kept = new ConnectionPool({ clock, trust: new KeepAliveTrust({ clock }), ...streamedPool });
 afterAll(() => kept.close());
 
 const bodyBytes = 24 * 1024 * 1024;
@@ -40,15 +41,13 @@ function startSource() {
 }
 
 const call = (port: number) =>
-  streamingCall(
-    { address: "127.0.0.1", port, request: "GET / HTTP/1.1\r\nhost: x\r\n\r\n" },
-    {
-      maxBytes: 64 * 1024 * 1024,
-      signal: new AbortController().signal,
-      connectMs: 5000,
-      sockets: kept,
-    },
-  );
+  new StreamedExchange({
+    address: { hostname: "127.0.0.1", port },
+    request: "GET / HTTP/1.1\r\nhost: x\r\n\r\n",
+    maxBytes: 64 * 1024 * 1024,
+    signal: new AbortController().signal,
+    pool: { connections: kept, key: `127.0.0.1:${port}` },
+  }).begin();
 
 async function read(port: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];

@@ -1,15 +1,11 @@
-/** Step 12: sends a request with `fetch`, or with the gateway's own HTTP client where that supports it. */
+/** Step 12: the transport sends a request with the gateway's own HTTP client, or with `fetch` where that is needed. */
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
-import { BufferedResponse } from "./buffered-response.ts";
 import type { TlsTrust } from "./connection.ts";
-import { ReusableSockets } from "./connection-reuse.ts";
 import { sendByFetch } from "./fetch-response.ts";
 import { HttpClient } from "./http-client.ts";
 import { KeepAliveTrust, type Unsolicited } from "./keep-alive-trust.ts";
-import type { ResponseParser } from "./parse-response.ts";
-import { sendStreaming, usesStreamingCall } from "./streamed-response.ts";
-import { toTransportError } from "./transport-error.ts";
 
+/** Throws GatewayError. The response has a status and headers; its body is buffered or arrives in chunks. */
 export type Send = (request: UpstreamRequest, signal: AbortSignal) => Promise<UpstreamResponse>;
 
 export interface FetchOnly {
@@ -17,7 +13,7 @@ export interface FetchOnly {
   readonly https: boolean;
 }
 
-export interface SendOptions {
+export interface TransportOptions {
   /** Maximum size of a response, after decompression. */
   readonly maxResponseBytes: number;
   /** Milliseconds, monotonic. */
@@ -29,39 +25,24 @@ export interface SendOptions {
   readonly onUnsolicited?: (event: Unsolicited) => void;
 }
 
-export interface Sender {
+export interface UpstreamTransport {
   readonly send: Send;
   /** Closes the idle connections. */
   close(): void;
 }
 
-export function createSend(options: SendOptions): Sender {
+export function createTransport(options: TransportOptions): UpstreamTransport {
   const { maxResponseBytes, clock, fetchOnly, tls, onUnsolicited } = options;
   const trust = new KeepAliveTrust({ clock, ...(onUnsolicited && { onUnsolicited }) });
   const client = new HttpClient({ maxResponseBytes, clock, trust, ...(tls && { tls }) });
-  const sockets = new ReusableSockets(trust);
-
-  const take = (response: ResponseParser): UpstreamResponse =>
-    new BufferedResponse(response, maxResponseBytes);
-  const send: Send = (request, signal) => {
-    if (request.url.startsWith("https://") ? fetchOnly.https : fetchOnly.http) {
-      return sendByFetch(request, signal, maxResponseBytes);
-    }
-    if (HttpClient.carries(request)) {
-      return client.send(request, signal, take, (error) =>
-        toTransportError(error, signal, maxResponseBytes),
-      );
-    }
-    return usesStreamingCall(request)
-      ? sendStreaming(request, signal, maxResponseBytes, sockets)
-      : sendByFetch(request, signal, maxResponseBytes);
-  };
   return {
-    send,
-    close: () => {
-      client.close();
-      sockets.close();
+    send: (request, signal) => {
+      const needsFetch = request.url.startsWith("https://") ? fetchOnly.https : fetchOnly.http;
+      return needsFetch || !HttpClient.carries(request)
+        ? sendByFetch(request, signal, maxResponseBytes)
+        : client.send(request, signal);
     },
+    close: () => client.close(),
   };
 }
 
