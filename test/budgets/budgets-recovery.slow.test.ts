@@ -18,70 +18,90 @@ import { noon } from "./budgets-fixture.ts";
 
 const key = "sk-test-killed-000000000";
 
-test("image requests that were in flight when the gateway was killed are charged", async () => {
-  using folder = temporaryFolder();
+/** A gateway process with one model, dall-e-3 at four cents an image, that can be killed and started again. */
+function arrangeProcess(keys: string) {
+  const folder = temporaryFolder();
   const fake = startFake();
   const yaml = `
 upstreams:
   - { id: fake, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }
 models:
   - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
+${keys}`;
+  const start = () => startProcess({ folder: folder.path, yaml });
+  type Gateway = Awaited<ReturnType<typeof start>>;
+  return {
+    fake,
+    data: join(folder.path, "data"),
+    start,
+    generate: async (gateway: Gateway): Promise<number> => {
+      const body = { model: "dall-e-3", prompt: "an otter" };
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await gateway.post("/v1/images/generations", body, headers);
+      await response.text();
+      return response.status;
+    },
+    end: async (gateway: Gateway, signal: NodeJS.Signals): Promise<void> => {
+      gateway.kill(signal);
+      await gateway.exited;
+    },
+    [Symbol.dispose]: () => {
+      fake.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test("image requests that were in flight when the gateway was killed are charged", async () => {
+  using arranged = arrangeProcess(`
 keys:
   - { name: killed, key: ${key}, project: web }
 projects:
   - { name: web, budget: { total: 0.12 } }
-`;
-  const start = () => startProcess({ folder: folder.path, yaml });
-  type Gateway = Awaited<ReturnType<typeof start>>;
-  const generate = async (gateway: Gateway): Promise<number> => {
-    const body = { model: "dall-e-3", prompt: "an otter" };
-    const headers = { authorization: `Bearer ${key}` };
-    const response = await gateway.post("/v1/images/generations", body, headers);
-    await response.text();
-    return response.status;
-  };
-  const end = async (gateway: Gateway, signal: NodeJS.Signals): Promise<void> => {
-    gateway.kill(signal);
-    await gateway.exited;
-  };
-  try {
-    const first = await start();
-    expect(await generate(first)).toBe(200);
-    fake.script({ hang: "headers" });
-    const cut = generate(first).catch(() => "cut off");
-    await until(() => fake.requests.filter(({ method }) => method === "POST").length === 2);
-    await end(first, "SIGKILL");
-    expect(await cut).toBe("cut off");
-    fake.clear();
+`);
+  const { fake, data, start, generate, end } = arranged;
+  const first = await start();
+  expect(await generate(first)).toBe(200);
+  fake.script({ hang: "headers" });
+  const cut = generate(first).catch(() => "cut off");
+  await until(() => fake.requests.filter(({ method }) => method === "POST").length === 2);
+  await end(first, "SIGKILL");
+  expect(await cut).toBe("cut off");
+  fake.clear();
 
-    const second = await start();
-    expect(second.output()).toContain('"reservations-recovered","requests":1}');
-    expect(await generate(second)).toBe(200);
-    expect(await generate(second)).toBe(429);
-    await end(second, "SIGTERM");
-    const data = join(folder.path, "data");
-    const recoveredRow = readLedger(data).filter(
-      ({ estimatedCost: estimate }) => estimate !== null,
-    );
-    expect(recoveredRow).toMatchObject([
-      {
-        project: "web",
-        model: "dall-e-3",
-        status: 500,
-        error: "internal",
-        cost: null,
-        estimatedCost: 0.04,
-      },
-    ]);
+  const second = await start();
+  expect(second.output()).toContain('"reservations-recovered","requests":1}');
+  expect(await generate(second)).toBe(200);
+  expect(await generate(second)).toBe(429);
+  await end(second, "SIGTERM");
+  const recoveredRow = readLedger(data).filter(({ estimatedCost: estimate }) => estimate !== null);
+  expect(recoveredRow).toMatchObject([
+    {
+      project: "web",
+      model: "dall-e-3",
+      status: 500,
+      error: "internal",
+      cost: null,
+      estimatedCost: 0.04,
+    },
+  ]);
 
-    const third = await start();
-    expect(third.output()).not.toContain('"reservations-recovered"');
-    await end(third, "SIGTERM");
-    expect(readdirSync(data).filter((file) => file.endsWith(".journal"))).toEqual([]);
-  } finally {
-    fake.close();
+  const third = await start();
+  expect(third.output()).not.toContain('"reservations-recovered"');
+  await end(third, "SIGTERM");
+  expect(readdirSync(data).filter((file) => file.endsWith(".journal"))).toEqual([]);
+});
+
+test("after a kill and a restart, a gateway knows what was spent", async () => {
+  using arranged = arrangeProcess(`keys: [{ name: ten, key: ${key}, budget: { total: 0.4 } }]`);
+  const statuses: number[] = [];
+  for (let start = 0; start < 3; start++) {
+    const gateway = await arranged.start();
+    for (let request = 0; request < 4; request++) statuses.push(await arranged.generate(gateway));
+    await arranged.end(gateway, "SIGKILL");
   }
-  // Three processes start, on a machine that may be busy.
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429, 429]);
+  await until(() => readLedger(arranged.data).length === 12);
 });
 
 describe("the reservation log", () => {

@@ -1,8 +1,10 @@
 /** Globs in a key's `models`: `*` is any run, `?` any one character, and no glob is slow. */
+
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { editDistance, nearestMatch } from "../../server/lib/edit-distance.ts";
 import { matchesGlob } from "../../server/lib/glob.ts";
+import { tries } from "../depth.ts";
 
 /** The definition, read out aloud. */
 function reference(glob: readonly string[], text: readonly string[]): boolean {
@@ -25,7 +27,7 @@ test("a glob matches as defined", () => {
     fc.property(globs, letters, (glob, text) => {
       expect(matchesGlob(glob.join(""), text.join(""))).toBe(reference(glob, text));
     }),
-    { numRuns: 5000 },
+    tries(5000),
   );
 });
 

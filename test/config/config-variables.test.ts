@@ -1,10 +1,12 @@
 /** `${NAME}` in vexel.yaml: any value stays one text, any place stays true, and no secret is ever repeated. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { describeProblems } from "../../server/config/problem.ts";
 import { readConfig } from "../../server/config/read-yaml.ts";
 import { mask } from "../../server/config/references.ts";
+import { tries } from "../depth.ts";
 
 const read = (text: string, env: Record<string, string> = {}) =>
   readConfig({ text, file: "vexel.yaml", env });
@@ -80,7 +82,7 @@ describe("a variable", () => {
         expect(descriptionOf("${A}", { A: value })).toBe(value);
         expect(descriptionOf('"<${A}>"', { A: value })).toBe(`<${value}>`);
       }),
-      { numRuns: 300 },
+      tries(300),
     );
   });
 });
@@ -175,7 +177,7 @@ test("hiding the variables moves nothing and touches nothing else", () => {
         masked.expand(masked.text, ({ offset, length }) => text.slice(offset, offset + length)),
       ).toBe(text);
     }),
-    { numRuns: 2000 },
+    tries(2000),
   );
 });
 
@@ -192,6 +194,6 @@ test("any text is either read or refused with problems that have a location", ()
         expect(column).toBeWithin(1, (lines[line - 1]?.length ?? 0) + 2);
       }
     }),
-    { numRuns: 2000 },
+    tries(2000),
   );
 });

@@ -3,18 +3,9 @@
  * ids.
  */
 import { afterAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { readConfig } from "../../server/config/read-yaml.ts";
 import { startFake } from "../fake-upstream.ts";
-import {
-  configFor,
-  readLedger,
-  root,
-  startGateway,
-  startProcess,
-  temporaryFolder,
-} from "../harness.ts";
+import { configFor, startGateway } from "../harness.ts";
 
 const fake = startFake();
 afterAll(() => fake.close());
@@ -176,46 +167,5 @@ describe("defaults in the file", () => {
       '7 keys[0].defaults.image: the key may not use "painter": add it to the key\'s models',
     ]);
     expect(problems(`${base}defaults: { embedding: 7 }`)[0]).toStartWith("6 defaults.embedding: ");
-  });
-
-  test("may name an embedded model, are shown by vexel check, and are reloaded", async () => {
-    using folder = temporaryFolder();
-    const path = join(folder.path, "vexel.yaml");
-    const yaml = (image: string) => `
-keys: [{ name: gallery, key: sk-gallery-000000000, defaults: { embedding: all-minilm-l6-v2 } }]
-models:
-  - { id: other-sketch, kind: image, targets: [{ upstream: vexel-sketch, model: vexel-sketch }] }
-defaults: { image: ${image} }
-`;
-    const gateway = await startProcess({ folder: folder.path, yaml: yaml("vexel-sketch") });
-    try {
-      const check = Bun.spawn([process.execPath, join(root, "cli", "main.ts"), "check", path], {
-        stdout: "pipe",
-        env: { PATH: process.env.PATH ?? "" },
-      });
-      const shown = await new Response(check.stdout).text();
-      expect(shown).toContain("default image model vexel-sketch\n");
-      expect(shown).toContain('key "gallery": default embedding model all-minilm-l6-v2\n');
-      const draw = async () => {
-        const body = { prompt: "a red boat", size: "256x256" };
-        const response = await gateway.post(
-          "/v1/images/generations",
-          body,
-          bearer("sk-gallery-000000000"),
-        );
-        expect(response.status).toBe(200);
-        await response.arrayBuffer();
-      };
-      await draw();
-      writeFileSync(path, yaml("other-sketch"));
-      while (!gateway.output().includes("config-reloaded")) await Bun.sleep(20);
-      expect(gateway.output()).toContain("1 default changed");
-      await draw();
-      const models = readLedger(join(folder.path, "data")).map(({ model }) => model);
-      expect(models).toEqual(["vexel-sketch", "other-sketch"]);
-    } finally {
-      gateway.kill("SIGTERM");
-      await gateway.exited;
-    }
   });
 });

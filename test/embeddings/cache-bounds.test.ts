@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { EmbeddingCache, entryOverhead } from "../../server/embeddings/cache/embedding-cache.ts";
 import { sizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { dimensionsOf } from "../../server/embeddings/vector-formats.ts";
-import { tries } from "../laws/law.ts";
+import { tries } from "../depth.ts";
 
 const vectorOf = (seed: number, length = 8): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + at / 16);

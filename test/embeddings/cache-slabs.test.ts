@@ -1,4 +1,5 @@
 /** Cached vectors share slabs that are reused, which is visible only in the memory they take. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -10,8 +11,8 @@ import { sizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { decodeVector, encodeVector } from "../../server/embeddings/vector-formats.ts";
 import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
+import { tries } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
-import { tries } from "../laws/law.ts";
 
 const KiB = 1024;
 const encodings = ["float", "base64"] as const;

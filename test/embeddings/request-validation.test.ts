@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { embeddingsBody, readEmbeddingsBody } from "../../server/api/embeddings-body.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { tries } from "../depth.ts";
 
 const maxInputs = 4;
 const read = (body: Record<string, unknown>) => readEmbeddingsBody(body, maxInputs);
@@ -54,7 +55,7 @@ test("the validator takes exactly what the schema of the OpenAPI document takes"
       }
       expect(refusal === undefined, `${JSON.stringify(body)}: ${refusal}`).toBe(success);
     }),
-    { numRuns: 5000 },
+    tries(5000),
   );
 });
 

@@ -1,9 +1,10 @@
 /** Tokens that were counted once for several clients are apportioned exactly. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { quarterTokens, shareTokens } from "../../server/embeddings/share-input-tokens.ts";
 import { shareUsage } from "../../server/embeddings/share-usage.ts";
-import { tries } from "../laws/law.ts";
+import { tries } from "../depth.ts";
 
 const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);
 

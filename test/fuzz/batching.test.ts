@@ -13,6 +13,7 @@ import type {
   EmbeddingsQuery,
   EmbeddingsResponse,
 } from "../../server/upstream/contract.ts";
+import { tries } from "../depth.ts";
 import {
   type CountedRequest,
   capabilitiesOf,
@@ -29,7 +30,6 @@ import {
   tooManyTokens,
   vectorFor,
 } from "../embeddings/stage-fixture.ts";
-import { tries } from "../laws/law.ts";
 
 const words = fc.constantFrom("a", "two words", "日本語のことば", "δοκιμή", "x".repeat(40), "🙂🙂");
 

@@ -6,10 +6,10 @@ import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { scaled } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
 
-const depth = Number(process.env.LAW_DEPTH ?? 1);
 /** Two minutes before a new year, two minutes before a leap day, and an ordinary day. */
 const starts = [
   Date.UTC(2026, 11, 31, 23, 58),
@@ -96,13 +96,13 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
 
 describe("in a simulation of budgets", () => {
   test("a request is admitted exactly if its cost fits, and the counters equal the sums of the ledger rows", () => {
-    for (let seed = 0; seed < 1500 * depth; seed++) {
+    for (let seed = 0; seed < scaled(1500); seed++) {
       run({ seed, books: plainBooks(), steps: 60, errs: true, reloads: seed % 2 === 0 });
     }
   });
 
   test("no budget is exceeded if no request costs more than its estimate", () => {
-    for (let seed = 0; seed < 1000 * depth; seed++) {
+    for (let seed = 0; seed < scaled(1000); seed++) {
       const random = chance(seed);
       const house = new House(plainBooks(), 1000);
       const key: BudgetedOwner = {
@@ -133,7 +133,7 @@ describe("in a simulation of budgets", () => {
   });
 
   test("a budget for ten requests admits ten of a hundred concurrent ones, and is exceeded at most by their estimation errors", () => {
-    for (let seed = 0; seed < 300 * depth; seed++) {
+    for (let seed = 0; seed < scaled(300); seed++) {
       const random = chance(seed);
       const price = random() + 0.001;
       const house = new House(plainBooks(), 1000);
@@ -161,7 +161,7 @@ describe("in a simulation of budgets", () => {
 });
 
 test("with a real ledger, budgets equal the sums of its rows after any number of crashes", () => {
-  for (let seed = 0; seed < 20 * depth; seed++) {
+  for (let seed = 0; seed < scaled(20); seed++) {
     using folder = temporaryFolder();
     let file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
     const reopen = (): LedgerFile => {

@@ -2,10 +2,11 @@
  * Many concurrent clients, through caching, splitting, batching, failover and retries, while upstreams fail and clients
  * disconnect: each client gets its own vectors, exact to the last bit, or an error that says why not.
  */
+
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
+import { tries } from "../depth.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
-import { tries } from "../laws/law.ts";
 import {
   type Answer,
   type Caller,

@@ -10,9 +10,9 @@ import { readForm } from "../../server/http/form.ts";
 import type { RequestHead } from "../../server/http/server/http-server.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
+import { tries } from "../depth.ts";
 import { unlimitedStorage } from "../harness.ts";
 import { readBody, respondWith, serve } from "../http/http-server-fixture.ts";
-import { tries } from "../laws/law.ts";
 import {
   bytes,
   converse,

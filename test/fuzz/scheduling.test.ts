@@ -5,12 +5,11 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { PolicyName } from "../../server/config/snapshot.ts";
 import type { Target } from "../../server/upstream/contract.ts";
+import { scaled } from "../depth.ts";
 import { routeTo, targetNamed } from "../embeddings/stage-fixture.ts";
 import { RoutingSimulation, randomFrom, type TargetBehavior } from "./routing-simulation.ts";
 
-const depth = Number(process.env.LAW_DEPTH ?? 1);
-const seeds = (count: number, first = 1): number[] =>
-  Array.from({ length: count * depth }, (_, at) => first + at);
+const seeds = (count: number): number[] => Array.from({ length: scaled(count) }, (_, at) => 1 + at);
 
 const policies: readonly PolicyName[] = ["p2c", "weighted", "cost", "sticky"];
 const well = (ms = 10): TargetBehavior => ({ kind: "well", ms });
@@ -253,8 +252,8 @@ describe("a target that recovers", () => {
         const all = simulation.attempts.filter(({ at }) => at >= from && at < to);
         return all.filter(({ target }) => target === targets[1]).length / all.length;
       };
-      soon += shareIn(back, back + 2000) / (60 * depth);
-      later += shareIn(back + 11_000, 30_000) / (60 * depth);
+      soon += shareIn(back, back + 2000) / scaled(60);
+      later += shareIn(back + 11_000, 30_000) / scaled(60);
     }
     expect(soon).toBeLessThan(0.25);
     expect(later).toBeGreaterThan(0.45);

@@ -1,8 +1,9 @@
 /** Chunked coding is decoded in one way only, however its bytes are split. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedDecoder } from "../../server/lib/chunked-decoder.ts";
-import { tries } from "../laws/law.ts";
+import { tries } from "../depth.ts";
 import { cuts, latin, piecesOf } from "../upstream/parse-response-fixture.ts";
 
 class Broken extends Error {}

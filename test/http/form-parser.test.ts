@@ -1,8 +1,10 @@
 /** The multipart parser returns exactly what was written, however the bytes are split. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { boundaryOf, readParts } from "../../server/http/multipart.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { tries } from "../depth.ts";
 
 interface Part {
   readonly name: string;
@@ -136,7 +138,7 @@ describe("every form is read as it was written", () => {
           expect(shown(await read(cut(bytes, sizes), boundary))).toEqual(shown(parts));
         },
       ),
-      { numRuns: 400 },
+      tries(400),
     );
   });
 
@@ -148,7 +150,7 @@ describe("every form is read as it was written", () => {
           expect(shown(await read(cut(bytes, always(size)), boundary))).toEqual(shown(parts));
         }
       }),
-      { numRuns: 150 },
+      tries(150),
     );
   });
 
@@ -228,7 +230,7 @@ describe("Bun's own FormData agrees", () => {
           );
         },
       ),
-      { numRuns: 200 },
+      tries(200),
     );
   });
 
@@ -260,7 +262,7 @@ describe("Bun's own FormData agrees", () => {
           else expect(ours[at]?.body.equals(Buffer.from(await value.bytes()))).toBe(true);
         }
       }),
-      { numRuns: 200 },
+      tries(200),
     );
   });
 });
@@ -280,7 +282,7 @@ describe("a form that is cut short", () => {
           expect(await read(cut(bytes, always(size)), boundary)).toHaveLength(parts.length);
         },
       ),
-      { numRuns: 25 },
+      tries(25),
     );
   });
 

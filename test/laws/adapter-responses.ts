@@ -14,7 +14,7 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import { fakeImage } from "../fake-upstream.ts";
-import { anything, type ReplyOptions, replyOf, type Subject } from "./adapter-cases.ts";
+import { anything, type ReplyOptions, replyOf, type Subject, webUrls } from "./adapter-cases.ts";
 
 export const question = (
   count: number,
@@ -153,7 +153,7 @@ export const oddAnswers = fc.oneof(
                 index: fc.oneof(anything, fc.nat(3)),
                 embedding: fc.oneof(anything, fc.array(fc.oneof(fc.double(), anything))),
                 b64_json: fc.oneof(anything, pictures),
-                url: fc.oneof(anything, fc.webUrl()),
+                url: fc.oneof(anything, webUrls),
                 revised_prompt: anything,
                 object: anything,
               },

@@ -1,4 +1,5 @@
 /** Adapter laws for image requests: every attempt sends the client's own files and references. */
+
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -6,8 +7,9 @@ import {
   openaiEmbeddingsOwnImages,
 } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
+import { tries } from "../depth.ts";
 import { formEdits, jsonEdits, jsonOf, painters, partsOf, type Subject } from "./adapter-cases.ts";
-import { type Law, obey, tries } from "./law.ts";
+import { type Law, obey } from "./law.ts";
 
 const runs = tries(15);
 

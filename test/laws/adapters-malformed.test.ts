@@ -1,9 +1,11 @@
 /** Adapter laws for malformed responses: adapters throw only gateway errors. */
+
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { errorTable } from "../../contract/errors.ts";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
+import { tries } from "../depth.ts";
 import { anything, key, replyOf, type Subject, subjects } from "./adapter-cases.ts";
 import {
   cuts,
@@ -14,7 +16,7 @@ import {
   question,
   readAll,
 } from "./adapter-responses.ts";
-import { type Law, obey, tries } from "./law.ts";
+import { type Law, obey } from "./law.ts";
 
 const runs = tries(20);
 

@@ -1,4 +1,5 @@
 /** Adapter laws for upstream requests, over all queries. */
+
 import { expect } from "bun:test";
 import fc from "fast-check";
 import type {
@@ -7,6 +8,7 @@ import type {
   GenerationQuery,
 } from "../../server/upstream/contract.ts";
 import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
+import { tries } from "../depth.ts";
 import {
   embeddingsQueries,
   formEdits,
@@ -19,7 +21,7 @@ import {
   subjects,
   targetModel,
 } from "./adapter-cases.ts";
-import { type Law, obey, tries } from "./law.ts";
+import { type Law, obey } from "./law.ts";
 
 const runs = tries(15);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

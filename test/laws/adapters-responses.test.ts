@@ -1,4 +1,5 @@
 /** The fast parser of embeddings responses gives the same result as JSON.parse. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { inspectVector } from "../../server/embeddings/vector-formats.ts";
@@ -9,7 +10,7 @@ import { readEmbeddings } from "../../server/upstream/adapters/openai/embeddings
 import { parseEmbeddingsResponse } from "../../server/upstream/adapters/openai/parse-embeddings-response.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { splitIntoChunks } from "../chunks.ts";
-import { tries } from "./law.ts";
+import { tries } from "../depth.ts";
 
 const ascii = fc.string({ unit: "binary-ascii", maxLength: 12 });
 /** Texts that look like the members that the fast parser searches for. */

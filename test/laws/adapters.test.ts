@@ -1,8 +1,10 @@
 /** Adapter laws for valid responses: they reach the client unchanged. */
+
 import { describe, expect } from "bun:test";
 import fc from "fast-check";
 import { estimateInputTokens } from "../../server/embeddings/embedding-usage.ts";
 import { verifyImages } from "../../server/images/verify-images.ts";
+import { tries } from "../depth.ts";
 import {
   anything,
   painters as imageAdapters,
@@ -28,7 +30,7 @@ import {
   question,
   readDrawn,
 } from "./adapter-responses.ts";
-import { type Law, obey, tries } from "./law.ts";
+import { type Law, obey } from "./law.ts";
 
 const runs = tries(20);
 

@@ -1,4 +1,5 @@
 /** Vector validation: NaN, infinite and all-zero vectors are detected by each implementation. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
@@ -10,8 +11,8 @@ import {
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
 import { splitIntoChunks } from "../chunks.ts";
+import { tries } from "../depth.ts";
 import { expectCompiled } from "./assembled.ts";
-import { tries } from "./law.ts";
 
 test("numbers.wasm is compiled from numbers.wat", () => expectCompiled("numbers"));
 
@@ -58,7 +59,7 @@ describe.each(implementations)("%s", (_, classify) => {
         const some = floats.some((number) => number !== 0);
         expect(classify(floats)).toBe(finite ? (some ? "valid" : "zero") : "not-finite");
       }),
-      { numRuns: 2000 },
+      tries(2000),
     );
   });
 });

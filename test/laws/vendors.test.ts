@@ -9,10 +9,11 @@ import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { vendors } from "../../server/upstream/adapters/index.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
+import { tries } from "../depth.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
 import { replyOf } from "./adapter-cases.ts";
 import { bits, faultOf, matrices } from "./adapter-responses.ts";
-import { type Exceptions, type Law, obey, tries } from "./law.ts";
+import { type Exceptions, type Law, obey } from "./law.ts";
 import {
   everyText,
   plainQuery,

@@ -1,9 +1,10 @@
 /** A response in several chunks is read as if it were one buffer. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ChunkedBytes, releaseUnshared } from "../../server/lib/chunked-bytes.ts";
 import { splitIntoChunks } from "../chunks.ts";
-import { tries } from "../laws/law.ts";
+import { tries } from "../depth.ts";
 
 /** Few different bytes, so that what is sought is there, and often nearly. */
 const texts = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 60 });

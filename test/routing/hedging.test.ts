@@ -13,6 +13,7 @@ import { HedgeBudget } from "../../server/routing/hedge-budget.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../../server/upstream/contract.ts";
+import { tries } from "../depth.ts";
 import {
   type EmbeddingsSend,
   HeldUpstream,
@@ -24,7 +25,6 @@ import {
   routeTo,
   targetNamed,
 } from "../embeddings/stage-fixture.ts";
-import { tries } from "../laws/law.ts";
 import { until } from "../until.ts";
 
 /** Targets in order: each is its own tier. */

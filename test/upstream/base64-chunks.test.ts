@@ -1,7 +1,9 @@
 /** Base64 that comes in pieces becomes the bytes it stands for, wherever it is cut; what is none is found out. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { decodeBase64Stream, InvalidBase64 } from "../../server/lib/base64-stream.ts";
+import { tries } from "../depth.ts";
 import { piecesOf } from "./parse-response-fixture.ts";
 
 /** Each piece is gone when the next comes, and so is what it came from. */
@@ -21,7 +23,7 @@ async function read(text: string, places: readonly number[]): Promise<Buffer> {
 
 const content = fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes));
 const places = fc.array(fc.nat(800), { maxLength: 12 });
-const runs = { numRuns: 500 };
+const runs = tries(500);
 
 const writings: Readonly<Record<string, (bytes: Buffer) => string>> = {
   "as most write it": (bytes) => bytes.toString("base64"),

@@ -1,9 +1,11 @@
 /** A mask for Workers AI: a list of numbers in a body whose length is told before the mask is read. */
+
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { withMask } from "../../server/upstream/adapters/cloudflare/mask.ts";
 import { FileContent } from "../../server/upstream/adapters/wire/json-with-files.ts";
 import type { FilePart } from "../../server/upstream/contract.ts";
+import { tries } from "../depth.ts";
 
 /** A file that comes in pieces, as from disk; some of them empty. */
 const fileOf = (pieces: readonly Uint8Array[]): FilePart => {
@@ -42,6 +44,6 @@ test("the mask and all other parts arrive unchanged, with exactly the declared l
         }
       }
     }),
-    { numRuns: 50 },
+    tries(50),
   );
 });

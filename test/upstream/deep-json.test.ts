@@ -9,7 +9,7 @@ import {
   documentBounds,
   parseUpstreamJson,
 } from "../../server/lib/upstream-json.ts";
-import { tries } from "../laws/law.ts";
+import { tries } from "../depth.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 

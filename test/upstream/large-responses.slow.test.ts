@@ -1,4 +1,5 @@
 /** Answers with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -10,6 +11,7 @@ import {
 import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import { LongText, readDocument } from "../../server/upstream/adapters/wire/document.ts";
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
+import { tries } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
 import { replyOf } from "../laws/adapter-cases.ts";
 
@@ -63,7 +65,7 @@ describe("a large response", () => {
         const text = JSON.stringify(value);
         expect(await read(text, cuts)).toEqual(JSON.parse(text));
       }),
-      { numRuns: 150 },
+      tries(150),
     );
   });
 
@@ -136,7 +138,7 @@ describe("JSON with long texts", () => {
           }
         },
       ),
-      { numRuns: 200 },
+      tries(200),
     );
   });
 });

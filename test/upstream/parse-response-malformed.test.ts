@@ -8,7 +8,7 @@ import {
   ResponseParser,
   ResponseTooLarge,
 } from "../../server/upstream/transport/parse-response.ts";
-import { tries } from "../laws/law.ts";
+import { tries } from "../depth.ts";
 import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-response-fixture.ts";
 
 const ok = "HTTP/1.1 200 OK\r\n";

@@ -1,8 +1,9 @@
 /** An upstream's answer is read as exactly one answer, however it is cut on its way. */
+
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
-import { tries } from "../laws/law.ts";
+import { tries } from "../depth.ts";
 import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-response-fixture.ts";
 
 describe("a well-formed response", () => {

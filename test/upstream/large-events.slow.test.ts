@@ -1,4 +1,5 @@
 /** Streams with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { StreamedString, stringifyStreamed, wrapJson } from "../../server/lib/json-stream.ts";
@@ -7,6 +8,7 @@ import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { LongText } from "../../server/upstream/adapters/wire/document.ts";
 import { loadedImageIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { readImageStream } from "../../server/upstream/adapters/wire/image-stream.ts";
+import { tries } from "../depth.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
 import { piecesOf } from "./parse-response-fixture.ts";
@@ -88,7 +90,7 @@ describe("a stream of events", () => {
           list.map(({ name, payload }) => [name, payload]),
         );
       }),
-      { numRuns: 80 },
+      tries(80),
     );
   });
 

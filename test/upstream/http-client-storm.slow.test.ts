@@ -8,8 +8,8 @@ import fc from "fast-check";
 import { Connection } from "../../server/upstream/transport/connection.ts";
 import { bufferedPool, ConnectionPool } from "../../server/upstream/transport/connection-pool.ts";
 import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust.ts";
+import { tries } from "../depth.ts";
 import { root } from "../harness.ts";
-import { tries } from "../laws/law.ts";
 import { until } from "../until.ts";
 import { type Asked, echo, ok, rawServer, testClient } from "./http-client-fixture.ts";
 
