@@ -119,7 +119,7 @@ test("an HTTP request whose error response cannot be written holds nothing, and 
     operation: "embeddings",
     kind: "embedding",
     read: async () => ({ query }),
-    inClientWords: () => {
+    withClientFieldNames: () => {
       throw bug;
     },
   } as unknown as Endpoint<EmbeddingsQuery, string>;
