@@ -59,7 +59,7 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   let newKey: string | undefined;
   try {
     gateway = build({ settings, snapshot: configuration.snapshot, embeddedModels, log });
-    // Not before it listens: if the start failed after a key was created, nobody would have seen the key.
+    // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();
   } catch (error) {
     configuration.close();

@@ -26,7 +26,7 @@ export function verifyEmbeddings(
     throw invalidResponse(
       inspected.validity === "zero"
         ? `vector ${at} is all zeros`
-        : `vector ${at} holds something that is not a number`,
+        : `vector ${at} contains a value that is not a number`,
     );
   }
   return response;

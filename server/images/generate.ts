@@ -100,7 +100,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
   const singleImageTargets = new WeakSet<Target>();
   return (next) => async (request) => {
     const { record, signal, temp, target, tried } = request;
-    if (!target) throw new Error("No stage chose a target.");
+    if (!target) throw new Error("No target was selected.");
     tried?.targets.add(target);
     const job: ImageJob = { signal, temp, key: keyOf(request) };
     const policy = policyOf(request);

@@ -6,7 +6,7 @@ import { sumUsage } from "./image-usage.ts";
 
 export function mergeResponses(responses: readonly BufferedImageResponse[]): BufferedImageResponse {
   const [first] = responses;
-  if (!first) throw new GatewayError("internal", "Nothing was gathered.");
+  if (!first) throw new GatewayError("internal", "There is no response to merge.");
   if (responses.length === 1) return first;
   // The sum is known only if every response reports its part.
   const usage = responses.every((response) => response.usage)

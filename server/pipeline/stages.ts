@@ -161,6 +161,6 @@ function canServe<Q extends GenerationQuery>(
 }
 
 function targetOf<Q>({ target }: StageRequest<Q>) {
-  if (!target) throw new GatewayError("internal", "No stage chose a target.");
+  if (!target) throw new GatewayError("internal", "No target was selected.");
   return target;
 }

@@ -191,7 +191,7 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     const { timers } = this.#options;
     timers.stop(running.timer);
     if (timedOut) cancel.abort(attemptTimeout());
-    else if (attempt.lingerMs === 0) cancel.abort(lostRace);
+    else if (attempt.lingerMs === 0) cancel.abort(otherResponded);
     else running.timer = timers.start(attempt.lingerMs, () => cancel.abort(attemptTimeout()));
   }
 
@@ -201,14 +201,14 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   };
 }
 
-const lostRace = new Error("another target was quicker");
+const otherResponded = new Error("another target responded first");
 
 /** An attempt exceeded its timeout. Clients see it only if no other target can be tried. */
 class AttemptTimeout extends GatewayError {
   readonly wasReplaced: boolean;
 
   constructor(isReplaced: boolean) {
-    super("upstream_timeout", "The upstream did not answer in the time that it usually takes.");
+    super("upstream_timeout", "The upstream did not respond within its usual response time.");
     this.wasReplaced = isReplaced;
   }
 }

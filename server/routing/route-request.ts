@@ -78,8 +78,8 @@ type RoutingState = { -readonly [name in keyof Selection]: Selection[name] } & {
 interface TargetAttempt<A> extends HedgedAttempt<A> {
   readonly candidate: Candidate;
   readonly startedAt: number;
-  /** The target's `signsOfLife` at the start. */
-  readonly signsOfLife: number;
+  /** The target's `responseCount` at the start. */
+  readonly responseCount: number;
 }
 
 export const routeRequest =
@@ -148,7 +148,7 @@ export const routeRequest =
       return {
         candidate,
         startedAt: now,
-        signsOfLife: health.signsOfLife,
+        responseCount: health.responseCount,
         // A probe's own outcome decides whether the target has recovered, so it may outlive a faster winner.
         lingerMs: health.breaker.open ? probeTimeoutMs : 0,
         hedgeAfterMs:
@@ -163,8 +163,8 @@ export const routeRequest =
       state: RoutingState,
       running: readonly TargetAttempt<A>[],
     ): Map<Candidate, number> => {
-      for (const { candidate, signsOfLife } of running)
-        candidate.health.recordSilence(state.context.now, signsOfLife);
+      for (const { candidate, responseCount } of running)
+        candidate.health.recordSilence(state.context.now, responseCount);
       state.attemptedAt = new Map(
         running.map(({ candidate, startedAt }) => [candidate, startedAt]),
       );

@@ -43,7 +43,7 @@ const origins = new WeakMap<Route, string>();
 /**
  * The origin of vectors. Vectors of one vector space are comparable, not equal: with the same weights one vendor puts a
  * prompt before the text, another computes with fewer bits. The first target represents all targets of a model, as the
- * operator vouches for; so a target can be added without invalidating the cache.
+ * operator has declared; so a target can be added without invalidating the cache.
  */
 function originOf(route: Route): string {
   const { space, dimensions, targets, id } = route;

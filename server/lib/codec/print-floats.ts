@@ -20,7 +20,7 @@ let printer: ReturnType<typeof build> | undefined;
 
 function build() {
   const wasm = loadWasm<WasmExports>("digits.wasm");
-  if (!wasm) throw new Error("digits.wasm needs no SIMD, and does not compile all the same.");
+  if (!wasm) throw new Error("digits.wasm does not compile, although it uses no SIMD.");
   const { buffer } = wasm.memory;
   const source = new Float32Array(buffer, numbersAt, blockLength);
   const text = new Uint8Array(buffer);

@@ -27,7 +27,7 @@ const goodProbesWhenPartial = 3;
  */
 const [weight, usualFailureRate] = [1 / 16, 0.1];
 /** From this failure rate on, the target is unavailable even if no other target can serve. */
-const hopelessFailureRate = 0.7;
+const unavailableFailureRate = 0.7;
 
 export class CircuitBreaker {
   /** The target is ejected. */
@@ -101,7 +101,7 @@ export class CircuitBreaker {
     this.#failureRate += (1 - this.#failureRate) * weight;
     if (this.open) {
       // A partial failure that grows past this rate is an outage.
-      if (this.partial && this.#failureRate > hopelessFailureRate) this.partial = false;
+      if (this.partial && this.#failureRate > unavailableFailureRate) this.partial = false;
       // Of several concurrent probes, the first failure counts for all.
       if (probe && this.#probeSince !== undefined) this.#scheduleProbe(now);
       return false;
@@ -110,7 +110,7 @@ export class CircuitBreaker {
     // A target that normally fails part of its requests sometimes fails several in a row, and still serves the others.
     const partial =
       this.#failureRateAtSuccess >= usualFailureRate &&
-      this.#failureRateAtSuccess < hopelessFailureRate;
+      this.#failureRateAtSuccess < unavailableFailureRate;
     const most = this.rampShare(now) < 1 && !partial ? failureThresholdInRamp : failureThreshold;
     if (this.#failures < most) return false;
     this.#open(now, `${this.#failures} failures in a row, the last: ${reason}`);

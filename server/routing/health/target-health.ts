@@ -1,4 +1,7 @@
-/** The health of one target, learned from its requests: circuit breaker, cool-down, latency and adaptive concurrency limit. */
+/**
+ * The health of one target, learned from its requests: circuit breaker, cool-down, latency and adaptive concurrency
+ * limit.
+ */
 import type { Target } from "../../upstream/contract.ts";
 import { AdaptiveConcurrency, minimumLimit } from "./adaptive-concurrency.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
@@ -24,8 +27,8 @@ export interface HealthOptions {
 }
 
 /**
- * `available`: it serves. `probe`: ejected, and one request may be the half-open probe. `degraded`: used only if no other
- * target is available. `unavailable`: not used.
+ * `available`: it serves. `probe`: ejected, and one request may be the half-open probe. `degraded`: used only if no
+ * other target is available. `unavailable`: not used.
  */
 export type TargetState = "available" | "probe" | "degraded" | "unavailable";
 
@@ -50,7 +53,7 @@ export class TargetHealth {
   /** The probe state of an image target while the target is ejected. */
   #probe: HalfOpenProbe | undefined;
   /** Counts responses that are not failures, measured or not. */
-  signsOfLife = 0;
+  responseCount = 0;
   /** When the target last responded, or got its first request after being idle. */
   #lastSignAt = 0;
   #lastResponseAt = Number.NEGATIVE_INFINITY;
@@ -84,14 +87,14 @@ export class TargetHealth {
   }
 
   /**
-   * A request exceeded its attempt timeout and is still waiting. After several of these the target is ejected, so that the
-   * next request need not wait as well, unless others were answered since (`signsAtStart`: the count when the request started):
-   * then the target is busy and working.
+   * A request exceeded its attempt timeout and is still waiting. After several of these the target is ejected, so that
+   * the next request need not wait as well, unless the target responded to others since (`countAtStart`: the count when
+   * the request started): then the target is busy and working.
    */
-  recordSilence(now: number, signsAtStart: number): void {
+  recordSilence(now: number, countAtStart: number): void {
     this.sampling.measureAll();
     if (
-      this.signsOfLife > signsAtStart ||
+      this.responseCount > countAtStart ||
       ++this.#silentRequests < silentRequestsLimit ||
       this.breaker.open
     )
@@ -151,7 +154,10 @@ export class TargetHealth {
     return isExplicit && isForRateLimit && this.coolDown.leftMs(now) > 0 && !this.breaker.open;
   }
 
-  /** It is at its hard concurrency limit, so another request queues. Requests to an ejected target are probes and do not queue. */
+  /**
+   * It is at its hard concurrency limit, so another request queues. Requests to an ejected target are probes and do not
+   * queue.
+   */
   isAtHardLimit(now: number): boolean {
     if (this.breaker.open || !this.concurrency.isHardLimited) return false;
     // The requests in flight at a silent target say nothing about its capacity.
@@ -192,7 +198,7 @@ export class TargetHealth {
   ): void {
     this.concurrency.increase();
     this.counts.answered++;
-    this.signsOfLife++;
+    this.responseCount++;
     this.inFlight--;
     this.#lastSignAt = now;
     this.#lastResponseAt = now;
@@ -207,13 +213,14 @@ export class TargetHealth {
   recordUnmeasuredSuccess(): void {
     this.inFlight--;
     this.counts.answered++;
-    this.signsOfLife++;
+    this.responseCount++;
     if (!this.breaker.open) this.#onResponse(0, false, noPeers);
   }
 
   /**
-   * `recordEnd` on the unmeasured fast path. Its successes are not in the outcome window, so its failures are not either,
-   * and the wait of a client that disconnected is not known. But the next requests are measured until one is answered.
+   * `recordEnd` on the unmeasured fast path. Its successes are not in the outcome window, so its failures are not
+   * either, and the wait of a client that disconnected is not known. But the next requests are measured until one is
+   * answered.
    */
   recordUnmeasuredEnd(now: number, outcome: AttemptOutcome, peers: readonly TargetHealth[]): void {
     this.#applyOutcome(now, outcome, false, peers);
@@ -246,7 +253,7 @@ export class TargetHealth {
       case "neutral":
         return;
       case "reachable":
-        this.signsOfLife++;
+        this.responseCount++;
         this.#onResponse(now, probe, peers);
         return;
       case "rate-limited":

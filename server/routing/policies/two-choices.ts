@@ -4,7 +4,7 @@
  * and moves away from a hanging target long before requests time out.
  */
 import type { Candidate, Policy, SelectionContext } from "./policy.ts";
-import { drawWeighted } from "./weighted.ts";
+import { selectWeighted } from "./weighted.ts";
 
 /** Smaller differences are noise: then the weights decide, and all targets keep being measured. */
 const noiseFactor = 1.5;
@@ -12,8 +12,8 @@ const noiseFactor = 1.5;
 export const powerOfTwoChoices: Policy = (candidates, context) => {
   if (candidates.length === 1) return candidates[0] as Candidate;
   const { random } = context;
-  const one = drawWeighted(candidates, random, undefined);
-  const two = drawWeighted(candidates, random, one);
+  const one = selectWeighted(candidates, random, undefined);
+  const two = selectWeighted(candidates, random, one);
   return isLessLoaded(two, one, context) ? two : one;
 };
 

@@ -2,10 +2,10 @@
 import type { Candidate, Policy } from "./policy.ts";
 
 export const weighted: Policy = (candidates, { random }) =>
-  drawWeighted(candidates, random, undefined);
+  selectWeighted(candidates, random, undefined);
 
 /** `except`: excluded if there is another candidate. */
-export function drawWeighted(
+export function selectWeighted(
   candidates: readonly Candidate[],
   random: () => number,
   except: Candidate | undefined,
@@ -13,12 +13,12 @@ export function drawWeighted(
   let sum = 0;
   for (const candidate of candidates) if (candidate !== except) sum += candidate.weight;
   let left = random() * sum;
-  let drawn = candidates[0] as Candidate;
+  let selected = candidates[0] as Candidate;
   for (const candidate of candidates) {
     if (candidate === except) continue;
-    drawn = candidate;
+    selected = candidate;
     left -= candidate.weight;
     if (left < 0) break;
   }
-  return drawn;
+  return selected;
 }

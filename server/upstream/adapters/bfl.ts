@@ -144,7 +144,7 @@ function ready(
   context: ImageRequestContext<GenerationQuery>,
 ): BufferedImageResponse {
   const image = imageContentIn(memberOf(result, "sample"));
-  if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
+  if (!image) throw invalidResponse("its status is ready, but it has no `sample`");
   const fields = {
     ...revised(memberOf(result, "prompt"), context),
     ...extraFieldsOf(result, ["seed"]),

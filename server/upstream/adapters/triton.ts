@@ -52,10 +52,10 @@ function rowsOf(tensor: unknown, rows: number): readonly Vector[] {
   const shape = listIn(tensor, "shape");
   const [first, columns] = [shape[0], shape.at(-1)];
   if (shape.length !== 2 || first !== rows || !isCount(columns) || columns === 0)
-    throw invalidResponse("its tensor has not one row for each input");
+    throw invalidResponse("its tensor does not have one row per input");
   const numbers = listIn(tensor, "data").flat() as number[];
   if (numbers.length !== rows * columns)
-    throw invalidResponse("its tensor is not of its own shape");
+    throw invalidResponse("the length of its tensor does not match the shape");
   return Array.from({ length: rows }, (_, row) =>
     numbers.slice(row * columns, (row + 1) * columns),
   );

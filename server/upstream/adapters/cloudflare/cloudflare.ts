@@ -43,7 +43,7 @@ const embeddings: EmbeddingsAdapter = {
   },
   fromUpstream: async (response) => {
     const body = await response.json();
-    if (memberOf(body, "success") === false) throw invalidResponse("it says itself that it failed");
+    if (memberOf(body, "success") === false) throw invalidResponse("it reports that it failed");
     return { vectors: vectorRows(memberOf(memberOf(body, "result"), "data")) };
   },
 };

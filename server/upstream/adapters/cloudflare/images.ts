@@ -125,6 +125,6 @@ function read(
 function failed(response: unknown, context: ImageRequestContext<GenerationQuery>): GatewayError {
   const flagged = flaggedIn(messageIn(response) ?? "");
   return flagged === undefined
-    ? invalidResponse("it says itself that it failed")
+    ? invalidResponse("it reports that it failed")
     : toMappedError("moderated", flagged, context);
 }

@@ -175,7 +175,7 @@ function ofJob(
   if (!/^ready$/i.test(status)) return stillPending;
   const result = memberOf(response, "result");
   const image = imageContentIn(memberOf(result, "sample"));
-  if (!image) throw invalidResponse("it says that it is ready, and has no `sample`");
+  if (!image) throw invalidResponse("its status is ready, but it has no `sample`");
   return {
     kind: "buffered",
     results: [{ image, ...extraFieldsOf(result, ["seed"]) }],

@@ -49,7 +49,8 @@ export const readGeneration =
       throw toMappedError(meaningOf(generation, message ?? ""), message, context);
     }
     if (state === "completed") return done(generation);
-    if (id === undefined || typeof state !== "string") throw invalidResponse("it is no generation");
+    if (id === undefined || typeof state !== "string")
+      throw invalidResponse("it is not a generation");
     const { upstream } = context.target;
     const url = `${baseUrlOf(upstream)}/generations/${encodeURIComponent(id)}`;
     const headers = bearer(upstream);

@@ -61,7 +61,7 @@ function linkOf(source: ImageSource, model: string): string {
 
 function done(generation: unknown): BufferedImageResponse {
   const image = imageContentIn(memberOf(memberOf(generation, "assets"), "image"));
-  if (!image) throw invalidResponse("it says that it is completed, and has no `assets.image`");
+  if (!image) throw invalidResponse("its state is completed, but it has no `assets.image`");
   return { kind: "buffered", results: [{ image }], metadata: {} };
 }
 

@@ -116,7 +116,7 @@ async function fromUpstream(
     case "processing":
       return underWay(prediction, context.target);
     default:
-      throw invalidResponse("it is no prediction");
+      throw invalidResponse("it is not a prediction");
   }
 }
 
