@@ -7,8 +7,7 @@ import {
   writeBase64Response,
   writeFloatResponse,
 } from "../embeddings/write-vectors.ts";
-import { releaseUnshared } from "../lib/chunked-bytes.ts";
-import { freeBuffer } from "../lib/spill-buffer.ts";
+import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { Endpoint, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { ResponseBody } from "../request/operation.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
@@ -73,35 +72,17 @@ async function bodyOf(
   // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
   const isAsRequested = verbatim?.model === query.model && verbatim.encoding === query.encoding;
   if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
-    return releasedAfterSending(verbatim.body.list, releaseUnshared);
+    return releasedAfterSending(verbatim.body);
   }
   const { model } = query;
   if (query.encoding === "base64") return writeBase64Response(response, { model, tokens });
-  const numbers = await writeFloatResponse(response, { model, tokens });
-  return releasedAfterSending(numbers, ({ buffer }) => freeBuffer(buffer));
+  return releasedAfterSending(await writeFloatResponse(response, { model, tokens }));
 }
 
 const largeBodyBytes = 64 * 1024;
 
-/**
- * Releases the memory of a large response as soon as it is sent: nothing else refers to it. Left to the garbage
- * collector, such responses would accumulate, and each would allocate new memory.
- */
-function releasedAfterSending(
-  list: readonly Uint8Array[],
-  free: (chunk: Uint8Array) => void,
-): ResponseBody {
-  const length = list.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (length < largeBodyBytes) return list;
-  async function* open(): AsyncGenerator<Uint8Array> {
-    try {
-      for (const chunk of list) {
-        yield chunk;
-        free(chunk);
-      }
-    } finally {
-      for (const chunk of list) free(chunk);
-    }
-  }
-  return { length, open };
+/** A large body releases its memory as it is sent: nothing else refers to it. */
+function releasedAfterSending(bytes: ChunkedBytes): ResponseBody {
+  if (bytes.length < largeBodyBytes) return bytes.list;
+  return { length: bytes.length, open: () => bytes.drain() };
 }

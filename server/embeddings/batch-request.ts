@@ -3,10 +3,9 @@
  * bisected.
  */
 
-import { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../lib/codec/index.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { runConcurrently } from "../lib/run-concurrently.ts";
-import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { RequestLoad } from "../request/request-load.ts";
 import type { Send, StageRequest } from "../request/stage.ts";
 import type { EmbeddingInput, EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
@@ -203,7 +202,7 @@ function splitResponse(response: EmbeddingsResponse, members: readonly BatchMemb
   // No member gets the response body as it is: its memory is freed without waiting for the garbage collector, unless
   // vectors are in it.
   if (response.verbatim && !(vectors[0] instanceof EncodedVector)) {
-    for (const chunk of response.verbatim.body.list) freeBuffer(chunk.buffer);
+    response.verbatim.body.release();
   }
   const counts = usage && tokensPerInput(usage, joinInputs(members));
   let from = 0;

@@ -1,13 +1,12 @@
 /** Vectors between their two wire forms: JSON numbers, and base64 of packed little-endian float32. */
-import { decodeText } from "../lib/codec/base64.ts";
 import {
+  checkBase64,
   checkNumbers,
   checkVector,
-  checkVectorInWasm,
+  decodeText,
+  EncodedVector,
   type VectorValidity,
-} from "../lib/codec/check-vector.ts";
-import { EncodedVector } from "../lib/codec/encoded-vector.ts";
-import { wasmBuffer } from "../lib/codec/wasm-memory.ts";
+} from "../lib/codec/index.ts";
 import type { Vector } from "../upstream/contract.ts";
 
 /** Decodes a base64 vector. Undefined if the text is not base64 of whole float32 numbers. */
@@ -33,9 +32,8 @@ export function inspectVector(
   vector: Vector,
 ): { length: number; validity: VectorValidity } | undefined {
   if (typeof vector === "string") {
-    const written = decodeText(vector, wasmBuffer(vector.length));
-    if (written === undefined) return undefined;
-    return { length: written / 4, validity: checkVectorInWasm(written) };
+    const checked = checkBase64(vector);
+    return checked && { length: checked.dimensions, validity: checked.validity };
   }
   if (vector instanceof EncodedVector) {
     return { length: vector.dimensions, validity: vector.validity };

@@ -3,8 +3,8 @@
  * escaping.
  */
 
-import { EncodedVector } from "../lib/codec/encoded-vector.ts";
-import { maxTextBytes, printFloats } from "../lib/codec/print-floats.ts";
+import { ChunkedBytes } from "../lib/chunked-bytes.ts";
+import { EncodedVector, maxTextBytes, printFloats } from "../lib/codec/index.ts";
 import type { BodyChunk, BodyChunks } from "../request/http-types.ts";
 import type { EmbeddingsResponse, Vector } from "../upstream/contract.ts";
 import { dimensionsOf, encodeVector, floatsOf } from "./vector-formats.ts";
@@ -44,18 +44,18 @@ export function writeBase64Response(
 /** Numbers that are printed in one turn of the event loop, which bounds the wait of other requests. */
 const numbersPerTurn = 100_000;
 
-/** Writes the response with vectors as JSON numbers. No other code shares the memory of the buffers. */
+/** Writes the response with vectors as JSON numbers. */
 export function writeFloatResponse(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   tail: ResponseTail,
-): readonly Buffer[] | Promise<readonly Buffer[]> {
+): ChunkedBytes | Promise<ChunkedBytes> {
   const end = `}${endOf(tail)}`;
   const perTurn = Math.max(
     1,
     Math.floor(numbersPerTurn / Math.max(1, dimensionsOf(vectors[0] as Vector))),
   );
   return vectors.length <= perTurn
-    ? [printRange(vectors, 0, vectors.length, end)]
+    ? ChunkedBytes.exclusive([printRange(vectors, 0, vectors.length, end)])
     : printInTurns(vectors, perTurn, end);
 }
 
@@ -63,13 +63,13 @@ async function printInTurns(
   vectors: readonly Vector[],
   perTurn: number,
   end: string,
-): Promise<readonly Buffer[]> {
+): Promise<ChunkedBytes> {
   const buffers: Buffer[] = [];
   for (let from = 0; from < vectors.length; from += perTurn) {
     if (from > 0) await new Promise(setImmediate);
     buffers.push(printRange(vectors, from, Math.min(from + perTurn, vectors.length), end));
   }
-  return buffers;
+  return ChunkedBytes.exclusive(buffers);
 }
 
 /** Prints a range of a response's vectors with the text before each, and the tail after the last vector. */

@@ -1,5 +1,5 @@
 /** Decodes base64 as a stream: four characters make three bytes, and an incomplete group waits for the next chunk. */
-import { decodeBlocks } from "./codec/base64.ts";
+import { decodeBlocks } from "./codec/index.ts";
 
 export class InvalidBase64 extends Error {
   override readonly name = "NotBase64";

@@ -1,4 +1,8 @@
-/** Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. */
+/**
+ * Chunked bytes: several buffers read as if they were one, without the copy that joining them would take. They have one
+ * owner, which may release their memory: left to the garbage collector, large bodies pile up faster than they are
+ * collected. Views of them are valid until then, and reading them later throws.
+ */
 import { freeBuffer } from "./spill-buffer.ts";
 
 export class ChunkedBytes {
@@ -8,6 +12,9 @@ export class ChunkedBytes {
   readonly #offsets: readonly number[];
   /** The chunk that was read last. The next read is mostly in the same chunk. */
   #at = 0;
+  #isReleased = false;
+  /** Their buffers hold nothing else that is in use. */
+  #isExclusive = false;
 
   constructor(all: readonly Buffer[]) {
     const chunks = all.length === 1 ? all : all.filter(({ length }) => length > 0);
@@ -25,6 +32,13 @@ export class ChunkedBytes {
   static of(bytes: Uint8Array): ChunkedBytes {
     const { buffer, byteOffset, byteLength } = bytes;
     return new ChunkedBytes([Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)]);
+  }
+
+  /** Of buffers that hold one chunk and nothing else: releasing the bytes frees all of their memory. */
+  static exclusive(chunks: readonly Buffer[]): ChunkedBytes {
+    const bytes = new ChunkedBytes(chunks);
+    bytes.#isExclusive = true;
+    return bytes;
   }
 
   get list(): readonly Buffer[] {
@@ -68,6 +82,7 @@ export class ChunkedBytes {
    * returns part of the range.
    */
   view(from: number, to: number): Buffer {
+    this.#assertHeld();
     const chunk = this.#find(from);
     const begin = this.#offsets[chunk] as number;
     const bytes = this.#chunks[chunk];
@@ -79,13 +94,43 @@ export class ChunkedBytes {
 
   /** Copies a range into `into`. Throws if any of its bytes were released. */
   copy(into: Buffer, at: number, from: number, to: number): void {
+    this.#assertHeld();
     let copied = 0;
     for (let chunk = this.#find(from); from + copied < to; chunk++) {
       const begin = this.#offsets[chunk] as number;
       const some = this.#chunks[chunk]?.copy(into, at + copied, from + copied - begin, to - begin);
-      if (!some) throw new Error("The bytes to copy have been released.");
+      if (!some) throw released();
       copied += some;
     }
+  }
+
+  /** Frees the memory now. To be called by the owner, at most once. */
+  release(): void {
+    this.#assertHeld();
+    this.#isReleased = true;
+    for (const chunk of this.#chunks) this.#free(chunk);
+  }
+
+  /** The chunks in order. The memory of each is freed when the next one is requested, and all of it at the end. */
+  async *drain(): AsyncGenerator<Buffer> {
+    this.#assertHeld();
+    try {
+      for (const chunk of this.#chunks) {
+        yield chunk;
+        this.#free(chunk);
+      }
+    } finally {
+      this.release();
+    }
+  }
+
+  /** A buffer that may hold other bytes is left to the garbage collector. */
+  #free({ buffer, length }: Buffer): void {
+    if (this.#isExclusive || buffer.byteLength === length) freeBuffer(buffer);
+  }
+
+  #assertHeld(): void {
+    if (this.#isReleased) throw released();
   }
 
   #find(offset: number): number {
@@ -107,7 +152,4 @@ export class ChunkedBytes {
   }
 }
 
-/** Frees the memory of bytes that use their whole buffer. A buffer that may hold other bytes is left alone. */
-export function releaseUnshared({ buffer, length }: Uint8Array): void {
-  if (buffer.byteLength === length) freeBuffer(buffer);
-}
+const released = (): Error => new Error("The bytes have been released.");

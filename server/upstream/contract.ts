@@ -4,7 +4,7 @@
  */
 
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
-import type { EncodedVector } from "../lib/codec/encoded-vector.ts";
+import type { EncodedVector } from "../lib/codec/index.ts";
 import type { Limits } from "../lib/limits.ts";
 import type { Price } from "../lib/price.ts";
 import type { SpilledBytes } from "../lib/request-temp.ts";

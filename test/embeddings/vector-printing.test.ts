@@ -11,8 +11,8 @@ const packed = (vector: Float32Array<ArrayBuffer>) => Buffer.from(vector.buffer)
 
 async function printed(vectors: readonly Vector[]) {
   const pieces = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 });
-  const response = JSON.parse(Buffer.concat(pieces).toString());
-  return { response, pieces: pieces.length };
+  const response = JSON.parse(pieces.toBuffer().toString());
+  return { response, pieces: pieces.list.length };
 }
 
 test.each([1, 2, 65, 66, 200])("%d vectors are written as one valid response", async (count) => {
@@ -31,9 +31,9 @@ test.each([1, 2, 65, 66, 200])("%d vectors are written as one valid response", a
 test("float32 numbers that an upstream sends as JSON numbers have the same text as from the cache", async () => {
   const vector = floats(1, 1536);
   const textOf = async (sent: Vector) =>
-    Buffer.concat(
-      await writeFloatResponse({ vectors: [sent] }, { model: "m", tokens: 1 }),
-    ).toString();
+    (await writeFloatResponse({ vectors: [sent] }, { model: "m", tokens: 1 }))
+      .toBuffer()
+      .toString();
   expect(await textOf(Array.from(vector))).toBe(await textOf(vector));
   expect(await textOf([-0, 0, 0.5])).toBe(await textOf(Float32Array.of(-0, 0, 0.5)));
 });

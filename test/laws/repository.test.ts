@@ -125,6 +125,15 @@ describe("imports point one way", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("the vector codec is imported through its index only", () => {
+    const folder = "server/lib/codec/";
+    const wrong = held
+      .filter((file) => !file.startsWith(folder))
+      .flatMap((file) => importsOf(file).map((away) => `${file} imports ${away}`))
+      .filter((found) => found.includes(` ${folder}`) && !found.endsWith("/index.ts"));
+    expect(wrong).toEqual([]);
+  });
+
   test("a folder may import only folders of the layers below it", () => {
     const layers = Object.keys(mayImport);
     const upward = Object.entries(mayImport).flatMap(([from, folders]) =>

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ChunkedBytes, releaseUnshared } from "../../server/lib/chunked-bytes.ts";
+import { ChunkedBytes } from "../../server/lib/chunked-bytes.ts";
 import { splitIntoChunks } from "../chunks.ts";
 import { tries } from "../depth.ts";
 
@@ -58,22 +58,38 @@ describe("chunked bytes", () => {
     );
   });
 
-  test("that were released are not read", () => {
-    const list = [Buffer.alloc(100_000, "a"), Buffer.alloc(100_000, "b")].map((piece) => {
-      const own = Buffer.allocUnsafeSlow(piece.length);
-      piece.copy(own);
-      return own;
-    });
-    const pieces = new ChunkedBytes(list);
-    for (const piece of list) releaseUnshared(piece);
+  test("that were released are not read, and are released once", () => {
+    const pieces = new ChunkedBytes([ownBuffer("a"), ownBuffer("b")]);
+    pieces.release();
     expect(() => pieces.view(10, 20)).toThrow();
     expect(() => pieces.text(99_990, 100_010)).toThrow();
     expect(() => pieces.copy(Buffer.alloc(10), 0, 10, 20)).toThrow();
+    expect(() => pieces.release()).toThrow();
   });
 
   test("that share their buffer with others are not freed", () => {
-    const shared = Buffer.allocUnsafeSlow(100_000).fill("s");
-    releaseUnshared(shared.subarray(0, 50_000));
+    const shared = ownBuffer("s");
+    new ChunkedBytes([shared.subarray(0, 50_000)]).release();
     expect(shared.toString("latin1", 0, 3)).toBe("sss");
   });
+
+  test("that have their buffers to themselves are freed with them", () => {
+    const whole = ownBuffer("s");
+    ChunkedBytes.exclusive([whole.subarray(0, 50_000)]).release();
+    expect(whole.length).toBe(0);
+  });
+
+  test("that are drained are freed chunk by chunk, also when the reader leaves", async () => {
+    const list = [ownBuffer("a"), ownBuffer("b"), ownBuffer("c")];
+    const pieces = new ChunkedBytes(list);
+    const chunks = pieces.drain();
+    await chunks.next();
+    await chunks.next();
+    expect(list.map(({ length }) => length)).toEqual([0, 100_000, 100_000]);
+    await chunks.return(undefined);
+    expect(list.map(({ length }) => length)).toEqual([0, 0, 0]);
+    expect(() => pieces.release()).toThrow();
+  });
 });
+
+const ownBuffer = (letter: string): Buffer => Buffer.allocUnsafeSlow(100_000).fill(letter);

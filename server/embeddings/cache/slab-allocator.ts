@@ -3,7 +3,7 @@
  * array per vector, the garbage collector would decide when evicted vectors are freed, and lets several times as much
  * pile up. No view may leave the cache: a slot is overwritten as soon as its vector is evicted.
  */
-import { EncodedVector } from "../../lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../../lib/codec/index.ts";
 import type { Vector } from "../../upstream/contract.ts";
 
 /** The owner of a slot: a cache entry. */

@@ -87,6 +87,13 @@ export function checkInWasm(length: number): CheckedVector | undefined {
   return { dimensions: numbers, validity: checkVectorInWasm(bytes) };
 }
 
+/** Checks the base64 text of a vector. Undefined if it is not base64 of whole float32 numbers. */
+export function checkBase64(text: string): CheckedVector | undefined {
+  const bytes = decodeText(text, wasmBuffer(text.length));
+  if (bytes === undefined) return undefined;
+  return { dimensions: bytes / 4, validity: checkVectorInWasm(bytes) };
+}
+
 /** Strict: Buffer's own decoder skips characters that are not base64, and accepts base64url. */
 export function decodeText(text: string, into: Uint8Array): number | undefined {
   try {

@@ -1,7 +1,7 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
 
 import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
-import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../../../lib/codec/index.ts";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type {
   EmbeddingCapabilities,

@@ -4,7 +4,7 @@
  */
 
 import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
-import { EncodedVector } from "../../../lib/codec/encoded-vector.ts";
+import { EncodedVector } from "../../../lib/codec/index.ts";
 import { GatewayError } from "../../../lib/gateway-error.ts";
 import { checkUpstreamJson } from "../../../lib/upstream-json.ts";
 
