@@ -9,6 +9,7 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
+import type { CachePolicy } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Usage } from "../request/operation.ts";
@@ -38,6 +39,8 @@ export interface InternalRequest<Q extends LimitedQuery, A, T> {
   readonly caller: Caller;
   readonly query: Q;
   readonly priority: Priority;
+  /** Embeddings. Absent: `use`. */
+  readonly cachePolicy?: CachePolicy;
   readonly signal: AbortSignal;
   /** The request timeout. Absent: that of the model, or the setting. */
   readonly timeoutMs?: number;
@@ -70,6 +73,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     const snapshot = services.snapshot(); // pinned, as for an HTTP request
     services.ledger.admit();
     lifetime.admitLoad(caller, noHeaders, request.priority);
+    record.cachePolicy = request.cachePolicy ?? "use";
     record.model = snapshot.models.get(query.model)?.id;
     const route = resolveModel(query.model, endpoint.kind, caller, snapshot);
     lifetime.route = route;

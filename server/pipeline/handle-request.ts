@@ -10,6 +10,7 @@ import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
 import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
+import { cachePolicyOf } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
@@ -44,6 +45,9 @@ export async function handleRequest<Q extends LimitedQuery, A>(
     services.ledger.admit(); // before anything that would need a row
     const caller = authenticate(incoming.headers, snapshot, services.now());
     lifetime.admitLoad(caller, incoming.headers, priorityOf(incoming.headers, caller));
+    if (endpoint.kind === "embedding") {
+      lifetime.record.cachePolicy = cachePolicyOf(incoming.headers);
+    }
     const nameModel = modelNamer(http, caller, snapshot);
     const parsed = await endpoint.read(incoming, caller.id, nameModel);
     lifetime.ownFiles(parsed);

@@ -3,6 +3,7 @@
 import type { LedgerRow } from "../ledger/ledger.ts";
 import type { Reservation } from "../lib/budget.ts";
 import type { Target } from "../upstream/contract.ts";
+import type { CachePolicy } from "./cache-policy.ts";
 import type { Caller } from "./caller.ts";
 import type { MissingImages } from "./missing.ts";
 import type { Usage } from "./operation.ts";
@@ -110,6 +111,7 @@ export class RequestRecord {
   caller: Caller | undefined;
   model: string | undefined;
   priority: Priority = "interactive";
+  cachePolicy: CachePolicy = "use";
   /** Load shedding: the request may be served from the cache, but not sent to an upstream. */
   cacheOnly = false;
   usage: Usage | undefined;

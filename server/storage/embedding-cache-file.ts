@@ -39,6 +39,13 @@ interface CachedVector {
   readonly tokens: number | undefined;
 }
 
+interface QueuedVector {
+  readonly key: string;
+  readonly known: CachedVector;
+  /** A bulk request's vector counts as never used, so that it is evicted first. */
+  readonly isBulk: boolean;
+}
+
 const fileFormat = 1;
 /** The most uses written each time. */
 const maxUsed = 4096;
@@ -50,7 +57,7 @@ export class EmbeddingCacheFile {
   readonly #path: string;
   #table: EmbeddingCacheTable | undefined;
   #ticking: ReturnType<typeof setInterval> | undefined;
-  #queue: { readonly key: string; readonly known: CachedVector }[] = [];
+  #queue: QueuedVector[] = [];
   #queuedBytes = 0;
   readonly #used = new Set<string>();
   #usedNotedAt: number;
@@ -78,10 +85,10 @@ export class EmbeddingCacheFile {
   }
 
   /** Copies the vector, because its slab may be reused before it is written. */
-  add(key: string, { vector, tokens }: CachedVector): void {
+  add(key: string, { vector, tokens }: CachedVector, isBulk = false): void {
     const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
-    this.#queue.push({ key, known: { vector: vector.slice(), tokens } });
+    this.#queue.push({ key, known: { vector: vector.slice(), tokens }, isBulk });
     this.#queuedBytes += byteLength;
   }
 
@@ -141,7 +148,9 @@ export class EmbeddingCacheFile {
     const { groupRows, maxBytes, now } = this.#options;
     const group = this.#queue.slice(0, groupRows);
     table.transaction(() => {
-      for (const { key, known } of group) table.insert(key, known, now());
+      for (const { key, known, isBulk } of group) {
+        table.insert(key, known, { madeAt: now(), usedAt: isBulk ? 0 : now() });
+      }
       for (let i = 0; i < maxTrims && table.bytes() > maxBytes; i++) table.evictOldest();
     });
     table.shrink(maxBytes);

@@ -71,7 +71,7 @@ export class EmbeddingCacheTable {
     };
     this.#insert = statement(
       `INSERT OR REPLACE INTO vectors (key, vector, tokens, checksum, used_at, made_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?5)`,
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
     );
     this.#touch = statement("UPDATE vectors SET used_at = ?2 WHERE key = ?1");
     this.#trim = statement(
@@ -109,11 +109,11 @@ export class EmbeddingCacheTable {
   insert(
     key: string,
     { vector, tokens = null }: { vector: Float32Array; tokens?: number | null | undefined },
-    now: number,
+    { madeAt, usedAt }: { readonly madeAt: number; readonly usedAt: number },
   ): void {
     const hash = Buffer.from(key, "base64");
     const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-    this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), now);
+    this.#insert.run(hash, bytes, tokens, checksumOf(hash, bytes, tokens), usedAt, madeAt);
   }
 
   touch(key: string, usedAt: number): void {

@@ -3,7 +3,6 @@
 import type { Snapshot } from "../config/snapshot.ts";
 import { cacheKeyFormat } from "../embeddings/cache/cache-key.ts";
 import { EmbeddingCache } from "../embeddings/cache/embedding-cache.ts";
-import { ExpiringCache } from "../embeddings/cache/expiring-cache.ts";
 import { type CanaryReport, createCanary } from "../embeddings/drift-canary.ts";
 import { SingleFlight } from "../embeddings/single-flight.ts";
 import type { Emit } from "../events/events.ts";
@@ -141,8 +140,11 @@ function createCache(settings: Settings, log: Log, now: () => number) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
   const newCache = (persistence?: EmbeddingCacheFile) => {
-    const options = { maxBytes, ...(persistence && { persistence }) };
-    return ttlMs > 0 ? new ExpiringCache({ ...options, ttlMs, now }) : new EmbeddingCache(options);
+    return new EmbeddingCache({
+      maxBytes,
+      ...(persistence && { persistence }),
+      ...(ttlMs > 0 && { expiry: { ttlMs, now } }),
+    });
   };
   if (maxBytes === 0 || settings.VEXEL_CACHE_PERSIST === "memory") {
     return { cache: newCache(), file: undefined };

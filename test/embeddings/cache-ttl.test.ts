@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { ExpiringCache } from "../../server/embeddings/cache/expiring-cache.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
 import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
@@ -45,7 +45,7 @@ const rowsIn = (folder: string): number => {
 
 describe("a cached vector", () => {
   test("expires, however often it was used, and is cached again", () => {
-    const cache = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
+    const cache = new EmbeddingCache({ maxBytes: 1e6, expiry: { ttlMs, now } });
     cache.set("a", { vector: vector(1), tokens: 3 });
     for (let second = 0; second < 10; second++) {
       expect(cache.get("a", "float")).toEqual({ vector: vector(1), tokens: 3 });
@@ -59,8 +59,8 @@ describe("a cached vector", () => {
     expect(cache.get("a", "float")).toBeUndefined();
   });
 
-  test("stays cached while others come and go, and the timestamps of evicted vectors are removed", () => {
-    const cache = new ExpiringCache({ maxBytes: 40_000, ttlMs: 1e12, now });
+  test("stays cached while others come and go", () => {
+    const cache = new EmbeddingCache({ maxBytes: 40_000, expiry: { ttlMs: 1e12, now } });
     for (let round = 0; round < 20_000; round++) {
       cache.set(keyFor(round), { vector: vector(round), tokens: 1 });
     }
@@ -79,7 +79,7 @@ describe("a cached vector", () => {
     second.touch(keyFor("old"));
     second.close();
     time += 3999;
-    const cache = new ExpiringCache({ maxBytes: 1e6, ttlMs, now });
+    const cache = new EmbeddingCache({ maxBytes: 1e6, expiry: { ttlMs, now } });
     await openFile(folder.path).load((...row) => cache.restore(...row));
     expect(cache.get(keyFor("old"), "float")?.tokens).toBe(1);
     time += 1;

@@ -130,6 +130,20 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   ],
   [
     "docs/caching-and-batching.md",
+    "Inputs above which a request counts as a bulk request",
+    "64",
+    "server/embeddings/cache/cache-stage.ts",
+    "maxInteractiveInputs = 64",
+  ],
+  [
+    "docs/caching-and-batching.md",
+    "Share of a full cache for vectors of bulk requests",
+    "1/16",
+    "server/embeddings/cache/embedding-cache.ts",
+    "bulkShare = 1 / 16",
+  ],
+  [
+    "docs/caching-and-batching.md",
     "Usual response time below which a request never waits for a batch",
     "5 ms",
     "server/embeddings/batch.ts",

@@ -35,6 +35,11 @@ type Embeddings = Map<string, CachedEmbedding>;
 
 /** How often a request waits for others that are then abandoned, before it sends its own upstream request. */
 const maxWaits = 2;
+/** A request with more inputs indexes documents rather than answers a person: it counts as a bulk request. */
+const maxInteractiveInputs = 64;
+
+const isBulkRequest = ({ record: { priority, embeddings } }: EmbeddingsRequest): boolean =>
+  priority === "batch" || embeddings.inputs > maxInteractiveInputs;
 
 export const cacheStage =
   (options: CacheStageOptions): Stage<EmbeddingsQuery, EmbeddingsResponse> =>
@@ -75,7 +80,7 @@ export const cacheStage =
     };
 
     const storeResults = (
-      { query }: EmbeddingsRequest,
+      request: EmbeddingsRequest,
       keys: readonly string[],
       { vectors, usage }: EmbeddingsResponse,
       flight: InFlightQuery,
@@ -85,12 +90,15 @@ export const cacheStage =
         throw unusableResponse("it has not one vector for each input");
       // The count of a request with one input is that input's count.
       const shares =
-        keys.length === 1 || !usage ? [usage?.inputTokens] : tokensPerInput(usage, query.input);
+        keys.length === 1 || !usage
+          ? [usage?.inputTokens]
+          : tokensPerInput(usage, request.query.input);
+      const isBulk = isBulkRequest(request);
       for (let at = 0; at < keys.length; at++) {
         const key = keys[at] as string;
         // Waiters share the vector as received: no code modifies a response.
         const embedding = { vector: vectors[at] as Vector, tokens: shares[at] };
-        if (!cache.set(key, embedding))
+        if (!cache.set(key, embedding, isBulk))
           throw unusableResponse("a vector is not base64 of float32 numbers");
         flight.addResult(key, embedding);
         embeddings?.set(key, embedding);
@@ -104,13 +112,15 @@ export const cacheStage =
     ): Promise<EmbeddingsResponse> => {
       const indexes = firstIndexes(keys);
       const embeddings: Embeddings = new Map();
-      let waitsLeft = maxWaits;
+      const mayRead = request.record.cachePolicy === "use";
+      const isBulk = isBulkRequest(request);
+      let waitsLeft = mayRead ? maxWaits : 0;
       let missing = [...indexes.keys()];
       while (missing.length > 0) {
         const ownKeys: string[] = [];
         const joined = new Map<string, InFlightQuery>();
         for (const key of missing) {
-          const embedding = cache.get(key, request.query.encoding);
+          const embedding = mayRead ? cache.get(key, request.query.encoding, isBulk) : undefined;
           const flight = embedding || waitsLeft === 0 ? undefined : singleFlight.find(key);
           if (embedding) embeddings.set(key, embedding);
           else if (flight) joined.set(key, flight);
@@ -191,16 +201,21 @@ export const cacheStage =
       const { input } = query;
       const count = input.kind === "text" ? input.texts.length : input.tokens.length;
       record.embeddings.inputs = count;
-      if (!enabled(route) || unsplittableReason(query, route)) return bypassCache(request);
+      const isUncached =
+        !enabled(route) || record.cachePolicy === "no-store" || unsplittableReason(query, route);
+      if (isUncached) return bypassCache(request);
       record.embeddings.cachedInputs = count;
       record.embeddings.upstreamTokens = 0;
       const prefix = cacheKeyPrefix(query, route, taskTypesTranslated?.(route) === true);
       const first = cacheKey(prefix, input, 0);
       // Fast path: most requests have one input, and handling several would be most of their cost.
       if (count === 1) {
-        const found = cache.get(first, query.encoding);
+        const mayRead = record.cachePolicy === "use";
+        const found = mayRead
+          ? cache.get(first, query.encoding, record.priority === "batch")
+          : undefined;
         if (found) return Promise.resolve(cachedResponse(found, query));
-        return singleFlight.find(first)
+        return mayRead && singleFlight.find(first)
           ? resolveInputs(request, [first])
           : sendUpstream(request, [first]);
       }

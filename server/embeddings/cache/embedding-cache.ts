@@ -1,9 +1,13 @@
 /**
  * Embedding cache in memory, bounded by bytes, with LRU eviction. The least recently used entry of the right size class
  * is evicted first; if none of the old entries has that size, all entries in the slab of the oldest entry are evicted.
+ *
+ * Bulk requests have a list of their own (a probation segment, as in segmented LRU): once the cache is full, it holds a
+ * small share of the cache, so one large batch does not flush what interactive requests use.
  */
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
+import { LruList } from "./lru-list.ts";
 import { type Slab, SlabAllocator, sizeClassOf } from "./slab-allocator.ts";
 
 export interface CachedEmbedding {
@@ -14,8 +18,15 @@ export interface CachedEmbedding {
 
 /** Persists cached vectors across restarts. Called for each new vector, and for each use. */
 export interface CachePersistence {
-  /** The vector is a view that will be overwritten: the implementation copies it synchronously. */
-  add(key: string, known: CachedEmbedding & { readonly vector: Float32Array }): void;
+  /**
+   * The vector is a view that will be overwritten: the implementation copies it synchronously. `isBulk`: it is the first to
+   * be evicted.
+   */
+  add(
+    key: string,
+    known: CachedEmbedding & { readonly vector: Float32Array },
+    isBulk: boolean,
+  ): void;
   touch(key: string): void;
   clear(): void;
 }
@@ -26,6 +37,20 @@ export interface EmbeddingCacheOptions {
   readonly persistence?: CachePersistence;
   /** No vector may be larger. */
   readonly slabBytes?: number;
+  /** For models whose weights may change under the same name. Absent: vectors do not expire. */
+  readonly expiry?: {
+    /** How long a vector is valid, counted from when it was made; use does not extend it. */
+    readonly ttlMs: number;
+    /** Unix milliseconds. */
+    readonly now: () => number;
+  };
+}
+
+/** What an entry is made of, besides its vector. */
+interface EntryDetails {
+  readonly length: number;
+  readonly tokens: number | undefined;
+  readonly madeAt: number;
 }
 
 /** Bytes of an entry besides its vector, key included. Measured as resident memory, with 80,000 entries. */
@@ -46,50 +71,66 @@ const maxSearched = 256;
  * lets twice as much garbage pile up.
  */
 const operationsBetweenHints = 4096;
+/** The share of a full cache that the entries of bulk requests may have. */
+const bulkShare = 1 / 16;
 
 /** The number of hot entries whose base64 text is kept, in addition to `maxBytes`. */
 const maxHotEntries = 1024;
 
-/**
- * A doubly linked LRU list through the entries, since a Map is not enough: it is in insertion order, but reading the
- * first key after many deletions steps over all of them, and an entry cannot be inserted at the old end.
- */
 class Entry {
   readonly key: string;
+  /** The list that the entry is in. */
+  list: LruList<Entry>;
   readonly slab: Slab<Entry>;
   readonly slot: number;
   readonly length: number;
   readonly tokens: number | undefined;
+  /** Unix milliseconds. 0 in a cache without expiry. */
+  readonly madeAt: number;
   /** The entry has been a cache hit. */
   wasRequested = false;
   encoded: CachedEmbedding | undefined = undefined;
   newer: Entry | undefined = undefined;
   older: Entry | undefined = undefined;
 
-  constructor(key: string, slab: Slab<Entry>, length: number, tokens: number | undefined) {
+  constructor(
+    key: string,
+    list: LruList<Entry>,
+    slab: Slab<Entry>,
+    { length, tokens, madeAt }: EntryDetails,
+  ) {
     this.key = key;
+    this.list = list;
     this.slab = slab;
     this.slot = slab.nextSlot;
     this.length = length;
     this.tokens = tokens;
+    this.madeAt = madeAt;
+  }
+
+  get bytes(): number {
+    return this.slab.slotBytes + entryOverhead;
   }
 }
 
 export class EmbeddingCache {
   readonly #maxBytes: number;
   readonly #persistence: CachePersistence | undefined;
+  readonly #expiry: EmbeddingCacheOptions["expiry"];
   readonly #allocator: SlabAllocator<Entry>;
   readonly #entries = new Map<string, Entry>();
-  #newest: Entry | undefined;
-  #oldest: Entry | undefined;
+  readonly #main = new LruList<Entry>();
+  /** Entries of bulk requests that no interactive request has used. */
+  readonly #bulk = new LruList<Entry>();
   #operations = 0;
   /** Ring buffer of the hot entries; the oldest is replaced next. */
   readonly #hot: (Entry | undefined)[] = [];
   #nextHot = 0;
 
-  constructor({ maxBytes, persistence, slabBytes }: EmbeddingCacheOptions) {
+  constructor({ maxBytes, persistence, slabBytes, expiry }: EmbeddingCacheOptions) {
     this.#maxBytes = maxBytes;
     this.#persistence = persistence;
+    this.#expiry = expiry;
     this.#allocator = new SlabAllocator(slabBytes ?? slabBytesFor(maxBytes));
   }
 
@@ -103,17 +144,20 @@ export class EmbeddingCache {
   }
 
   /**
-   * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as
-   * long as the entry is hot, so that a response derived from it can be cached too.
+   * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as long
+   * as the entry is hot, so that a response derived from it can be cached too. A bulk request does not count as a use of
+   * what interactive requests have cached. An expired entry is not returned; it stays until it is set again or evicted.
    */
-  get(key: string, encoding: "float" | "base64"): CachedEmbedding | undefined {
+  get(key: string, encoding: "float" | "base64", isBulk = false): CachedEmbedding | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    if (entry !== this.#newest) {
-      this.#unlink(entry);
-      this.#linkNewest(entry);
+    if (entry === undefined || this.#isExpired(entry.madeAt)) return undefined;
+    const list = isBulk ? this.#bulk : this.#main;
+    if (entry !== list.newest && !(isBulk && entry.list === this.#main)) {
+      entry.list.remove(entry);
+      entry.list = list;
+      list.addNewest(entry);
     }
-    this.#persistence?.touch(key);
+    if (!isBulk) this.#persistence?.touch(key);
     this.#countOperation();
     if (encoding === "base64" && entry.wasRequested) return entry.encoded ?? this.#makeHot(entry);
     entry.wasRequested = true;
@@ -131,18 +175,22 @@ export class EmbeddingCache {
   }
 
   /** False when it is not a vector. True for a vector that is too large to be cached. */
-  set(key: string, { vector, tokens }: CachedEmbedding): boolean {
+  set(key: string, { vector, tokens }: CachedEmbedding, isBulk = false): boolean {
     const length = dimensionsOf(vector);
     if (length < 0) return false;
     const before = this.#entries.get(key);
+    // A bulk request that refreshes an entry leaves it to the interactive requests that use it.
+    const list = isBulk && before?.list !== this.#main ? this.#bulk : this.#main;
     if (before) this.#remove(before);
-    const slab = this.#makeRoom(sizeClassOf(length * 4));
+    const slab = this.#makeRoom(sizeClassOf(length * 4), list);
     if (!slab) return inspectVector(vector) !== undefined;
     // Written before the slot is allocated: if it is not a vector, nothing has to be undone.
     if (!slab.write(slab.nextSlot, vector, length)) return false;
-    const entry = this.#enter(key, slab, length, tokens);
-    this.#linkNewest(entry);
-    this.#persistence?.add(key, { vector: slab.view(entry.slot, length), tokens });
+    const madeAt = this.#expiry?.now() ?? 0;
+    const entry = this.#enter(key, list, slab, { length, tokens, madeAt });
+    list.addNewest(entry);
+    const persisted = { vector: slab.view(entry.slot, length), tokens };
+    this.#persistence?.add(key, persisted, list === this.#bulk);
     this.#countOperation();
     return true;
   }
@@ -154,17 +202,19 @@ export class EmbeddingCache {
   }
 
   /** Restores a persisted vector; the most recently used come first. False when the cache is full. */
-  restore(key: string, vector: Float32Array, tokens: number | undefined): boolean {
-    if (this.#entries.has(key)) return true;
+  restore(key: string, vector: Float32Array, tokens: number | undefined, madeAt = 0): boolean {
+    if (this.#entries.has(key) || this.#isExpired(madeAt)) return true;
     const slab = this.#hasRoom(0) ? this.#freeSlab(sizeClassOf(vector.byteLength)) : undefined;
     if (!slab) return false;
     slab.write(slab.nextSlot, vector, vector.length);
-    const entry = this.#enter(key, slab, vector.length, tokens);
-    entry.newer = this.#oldest;
-    if (this.#oldest) this.#oldest.older = entry;
-    else this.#newest = entry;
-    this.#oldest = entry;
+    const { length } = vector;
+    const entry = this.#enter(key, this.#main, slab, { length, tokens, madeAt });
+    this.#main.addOldest(entry);
     return true;
+  }
+
+  #isExpired(madeAt: number): boolean {
+    return this.#expiry !== undefined && this.#expiry.now() - madeAt >= this.#expiry.ttlMs;
   }
 
   /** Whether there is room for one more entry and `bytes` bytes. */
@@ -183,20 +233,31 @@ export class EmbeddingCache {
   }
 
   /** Evicts one entry, or all entries of one slab. Undefined where the cache is too small for the vector. */
-  #makeRoom(slotBytes: number): Slab<Entry> | undefined {
+  #makeRoom(slotBytes: number, list: LruList<Entry>): Slab<Entry> | undefined {
     const { slabBytes } = this.#allocator;
     if (slotBytes > slabBytes || slabBytes + entryOverhead > this.#maxBytes) return undefined;
     // Shorter vectors mean more entries, whose overhead reduces the number of slabs.
-    if (!this.#hasRoom(0) && !this.#allocator.shrink()) this.#evictOldest();
+    if (!this.#hasRoom(0) && !this.#allocator.shrink()) {
+      const { oldest } = this.#evictedList(slotBytes, list);
+      if (oldest) this.#remove(oldest);
+    }
     const free = this.#freeSlab(slotBytes);
     if (free) return free;
-    this.#freeSlot(slotBytes);
+    this.#freeSlot(slotBytes, this.#evictedList(slotBytes, list));
     return this.#allocator.slabWith(slotBytes);
   }
 
+  /** The list that makes room for an entry of `list`: that of bulk requests, if it has more than its share. */
+  #evictedList(slotBytes: number, list: LruList<Entry>): LruList<Entry> {
+    const added = list === this.#bulk ? slotBytes + entryOverhead : 0;
+    const exceedsShare = this.#bulk.bytes + added > this.#maxBytes * bulkShare;
+    const isBulkEvicted = this.#main.oldest === undefined || exceedsShare;
+    return isBulkEvicted && this.#bulk.oldest ? this.#bulk : this.#main;
+  }
+
   /** Evicts the oldest entry of that size class, or, where none is old, all entries in the slab of the oldest entry. */
-  #freeSlot(slotBytes: number): void {
-    let entry = this.#oldest;
+  #freeSlot(slotBytes: number, { oldest }: LruList<Entry>): void {
+    let entry = oldest;
     const limit = Math.min(maxSearched, 1 + this.#entries.size / oldestOf);
     for (let searched = 0; entry && searched < limit; searched++) {
       if (entry.slab.slotBytes === slotBytes) {
@@ -205,42 +266,23 @@ export class EmbeddingCache {
       }
       entry = entry.newer;
     }
-    for (const owner of this.#oldest?.slab.owners ?? []) this.#remove(owner);
+    for (const owner of oldest?.slab.owners ?? []) this.#remove(owner);
   }
 
   #countOperation(): void {
     if (++this.#operations % operationsBetweenHints === 0) Bun.gc(false);
   }
 
-  #enter(key: string, slab: Slab<Entry>, length: number, tokens: number | undefined): Entry {
-    const entry = new Entry(key, slab, length, tokens);
+  #enter(...details: ConstructorParameters<typeof Entry>): Entry {
+    const entry = new Entry(...details);
     this.#allocator.allocate(entry);
-    this.#entries.set(key, entry);
+    this.#entries.set(entry.key, entry);
     return entry;
-  }
-
-  #linkNewest(entry: Entry): void {
-    entry.newer = undefined;
-    entry.older = this.#newest;
-    if (this.#newest) this.#newest.newer = entry;
-    else this.#oldest = entry;
-    this.#newest = entry;
-  }
-
-  #unlink({ newer, older }: Entry): void {
-    if (newer) newer.older = older;
-    else this.#newest = older;
-    if (older) older.newer = newer;
-    else this.#oldest = newer;
-  }
-
-  #evictOldest(): void {
-    if (this.#oldest) this.#remove(this.#oldest);
   }
 
   #remove(entry: Entry): void {
     entry.encoded = undefined;
-    this.#unlink(entry);
+    entry.list.remove(entry);
     this.#entries.delete(entry.key);
     this.#allocator.free(entry);
   }

@@ -1,0 +1,182 @@
+/** Admission policy of the embedding cache: one large batch does not flush what interactive requests use. */
+import { describe, expect, test } from "bun:test";
+import { cacheStage } from "../../server/embeddings/cache/cache-stage.ts";
+import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
+import { SingleFlight } from "../../server/embeddings/single-flight.ts";
+import { type EmbeddingsRequest, requestFor, responseTo, route } from "./stage-fixture.ts";
+
+const vectorOf = (seed: number, length: number): Float32Array =>
+  Float32Array.from({ length }, (_, at) => seed + at / 16);
+
+interface Setup {
+  readonly cache: EmbeddingCache;
+  /** The number of vectors of 256 numbers that fit. */
+  readonly capacity: number;
+}
+
+function setUpCache(make: (maxBytes: number) => EmbeddingCache): Setup {
+  const cache = make(2 * 1024 * 1024);
+  let capacity = 0;
+  for (;;) {
+    cache.set(`probe ${capacity}`, { vector: vectorOf(1, 256), tokens: 1 });
+    if (cache.size === capacity) break;
+    capacity = cache.size;
+  }
+  cache.clear();
+  return { cache, capacity };
+}
+
+const caches: [string, (maxBytes: number) => EmbeddingCache][] = [
+  ["a cache", (maxBytes) => new EmbeddingCache({ maxBytes })],
+  [
+    "a cache with a TTL",
+    (maxBytes) => new EmbeddingCache({ maxBytes, expiry: { ttlMs: 1e9, now: () => 0 } }),
+  ],
+];
+
+describe.each(caches)("%s", (_, make) => {
+  const fill = ({ cache, capacity }: Setup): void => {
+    for (let at = 0; at < capacity; at++) {
+      cache.set(`used ${at}`, { vector: vectorOf(at, 256), tokens: at });
+    }
+  };
+  const addBulk = ({ cache }: Setup, count: number, length = 256): void => {
+    for (let at = 0; at < count; at++) {
+      cache.set(`bulk ${length} ${at}`, { vector: vectorOf(at, length), tokens: 1 }, true);
+    }
+  };
+  const hitRate = ({ cache, capacity }: Setup): number => {
+    let hits = 0;
+    for (let at = 0; at < capacity; at++) {
+      const known = cache.get(`used ${at}`, "float");
+      if (!known) continue;
+      expect(known).toEqual({ vector: vectorOf(at, 256), tokens: at });
+      hits++;
+    }
+    return hits / capacity;
+  };
+
+  test("keeps at least 90 % of a working set that fills it, after a batch of ten times its capacity", () => {
+    const setup = setUpCache(make);
+    fill(setup);
+    addBulk(setup, 10 * setup.capacity);
+    expect(hitRate(setup)).toBeWithin(0.9, 1);
+    expect(setup.cache.bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
+  });
+
+  test.each([64, 1536])("also if the vectors of the batch have %i numbers", (length) => {
+    const setup = setUpCache(make);
+    fill(setup);
+    addBulk(setup, 10 * setup.capacity, length);
+    expect(hitRate(setup)).toBeGreaterThan(0.85);
+  });
+
+  test("gives a batch all the room that nothing else uses", () => {
+    const setup = setUpCache(make);
+    addBulk(setup, setup.capacity);
+    expect(setup.cache.size).toBe(setup.capacity);
+    for (let at = 0; at < setup.capacity; at++) {
+      expect(setup.cache.get(`bulk 256 ${at}`, "float", true)).toBeDefined();
+    }
+  });
+
+  test("takes that room back for interactive requests", () => {
+    const setup = setUpCache(make);
+    addBulk(setup, setup.capacity);
+    fill(setup);
+    expect(hitRate(setup)).toBeGreaterThan(0.9);
+  });
+
+  test("keeps a batch's vector that an interactive request has used", () => {
+    const setup = setUpCache(make);
+    fill(setup);
+    addBulk(setup, 10);
+    expect(setup.cache.get("bulk 256 3", "float")).toBeDefined();
+    addBulk(setup, 10 * setup.capacity, 255);
+    expect(setup.cache.get("bulk 256 3", "float")).toBeDefined();
+    expect(setup.cache.get("bulk 256 4", "float")).toBeUndefined();
+  });
+
+  test("does not count a hit of a batch as a use", () => {
+    const setup = setUpCache(make);
+    fill(setup);
+    const half = Math.floor(setup.capacity / 2);
+    for (let at = 0; at < half; at++) setup.cache.get(`used ${at}`, "float", true);
+    for (let at = 0; at < half; at++) {
+      setup.cache.set(`new ${at}`, { vector: vectorOf(at, 256), tokens: 1 });
+    }
+    expect(setup.cache.get("used 0", "float")).toBeUndefined();
+    expect(setup.cache.get(`used ${half + 1}`, "float")).toBeDefined();
+  });
+
+  test("leaves a vector that a batch refreshes to the interactive requests that use it", () => {
+    const setup = setUpCache(make);
+    fill(setup);
+    for (let at = 0; at < setup.capacity; at++) {
+      setup.cache.set(`used ${at}`, { vector: vectorOf(at, 256), tokens: at }, true);
+    }
+    addBulk(setup, 10 * setup.capacity);
+    expect(hitRate(setup)).toBeGreaterThan(0.9);
+  });
+});
+
+describe("the cache stage", () => {
+  /** Sends requests through the stage, and counts the inputs that reach the upstream. */
+  function setUpStage() {
+    const setup = setUpCache(caches[0]![1]);
+    let sent = 0;
+    const send = cacheStage({
+      cache: setup.cache,
+      singleFlight: new SingleFlight(() => 0),
+      enabled: () => true,
+    })(async (request) => {
+      const response = responseTo(request);
+      sent += response.vectors.length;
+      return {
+        ...response,
+        vectors: response.vectors.map((vector) =>
+          Float32Array.from({ length: 256 }, () => (vector as number[])[0]!),
+        ),
+      };
+    });
+    const texts = (name: string, count: number) =>
+      Array.from({ length: count }, (_, at) => `${name} ${at}`);
+    const embed = async (
+      inputs: readonly string[],
+      change?: (request: EmbeddingsRequest) => void,
+    ) => {
+      const request = requestFor(inputs, route);
+      change?.(request);
+      const before = sent;
+      await send(request);
+      return sent - before;
+    };
+    return { ...setup, embed, texts };
+  }
+
+  test.each([
+    ["of batch priority", 1, true],
+    ["with more than 64 inputs", 100, false],
+  ])("keeps the working set through requests %s", async (_, inputs, isBatch) => {
+    const { capacity, embed, texts } = setUpStage();
+    const used = texts("used", capacity);
+    for (const text of used) await embed([text]);
+    const bulk = texts("document", 10 * capacity);
+    for (let at = 0; at < bulk.length; at += inputs) {
+      await embed(bulk.slice(at, at + inputs), ({ record }) => {
+        if (isBatch) record.priority = "batch";
+      });
+    }
+    // In one request: the misses of one request after the other would evict what the next ones need.
+    const misses = await embed(used);
+    expect(misses / capacity).toBeLessThan(0.1);
+  });
+
+  test("evicts the working set for ordinary requests", async () => {
+    const { capacity, embed, texts } = setUpStage();
+    const used = texts("used", capacity);
+    for (const text of used) await embed([text]);
+    for (const text of texts("document", capacity)) await embed([text]);
+    expect(await embed([used[0]!])).toBe(1);
+  });
+});
