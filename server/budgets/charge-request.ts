@@ -35,19 +35,25 @@ export interface RequestChargingOptions {
   readonly queue: BudgetQueue;
 }
 
+/** A request that is charged to the budgets of its key and its project. */
+export interface ChargedRequest {
+  readonly operation: Operation;
+  readonly query: unknown;
+  readonly route: Route;
+  readonly record: RequestRecord;
+}
+
 export interface RequestCharging {
   /**
    * Runs before the first upstream request. Does nothing if the key has no budget; throws GatewayError if the budget is
-   * too small. A promise: the budget is only reserved by other requests; it resolves with the milliseconds waited.
-   * `client`: the client's request, whose signal ends the wait.
+   * too small. False: the budget is only reserved by other requests, so `waitAndReserve` may succeed.
    */
-  begin(
-    operation: Operation,
-    query: unknown,
-    route: Route,
-    record: RequestRecord,
-    client: { readonly signal: AbortSignal },
-  ): Promise<number> | undefined;
+  reserve(request: ChargedRequest): boolean;
+  /**
+   * Waits until other requests release enough of the budget for an embeddings request, and reserves it. Resolves with
+   * the milliseconds waited.
+   */
+  waitAndReserve(request: ChargedRequest, signal: AbortSignal): Promise<number>;
   /** After the request has ended and its cost, if it is known, is in the record; before its ledger row is made. */
   end(record: RequestRecord, error?: GatewayError): void;
 }
@@ -90,10 +96,7 @@ export function createRequestCharging({
   };
 
   const reserve = (
-    operation: Operation,
-    query: unknown,
-    route: Route,
-    record: RequestRecord,
+    { operation, query, route, record }: ChargedRequest,
     charged: readonly BudgetedOwner[],
   ): Reservation => {
     if (operation === "embeddings") {
@@ -137,28 +140,41 @@ export function createRequestCharging({
     record.onEnd(() => reservationLog.end(record.requestId));
   };
 
+  /** Throws GatewayError if the budget is too small. */
+  const tryReserve = (request: ChargedRequest): void => {
+    const { caller } = request.record;
+    if (!caller?.budgets) return;
+    // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
+    const mayWait = request.operation === "embeddings";
+    const reservation = reserve(request, caller.budgets);
+    startReservation(reservation, request.record, caller, mayWait);
+  };
+
   return {
-    begin: (operation, query, route, record, client) => {
-      const { caller } = record;
-      if (!caller?.budgets) return undefined;
-      const charged = caller.budgets;
-      // An image request is sent at once and costs a thousand times more, so its reservation is logged at once.
-      const mayWait = operation === "embeddings";
+    reserve: (request) => {
       try {
-        startReservation(
-          reserve(operation, query, route, record, charged),
-          record,
-          caller,
-          mayWait,
-        );
-        return undefined;
+        tryReserve(request);
+        return true;
       } catch (refusal) {
         // Image requests run for a minute: too long to wait for their reservations.
-        if (!mayWait || !isOnlyReserved(refusal)) throw refusal;
-        const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
-        const tryReserve = (): void =>
-          startReservation(budgets.reserve(charged, estimate, record.at), record, caller, mayWait);
-        return queue.wait({ charged, tryReserve, refusal, signal: client.signal });
+        if (request.operation === "embeddings" && isOnlyReserved(refusal)) return false;
+        throw refusal;
+      }
+    },
+    waitAndReserve: async ({ query, route, record }, signal) => {
+      const { caller } = record;
+      if (!caller?.budgets) return 0;
+      const charged = caller.budgets;
+      // Estimated once: it is tried again whenever another request ends.
+      const estimate = estimateEmbeddings(query as EmbeddingsQuery, route.targets);
+      const reserveEstimate = (): void =>
+        startReservation(budgets.reserve(charged, estimate, record.at), record, caller, true);
+      try {
+        reserveEstimate();
+        return 0;
+      } catch (refusal) {
+        if (!isOnlyReserved(refusal)) throw refusal;
+        return queue.wait({ charged, tryReserve: reserveEstimate, refusal, signal });
       }
     },
     end: (record, error) => {

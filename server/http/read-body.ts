@@ -40,12 +40,12 @@ export interface JsonBodyContext extends BodyContext {
   parseInTurn<T>(parse: () => T): Promise<T>;
 }
 
-/** Returns a promise only where the body has not arrived whole: most bodies arrive with their heads. */
-export function readJson(
+/** Most bodies arrive with their heads, and are parsed at once. */
+export async function readJson(
   incoming: IncomingBody,
   maxBytes: number,
   context: JsonBodyContext,
-): unknown {
+): Promise<unknown> {
   const { headers, body: content } = incoming;
   checkType(headers.get("content-type"));
   const bytes = content.whole();

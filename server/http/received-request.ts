@@ -74,7 +74,7 @@ export class ReceivedRequest implements IncomingRequest, JsonBodyContext {
     return /^[\w.:[\]-]{1,255}$/.test(host) ? `${scheme}://${host}` : "";
   }
 
-  json(keyId: string): unknown {
+  json(keyId: string): Promise<unknown> {
     this.#keyId = keyId;
     return readJson(this, this.#options.maxBodyBytes, this);
   }

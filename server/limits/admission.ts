@@ -139,21 +139,23 @@ export class Admission {
     return scopes;
   }
 
-  /** Takes a slot in every scope, after a wait if necessary. Undefined: they were free. */
-  waitForSlots(request: SlotRequest) {
+  /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
+  async waitForSlots(request: SlotRequest): Promise<void> {
     const { key, priority, route, neededSlots, demand, hasStarted, signal } = request;
+    if (this.#queue.tryEnter(neededSlots)) return;
     const { clock, repeat, queueTimeoutMs } = this.#options;
     const waitMs = queueTimeoutMs[route.kind];
     const cost = queueTurnsOf(demand);
-    const slotWait = { key, priority, neededSlots, cost, hasStarted, waitMs, signal, clock };
-    const waiting = waitForSlot(this.#queue, slotWait);
-    if (!waiting) return undefined;
     this.#stop ??= repeat(this.#expire);
-    return waiting.catch((reason: unknown) => {
+    try {
+      await waitForSlot(this.#queue, {
+        ...{ key, priority, neededSlots, cost, hasStarted, waitMs, signal, clock },
+      });
+    } catch (reason) {
       if (reason instanceof NoSlot) throw noSlotError(reason, route.id);
       // Otherwise a signal ended the wait; a client disconnect carries no GatewayError.
       throw reason instanceof GatewayError ? reason : clientClosedError();
-    });
+    }
   }
 
   /** Releases one slot in each. */

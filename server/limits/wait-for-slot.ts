@@ -1,7 +1,4 @@
-/**
- * Takes concurrency slots at once, or queues until they are free, the wait times out, the request is shed or the client
- * disconnects.
- */
+/** Queues for concurrency slots until they are free, the wait times out, the request is shed or the client disconnects. */
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 
@@ -35,15 +32,8 @@ function expectedWaitMs(neededSlots: readonly ConcurrencySlots[]): number {
   return Math.min(maxRetryAfterMs, Math.max(minRetryAfterMs, Math.ceil(longest)));
 }
 
-/**
- * Takes the slots. Undefined: they were free. A promise: resolves when they are taken. Throws NoSlot, or the signal's
- * reason.
- */
-export function waitForSlot(queue: FairQueue, slotWait: SlotWait): Promise<void> | undefined {
-  return queue.tryEnter(slotWait.neededSlots) ? undefined : wait(queue, slotWait);
-}
-
-async function wait(queue: FairQueue, slotWait: SlotWait): Promise<void> {
+/** Queues for the slots, and resolves when they are taken. Throws NoSlot, or the signal's reason. */
+export async function waitForSlot(queue: FairQueue, slotWait: SlotWait): Promise<void> {
   const { key, priority, neededSlots, cost, hasStarted, waitMs, clock } = slotWait;
   const signal = slotWait.signal();
   if (signal.aborted) throw signal.reason;

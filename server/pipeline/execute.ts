@@ -91,7 +91,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
   } catch (thrown) {
     const error = toGatewayError(thrown, lifetime.isSettled ? undefined : lifetime.signal);
     if (!lifetime.isSettled) {
-      await lifetime.attempt(() => lifetime.settle(error.definition.status, error));
+      await lifetime.logIfRejects(() => lifetime.settle(error.definition.status, error));
     }
     throw error;
   } finally {
@@ -112,14 +112,13 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   if (isLimited) lifetime.ticket = await admit(lifetime, execution);
   let waitedMs = lifetime.ticket?.waitedMs ?? 0;
 
-  const budgetWait =
-    caller.budgets && services.charging.begin(operation, query, route, record, client);
-  if (budgetWait) {
+  const charged = { operation, query, route, record };
+  if (caller.budgets && !services.charging.reserve(charged)) {
     // The request holds no slots while it waits for other requests to release their reservations. Then it is admitted
     // again.
     lifetime.ticket?.release({ usage: undefined, wasSent: false, error: waitsForBudget() });
     lifetime.ticket = undefined;
-    waitedMs += await budgetWait;
+    waitedMs += await services.charging.waitAndReserve(charged, client.signal);
     if (isLimited) lifetime.ticket = await admit(lifetime, execution);
     waitedMs += lifetime.ticket?.waitedMs ?? 0;
   }

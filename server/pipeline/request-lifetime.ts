@@ -154,8 +154,8 @@ export class RequestLifetime {
     outcome.error = error?.kind;
     outcome.latencyMs = clock() - this.#started;
     outcome.bytesIn = this.#source.bytesReceived;
-    this.contain(() => this.#deadline?.end());
-    if (record.cost.reservation) this.contain(() => charging.end(record, error));
+    this.logIfThrows(() => this.#deadline?.end());
+    if (record.cost.reservation) this.logIfThrows(() => charging.end(record, error));
     try {
       return record.caller ? await ledger.settle(record.ledgerRow(record.caller)) : "settled";
     } finally {
@@ -168,21 +168,23 @@ export class RequestLifetime {
     const { reservation } = record.cost;
     // The reservation is settled already, unless its settlement failed: without a release it would count against the
     // budget forever.
-    if (reservation) this.contain(() => reservation.release());
+    if (reservation) this.logIfThrows(() => reservation.release());
     if (ticket) {
       const wasSent = reachedUpstream(record, error);
-      this.contain(() => ticket.release({ usage: record.usage, wasSent, error }));
+      this.logIfThrows(() => ticket.release({ usage: record.usage, wasSent, error }));
     }
-    this.contain(() => record.end());
-    this.contain(() => this.#source.releaseBody());
-    this.contain(() => this.#loadShedder.end(this.kind, this.#sheddingDecision, record.caller?.id));
-    this.contain(() => services.report(record, error));
+    this.logIfThrows(() => record.end());
+    this.logIfThrows(() => this.#source.releaseBody());
+    this.logIfThrows(() =>
+      this.#loadShedder.end(this.kind, this.#sheddingDecision, record.caller?.id),
+    );
+    this.logIfThrows(() => services.report(record, error));
   }
 
   /** Releases the idempotency claim and the files of a request that failed. Never rejects. */
   async releaseFailed(error: GatewayError): Promise<void> {
     // The claim is released before the files, because the fingerprint of an abandoned claim is read from them.
-    if (this.idempotent) await this.attempt(() => this.idempotent?.release(error));
+    if (this.idempotent) await this.logIfRejects(() => this.idempotent?.release(error));
     if (this.#hasFiles) await this.clearFiles();
   }
 
@@ -194,7 +196,7 @@ export class RequestLifetime {
   clearFiles(): Promise<void> {
     const { temp } = this;
     const uploads = this.#uploads;
-    this.#clearing ??= this.attempt(() =>
+    this.#clearing ??= this.logIfRejects(() =>
       releaseAll([() => uploads?.dispose?.(), () => temp.clear()]),
     );
     return this.#clearing;
@@ -215,7 +217,7 @@ export class RequestLifetime {
   async close(): Promise<void> {
     if (!this.isSettled) {
       const error = new GatewayError("internal", "The request ended without a response.");
-      await this.attempt(() => this.settle(error.definition.status, error));
+      await this.logIfRejects(() => this.settle(error.definition.status, error));
     }
     if (this.#hasFiles) await this.clearFiles();
   }
@@ -225,12 +227,14 @@ export class RequestLifetime {
     const { caller } = this.record;
     if (!caller || !(caller.scopes || this.route?.scopes)) return response;
     // The response already holds resources: a header that cannot be written must not replace it with an error.
-    this.contain(() => this.services.admission.writeHeaders(caller, this.route, response.headers));
+    this.logIfThrows(() =>
+      this.services.admission.writeHeaders(caller, this.route, response.headers),
+    );
     return response;
   }
 
   /** Runs one release. Its failure is logged and never thrown: the releases after it must run as well. */
-  contain(release: () => void): void {
+  logIfThrows(release: () => void): void {
     try {
       release();
     } catch (failure) {
@@ -238,8 +242,8 @@ export class RequestLifetime {
     }
   }
 
-  /** Like `contain`, for a release that is asynchronous. */
-  async attempt(release: () => Promise<unknown> | undefined): Promise<void> {
+  /** Like `logIfThrows`, for a release that is asynchronous. */
+  async logIfRejects(release: () => Promise<unknown> | undefined): Promise<void> {
     try {
       await release();
     } catch (failure) {

@@ -72,7 +72,7 @@ async function writeBuffered(
     isClosed = true;
     incoming.signal.removeEventListener("abort", onDisconnect);
     if (!isComplete) {
-      await lifetime.attempt(() => idempotent.storeUndelivered(body, { ...headers }));
+      await lifetime.logIfRejects(() => idempotent.storeUndelivered(body, { ...headers }));
     }
     await lifetime.clearFiles();
   };
@@ -98,12 +98,12 @@ async function writeStream(
   });
   const settle = async (bytesSent: number, failure?: GatewayError): Promise<Settled> => {
     const error = failure ?? (idempotent?.isDetached ? clientClosedError() : undefined);
-    lifetime.contain(() => {
+    lifetime.logIfThrows(() => {
       record.usage = written.usage();
       record.images.delivered = record.usage?.images;
     });
     record.outcome.bytesOut = bytesSent;
-    await lifetime.attempt(() => idempotent?.onStreamEnd(failure, record.usage?.images));
+    await lifetime.logIfRejects(() => idempotent?.onStreamEnd(failure, record.usage?.images));
     return lifetime.settle(error?.definition.status ?? 200, error);
   };
   const clear = () => lifetime.clearFiles();

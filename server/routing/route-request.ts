@@ -38,8 +38,8 @@ import type { ModelTargets, TargetRegistry } from "./target-registry.ts";
 
 /** The queue for targets at their hard concurrency limit. */
 export interface TargetQueue<Q> {
-  /** Waits for a slot and takes it. Undefined: it was free. Throws GatewayError if none becomes free in time. */
-  wait(request: StageRequest<Q>, slots: ConcurrencySlots): Promise<void> | undefined;
+  /** Takes a slot, after a wait if necessary. Throws GatewayError if none becomes free in time. */
+  wait(request: StageRequest<Q>, slots: ConcurrencySlots): Promise<void>;
   /** A slot was released: admits waiting requests. */
   admitWaiting(): void;
 }

@@ -32,9 +32,12 @@ function setUp({ waitMs = 5000, max = 100 } = {}) {
     record.caller = { id: "ci", name: "ci", budgets: [charged] } as unknown as Caller;
     const cancel = new AbortController();
     const request = { record, cancel, outcome: undefined as unknown };
-    const waiting = charging.begin("embeddings", query, route, record, cancel);
-    if (!waiting) request.outcome = "admitted at once";
-    waiting?.then(
+    const chargedRequest = { operation: "embeddings", query, route, record } as const;
+    if (charging.reserve(chargedRequest)) {
+      request.outcome = "admitted at once";
+      return request;
+    }
+    charging.waitAndReserve(chargedRequest, cancel.signal).then(
       () => {
         request.outcome = "admitted";
       },

@@ -22,7 +22,6 @@ const query: GenerationQuery = {
   ...{ model: "image-model", prompt: "an otter", stream: false, options: {}, extraFields: {} },
 };
 const key = budgeted({ day: 10 });
-const openConnection = new AbortController();
 
 function setUp(targets: readonly Target[] = [priced]) {
   const { budgets } = createTestBudgets();
@@ -38,7 +37,7 @@ function setUp(targets: readonly Target[] = [priced]) {
     const record = new RequestRecord("req_1", "generations", noon);
     record.caller = { id: "ci", name: "ci", budgets: [key] } as unknown as Caller;
     const route = { id: "image-model", targets, maxImages: 10 } as unknown as Route;
-    charging.begin("generations", { ...query, options }, route, record, openConnection);
+    charging.reserve({ operation: "generations", query: { ...query, options }, route, record });
     return record;
   };
   const state = () => budgets.status(key, noon)[0];
@@ -161,7 +160,7 @@ test("a request of a key without budgets is neither estimated nor charged", () =
   const record = new RequestRecord("req_1", "generations", noon);
   record.caller = { id: "ci", name: "ci" } as unknown as Caller;
   const route = { id: "image-model", targets: [] } as unknown as Route;
-  charging.begin("generations", query, route, record, openConnection);
+  charging.reserve({ operation: "generations", query, route, record });
   expect(record.cost.reservation).toBeUndefined();
   charging.end(record);
   expect(record.cost.estimated).toBeUndefined();

@@ -66,7 +66,7 @@ export function createServices(snapshot: Snapshot, timeoutMs = 60_000) {
       repeat: () => () => undefined,
     }),
     maxConcurrent: { all: 10, image: 10 },
-    charging: { begin: () => undefined, end: () => undefined },
+    charging: { reserve: () => true, waitAndReserve: async () => 0, end: () => undefined },
     onDisconnect: "cancel",
     keepAliveMs: 0,
     createTemp: () => noRequestTemp,

@@ -29,14 +29,15 @@ function openPipeline(requestsPerMinute: number, timeoutMs = 60_000) {
   );
   const charged: string[] = [];
   const charging: PipelineServices["charging"] = {
-    begin: (_operation, _query, _route, record) => {
+    reserve: ({ record }) => {
       record.cost.reservation = {
         estimate: 1,
         settle: () => void charged.push("settled"),
         release: () => void charged.push("released"),
       };
-      return undefined;
+      return true;
     },
+    waitAndReserve: async () => 0,
     end: (record, error) =>
       error ? undefined : record.cost.reservation?.settle(record.cost.actual, 0),
   };
