@@ -31,14 +31,14 @@ test("the default request of the client returns the expected vectors", async () 
 });
 
 test("floats carry the same float32 values as base64", async () => {
-  const answer = await openai.embeddings.create({
+  const response = await openai.embeddings.create({
     model: "text-embedding-3-large",
     input: [7, 8, 9],
     encoding_format: "float",
     dimensions: 256,
   });
-  expect(Float32Array.from(answer.data[0]!.embedding)).toEqual(fakeVector([7, 8, 9], 256));
-  expect(answer.usage.prompt_tokens).toBe(3);
+  expect(Float32Array.from(response.data[0]!.embedding)).toEqual(fakeVector([7, 8, 9], 256));
+  expect(response.usage.prompt_tokens).toBe(3);
 });
 
 test("vectors have length one, differ by input, and shorten by their beginning", () => {
@@ -85,9 +85,9 @@ test.each<[string, unknown, number, string | null, string]>([
   ],
   ["broken JSON", "{", 400, null, "We could not parse the JSON body of your request."],
 ])("refuses %s", async (_name, body, status, code, message) => {
-  const answer = await post(body);
-  const { error } = (await answer.json()) as { error: Record<string, unknown> };
-  expect([answer.status, error.code]).toEqual([status, code]);
+  const response = await post(body);
+  const { error } = (await response.json()) as { error: Record<string, unknown> };
+  expect([response.status, error.code]).toEqual([status, code]);
   expect(error.message).toStartWith(message);
   expect(Object.keys(error).sort()).toEqual(["code", "message", "param", "type"]);
 });

@@ -44,7 +44,7 @@ test("ten sequential requests of a dollar each fit a budget of ten dollars, and 
     usage: { prompt_tokens: 1000, total_tokens: 1000 },
   });
   setup.fake.script(
-    { reply: { status: 200, headers: { "content-type": "application/json" }, body } },
+    { response: { status: 200, headers: { "content-type": "application/json" }, body } },
     { times: Infinity },
   );
   for (let request = 0; request < 10; request++) expect((await embed()).status).toBe(200);

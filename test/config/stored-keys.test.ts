@@ -157,10 +157,10 @@ describe("the reader of stored keys", () => {
   });
 
   test("reads the same changes again after the store has failed", async () => {
-    const answers = [new Error("the disk is gone"), stored(1)];
+    const responses = [new Error("the disk is gone"), stored(1)];
     const reader = new StoredKeyReader({
       changesSince: async () => {
-        const next = answers.shift();
+        const next = responses.shift();
         if (next instanceof Error) throw next;
         return { changes: next ? [{ key: next, isNew: true }] : [], revision: 1, hasMore: false };
       },

@@ -27,9 +27,9 @@ const deployed = (deployment: string) =>
 
 describe("the official client for Azure", () => {
   test("gets embeddings from a deployment, which is a model of the gateway", async () => {
-    const answer = await azure.embeddings.create({ model: "our-embedder", input: "hello" });
-    expect(bitsOf(answer.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 3072)));
-    expect(answer.model).toBe("our-embedder");
+    const response = await azure.embeddings.create({ model: "our-embedder", input: "hello" });
+    expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 3072)));
+    expect(response.model).toBe("our-embedder");
     expect(gateway.rows().at(-1)).toMatchObject({
       endpoint: "embeddings",
       model: "our-embedder",
@@ -38,8 +38,11 @@ describe("the official client for Azure", () => {
 
   test("gets the model of the path if the body names another", async () => {
     const client = deployed("our-embedder");
-    const answer = await client.embeddings.create({ model: "text-embedding-3-small", input: "a" });
-    expect(answer.model).toBe("our-embedder");
+    const response = await client.embeddings.create({
+      model: "text-embedding-3-small",
+      input: "a",
+    });
+    expect(response.model).toBe("our-embedder");
     expect(gateway.rows().at(-1)?.model).toBe("our-embedder");
   });
 

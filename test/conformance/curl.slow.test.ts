@@ -69,8 +69,8 @@ describe("curl", () => {
   test("generates an image with a line of JSON", async () => {
     const question = { model: "gpt-image-2", prompt: "an otter" };
     const { body } = await curl("/images/generations", json(question));
-    const picture = fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 });
-    expect(JSON.parse(body)).toMatchObject({ data: [{ b64_json: base64Of(picture) }] });
+    const image = fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 });
+    expect(JSON.parse(body)).toMatchObject({ data: [{ b64_json: base64Of(image) }] });
   });
 
   test("receives an image stream", async () => {
@@ -84,10 +84,10 @@ describe("curl", () => {
   });
 
   test("edits with a form", async () => {
-    const [picture, mask] = [grayImage("one"), await maskOf()];
+    const [image, mask] = [grayImage("one"), await maskOf()];
     const { status } = await curl("/images/edits", [
       ...["-F", "model=gpt-image-2", "-F", "prompt=add a hat", "-F", "n=2"],
-      ...["-F", `image=@${file("one.png", picture)}`, "-F", `mask=@${file("mask.png", mask)}`],
+      ...["-F", `image=@${file("one.png", image)}`, "-F", `mask=@${file("mask.png", mask)}`],
     ]);
     expect(status).toBe(200);
     const form = fake.requests[0]!.form!;
@@ -95,16 +95,16 @@ describe("curl", () => {
       ["n", "2"],
       ["model", "gpt-image-2"],
       ["prompt", "add a hat"],
-      ["image", sha256Of(picture)],
+      ["image", sha256Of(image)],
       ["mask", sha256Of(mask)],
     ]);
   });
 
   test.each(["image[]", "image", "image[N]"])("edits several images, named %s", async (name) => {
-    const pictures = [grayImage("a"), grayImage("b"), grayImage("c")];
+    const images = [grayImage("a"), grayImage("b"), grayImage("c")];
     const { status } = await curl("/images/edits", [
       ...["-F", "model=gpt-image-2", "-F", "prompt=join them"],
-      ...pictures.flatMap((bytes, i) => [
+      ...images.flatMap((bytes, i) => [
         "-F",
         `${name.replace("N", String(i))}=@${file(`${i}.png`, bytes)}`,
       ]),
@@ -112,7 +112,7 @@ describe("curl", () => {
     expect(status).toBe(200);
     const sent = fake.requests[0]!.form!.filter(({ filename }) => filename !== undefined);
     expect(sent.map(({ field, sha256 }) => [field, sha256])).toEqual(
-      pictures.map((bytes) => ["image[]", sha256Of(bytes)]),
+      images.map((bytes) => ["image[]", sha256Of(bytes)]),
     );
   });
 
@@ -133,8 +133,8 @@ describe("curl", () => {
   });
 
   test("sends a large form with Expect: 100-continue", async () => {
-    const picture = grayImage("large", 2048);
-    const large = Buffer.concat([picture, Buffer.alloc(2 * 1024 * 1024, 7)]);
+    const image = grayImage("large", 2048);
+    const large = Buffer.concat([image, Buffer.alloc(2 * 1024 * 1024, 7)]);
     const { status, story } = await curl("/images/edits", [
       ...["-H", "expect: 100-continue", "--expect100-timeout", "15"],
       ...[

@@ -11,7 +11,7 @@ beforeEach(() => fake.clear());
 afterAll(close);
 
 type Field = readonly [name: string, value: string | Uint8Array<ArrayBuffer>, filename?: string];
-const picture = grayImage("picture");
+const imageBytes = grayImage("picture");
 const usual: readonly Field[] = [
   ["model", "gpt-image-2"],
   ["prompt", "add a hat"],
@@ -28,10 +28,10 @@ async function send(...fields: readonly Field[]) {
     headers: { authorization: `Bearer ${testKey}` },
     body: form,
   });
-  const answer = (await response.json()) as {
+  const responseBody = (await response.json()) as {
     error: { code: string; param: string; message: string };
   };
-  return { status: response.status, error: answer.error };
+  return { status: response.status, error: responseBody.error };
 }
 
 /** A form byte by byte: `FormData` writes nothing but UTF-8. */
@@ -62,7 +62,7 @@ async function sendParts(
 describe("the text of a form", () => {
   const latin1 = Buffer.from("Gr\xfc\xdfe", "latin1");
   const model = ['name="model"', "gpt-image-2"] as const;
-  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', picture] as const;
+  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', imageBytes] as const;
   const promptSent = () =>
     fake.requests[0]!.form!.find(({ field }) => field === "prompt")?.value ?? "none";
 
@@ -122,7 +122,7 @@ describe("a file field that was left empty", () => {
     [`name="${name}"; filename=""\r\nContent-Type: application/octet-stream`, ""] as const;
   const model = ['name="model"', "gpt-image-2"] as const;
   const prompt = ['name="prompt"', "add a hat"] as const;
-  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', picture] as const;
+  const image = ['name="image"; filename="a.png"\r\nContent-Type: image/png', imageBytes] as const;
 
   test("counts as absent: mask", async () => {
     expect((await sendParts(model, prompt, image, left("mask"))).status).toBe(200);
@@ -159,7 +159,7 @@ describe("a file field that was left empty", () => {
 describe("a form is accepted", () => {
   test("with its parts in any order", async () => {
     const { status } = await send(
-      ["image", picture],
+      ["image", imageBytes],
       ["prompt", "add a hat"],
       ["model", "gpt-image-2"],
     );
@@ -176,7 +176,7 @@ describe("a form is accepted", () => {
   test("with empty fields, which HTML forms send for values that were not given", async () => {
     const { status } = await send(
       ...usual,
-      ["image", picture],
+      ["image", imageBytes],
       ["size", ""],
       ["n", ""],
       ["stream", ""],
@@ -187,14 +187,14 @@ describe("a form is accepted", () => {
   });
 
   test("with stream=false, which is the default", async () => {
-    await send(...usual, ["image", picture], ["stream", "false"]);
+    await send(...usual, ["image", imageBytes], ["stream", "false"]);
     expect(fake.requests[0]!.form!.map(({ field }) => field)).not.toContain("stream");
   });
 
   test("with unknown fields, which are passed through", async () => {
     const { error } = await send(
       ...usual,
-      ["image", picture],
+      ["image", imageBytes],
       ["seed", "42"],
       ["tag", "a"],
       ["tag", "b"],
@@ -217,10 +217,10 @@ describe("a form is accepted", () => {
     "two.dots.jpeg",
     "a;b.png",
   ])("with a file called %s", async (filename) => {
-    const { status } = await send(...usual, ["image", picture, filename]);
+    const { status } = await send(...usual, ["image", imageBytes, filename]);
     expect(status).toBe(200);
     const [file] = fake.requests[0]!.form!.filter((part) => part.filename !== undefined);
-    expect(file).toMatchObject({ field: "image", type: "image/png", sha256: sha256Of(picture) });
+    expect(file).toMatchObject({ field: "image", type: "image/png", sha256: sha256Of(imageBytes) });
     expect(file!.filename).toEndWith(".png");
   });
 });
@@ -229,13 +229,13 @@ describe("a form is refused with the name of the parameter for", () => {
   test.each<[string, readonly Field[], string, string]>([
     [
       "a text for a mask",
-      [...usual, ["image", picture], ["mask", "undefined"]],
+      [...usual, ["image", imageBytes], ["mask", "undefined"]],
       "invalid_type",
       "mask",
     ],
     [
       "a text beside an image",
-      [...usual, ["image", picture], ["image[]", "undefined"]],
+      [...usual, ["image", imageBytes], ["image[]", "undefined"]],
       "invalid_type",
       "image",
     ],
@@ -250,36 +250,36 @@ describe("a form is refused with the name of the parameter for", () => {
     ["an empty file", [...usual, ["image", new Uint8Array()]], "invalid_image_file", "image"],
     [
       "an empty mask",
-      [...usual, ["image", picture], ["mask", new Uint8Array()]],
+      [...usual, ["image", imageBytes], ["mask", new Uint8Array()]],
       "invalid_image_file",
       "mask",
     ],
     [
       "two masks",
-      [...usual, ["image", picture], ["mask", picture], ["mask", picture]],
+      [...usual, ["image", imageBytes], ["mask", imageBytes], ["mask", imageBytes]],
       "duplicate_parameter",
       "mask",
     ],
     [
       "seventeen images",
-      [...usual, ...Array.from({ length: 17 }, (): Field => ["image[]", picture])],
+      [...usual, ...Array.from({ length: 17 }, (): Field => ["image[]", imageBytes])],
       "invalid_value",
       "image",
     ],
     [
       "two prompts",
-      [...usual, ["prompt", "b"], ["image", picture]],
+      [...usual, ["prompt", "b"], ["image", imageBytes]],
       "duplicate_parameter",
       "prompt",
     ],
-    ["no prompt", [usual[0]!, ["image", picture]], "missing_required_parameter", "prompt"],
-    ["no model", [usual[1]!, ["image", picture]], "missing_required_parameter", "model"],
-    ["a word for n", [...usual, ["image", picture], ["n", "two"]], "invalid_type", "n"],
-    ["a fraction for n", [...usual, ["image", picture], ["n", "1.5"]], "invalid_type", "n"],
-    ["nothing for n", [...usual, ["image", picture], ["n", "0"]], "invalid_value", "n"],
+    ["no prompt", [usual[0]!, ["image", imageBytes]], "missing_required_parameter", "prompt"],
+    ["no model", [usual[1]!, ["image", imageBytes]], "missing_required_parameter", "model"],
+    ["a word for n", [...usual, ["image", imageBytes], ["n", "two"]], "invalid_type", "n"],
+    ["a fraction for n", [...usual, ["image", imageBytes], ["n", "1.5"]], "invalid_type", "n"],
+    ["nothing for n", [...usual, ["image", imageBytes], ["n", "0"]], "invalid_value", "n"],
     [
       "a word for stream",
-      [...usual, ["image", picture], ["stream", "yes"]],
+      [...usual, ["image", imageBytes], ["stream", "yes"]],
       "invalid_type",
       "stream",
     ],

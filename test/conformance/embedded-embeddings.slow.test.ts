@@ -85,14 +85,14 @@ describe("the embedded model", () => {
   });
 
   test("gives the official client the canonical vectors, in order", async () => {
-    const answer = await client.embeddings.create({ model, input: texts });
-    expect(answer.model).toBe(model);
-    expect(answer.data.map(({ index }) => index)).toEqual(texts.map((_, i) => i));
-    for (const [at, { embedding }] of answer.data.entries()) {
+    const response = await client.embeddings.create({ model, input: texts });
+    expect(response.model).toBe(model);
+    expect(response.data.map(({ index }) => index)).toEqual(texts.map((_, i) => i));
+    for (const [at, { embedding }] of response.data.entries()) {
       expect(cosine(embedding, known[at]!.vector)).toBeGreaterThan(0.999);
     }
     const tokens = known.reduce((sum, { tokens }) => sum + tokens, 0);
-    expect(answer.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
+    expect(response.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
     expect(gateway.rows().at(-1)).toMatchObject({
       model,
       status: 200,
@@ -112,8 +112,8 @@ describe("the embedded model", () => {
   });
 
   test("takes its own number of dimensions and refuses others", async () => {
-    const answer = await client.embeddings.create({ model, input: "a", dimensions: 384 });
-    expect(answer.data[0]!.embedding).toHaveLength(384);
+    const response = await client.embeddings.create({ model, input: "a", dimensions: 384 });
+    expect(response.data[0]!.embedding).toHaveLength(384);
     const error = await refusalOf(
       client.embeddings.create({ model, input: "a", dimensions: 256 }),
       BadRequestError,
@@ -159,8 +159,8 @@ describe("the embedded model", () => {
 
   test("works on the engines path of older clients", async () => {
     const response = await gateway.post(`/v1/engines/${model}/embeddings`, { input: texts[0] });
-    const answer = (await response.json()) as { data: { embedding: number[] }[] };
-    expect(cosine(answer.data[0]!.embedding, known[0]!.vector)).toBeGreaterThan(0.999);
+    const responseBody = (await response.json()) as { data: { embedding: number[] }[] };
+    expect(cosine(responseBody.data[0]!.embedding, known[0]!.vector)).toBeGreaterThan(0.999);
   });
 
   test("is in the list of models with its number of dimensions", async () => {

@@ -43,68 +43,68 @@ const source = (width = 128, height = 128): Promise<Buffer> =>
 
 describe("images.generate with the embedded model", () => {
   test("returns an image of the requested size", async () => {
-    const answer = await client.images.generate({ ...small, prompt: "an otter in the sea" });
-    expect(answer.data).toHaveLength(1);
-    const { format, width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
+    const response = await client.images.generate({ ...small, prompt: "an otter in the sea" });
+    expect(response.data).toHaveLength(1);
+    const { format, width, height } = await looked(bytesOf(response.data![0]!.b64_json));
     expect([format, width, height]).toEqual(["png", 256, 192]);
-    expect(answer).toMatchObject({ size: "256x192", output_format: "png", background: "opaque" });
-    expect(answer.created).toBeInteger();
-    expect(answer.usage!.total_tokens).toBe(
-      answer.usage!.input_tokens + answer.usage!.output_tokens,
+    expect(response).toMatchObject({ size: "256x192", output_format: "png", background: "opaque" });
+    expect(response.created).toBeInteger();
+    expect(response.usage!.total_tokens).toBe(
+      response.usage!.input_tokens + response.usage!.output_tokens,
     );
     expect(gateway.rows().at(-1)).toMatchObject({
       endpoint: "generations",
       upstream: "vexel-sketch",
       status: 200,
       images: 1,
-      outputTokens: answer.usage!.output_tokens,
+      outputTokens: response.usage!.output_tokens,
     });
   });
 
   test("returns different images for n, and the same ones for an identical request", async () => {
     const ask = () => client.images.generate({ ...small, prompt: "a red house", n: 2 });
     const [first, again] = [await ask(), await ask()];
-    const pictures = first.data!.map(({ b64_json }) => b64_json);
-    expect(new Set(pictures).size).toBe(2);
-    expect(again.data!.map(({ b64_json }) => b64_json)).toEqual(pictures);
+    const images = first.data!.map(({ b64_json }) => b64_json);
+    expect(new Set(images).size).toBe(2);
+    expect(again.data!.map(({ b64_json }) => b64_json)).toEqual(images);
   });
 
   test.each(["jpeg", "webp", "gif"] as const)("returns a %s", async (output_format) => {
-    const answer = await client.images.generate({ ...small, prompt: "a tree", output_format });
-    const { format, width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
+    const response = await client.images.generate({ ...small, prompt: "a tree", output_format });
+    const { format, width, height } = await looked(bytesOf(response.data![0]!.b64_json));
     expect([format, width, height]).toEqual([output_format, 256, 192]);
-    expect(answer.output_format).toBe(output_format);
+    expect(response.output_format).toBe(output_format);
   });
 
   test("returns an svg", async () => {
-    const answer = await client.images.generate({
+    const response = await client.images.generate({
       ...small,
       prompt: "a tree",
       output_format: "svg",
     });
-    const text = bytesOf(answer.data![0]!.b64_json).toString();
+    const text = bytesOf(response.data![0]!.b64_json).toString();
     expect(text).toMatch(/^\s*(<\?xml|<svg)/);
     expect((await looked(Buffer.from(text))).width).toBe(256);
   });
 
   test("returns a transparent background", async () => {
-    const answer = await client.images.generate({
+    const response = await client.images.generate({
       ...small,
       prompt: "a cat",
       background: "transparent",
     });
-    expect(answer.background).toBe("transparent");
-    const { data } = await looked(bytesOf(answer.data![0]!.b64_json));
+    expect(response.background).toBe("transparent");
+    const { data } = await looked(bytesOf(response.data![0]!.b64_json));
     expect(data.some((value, at) => at % 4 === 3 && value === 0)).toBe(true);
   });
 
   test("returns a link that works without a key for response_format url", async () => {
-    const answer = await client.images.generate({
+    const responseBody = await client.images.generate({
       ...small,
       prompt: "a boat",
       response_format: "url",
     });
-    const { url, b64_json } = answer.data![0]!;
+    const { url, b64_json } = responseBody.data![0]!;
     expect(b64_json).toBeUndefined();
     expect(url).toStartWith(`${gateway.url}/files/images/`);
     const response = await fetch(url!);
@@ -129,16 +129,16 @@ describe("images.generate with the embedded model", () => {
 
 describe("images.edit with the embedded model", () => {
   test("edits one image and keeps its size", async () => {
-    const picture = await source(160, 128);
-    const answer = await client.images.edit({
+    const image = await source(160, 128);
+    const response = await client.images.edit({
       model,
       prompt: "make it an oil painting",
-      image: await toFile(picture, "a.png", { type: "image/png" }),
+      image: await toFile(image, "a.png", { type: "image/png" }),
     });
-    const edited = await looked(bytesOf(answer.data![0]!.b64_json));
+    const edited = await looked(bytesOf(response.data![0]!.b64_json));
     expect([edited.format, edited.width, edited.height]).toEqual(["png", 160, 128]);
-    expect(edited.data.equals((await looked(picture)).data)).toBe(false);
-    expect(answer.usage!.input_tokens_details.image_tokens).toBeGreaterThan(0);
+    expect(edited.data.equals((await looked(image)).data)).toBe(false);
+    expect(response.usage!.input_tokens_details.image_tokens).toBeGreaterThan(0);
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 1 });
   });
 
@@ -148,14 +148,14 @@ describe("images.edit with the embedded model", () => {
         toFile(bytes, `${i}.png`),
       ),
     );
-    const answer = await client.images.edit({ ...small, prompt: "a collage", image } as never);
-    const { width, height } = await looked(bytesOf(answer.data![0]!.b64_json));
+    const response = await client.images.edit({ ...small, prompt: "a collage", image } as never);
+    const { width, height } = await looked(bytesOf(response.data![0]!.b64_json));
     expect([width, height]).toEqual([256, 192]);
   });
 
   test("edits the transparent area of the mask, and no other pixel", async () => {
     const size = 128;
-    const picture = await source(size, size);
+    const image = await source(size, size);
     // The left half is transparent.
     const alpha = Uint8Array.from({ length: size * size * 4 }, (_, i) =>
       i % 4 !== 3 ? 0 : (i >> 2) % size < size / 2 ? 0 : 255,
@@ -165,15 +165,15 @@ describe("images.edit with the embedded model", () => {
     })
       .png()
       .toBuffer();
-    const answer = await client.images.edit({
+    const response = await client.images.edit({
       model,
       prompt: "a big red apple",
-      image: await toFile(picture, "a.png"),
+      image: await toFile(image, "a.png"),
       mask: await toFile(mask, "mask.png"),
     });
     const [before, after] = [
-      await looked(picture),
-      await looked(bytesOf(answer.data![0]!.b64_json)),
+      await looked(image),
+      await looked(bytesOf(response.data![0]!.b64_json)),
     ];
     const changed = { open: 0, closed: 0 };
     for (let at = 0; at < before.data.length; at += 4) {
@@ -187,12 +187,12 @@ describe("images.edit with the embedded model", () => {
   test("accepts a file as a stream of unknown type and length", async () => {
     const path = join(gateway.folder, "source.png");
     writeFileSync(path, await source());
-    const answer = await client.images.edit({
+    const response = await client.images.edit({
       model,
       prompt: "make it black and white",
       image: createReadStream(path),
     });
-    expect(await looked(bytesOf(answer.data![0]!.b64_json))).toMatchObject({ width: 128 });
+    expect(await looked(bytesOf(response.data![0]!.b64_json))).toMatchObject({ width: 128 });
   });
 
   test("accepts an image in JSON as a data URL", async () => {
@@ -224,10 +224,10 @@ describe("a stream of the embedded model", () => {
       partial_images: 2,
     });
     const seen: string[] = [];
-    const pictures = new Set<string>();
+    const images = new Set<string>();
     for await (const event of stream) {
       seen.push(event.type);
-      pictures.add(event.b64_json);
+      images.add(event.b64_json);
       expect(await looked(bytesOf(event.b64_json))).toMatchObject({ width: 256, height: 192 });
       expect(event.size as string).toBe("256x192");
       if (event.type === "image_generation.partial_image") {
@@ -239,7 +239,7 @@ describe("a stream of the embedded model", () => {
       "image_generation.partial_image",
       "image_generation.completed",
     ]);
-    expect(pictures.size).toBe(3);
+    expect(images.size).toBe(3);
     expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 1 });
   });
 

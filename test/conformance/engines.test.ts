@@ -16,7 +16,7 @@ const { fake, gateway, close } = arrange({
 beforeEach(() => fake.clear());
 afterAll(close);
 
-interface Answer {
+interface ResponseBody {
   readonly model: string;
   readonly data: { readonly embedding: number[] | string }[];
   readonly error: { readonly code: string; readonly message: string };
@@ -24,17 +24,17 @@ interface Answer {
 
 const ask = async (engine: string, body: object) => {
   const response = await gateway.post(`/v1/engines/${engine}/embeddings`, body);
-  return { status: response.status, answer: (await response.json()) as Answer };
+  return { status: response.status, response: (await response.json()) as ResponseBody };
 };
 
 describe("/v1/engines/{model}/embeddings", () => {
   test("needs no model in the body", async () => {
-    const { status, answer } = await ask("text-embedding-3-small", { input: "an otter" });
+    const { status, response } = await ask("text-embedding-3-small", { input: "an otter" });
     expect(status).toBe(200);
-    expect(bitsOf(answer.data[0]!.embedding as number[])).toBe(
+    expect(bitsOf(response.data[0]!.embedding as number[])).toBe(
       bitsOf(fakeVector("an otter", 1536)),
     );
-    expect(answer.model).toBe("text-embedding-3-small");
+    expect(response.model).toBe("text-embedding-3-small");
     expect(fake.requests[0]!.json).toEqual({
       model: "text-embedding-3-small",
       input: "an otter",
@@ -43,16 +43,16 @@ describe("/v1/engines/{model}/embeddings", () => {
   });
 
   test("uses the model of the path, whatever model the body names", async () => {
-    const { answer } = await ask("text-embedding-3-small", { input: "a", model: "gpt-image-2" });
-    expect(answer.model).toBe("text-embedding-3-small");
+    const { response } = await ask("text-embedding-3-small", { input: "a", model: "gpt-image-2" });
+    expect(response.model).toBe("text-embedding-3-small");
   });
 
   test("returns base64, which those clients request by default", async () => {
-    const { answer } = await ask("text-embedding-3-small", {
+    const { response } = await ask("text-embedding-3-small", {
       input: ["a", "b"],
       encoding_format: "base64",
     });
-    expect(answer.data.map(({ embedding }) => embedding)).toEqual(
+    expect(response.data.map(({ embedding }) => embedding)).toEqual(
       ["a", "b"].map((text) => Buffer.from(fakeVector(text, 1536).buffer).toString("base64")),
     );
   });
@@ -69,39 +69,39 @@ describe("/v1/engines/{model}/embeddings", () => {
     ["c%2B%2B", "c++"],
     ["gr%C3%B6%C3%9Fe", "größe"],
   ])("reads %s as %s", async (engine, id) => {
-    const { status, answer } = await ask(engine, { input: "a" });
+    const { status, response } = await ask(engine, { input: "a" });
     expect(status).toBe(200);
-    expect(answer.model).toBe(id);
+    expect(response.model).toBe(id);
     expect(fake.requests[0]!.json).toMatchObject({ model: "text-embedding-3-small" });
   });
 
   test("decodes a plus as a space (quote_plus)", async () => {
-    const { status, answer } = await ask("no+such+model", { input: "a" });
+    const { status, response } = await ask("no+such+model", { input: "a" });
     expect(status).toBe(404);
-    expect(answer.error.code).toBe("model_not_found");
-    expect(answer.error.message).toContain("`no such model`");
+    expect(response.error.code).toBe("model_not_found");
+    expect(response.error.message).toContain("`no such model`");
   });
 
   test("is the same with a slash at the end", async () => {
-    const { status, answer } = await ask("text-embedding-3-small", { input: "a" });
+    const { status, response: responseBody } = await ask("text-embedding-3-small", { input: "a" });
     const response = await gateway.post("/v1/engines/text-embedding-3-small/embeddings/", {
       input: "a",
     });
-    expect([response.status, await response.json()]).toEqual([status, answer]);
+    expect([response.status, await response.json()]).toEqual([status, responseBody]);
   });
 
   test.each(["%", "%E0%A4%A", "%FF"])(
     "returns model_not_found for the malformed name %s",
     async (engine) => {
-      const { status, answer } = await ask(engine, { input: "a" });
+      const { status, response } = await ask(engine, { input: "a" });
       expect(status).toBe(404);
-      expect(answer.error.code).toBe("model_not_found");
+      expect(response.error.code).toBe("model_not_found");
     },
   );
 
   test("refuses a body without input like /v1/embeddings", async () => {
-    const { status, answer } = await ask("text-embedding-3-small", {});
+    const { status, response } = await ask("text-embedding-3-small", {});
     expect(status).toBe(400);
-    expect(answer.error.message).toContain("'$.input' is invalid");
+    expect(response.error.message).toContain("'$.input' is invalid");
   });
 });

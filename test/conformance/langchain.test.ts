@@ -72,8 +72,10 @@ describe("LangChain for Python", () => {
     ];
     const response = await fromPython(input);
     expect(response.status).toBe(200);
-    const answer = (await response.json()) as { data: { embedding: string; index: number }[] };
-    expect(answer.data.map(({ embedding }) => decoded(embedding))).toEqual(
+    const responseBody = (await response.json()) as {
+      data: { embedding: string; index: number }[];
+    };
+    expect(responseBody.data.map(({ embedding }) => decoded(embedding))).toEqual(
       input.map((tokens) => bitsOf(fakeVector(tokens, 1536))),
     );
     expect(fake.requests[0]!.json).toEqual({
@@ -86,8 +88,10 @@ describe("LangChain for Python", () => {
   test("sends a thousand chunks of tokens at once", async () => {
     const input = Array.from({ length: 1000 }, (_, i) => [i + 1, i + 2, i + 3]);
     const response = await fromPython(input);
-    const answer = (await response.json()) as { data: { embedding: string }[] };
-    expect(answer.data).toHaveLength(1000);
-    expect(decoded(answer.data[999]!.embedding)).toBe(bitsOf(fakeVector([1000, 1001, 1002], 1536)));
+    const responseBody = (await response.json()) as { data: { embedding: string }[] };
+    expect(responseBody.data).toHaveLength(1000);
+    expect(decoded(responseBody.data[999]!.embedding)).toBe(
+      bitsOf(fakeVector([1000, 1001, 1002], 1536)),
+    );
   });
 });

@@ -30,68 +30,65 @@ const texts = () =>
 
 describe("the official client's images.edit", () => {
   test("sends one image unchanged and returns the edited one", async () => {
-    const picture = grayImage("one");
-    const image = await toFile(picture, "otter.png", { type: "image/png" });
-    const answer = await client.images.edit({ model, prompt, image });
-    expect(answer.data).toEqual([{ b64_json: edited }]);
+    const imageBytes = grayImage("one");
+    const image = await toFile(imageBytes, "otter.png", { type: "image/png" });
+    const response = await client.images.edit({ model, prompt, image });
+    expect(response.data).toEqual([{ b64_json: edited }]);
     expect(files()).toEqual([
-      { field: "image", filename: "otter.png", type: "image/png", sha256: sha256Of(picture) },
+      { field: "image", filename: "otter.png", type: "image/png", sha256: sha256Of(imageBytes) },
     ]);
     expect(texts()).toEqual({ model, prompt });
   });
 
   test("sends several images in order", async () => {
-    const pictures = [grayImage("a"), grayImage("b", 24, "jpeg"), grayImage("c", 32, "webp")];
-    const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.bin`)));
-    const answer = await client.images.edit({ model, prompt, image });
-    expect(answer.data).toHaveLength(1);
+    const images = [grayImage("a"), grayImage("b", 24, "jpeg"), grayImage("c", 32, "webp")];
+    const image = await Promise.all(images.map((bytes, i) => toFile(bytes, `${i}.bin`)));
+    const response = await client.images.edit({ model, prompt, image });
+    expect(response.data).toHaveLength(1);
     expect(files()).toEqual([
-      { field: "image[]", filename: "0.png", type: "image/png", sha256: sha256Of(pictures[0]!) },
-      { field: "image[]", filename: "1.jpg", type: "image/jpeg", sha256: sha256Of(pictures[1]!) },
-      { field: "image[]", filename: "2.webp", type: "image/webp", sha256: sha256Of(pictures[2]!) },
+      { field: "image[]", filename: "0.png", type: "image/png", sha256: sha256Of(images[0]!) },
+      { field: "image[]", filename: "1.jpg", type: "image/jpeg", sha256: sha256Of(images[1]!) },
+      { field: "image[]", filename: "2.webp", type: "image/webp", sha256: sha256Of(images[2]!) },
     ]);
-    expect(answer.usage?.input_tokens_details.image_tokens).toBe(3 * 194);
+    expect(response.usage?.input_tokens_details.image_tokens).toBe(3 * 194);
   });
 
   test("sends sixteen images", async () => {
-    const pictures = Array.from({ length: 16 }, (_, i) => grayImage(`number ${i}`));
-    const image = await Promise.all(pictures.map((bytes, i) => toFile(bytes, `${i}.png`)));
+    const images = Array.from({ length: 16 }, (_, i) => grayImage(`number ${i}`));
+    const image = await Promise.all(images.map((bytes, i) => toFile(bytes, `${i}.png`)));
     await client.images.edit({ model, prompt, image });
-    expect(files().map(({ sha256 }) => sha256)).toEqual(pictures.map(sha256Of));
+    expect(files().map(({ sha256 }) => sha256)).toEqual(images.map(sha256Of));
   });
 
   test("sends a mask with the image", async () => {
-    const [picture, mask] = [grayImage("picture"), await maskOf()];
+    const [image, mask] = [grayImage("picture"), await maskOf()];
     await client.images.edit({
       model,
       prompt,
-      image: await toFile(picture, "otter.png"),
+      image: await toFile(image, "otter.png"),
       mask: await toFile(mask, "mask.png"),
     });
     expect(files().map(({ field, sha256 }) => [field, sha256])).toEqual([
-      ["image", sha256Of(picture)],
+      ["image", sha256Of(image)],
       ["mask", sha256Of(mask)],
     ]);
   });
 
   test("sends a file as a stream of unknown type and length", async () => {
-    const picture = grayImage("from disk", 640);
+    const image = grayImage("from disk", 640);
     const path = join(folder.path, "otter.png");
-    writeFileSync(path, picture);
-    const answer = await client.images.edit({ model, prompt, image: createReadStream(path) });
-    expect(answer.data).toEqual([{ b64_json: edited }]);
+    writeFileSync(path, image);
+    const response = await client.images.edit({ model, prompt, image: createReadStream(path) });
+    expect(response.data).toEqual([{ b64_json: edited }]);
     // The gateway replaces the type, which OpenAI would refuse, by that of the file's first bytes.
     expect(files()).toEqual([
-      { field: "image", filename: "otter.png", type: "image/png", sha256: sha256Of(picture) },
+      { field: "image", filename: "otter.png", type: "image/png", sha256: sha256Of(image) },
     ]);
   });
 
   test("sends a file that is too large for memory from disk unchanged", async () => {
-    const picture = Buffer.concat([
-      grayImage("large"),
-      crypto.getRandomValues(Buffer.alloc(65_536)),
-    ]);
-    const large = Buffer.concat(Array.from({ length: 48 }, () => picture));
+    const image = Buffer.concat([grayImage("large"), crypto.getRandomValues(Buffer.alloc(65_536))]);
+    const large = Buffer.concat(Array.from({ length: 48 }, () => image));
     const path = join(folder.path, "large.png");
     writeFileSync(path, large);
     await client.images.edit({ model, prompt, image: createReadStream(path) });
@@ -114,12 +111,12 @@ describe("the official client's images.edit", () => {
       user: "user-1234",
     } as const;
     const image = await toFile(grayImage("one"), "otter.png");
-    const answer = await client.images.edit({ model, prompt, image, ...options });
+    const response = await client.images.edit({ model, prompt, image, ...options });
     // This model always uses high fidelity and does not accept the option.
     const { input_fidelity: _, ...sent } = options;
     expect(texts()).toEqual({ model, prompt, ...sent, n: "2", output_compression: "80" });
     const shape = { format: "jpeg", width: 1536, height: 1024 } as const;
-    expect(answer.data?.map(({ b64_json }) => b64_json)).toEqual(
+    expect(response.data?.map(({ b64_json }) => b64_json)).toEqual(
       [0, 1].map((at) => base64Of(fakeImage(prompt, at, shape))),
     );
     expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", status: 200, images: 2 });

@@ -171,7 +171,9 @@ describe("other errors", () => {
     const body = JSON.stringify({
       error: { message: "too odd", type: "odd", code: "odd", param: "input" },
     });
-    fake.script({ reply: { status: 422, headers: { "content-type": "application/json" }, body } });
+    fake.script({
+      response: { status: 422, headers: { "content-type": "application/json" }, body },
+    });
     const error = await refusalOf(embed(), UnprocessableEntityError);
     expect(error).toMatchObject({ status: 422, type: "odd", code: "odd", param: "input" });
   });
@@ -197,8 +199,8 @@ describe("the client's own retries", () => {
 
   test("succeed after a transient failure", async () => {
     fake.script({ fail: "overloaded", retryAfterMs }, { times: 2 });
-    const answer = await embed(patient);
-    expect(answer.data).toHaveLength(1);
+    const response = await embed(patient);
+    expect(response.data).toHaveLength(1);
     expect(fake.requests).toHaveLength(3);
     expect(
       gateway
@@ -237,7 +239,9 @@ describe("the client's own retries", () => {
 
   test("do not happen for a permanent conflict at the upstream", async () => {
     const body = JSON.stringify({ error: { message: "no", type: "invalid_request_error" } });
-    fake.script({ reply: { status: 409, headers: { "content-type": "application/json" }, body } });
+    fake.script({
+      response: { status: 409, headers: { "content-type": "application/json" }, body },
+    });
     await refusalOf(embed(patient), OpenAI.ConflictError);
     expect(fake.requests).toHaveLength(1);
   });

@@ -13,8 +13,8 @@ const big = { width: 1024, height: 1024 } as const;
 describe("the official client's images.generate", () => {
   test("returns the upstream's image, byte for byte", async () => {
     const response = await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
-    const picture = base64Of(fakeImage("an otter", 0, { format: "png", ...big }));
-    expect(response.data).toEqual([{ b64_json: picture }]);
+    const image = base64Of(fakeImage("an otter", 0, { format: "png", ...big }));
+    expect(response.data).toEqual([{ b64_json: image }]);
     expect(response.created).toBeInteger();
     expect(response).toMatchObject({
       size: "1024x1024",
@@ -117,9 +117,9 @@ describe("the official client's images.generate", () => {
       quality: "hd",
       response_format: "url",
     });
-    const [picture] = response.data!;
-    expect(picture!.revised_prompt).toBe("Revised: an otter");
-    const file = await fetch(picture!.url!);
+    const [image] = response.data!;
+    expect(image!.revised_prompt).toBe("Revised: an otter");
+    const file = await fetch(image!.url!);
     expect(base64Of(await file.bytes())).toBe(
       base64Of(fakeImage("an otter", 0, { format: "png", ...big })),
     );

@@ -11,7 +11,7 @@ beforeEach(() => fake.clear());
 afterAll(close);
 
 const big = { format: "png", width: 1024, height: 1024 } as const;
-const picture = (prompt: string, stage?: string, at = 0): string =>
+const image = (prompt: string, stage?: string, at = 0): string =>
   base64Of(fakeImage(prompt, at, big, stage));
 
 async function gather<T>(events: AsyncIterable<T>): Promise<T[]> {
@@ -38,21 +38,21 @@ describe("a stream of the official client", () => {
     expect(events).toEqual([
       {
         type: "image_generation.partial_image",
-        b64_json: picture("an otter", "partial 0"),
+        b64_json: image("an otter", "partial 0"),
         created_at: expect.any(Number),
         partial_image_index: 0,
         ...look,
       },
       {
         type: "image_generation.partial_image",
-        b64_json: picture("an otter", "partial 1"),
+        b64_json: image("an otter", "partial 1"),
         created_at: expect.any(Number),
         partial_image_index: 1,
         ...look,
       },
       {
         type: "image_generation.completed",
-        b64_json: picture("an otter"),
+        b64_json: image("an otter"),
         created_at: expect.any(Number),
         usage: {
           total_tokens: 1058,
@@ -83,8 +83,8 @@ describe("a stream of the official client", () => {
     });
     const events = await gather(stream);
     expect(events.map(({ type, b64_json }) => [type, b64_json])).toEqual([
-      ["image_edit.partial_image", picture("add a hat", "partial 0")],
-      ["image_edit.completed", picture("add a hat")],
+      ["image_edit.partial_image", image("add a hat", "partial 0")],
+      ["image_edit.completed", image("add a hat")],
     ]);
     const parts = Object.fromEntries(
       (fake.requests[0]!.form ?? []).map(({ field, value }) => [field, value]),
@@ -102,8 +102,8 @@ describe("a stream of the official client", () => {
     });
     const events = await gather(stream);
     expect(events.map(({ b64_json }) => b64_json)).toEqual([
-      picture("an otter"),
-      picture("an otter", "final", 1),
+      image("an otter"),
+      image("an otter", "final", 1),
     ]);
     expect(gateway.rows().at(-1)).toMatchObject({ images: 2, outputTokens: 2 * 1056 });
   });
@@ -136,8 +136,8 @@ describe("a stream of the official client", () => {
         }),
       );
       expect(events.map(({ type, b64_json }) => [type, b64_json])).toEqual([
-        ["image_generation.partial_image", picture("an otter", "partial 0")],
-        ["image_generation.completed", picture("an otter")],
+        ["image_generation.partial_image", image("an otter", "partial 0")],
+        ["image_generation.completed", image("an otter")],
       ]);
     },
   );

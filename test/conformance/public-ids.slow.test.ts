@@ -10,9 +10,9 @@ afterAll(close);
 
 describe("a model with its own public ID", () => {
   test("has it in the response, while the upstream request has the target's name", async () => {
-    const answer = await client.embeddings.create({ model: "our-embedder", input: "a" });
-    expect(answer.model).toBe("our-embedder");
-    expect(answer.data[0]!.embedding).toHaveLength(3072);
+    const response = await client.embeddings.create({ model: "our-embedder", input: "a" });
+    expect(response.model).toBe("our-embedder");
+    expect(response.data[0]!.embedding).toHaveLength(3072);
     expect(fake.requests[0]!.json).toMatchObject({ model: "text-embedding-3-large" });
     expect(gateway.rows().at(-1)).toMatchObject({
       model: "our-embedder",
@@ -48,7 +48,9 @@ describe("a model with its own public ID", () => {
         type: "invalid_request_error",
       },
     });
-    fake.script({ reply: { status: 400, headers: { "content-type": "application/json" }, body } });
+    fake.script({
+      response: { status: 400, headers: { "content-type": "application/json" }, body },
+    });
     const error = await refusalOf(
       client.embeddings.create({ model: "our-embedder", input: "a" }),
       Error,
@@ -70,7 +72,7 @@ describe("a model with its own public ID", () => {
       b64_json: Buffer.from(grayImage("one")).toString("base64"),
     };
     fake.script({
-      reply: {
+      response: {
         status: 200,
         headers: { "content-type": "text/event-stream" },
         body: `data: ${JSON.stringify(payload)}\n\n`,

@@ -45,8 +45,8 @@ export function textsIn(value: unknown): EmbeddingInput {
 export const lengthIn = (value: unknown): Pick<Understood, "dimensions"> =>
   typeof value === "number" ? { dimensions: value } : {};
 
-export const purposeIn = (value: unknown): Pick<Understood, "purpose"> =>
-  typeof value === "string" ? { purpose: value } : {};
+export const purposeIn = (value: unknown): Pick<Understood, "taskType"> =>
+  typeof value === "string" ? { taskType: value } : {};
 
 export const packed = (vector: Float32Array): string =>
   Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString("base64");

@@ -1,7 +1,7 @@
 /** Amazon Bedrock: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html. */
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import type { Understood, VendorAnswer, VendorCase } from "./vendor-case.ts";
+import type { Understood, VendorCase, VendorResponse } from "./vendor-case.ts";
 import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./written.ts";
 
 const region = "us-east-1";
@@ -27,7 +27,7 @@ const targetOf = (model: string, signed = false): Target => ({
 interface Dialect {
   readonly fields: readonly string[];
   read(body: Readonly<Record<string, unknown>>): Omit<Understood, "encoding">;
-  answer(vectors: readonly Float32Array[], tokens: number | undefined): VendorAnswer;
+  response(vectors: readonly Float32Array[], tokens: number | undefined): VendorResponse;
 }
 
 const one = (text: unknown): Understood["input"] => {
@@ -41,7 +41,7 @@ const titan = (fields: readonly string[]): Dialect => ({
     input: one(inputText),
     ...(typeof dimensions === "number" && { dimensions }),
   }),
-  answer: ([vector], tokens) => ({
+  response: ([vector], tokens) => ({
     body: `{"embedding":${writeFloats(vector)}${
       tokens === undefined ? "" : `,"inputTextTokenCount":${tokens}`
     }}`,
@@ -67,11 +67,11 @@ const cohere = (fields: readonly string[], bare: boolean): Dialect => ({
     if (typeof input_type !== "string") throw new Error("required key [input_type] not found");
     return {
       input: { kind: "text", texts: texts as string[] },
-      purpose: input_type,
+      taskType: input_type,
       ...(typeof output_dimension === "number" && { dimensions: output_dimension }),
     };
   },
-  answer: (vectors, tokens) => {
+  response: (vectors, tokens) => {
     const list = `[${vectors.map(writeFloats).join(",")}]`;
     const embeddings = bare ? list : `{"float":${list}}`;
     const type = bare ? "embeddings_floats" : "embeddings_by_type";
@@ -96,11 +96,11 @@ const nova: Dialect = {
     if (truncationMode !== "NONE") throw new Error("nobody asked to cut the text");
     return {
       input: one(value),
-      purpose: embeddingPurpose,
+      taskType: embeddingPurpose,
       ...(typeof embeddingDimension === "number" && { dimensions: embeddingDimension }),
     };
   },
-  answer: ([vector], tokens) => ({
+  response: ([vector], tokens) => ({
     ...(tokens !== undefined && {
       headers: { "x-amzn-bedrock-input-token-count": String(tokens) },
     }),
@@ -116,7 +116,7 @@ function understand(request: UpstreamRequest, { model, upstream }: Target, diale
   return { ...dialect.read(body), encoding: "float" as const };
 }
 
-const refusal = (status: number, type: string, message: string): VendorAnswer => ({
+const refusal = (status: number, type: string, message: string): VendorResponse => ({
   status,
   headers: { "x-amzn-errortype": `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` },
   body: JSON.stringify({ message }),
@@ -212,7 +212,7 @@ const caseOf = (name: string, target: Target, dialect: Dialect): VendorCase => (
   name,
   target,
   understand: (request) => understand(request, target, dialect),
-  answer: dialect.answer,
+  response: dialect.response,
   tellsUsage: true,
   refusals,
 });

@@ -25,7 +25,7 @@ function understand(request: UpstreamRequest, { model }: Target): Understood {
   return {
     input: textsIn(body[field]),
     encoding: "float",
-    ...(field !== "text" && { purpose: field }),
+    ...(field !== "text" && { taskType: field }),
   };
 }
 
@@ -38,7 +38,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors) => ({
+    response: (vectors) => ({
       body: `{"result":{"shape":[${vectors.length},${vectors[0]?.length}],"data":[${vectors.map(writeFloats).join(",")}],"pooling":"cls"},"success":true,"errors":[],"messages":[]}`,
     }),
     tellsUsage: false,

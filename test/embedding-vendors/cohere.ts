@@ -39,7 +39,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
   understand: (request) => understand(request, target),
-  answer: (vectors, tokens) => ({
+  response: (vectors, tokens) => ({
     body: JSON.stringify({
       id: "da6e531f-54c5-4a73-bf92-f60566d8d753",
       embeddings: { base64: vectors.map(packed) },

@@ -92,7 +92,7 @@ const caseOf = (name: string, target: Target, root: string): VendorCase => ({
   name,
   target,
   understand: (request) => understand(request, target, root),
-  answer: (vectors, tokens) => {
+  response: (vectors, tokens) => {
     // In another order than the request: each has the index of its text.
     const entries = vectors
       .map((vector, at) => `{"embedding":${writeFloats(vector)},"text_index":${at}}`)

@@ -24,7 +24,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
   understand: (request) => understand(request, target),
-  answer: (vectors, tokens) => {
+  response: (vectors, tokens) => {
     const data = vectors.map(
       (vector, index) =>
         `{"index":${index},"object":"embedding","embedding":${writeFloats(vector)}}`,

@@ -29,9 +29,9 @@ interface Request {
 }
 
 /** gemini-embedding-2 reads the task type from the text. */
-export function splitPrefix(text: string): { readonly text: string; readonly purpose?: string } {
+export function splitPrefix(text: string): { readonly text: string; readonly taskType?: string } {
   const prefix = Object.values(taskPrefixes.values).find((words) => text.startsWith(words));
-  return prefix === undefined ? { text } : { text: text.slice(prefix.length), purpose: prefix };
+  return prefix === undefined ? { text } : { text: text.slice(prefix.length), taskType: prefix };
 }
 
 function understand(request: UpstreamRequest, name: string): Understood {
@@ -51,18 +51,18 @@ function understand(request: UpstreamRequest, name: string): Understood {
     if (!part || others.length > 0) throw new Error("a content must have one part");
     return name.includes("gemini-embedding-2")
       ? splitPrefix(part.text)
-      : { text: part.text, ...(one.taskType !== undefined && { purpose: one.taskType }) };
+      : { text: part.text, ...(one.taskType !== undefined && { taskType: one.taskType }) };
   });
   const [first] = requests;
-  const purpose = read[0]?.purpose;
+  const taskType = read[0]?.taskType;
   if (requests.some((one) => one.outputDimensionality !== first?.outputDimensionality))
     throw new Error("lengths differ within one batch");
-  if (read.some((one) => one.purpose !== purpose)) throw new Error("purposes differ");
+  if (read.some((one) => one.taskType !== taskType)) throw new Error("purposes differ");
   return {
     input: { kind: "text", texts: read.map(({ text }) => text) },
     encoding: "float",
     ...(first?.outputDimensionality !== undefined && { dimensions: first.outputDimensionality }),
-    ...(purpose !== undefined && { purpose }),
+    ...(taskType !== undefined && { taskType }),
   };
 }
 
@@ -70,7 +70,7 @@ const caseOf = (name: string, target: Target, model = target.model): VendorCase 
   name,
   target,
   understand: (request) => understand(request, model),
-  answer: (vectors, tokens) => {
+  response: (vectors, tokens) => {
     const entries = vectors.map((vector) => `{"values":${writeFloats(vector)}}`);
     const usage = tokens === undefined ? "" : `,"usageMetadata":{"promptTokenCount":${tokens}}`;
     return {

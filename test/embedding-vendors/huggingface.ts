@@ -28,7 +28,7 @@ export const huggingfaceCases: readonly VendorCase[] = [
       options: { prompts: { query: "query", document: "doc" } },
     }),
     understand,
-    answer: (vectors) => ({ body: `[${vectors.map(writeFloats).join(",")}]` }),
+    response: (vectors) => ({ body: `[${vectors.map(writeFloats).join(",")}]` }),
     tellsUsage: false,
     refusals: [
       { status: 401, body: error("Invalid username or password."), fault: "upstream_credentials" },

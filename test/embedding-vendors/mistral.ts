@@ -30,7 +30,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors, tokens) => {
+    response: (vectors, tokens) => {
       const data = vectors.map(
         (vector, index) =>
           `{"object":"embedding","embedding":${writeFloats(vector)},"index":${index}}`,

@@ -26,7 +26,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors, tokens) => ({
+    response: (vectors, tokens) => ({
       body: `{"embeddings":[${vectors.map(writeFloats).join(",")}],${tokens === undefined ? "" : `"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}},`}"model":"${model}"}`,
     }),
     tellsUsage: true,

@@ -59,7 +59,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
   understand: (request) => understand(request, target),
-  answer: (vectors, tokens) => {
+  response: (vectors, tokens) => {
     const rows = vectors.map(writeFloats).join(",");
     // Oracle counts tokens per text; here the first text has all of them.
     const counts =

@@ -19,7 +19,7 @@ const caseOf = (name: string, target: Target, root: string): VendorCase => ({
   name,
   target,
   understand: (request) => understand(request, target, root),
-  answer: (vectors, tokens) => ({
+  response: (vectors, tokens) => ({
     body: `{"model":"all-minilm","embeddings":[${vectors.map(writeFloats).join(",")}],"total_duration":14143917,"load_duration":1019500${tokens === undefined ? "" : `,"prompt_eval_count":${tokens}`}}`,
   }),
   tellsUsage: true,

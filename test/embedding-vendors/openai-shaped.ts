@@ -32,15 +32,15 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   if (!pathname.endsWith("/embeddings")) throw new Error(`nobody lives at ${pathname}`);
   const { model, input, encoding_format, dimensions, ...others } = readBody(request);
   if (model !== target.model) throw new Error(`there is no model ${String(model)}`);
-  const { taskTypes: purposes } = traitsOf(target);
+  const { taskTypes } = traitsOf(target);
   const field =
-    typeof purposes === "object" ? purposes.field : taskTypeFields.find((name) => name in others);
-  const purpose = field === undefined ? undefined : others[field];
+    typeof taskTypes === "object" ? taskTypes.field : taskTypeFields.find((name) => name in others);
+  const taskType = field === undefined ? undefined : others[field];
   return {
     input: readInput(input),
     encoding: encoding_format === "base64" ? "base64" : "float",
     ...(typeof dimensions === "number" && { dimensions }),
-    ...(typeof purpose === "string" && { purpose }),
+    ...(typeof taskType === "string" && { taskType }),
   };
 }
 
@@ -115,7 +115,7 @@ function caseOf(name: string, target: Target): VendorCase {
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors, tokens) => {
+    response: (vectors, tokens) => {
       const data = vectors.map((vector, index) => {
         const embedding = base64 ? packed(vector) : writeFloats(vector);
         return `{"object":"embedding","index":${index},"embedding":${embedding}}`;

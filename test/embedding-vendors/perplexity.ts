@@ -38,7 +38,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors, tokens) => ({
+    response: (vectors, tokens) => ({
       body: JSON.stringify({
         object: "list",
         data: contextual ? [{ object: "list", index: 0, data: dataOf(vectors) }] : dataOf(vectors),

@@ -45,7 +45,7 @@ const caseOf = (name: string, wrap: (list: string) => string): VendorCase => ({
   name,
   target,
   understand,
-  answer: (vectors) => ({ body: wrap(`[${vectors.map(writeFloats).join(",")}]`) }),
+  response: (vectors) => ({ body: wrap(`[${vectors.map(writeFloats).join(",")}]`) }),
   tellsUsage: false,
   refusals: [
     {

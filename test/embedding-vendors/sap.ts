@@ -56,7 +56,7 @@ const caseOf = (model: string): VendorCase => {
     name: `sap, ${model}`,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors, tokens) => {
+    response: (vectors, tokens) => {
       const data = vectors.map(
         (vector, index) =>
           `{"object":"embedding","embedding":${writeFloats(vector)},"index":${index}}`,

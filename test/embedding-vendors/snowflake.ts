@@ -25,7 +25,7 @@ const caseOf = (name: string, baseUrl: string): VendorCase => {
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors, tokens) => {
+    response: (vectors, tokens) => {
       const data = vectors
         .map((vector, index) => {
           const embedding = `[${writeFloats(vector)}]`;

@@ -33,7 +33,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
   understand,
-  answer: (vectors, tokens) => ({
+  response: (vectors, tokens) => ({
     headers: {
       "x-compute-type": "gpu+optimized",
       ...(tokens !== undefined && { "x-compute-tokens": String(tokens) }),

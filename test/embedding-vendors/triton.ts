@@ -34,7 +34,7 @@ const caseOf = (name: string, options: Target["upstream"]["options"]): VendorCas
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors) => {
+    response: (vectors) => {
       const shape = [vectors.length, vectors[0]?.length ?? 0];
       const data = vectors.map((vector) => writeFloats(vector).slice(1, -1)).join(",");
       const tensor = `{"name":"vec","datatype":"FP32","shape":${JSON.stringify(shape)},"data":[${data}]}`;

@@ -11,11 +11,11 @@ export interface Understood {
   readonly input: EmbeddingInput;
   readonly dimensions?: number;
   /** The vendor's own term. */
-  readonly purpose?: string;
+  readonly taskType?: string;
   readonly encoding: "float" | "base64";
 }
 
-export interface VendorAnswer {
+export interface VendorResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
@@ -28,9 +28,12 @@ export interface VendorCase {
   /** Throws if the vendor would refuse the request: wrong URL, wrong header, wrong field. */
   readonly understand: (request: UpstreamRequest) => Understood;
   /** The vendor's response with these vectors. `tokens` undefined: it omits usage, where that is allowed. */
-  readonly answer: (vectors: readonly Float32Array[], tokens: number | undefined) => VendorAnswer;
+  readonly response: (
+    vectors: readonly Float32Array[],
+    tokens: number | undefined,
+  ) => VendorResponse;
   /** Whether the vendor ever reports usage. */
   readonly tellsUsage: boolean;
   /** The vendor's error responses, as recorded or documented, and the errors they map to. */
-  readonly refusals: readonly (VendorAnswer & { readonly fault: ErrorKind })[];
+  readonly refusals: readonly (VendorResponse & { readonly fault: ErrorKind })[];
 }

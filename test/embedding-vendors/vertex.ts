@@ -39,12 +39,12 @@ function understandPredict(request: UpstreamRequest, model: string): Understood 
   expectOnly(parameters, ["outputDimensionality", "autoTruncate"]);
   const { outputDimensionality, autoTruncate } = parameters;
   if (autoTruncate !== false) throw new Error("nobody asked to cut the text");
-  const purpose = instances[0]?.task_type;
+  const taskType = instances[0]?.task_type;
   return {
     input: { kind: "text", texts: instances.map(({ content }) => content) },
     encoding: "float",
     ...(typeof outputDimensionality === "number" && { dimensions: outputDimensionality }),
-    ...(purpose !== undefined && { purpose }),
+    ...(taskType !== undefined && { taskType }),
   };
 }
 
@@ -61,14 +61,14 @@ function understandContent(request: UpstreamRequest, model: string): Understood 
   if (config.autoTruncate !== false) throw new Error("nobody asked to cut the text");
   const { parts } = body.content as { parts: readonly { text: string }[] };
   if (parts.length !== 1) throw new Error("one part is allowed");
-  const { text, purpose } = model.includes("maas")
-    ? { text: parts[0]?.text ?? "", purpose: config.taskType }
+  const { text, taskType } = model.includes("maas")
+    ? { text: parts[0]?.text ?? "", taskType: config.taskType }
     : splitPrefix(parts[0]?.text ?? "");
   return {
     input: { kind: "text", texts: [text] },
     encoding: "float",
     ...(config.outputDimensionality !== undefined && { dimensions: config.outputDimensionality }),
-    ...(purpose !== undefined && { purpose }),
+    ...(taskType !== undefined && { taskType }),
   };
 }
 
@@ -99,7 +99,7 @@ function caseOf(name: string, target: Target): VendorCase {
       if (upstream.apiKey !== undefined) expectHeader(request, "authorization", `Bearer ${key}`);
       return content ? understandContent(request, model) : understandPredict(request, model);
     },
-    answer: (vectors, tokens) => ({ body: (content ? contained : predicted)(vectors, tokens) }),
+    response: (vectors, tokens) => ({ body: (content ? contained : predicted)(vectors, tokens) }),
     tellsUsage: true,
     refusals: googleRefusals({ host, project }),
   };

@@ -28,7 +28,7 @@ export const volcengineCases: readonly VendorCase[] = [
     name: "volcengine, vision",
     target,
     understand,
-    answer: ([vector], tokens) => {
+    response: ([vector], tokens) => {
       const usage =
         tokens === undefined ? "" : `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}`;
       return {

@@ -86,7 +86,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     name,
     target,
     understand: (request) => understand(request, target),
-    answer: (vectors, tokens) => ({
+    response: (vectors, tokens) => ({
       body: JSON.stringify({
         object: "list",
         data: dataOf(target, vectors),

@@ -34,7 +34,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   name,
   target,
   understand: (request) => understand(request, target),
-  answer: (vectors, tokens) => {
+  response: (vectors, tokens) => {
     const results = vectors.map((vector) => `{"embedding":${writeFloats(vector)}}`).join(",");
     const count = tokens === undefined ? "" : `,"input_token_count":${tokens}`;
     const head = `"model_id":"${target.model}","created_at":"2024-02-21T17:32:28Z"`;

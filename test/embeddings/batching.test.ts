@@ -26,11 +26,11 @@ describe("a request to an idle target", () => {
   test("is sent in the same tick, unchanged, and so is its response", async () => {
     const { upstream, send } = setUpBatching();
     const given = requestOf("a");
-    const reply = send(given);
+    const upstreamResponse = send(given);
     expect(upstream.requests[0]?.request).toBe(given);
     const response: EmbeddingsResponse = { vectors: [[1]] };
     upstream.requests[0]?.respond(response);
-    expect(await reply).toBe(response);
+    expect(await upstreamResponse).toBe(response);
     expect(given.record.routing.batchSize).toBeUndefined();
     expect(given.signal.listeners.size).toBe(1); // The upstream's own.
   });
@@ -67,15 +67,15 @@ describe("requests to a busy target", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const replies = calls.map(send);
+    const responses = calls.map(send);
     await settled();
     expect(upstream.requests).toHaveLength(1);
     await free();
     expect(upstream.requestedTexts).toEqual([["first"], ["a", "b", "c"]]);
     expect(upstream.requests[1]?.request.query.single).toBe(false);
     upstream.requests[1]?.respond();
-    for (const [at, reply] of (await Promise.all(replies)).entries()) {
-      expect(reply.vectors).toEqual([vectorFor("abc"[at] ?? "")]);
+    for (const [at, response] of (await Promise.all(responses)).entries()) {
+      expect(response.vectors).toEqual([vectorFor("abc"[at] ?? "")]);
     }
     expect(calls.map(({ record }) => record.routing.batchSize)).toEqual([3, 3, 3]);
   });
@@ -84,16 +84,16 @@ describe("requests to a busy target", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const inputs = [["a", "b"], ["c"], ["d", "e", "f"]];
-    const replies = inputs.map((texts) => send(requestFor(texts, route)));
+    const responses = inputs.map((texts) => send(requestFor(texts, route)));
     await free();
     const { request: joined, respond: response } = upstream.requests[1]!;
     response({
       ...responseTo(joined),
       verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "m", encoding: "float" },
     });
-    for (const [at, reply] of (await Promise.all(replies)).entries()) {
-      expect(reply.vectors).toEqual((inputs[at] ?? []).map((text) => vectorFor(text)));
-      expect(reply).not.toHaveProperty("verbatim");
+    for (const [at, upstreamResponse] of (await Promise.all(responses)).entries()) {
+      expect(upstreamResponse.vectors).toEqual((inputs[at] ?? []).map((text) => vectorFor(text)));
+      expect(upstreamResponse).not.toHaveProperty("verbatim");
     }
   });
 
@@ -101,12 +101,12 @@ describe("requests to a busy target", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const lonely = requestOf("a");
-    const reply = send(lonely);
+    const upstreamResponse = send(lonely);
     await free();
     expect(upstream.requests[1]?.request).toBe(lonely);
     const response: EmbeddingsResponse = { vectors: [[1]] };
     upstream.requests[1]?.respond(response);
-    expect(await reply).toBe(response);
+    expect(await upstreamResponse).toBe(response);
   });
 
   test("are sent after the longest wait, although no slot is free", async () => {
@@ -219,14 +219,14 @@ describe("a batch", () => {
         requestOf("c", { ...one, encoding: "base64" }),
         requestOf("d", other),
       ];
-      const replies = calls.map(send);
+      const responses = calls.map(send);
       await free();
       await upstream.respondToAll();
       expect(
         upstream.requests.map(({ request: { query } }) => entriesOf(query.input).length),
       ).toEqual([1, 2, 2]);
-      for (const [at, reply] of (await Promise.all(replies)).entries()) {
-        expect(reply.vectors).toEqual(responseTo(calls[at]!).vectors);
+      for (const [at, response] of (await Promise.all(responses)).entries()) {
+        expect(response.vectors).toEqual(responseTo(calls[at]!).vectors);
       }
     }
   });
@@ -306,20 +306,21 @@ describe("the usage of a batch", () => {
   test("is shared out by estimated tokens, to the last token", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const replies = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
+    const responses = ["a", "bb", "日", "dddddd"].map((text) => send(requestOf(text)));
     await free();
     const { request: joined, respond: response } = upstream.requests[1]!;
     response({ ...responseTo(joined), usage: { inputTokens: 13 } });
-    const tokens = (await Promise.all(replies)).map(({ usage }) => usage?.inputTokens);
+    const tokens = (await Promise.all(responses)).map(({ usage }) => usage?.inputTokens);
     expect(tokens).toEqual([1, 2, 4, 6]);
   });
 
   test("stays unknown where the upstream reports none", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const replies = ["a", "b"].map((text) => send(requestOf(text)));
+    const responses = ["a", "b"].map((text) => send(requestOf(text)));
     await free();
     upstream.requests[1]?.respond({ vectors: [[1], [2]] });
-    for (const reply of await Promise.all(replies)) expect(reply).not.toHaveProperty("usage");
+    for (const response of await Promise.all(responses))
+      expect(response).not.toHaveProperty("usage");
   });
 });

@@ -119,9 +119,9 @@ describe("a full cache", () => {
 describe("a cached vector", () => {
   test("has its own bytes, and does not change with the response it came in", () => {
     const { cache } = roomFor(3);
-    const answer = new Float32Array(1_000_000).fill(0.5);
-    cache.set("a", { vector: answer.subarray(1000, 1008), tokens: 1 });
-    answer.fill(7);
+    const response = new Float32Array(1_000_000).fill(0.5);
+    cache.set("a", { vector: response.subarray(1000, 1008), tokens: 1 });
+    response.fill(7);
     expect(cache.get("a", "float")?.vector).toEqual(new Float32Array(8).fill(0.5));
   });
 

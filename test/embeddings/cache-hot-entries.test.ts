@@ -70,13 +70,13 @@ test("every client gets the same response, however often and under whichever mod
   try {
     for (const encoding_format of ["base64", "float"]) {
       for (const model of ["text-embedding-3-small", "ours"]) {
-        const answers: unknown[] = [];
+        const responses: unknown[] = [];
         for (let round = 0; round < 5; round++) {
           const body = { model, input: "again", encoding_format };
-          answers.push(await (await gateway.post("/v1/embeddings", body)).json());
+          responses.push(await (await gateway.post("/v1/embeddings", body)).json());
         }
-        expect(answers[0]).toMatchObject({ model, usage: { prompt_tokens: expect.any(Number) } });
-        for (const response of answers) expect(response).toEqual(answers[0] as never);
+        expect(responses[0]).toMatchObject({ model, usage: { prompt_tokens: expect.any(Number) } });
+        for (const response of responses) expect(response).toEqual(responses[0] as never);
       }
     }
   } finally {

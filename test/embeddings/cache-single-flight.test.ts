@@ -11,11 +11,11 @@ import { parseTaskType } from "../../server/upstream/task-type.ts";
 import {
   callOf,
   expectVectors,
-  replyOf,
   routeOf,
   settle,
   startMemory,
   textQuery,
+  upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
 
 const route = routeOf("model", "space");
@@ -25,7 +25,7 @@ const letters = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, at) => `text ${from + at}`);
 
 /** The cache stage before an upstream that always returns the same response. */
-function before(reply: EmbeddingsResponse, options: Partial<CacheStageOptions> = {}) {
+function before(response: EmbeddingsResponse, options: Partial<CacheStageOptions> = {}) {
   const { memory: cache, flights } = startMemory({ maxBytes: room });
   let requested = 0;
   const send = cacheStage({
@@ -35,7 +35,7 @@ function before(reply: EmbeddingsResponse, options: Partial<CacheStageOptions> =
     ...options,
   })(async () => {
     requested++;
-    return reply;
+    return response;
   });
   return { cache, flights, send, requested: () => requested };
 }
@@ -44,31 +44,31 @@ describe("an upstream", () => {
   test("gets ten of a hundred inputs, when ninety are cached or in flight", async () => {
     const setup = startMemory({ maxBytes: room });
     const known = setup.start(textQuery(letters(0, 60)), route);
-    setup.asked[0]?.answer("base64", true);
+    setup.asked[0]?.respond("base64", true);
     await known.outcome;
     const flying = setup.start(textQuery(letters(60, 90)), route);
     const whole = setup.start(textQuery(letters(0, 100).toReversed()), route);
     expect(setup.asked.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
     expect(setup.asked[2]?.inputs).toEqual(letters(90, 100).toReversed());
-    setup.asked[2]?.answer("numbers", true);
-    setup.asked[1]?.answer("floats", true);
-    for (const journey of [known, flying, whole]) await expectVectors(journey);
+    setup.asked[2]?.respond("numbers", true);
+    setup.asked[1]?.respond("floats", true);
+    for (const pending of [known, flying, whole]) await expectVectors(pending);
     expect(whole.call.record.embeddings).toMatchObject({
       inputs: 100,
       cachedInputs: 90,
       upstreamTokens: 70,
     });
-    expect((await replyOf(whole)).usage).toEqual({ inputTokens: 690 });
+    expect((await upstreamResponseOf(whole)).usage).toEqual({ inputTokens: 690 });
   });
 
   test("gets a duplicate input once, and the usage counts it twice", async () => {
     const setup = startMemory({ maxBytes: room });
-    const journey = setup.start(textQuery(["same", "other", "same", "same"]), route);
+    const pending = setup.start(textQuery(["same", "other", "same", "same"]), route);
     expect(setup.asked[0]?.inputs).toEqual(["same", "other"]);
-    setup.asked[0]?.answer("base64", true);
-    await expectVectors(journey);
-    expect((await replyOf(journey)).usage).toEqual({ inputTokens: 4 * 3 + 5 });
-    expect(journey.call.record.embeddings).toMatchObject({
+    setup.asked[0]?.respond("base64", true);
+    await expectVectors(pending);
+    expect((await upstreamResponseOf(pending)).usage).toEqual({ inputTokens: 4 * 3 + 5 });
+    expect(pending.call.record.embeddings).toMatchObject({
       inputs: 4,
       cachedInputs: 2,
       upstreamTokens: 9,
@@ -78,7 +78,7 @@ describe("an upstream", () => {
   test("gets no request for cached inputs", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["a"], { single: true }), route);
-    setup.asked[0]?.answer("base64", true);
+    setup.asked[0]?.respond("base64", true);
     await settle();
     const again = setup.start(textQuery(["a"], { single: true }), route, "another key");
     await expectVectors(again);
@@ -93,18 +93,18 @@ describe("an upstream", () => {
   test("gets the unchanged request when no input is cached, and its response is passed on unchanged", async () => {
     const setup = startMemory({ maxBytes: room });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
-      const journey = setup.start(query, route);
+      const pending = setup.start(query, route);
       const question = setup.asked.at(-1);
-      expect(question?.call.query).toBe(journey.call.query);
-      expect(question?.call.record).toBe(journey.call.record);
-      question?.answer("base64", true);
-      expect(await replyOf(journey)).toBe(question?.reply as never);
+      expect(question?.call.query).toBe(pending.call.query);
+      expect(question?.call.record).toBe(pending.call.record);
+      question?.respond("base64", true);
+      expect(await upstreamResponseOf(pending)).toBe(question?.response as never);
     }
   });
 
   test("gets every request for a model with the cache switched off", async () => {
-    const reply = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
-    const { cache, send, requested } = before(reply, { enabled: ({ id }) => id !== "off" });
+    const response = { vectors: ["AACAPw=="], usage: { inputTokens: 2 } };
+    const { cache, send, requested } = before(response, { enabled: ({ id }) => id !== "off" });
     const request = callOf(textQuery(["a"]), routeOf("off", "space"));
     for (let i = 0; i < 3; i++) await send(request);
     expect(requested()).toBe(3);
@@ -137,8 +137,8 @@ describe("a vector", () => {
     await send(callOf(textQuery(["a", "b"]), route));
     for (const texts of [["a"], ["a", "b"]]) {
       const known = vectors.slice(0, texts.length);
-      const reply = await send(callOf(textQuery(texts), route));
-      expect(reply.vectors).toEqual(known);
+      const response = await send(callOf(textQuery(texts), route));
+      expect(response.vectors).toEqual(known);
       const floats = await send(callOf(textQuery(texts, { encoding: "float" }), route));
       expect(floats.vectors).toEqual(known.map((_, at) => Float32Array.of(at + 1)));
     }
@@ -148,7 +148,7 @@ describe("a vector", () => {
   test("is shared only by models of one vector space at one upstream", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["a"]), route);
-    setup.asked[0]?.answer("base64", true);
+    setup.asked[0]?.respond("base64", true);
     await settle();
     setup.start(textQuery(["a"], { user: "somebody", encoding: "float" }), routeOf("x", "space"));
     expect(setup.asked).toHaveLength(1);
@@ -234,19 +234,19 @@ describe("usage", () => {
     const { send } = before({ vectors: texts.map(() => "AACAPw=="), usage });
     await send(callOf(textQuery(texts), route));
     for (const [at, text] of texts.entries()) {
-      const reply = await send(callOf(textQuery([text]), route));
-      expect(reply.usage?.inputTokens).toBe(usage.perInput[at]!);
+      const response = await send(callOf(textQuery([text]), route));
+      expect(response.usage?.inputTokens).toBe(usage.perInput[at]!);
     }
   });
 
   test("that an upstream did not report stays unknown, and makes no partial sums", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["silent"]), route);
-    setup.asked[0]?.answer("base64", false);
+    setup.asked[0]?.respond("base64", false);
     await settle();
     const mixed = setup.start(textQuery(["silent", "told"]), route);
-    setup.asked[1]?.answer("base64", true);
-    expect((await replyOf(mixed)).usage).toBeUndefined();
+    setup.asked[1]?.respond("base64", true);
+    expect((await upstreamResponseOf(mixed)).usage).toBeUndefined();
     // The usage of this request's own upstream request is reported.
     expect(mixed.call.record.embeddings.upstreamTokens).toBe(4);
   });

@@ -129,7 +129,7 @@ describe("with vectors of any length", () => {
         const cache = new EmbeddingCache({ maxBytes, slabBytes: pageBytes });
         /** Each learns another vector of the length that is its key's. */
         const latest = new Map<string, string>();
-        const answers: { readonly vector: Vector; readonly expected: string }[] = [];
+        const responses: { readonly vector: Vector; readonly expected: string }[] = [];
         for (const [at, { what, key: number, form, encoding }] of steps.entries()) {
           const key = `key ${number}`;
           const vector = vectorOf(at + 1, lengths[number % lengths.length] as number);
@@ -150,11 +150,11 @@ describe("with vectors of any length", () => {
           const known = cache.get(key, encoding);
           if (known) {
             expect(typeof known.vector).toBe(encoding === "base64" ? "string" : "object");
-            answers.push({ vector: known.vector, expected: latest.get(key) as string });
+            responses.push({ vector: known.vector, expected: latest.get(key) as string });
           } else latest.delete(key);
           expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
         }
-        for (const { vector, expected } of answers) expect(bitsOf(vector)).toBe(expected);
+        for (const { vector, expected } of responses) expect(bitsOf(vector)).toBe(expected);
       }),
       tries(1500),
     );

@@ -8,12 +8,12 @@ import {
   errorOf,
   expectVectors,
   hungUp,
-  type Journey,
-  replyOf,
+  type PendingRequest,
   routeOf,
   settle,
   startMemory,
   textQuery,
+  upstreamResponseOf,
 } from "../fuzz/cache-fixture.ts";
 
 const route = routeOf("model", "space");
@@ -37,9 +37,9 @@ describe("requests that wait for an input in flight", () => {
     for (const maxBytes of [room, 0]) {
       for (const form of ["base64", "numbers", "floats"] as const) {
         const setup = startMemory({ maxBytes });
-        const journeys = [0, 1].map(() => setup.start(textQuery(["a"]), route));
-        setup.asked[0]?.answer(form, true);
-        const [first, second] = await Promise.all(journeys.map(replyOf));
+        const pendingRequests = [0, 1].map(() => setup.start(textQuery(["a"]), route));
+        setup.asked[0]?.respond(form, true);
+        const [first, second] = await Promise.all(pendingRequests.map(upstreamResponseOf));
         expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
         expect([setup.asked.length, setup.memory.size]).toEqual([1, maxBytes === 0 ? 0 : 1]);
       }
@@ -64,11 +64,11 @@ describe("requests that wait for an input in flight", () => {
     await settle();
     expect(upstreamSignal(setup, 0).aborted).toBe(false);
     const later = setup.start(textQuery(["a"]), route);
-    setup.asked[0]?.answer("base64", true);
-    for (const journey of [...waiting, later]) await expectVectors(journey);
+    setup.asked[0]?.respond("base64", true);
+    for (const pending of [...waiting, later]) await expectVectors(pending);
     expect(setup.asked).toHaveLength(1);
     // It sent the upstream request, so it is charged for it.
-    expect((await replyOf(first)).usage).toEqual({ inputTokens: 1 });
+    expect((await upstreamResponseOf(first)).usage).toEqual({ inputTokens: 1 });
     expect(first.call.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
   });
 
@@ -119,7 +119,7 @@ describe("requests that wait for an input in flight", () => {
     setup.asked[0]?.fail(upstreamSignal(setup, 0).reason);
     expect(errorOf(await first.outcome)).toMatchObject({ kind: "upstream_timeout" });
     await settle();
-    setup.asked[1]?.answer("base64", true);
+    setup.asked[1]?.respond("base64", true);
     await expectVectors(waiter);
   });
 
@@ -131,8 +131,8 @@ describe("requests that wait for an input in flight", () => {
     setup.asked[0]?.fail(first.cancel.signal.reason);
     await settle();
     expect(setup.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
-    setup.asked[1]?.answer("base64", true);
-    for (const journey of waiting) await expectVectors(journey);
+    setup.asked[1]?.respond("base64", true);
+    for (const pending of waiting) await expectVectors(pending);
   });
 
   test("do not fail when its own timeout passes", async () => {
@@ -140,8 +140,8 @@ describe("requests that wait for an input in flight", () => {
     first.cancel.abort(new GatewayError("upstream_timeout", "Its time is over."));
     setup.asked[0]?.fail(first.cancel.signal.reason);
     await settle();
-    setup.asked[1]?.answer("base64", true);
-    for (const journey of waiting) await expectVectors(journey);
+    setup.asked[1]?.respond("base64", true);
+    for (const pending of waiting) await expectVectors(pending);
   });
 
   test("do not fail when another input may have been refused: each sends its own request, concurrently", async () => {
@@ -150,8 +150,8 @@ describe("requests that wait for an input in flight", () => {
     expect(errorOf(await first.outcome)).toBeInstanceOf(GatewayError);
     await settle();
     expect(setup.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"], ["a"], ["a"]]);
-    for (const question of setup.asked) question.answer("base64", true);
-    for (const journey of waiting) await expectVectors(journey);
+    for (const question of setup.asked) question.respond("base64", true);
+    for (const pending of waiting) await expectVectors(pending);
   });
 
   test("get the refusal of an identical request of the same key, and no other", async () => {
@@ -181,19 +181,19 @@ describe("requests that wait for an input in flight", () => {
     const other = setup.start(textQuery(["a"]), routeOf("elsewhere", "space"));
     setup.asked[0]?.fail(trouble());
     await settle();
-    setup.asked[1]?.answer("base64", true);
+    setup.asked[1]?.respond("base64", true);
     await expectVectors(other);
   });
 
   test("end at once when their own client disconnects, without an effect on others", async () => {
     const { setup, first, waiting } = startWaiters();
-    const [leaving, ...staying] = waiting as [Journey, ...Journey[]];
+    const [leaving, ...staying] = waiting as [PendingRequest, ...PendingRequest[]];
     leaving.cancel.abort(hungUp());
     expect(errorOf(await leaving.outcome)).toBe(leaving.cancel.signal.reason);
     await settle();
     expect(setup.asked).toHaveLength(1);
-    setup.asked[0]?.answer("base64", true);
-    for (const journey of [first, ...staying]) await expectVectors(journey);
+    setup.asked[0]?.respond("base64", true);
+    for (const pending of [first, ...staying]) await expectVectors(pending);
   });
 
   test("fail with an error that applies to them without waiting for the rest", async () => {
@@ -214,7 +214,7 @@ describe("requests that wait for an input in flight", () => {
     setup.asked[0]?.fail(error);
     await settle();
     expect(both.ended).toBe(false);
-    setup.asked[1]?.answer("base64", true);
+    setup.asked[1]?.respond("base64", true);
     expect(errorOf(await both.outcome)).toBe(error);
     expect(both.call.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
   });
@@ -230,8 +230,8 @@ test("no request waits for an aborted one, and the next request replaces it", as
   await settle();
   const third = setup.start(textQuery(["a"]), route);
   expect(setup.asked).toHaveLength(2);
-  setup.asked[1]?.answer("base64", true);
-  for (const journey of [second, third]) await expectVectors(journey);
+  setup.asked[1]?.respond("base64", true);
+  for (const pending of [second, third]) await expectVectors(pending);
 });
 
 test("a request that waits for several requests that time out sends its own in the end", async () => {
@@ -245,6 +245,6 @@ test("a request that waits for several requests that time out sends its own in t
     await settle();
   }
   expect(setup.asked.map(({ call: request }) => request.record)).toContain(patient.call.record);
-  for (const question of setup.asked) question.answer("base64", true);
+  for (const question of setup.asked) question.respond("base64", true);
   await expectVectors(patient);
 });

@@ -312,7 +312,7 @@ test("a gateway detects drift by itself, logs it, and uses the other target only
     data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }],
     usage: { prompt_tokens: 1, total_tokens: 1 },
   });
-  liar.script({ reply: { status: 200, body: lie } }, { times: Infinity });
+  liar.script({ response: { status: 200, body: lie } }, { times: Infinity });
   const gateway = startGateway({
     // Empty counts as unset: as often as it does for everyone.
     settings: { VEXEL_CANARY_HOURS: "" },
@@ -335,7 +335,7 @@ keys:
     expect(JSON.parse(line!)).toMatchObject({ level: "error", model: "vectors", upstream: "liar" });
     expect(line).toContain("those of honest");
     liar.clear();
-    liar.script({ reply: { status: 200, body: lie } }, { times: Infinity });
+    liar.script({ response: { status: 200, body: lie } }, { times: Infinity });
     honest.script({ fail: "overloaded" }, { times: 3 });
     const ask = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
     // Better no vector than another model's.

@@ -105,7 +105,7 @@ function expectClose(got: Float32Array, wanted: Float32Array): void {
 
 /** A response with a vector of this length, whatever was requested. */
 const responseWithLength = (text: string, length = 1536): InjectedFault => ({
-  reply: {
+  response: {
     status: 200,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({

@@ -45,15 +45,15 @@ function through(
 }
 
 describe("a request within the limits", () => {
-  const reply: EmbeddingsResponse = {
+  const response: EmbeddingsResponse = {
     vectors: [[1], [2]],
     verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
   };
 
   test("is passed on unchanged, and so is its response", async () => {
-    const { send, seen } = through({ maxItems: 2, maxBytes: 10 }, async () => reply);
+    const { send, seen } = through({ maxItems: 2, maxBytes: 10 }, async () => response);
     const request = requestFor(["four", "words"], route);
-    expect(await send(request)).toBe(reply);
+    expect(await send(request)).toBe(response);
     expect(seen).toEqual([request]);
     expect(seen[0]).toBe(request);
   });
@@ -66,7 +66,7 @@ describe("a request within the limits", () => {
     let seen: unknown;
     await split({ capabilities })(async (given) => {
       seen = given;
-      return reply;
+      return response;
     })(request);
     expect(seen).toBe(request);
   });
@@ -145,10 +145,10 @@ describe("a larger request", () => {
     const upstream = new HeldUpstream();
     const send = split({ capabilities: capabilitiesOf({ maxItems: 2 }) })(upstream.next);
     const texts = numbered(7);
-    const reply = send(requestFor(texts, route));
+    const response = send(requestFor(texts, route));
     await settled();
     for (const at of [2, 0, 3, 1]) upstream.requests[at]?.respond();
-    expect((await reply).vectors).toEqual(texts.map((text) => vectorFor(text)));
+    expect((await response).vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 
   test("has exactly the allowed number of sub-requests in flight", async () => {
@@ -156,13 +156,13 @@ describe("a larger request", () => {
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 3 })(
       upstream.next,
     );
-    const reply = send(requestFor(numbered(8), route));
+    const response = send(requestFor(numbered(8), route));
     for (let done = 0; done < 8; done++) {
       await settled();
       expect(upstream.inFlight).toBe(Math.min(3, 8 - done));
       upstream.requests[done]?.respond();
     }
-    expect((await reply).vectors).toHaveLength(8);
+    expect((await response).vectors).toHaveLength(8);
   });
 
   test("of ten thousand inputs is served, even one by one", async () => {
@@ -185,9 +185,9 @@ describe("the usage of a split request", () => {
       ...responseTo(request),
       verbatim,
     }));
-    const reply = await send(requestFor(["a", "bb", "ccc"], route));
-    expect(reply.usage).toEqual({ inputTokens: 6 });
-    expect(reply).not.toHaveProperty("verbatim");
+    const response = await send(requestFor(["a", "bb", "ccc"], route));
+    expect(response.usage).toEqual({ inputTokens: 6 });
+    expect(response).not.toHaveProperty("verbatim");
   });
 
   test("is unknown where that of one sub-request is", async () => {
@@ -219,9 +219,9 @@ describe("a sub-request that is refused as too large", () => {
         return responseTo(request);
       });
       const texts = numbered(16);
-      const reply = await send(requestFor(texts, route));
-      expect(reply.vectors).toEqual(texts.map((text) => vectorFor(text)));
-      expect(reply.usage?.inputTokens).toBe(texts.join("").length);
+      const response = await send(requestFor(texts, route));
+      expect(response.vectors).toEqual(texts.map((text) => vectorFor(text)));
+      expect(response.usage?.inputTokens).toBe(texts.join("").length);
       expect(Math.max(...sizes())).toBe(8);
       expect(sizes().filter((size) => size <= 3)).toHaveLength(8);
     });

@@ -45,7 +45,7 @@ afterAll(async () => {
 const vector = fakeVector("any", 8);
 const packed = Buffer.from(vector.buffer).toString("base64");
 const numbers = Array.from(vector);
-const answers: Partial<Record<Kind, unknown>> = {
+const responses: Partial<Record<Kind, unknown>> = {
   cohere: { embeddings: { base64: [packed] }, meta: { billed_units: { input_tokens: 1 } } },
   gemini: { embedding: { values: numbers } },
 };
@@ -56,10 +56,10 @@ const usual = {
   usage: { prompt_tokens: 1, total_tokens: 1 },
 };
 const vendorResponse = (kind: Kind): InjectedFault => ({
-  reply: {
+  response: {
     status: 200,
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(answers[kind] ?? usual),
+    body: JSON.stringify(responses[kind] ?? usual),
   },
 });
 
@@ -70,7 +70,7 @@ const embed = (kind: Kind, fields: object, input = `text ${count++}`): Promise<R
 };
 
 /** The task type in the upstream request, in the field of the vendor. */
-function heard(): unknown {
+function received(): unknown {
   const body = fake.requests.at(-1)?.json as Record<string, unknown>;
   return body.input_type ?? body.task ?? body.task_type ?? body.taskType;
 }
@@ -98,7 +98,7 @@ describe("one task type in every vendor's terms", () => {
     for (const spelling of spellings) {
       const response = await embed(kind, spelling);
       expect(response.status, await response.text()).toBe(200);
-      expect(heard()).toBe(word);
+      expect(received()).toBe(word);
       const [[field, given]] = Object.entries(spelling) as [[string, string]];
       const fields: Partial<Record<Kind, string>> = { jina: "task", gemini: "task_type" };
       const same = given === word && field === (fields[kind] ?? "input_type");
@@ -117,23 +117,23 @@ describe("one task type in every vendor's terms", () => {
     ["nvidia", { task_type: "RETRIEVAL_DOCUMENT" }, "passage"],
   ])("%s is told %j as %s", async (kind, fields, word) => {
     expect((await embed(kind, fields)).status).toBe(200);
-    expect(heard()).toBe(word);
+    expect(received()).toBe(word);
   });
 
   test("is passed on unchanged to a server that may support it", async () => {
     const response = await embed("vllm", { input_type: "whatever it likes" });
     expect(response.status).toBe(200);
-    expect(heard()).toBe("whatever it likes");
+    expect(received()).toBe("whatever it likes");
     expect(parameterHeaders(response)).toEqual([null, null]);
   });
 
   test("has a default for a vendor that requires one", async () => {
     await embed("nvidia", {});
-    expect(heard()).toBe("passage");
+    expect(received()).toBe("passage");
     await embed("cohere", {});
-    expect(heard()).toBe("search_document");
+    expect(received()).toBe("search_document");
     await embed("voyage", {});
-    expect(heard()).toBeUndefined();
+    expect(received()).toBeUndefined();
   });
 });
 
@@ -149,7 +149,7 @@ describe("a task type without effect", () => {
       expect(parameterHeaders(response)).toEqual([null, field]);
     }
     expect(fake.requests).toHaveLength(1);
-    expect(heard()).toBeUndefined();
+    expect(received()).toBeUndefined();
   });
 });
 

@@ -29,7 +29,7 @@ beforeEach(() => fake.clear());
 const model = "text-embedding-3-small";
 const unreported = { usage: "absent" } as const;
 const uncounted = (text: string) => ({
-  reply: {
+  response: {
     status: 200,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
@@ -99,8 +99,8 @@ describe("the usage of embeddings", () => {
   test("is counted for requests that were batched and for parts of one that was split", async () => {
     fake.script(unreported, { times: 20 });
     const texts = Array.from({ length: 12 }, (_, at) => `batched text ${at}`);
-    const answers = await Promise.all(texts.map((text) => embed(text)));
-    for (const [at, { usage, header }] of answers.entries()) {
+    const responses = await Promise.all(texts.map((text) => embed(text)));
+    for (const [at, { usage, header }] of responses.entries()) {
       expect(usage.prompt_tokens).toBe(await countTokens([texts[at]!]));
       expect(header).toBe("estimated");
     }

@@ -51,7 +51,7 @@ test("a vector has the same text from the upstream, which sends numbers, as from
       usage: { prompt_tokens: 2, total_tokens: 2 },
     });
     fake.script({
-      reply: { status: 200, headers: { "content-type": "application/json" }, body },
+      response: { status: 200, headers: { "content-type": "application/json" }, body },
     });
     const embed = async () =>
       (

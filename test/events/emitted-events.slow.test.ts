@@ -77,7 +77,7 @@ test("target.drifted is emitted for a target whose vectors drift", async () => {
     data: [{ index: 0, embedding: Array.from(fakeVector("another text", 1536)) }],
   };
   drifted.script(
-    { reply: { status: 200, body: JSON.stringify(otherVector) } },
+    { response: { status: 200, body: JSON.stringify(otherVector) } },
     { times: Infinity },
   );
   const gateway = startWithAdmin({

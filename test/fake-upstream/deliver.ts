@@ -11,8 +11,8 @@ export function replacementFor(fault: InjectedFault): FakeResponse | undefined {
   if (fault.fail) return failures[fault.fail];
   if (fault.redirect)
     return { status: 307, headers: { location: fault.redirect }, body: new Uint8Array() };
-  if (!fault.reply) return undefined;
-  const { status, headers = {}, body = "" } = fault.reply;
+  if (!fault.response) return undefined;
+  const { status, headers = {}, body = "" } = fault.response;
   return { status, headers, body: typeof body === "string" ? bytesOf(body) : body };
 }
 

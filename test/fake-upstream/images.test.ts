@@ -20,24 +20,28 @@ const post = (path: string, body: unknown) =>
     headers: { authorization },
     body: JSON.stringify(body),
   });
-const errorOf = async (answer: Response) =>
-  ((await answer.json()) as { error: Record<string, unknown> }).error;
+const errorOf = async (response: Response) =>
+  ((await response.json()) as { error: Record<string, unknown> }).error;
 
 describe("generations", () => {
   test.each(["png", "jpeg", "webp"] as const)(
     "a %s is a valid image of the requested size",
     async (format) => {
-      const answer = await openai.images.generate({
+      const response = await openai.images.generate({
         model,
         prompt: "otter",
         n: 2,
         size: "1536x1024",
         output_format: format,
       });
-      expect(answer).toMatchObject({ size: "1536x1024", quality: "medium", background: "opaque" });
-      expect(answer.output_format).toBe(format);
-      expect(answer.usage?.output_tokens).toBe(2 * 1056);
-      const [first, second] = answer.data!.map((row) => Buffer.from(row.b64_json!, "base64"));
+      expect(response).toMatchObject({
+        size: "1536x1024",
+        quality: "medium",
+        background: "opaque",
+      });
+      expect(response.output_format).toBe(format);
+      expect(response.usage?.output_tokens).toBe(2 * 1056);
+      const [first, second] = response.data!.map((row) => Buffer.from(row.b64_json!, "base64"));
       const look = { format, width: 1536, height: 1024 };
       expect(await sharp(first).metadata()).toMatchObject(look);
       expect(second).toEqual(Buffer.from(fakeImage("otter", 1, look)));
@@ -89,15 +93,15 @@ describe("generations", () => {
     [{ model: "dall-e-3", moderation: "low" }, "unknown_parameter", "moderation", "Unknown para"],
     [{ model: "nope" }, "model_not_found", null, "The model `nope` does not exist or you do not"],
   ])("refuses %j", async (fields, code, param, message) => {
-    const answer = await post("/images/generations", { model, prompt: "otter", ...fields });
-    const error = await errorOf(answer);
+    const response = await post("/images/generations", { model, prompt: "otter", ...fields });
+    const error = await errorOf(response);
     expect(error).toMatchObject({ code, param });
     expect(error.message).toStartWith(message);
   });
 
   test("a forbidden prompt is blocked, with details", async () => {
-    const answer = await post("/images/generations", { model, prompt: "a Forbidden otter" });
-    expect(await errorOf(answer)).toMatchObject({
+    const response = await post("/images/generations", { model, prompt: "a Forbidden otter" });
+    expect(await errorOf(response)).toMatchObject({
       type: "image_generation_user_error",
       code: "moderation_blocked",
       moderation_details: { moderation_stage: "input", categories: ["violence"] },
@@ -204,9 +208,9 @@ describe("edits", () => {
     for (const [field, value] of [["model", model], ["prompt", "hat"], ...parts] as const)
       body.append(field, value);
     const headers = { authorization };
-    const answer = await fetch(`${fake.url}/images/edits`, { method: "POST", headers, body });
-    const error = await errorOf(answer);
-    expect([answer.status, error.code]).toEqual([400, code]);
+    const response = await fetch(`${fake.url}/images/edits`, { method: "POST", headers, body });
+    const error = await errorOf(response);
+    expect([response.status, error.code]).toEqual([400, code]);
     expect(error.message).toStartWith(message);
   });
 
@@ -217,16 +221,16 @@ describe("edits", () => {
     expect((await post("/images/edits", body)).status).toBe(200);
     const both = { ...body, images: [{ image_url, file_id: "x" }] };
     expect((await post("/images/edits", both)).status).toBe(400);
-    const answer = await post("/images/edits", { ...body, image: 1 });
-    expect((await errorOf(answer)).code).toBe("unknown_parameter");
+    const response = await post("/images/edits", { ...body, image: 1 });
+    expect((await errorOf(response)).code).toBe("unknown_parameter");
   });
 
   test("a form cut short is refused", async () => {
-    const answer = await fetch(`${fake.url}/images/edits`, {
+    const response = await fetch(`${fake.url}/images/edits`, {
       method: "POST",
       headers: { authorization, "content-type": "multipart/form-data; boundary=b" },
       body: '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\nhat',
     });
-    expect(answer.status).toBe(400);
+    expect(response.status).toBe(400);
   });
 });

@@ -28,7 +28,7 @@ export interface InjectedFault {
   /** 307 to this address. */
   readonly redirect?: string;
   /** Anything else. */
-  readonly reply?: {
+  readonly response?: {
     readonly status: number;
     readonly headers?: Record<string, string>;
     readonly body?: string | Uint8Array;

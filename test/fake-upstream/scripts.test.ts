@@ -31,8 +31,8 @@ interface Vectors {
 }
 const spoilt = async (fault: InjectedFault, encoding_format = "base64"): Promise<Vectors> => {
   fake.script(fault);
-  const answer = await post({ model, input: ["a", "b", "c"], dimensions: 8, encoding_format });
-  return (await answer.json()) as Vectors;
+  const response = await post({ model, input: ["a", "b", "c"], dimensions: 8, encoding_format });
+  return (await response.json()) as Vectors;
 };
 const floats = (embedding: unknown): Float32Array =>
   new Float32Array(new Uint8Array(Buffer.from(String(embedding), "base64")).buffer);

@@ -92,10 +92,10 @@ describe("an invalid upstream response is reported as invalid when it is", () =>
     ["empty", { body: "empty" }],
     ["an HTML page with status 200", { body: "html" }],
     ["not in its declared content-encoding", { encoding: "lie" }],
-    ["a status without a body", { reply: { status: 204 } }],
-    ["a bare null", { reply: { status: 200, body: "null" } }],
-    ["a list", { reply: { status: 200, body: "[]" } }],
-    ["not UTF-8", { reply: { status: 200, body: new Uint8Array([0xff, 0xfe, 0x00]) } }],
+    ["a status without a body", { response: { status: 204 } }],
+    ["a bare null", { response: { status: 200, body: "null" } }],
+    ["a list", { response: { status: 200, body: "[]" } }],
+    ["not UTF-8", { response: { status: 200, body: new Uint8Array([0xff, 0xfe, 0x00]) } }],
   ])("%s", async (_, fault) => {
     fake.script(fault);
     await expectError(setup, await ask.embeddings(setup), invalid);
@@ -105,7 +105,7 @@ describe("an invalid upstream response is reported as invalid when it is", () =>
 
   test("an image error with status 200, which is reported as upstream_error", async () => {
     const upstreamError = { ...invalid, code: "upstream_error", error: "upstream_error" } as const;
-    fake.script({ reply: { status: 200, body: '{"error":{"message":"no"}}' } });
+    fake.script({ response: { status: 200, body: '{"error":{"message":"no"}}' } });
     await expectError(setup, await ask.image(setup), upstreamError);
   });
 });
@@ -139,7 +139,7 @@ describe("a response above the size limit is rejected", () => {
 
   test("when it is a stream", async () => {
     fake.script({
-      reply: {
+      response: {
         status: 200,
         headers: { "content-type": "text/event-stream" },
         body: `data: ${"x".repeat(400_000)}`,

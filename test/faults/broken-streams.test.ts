@@ -23,7 +23,7 @@ const base64 = (stage?: string, at = 0): string =>
 const streamed = (more: object = {}) =>
   ask.image(setup, { stream: true, partial_images: 2, ...more });
 const stream = (...frames: string[]): InjectedFault => ({
-  reply: {
+  response: {
     status: 200,
     headers: { "content-type": "Text/Event-Stream" },
     body: frames.map((frame) => `${frame}\n\n`).join(""),
@@ -298,7 +298,7 @@ describe("a client gets a stream or a whole response as requested, whatever the 
 
   test("an image URL that cannot be downloaded becomes an error", async () => {
     fake.script({
-      reply: {
+      response: {
         status: 200,
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ data: [{ url: "https://10.0.0.1/a.png" }] }),
@@ -317,7 +317,7 @@ describe("a client gets a stream or a whole response as requested, whatever the 
 
 function unfinished(): InjectedFault {
   return {
-    reply: {
+    response: {
       status: 200,
       headers: { "content-type": "text/event-stream" },
       body: completed().slice(0, -5),

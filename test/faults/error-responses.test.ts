@@ -29,7 +29,7 @@ const errorResponse = (
   body: unknown,
   headers: Record<string, string> = {},
 ): InjectedFault => ({
-  reply: {
+  response: {
     status,
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
@@ -307,7 +307,7 @@ describe("internal details are not disclosed", () => {
       for (const status of [301, 302, 303, 307, 308]) {
         const location = `http://127.0.0.1:${otherServer.port}/v1/embeddings`;
         fake.clear();
-        fake.script({ reply: { status, headers: { location } } }, { times: 3 });
+        fake.script({ response: { status, headers: { location } } }, { times: 3 });
         const response = await ask.embeddings(setup);
         expect(response.headers.get("location")).toBeNull();
         await expectError(setup, response, failedAfterRetries);
@@ -333,7 +333,7 @@ describe("internal details are not disclosed", () => {
     const body = `{"error":{"message":"m","code":"moderation_blocked","moderation_details":${"[".repeat(9_000)}${"]".repeat(9_000)}}}`;
     for (const text of [deep, body]) {
       fake.script({
-        reply: { status: 400, headers: { "content-type": "application/json" }, body: text },
+        response: { status: 400, headers: { "content-type": "application/json" }, body: text },
       });
       const response = await ask.embeddings(setup);
       expect(response.status).toBe(400);

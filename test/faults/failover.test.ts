@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const refusal = (status: number, code: string): InjectedFault => ({
-  reply: {
+  response: {
     status,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ error: { message: "no", type: "invalid_request_error", code } }),

@@ -18,7 +18,7 @@ const image = Buffer.from(
   fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 }),
 ).toString("base64");
 const scriptedResponse = (body: unknown): InjectedFault => ({
-  reply: {
+  response: {
     status: 200,
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),

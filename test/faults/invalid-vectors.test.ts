@@ -27,7 +27,7 @@ const embedding = (numbers: readonly unknown[] | string, index = 0) => ({
   embedding: numbers,
 });
 const scriptedResponse = (data: unknown, more: object = {}): InjectedFault => ({
-  reply: {
+  response: {
     status: 200,
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
@@ -152,8 +152,8 @@ describe("valid vectors are delivered", () => {
   });
 
   test("with status 201, as some servers respond to a POST", async () => {
-    const reply = scriptedResponse([embedding([0.5, 0.25])]).reply!;
-    fake.script({ reply: { ...reply, status: 201 } });
+    const upstreamResponse = scriptedResponse([embedding([0.5, 0.25])]).response!;
+    fake.script({ response: { ...upstreamResponse, status: 201 } });
     const response = await ask.embeddings(setup, { input: "a" });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ data: [{ embedding: [0.5, 0.25] }] });
@@ -171,7 +171,7 @@ describe("valid vectors are delivered", () => {
     ] as const) {
       const body = `{"data":[{"index":0,"embedding":${sent}}]}`;
       fake.script({
-        reply: { status: 200, headers: { "content-type": "application/json" }, body },
+        response: { status: 200, headers: { "content-type": "application/json" }, body },
       });
       const response = await ask.embeddings(setup, { input: "a", encoding_format });
       const { data } = (await response.json()) as { data: { embedding: string | number[] }[] };

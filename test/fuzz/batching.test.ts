@@ -54,7 +54,7 @@ const traveller = fc.record({
   input: inputs,
   dimensions: seldom(fc.constantFrom(2, 3)),
   user: seldom(fc.constantFrom("u", "v")),
-  purpose: seldom(fc.constant({ field: "task", given: "query" } as const)),
+  taskType: seldom(fc.constant({ field: "task", given: "query" } as const)),
   extraFields: seldom(fc.constant({ truncate: true })),
   encoding: fc.constantFrom("float", "base64"),
   /** In turns of the event loop. */
@@ -228,15 +228,15 @@ async function expectSafeTravels(given: World): Promise<void> {
   const upstream = new Upstream(given);
   const target = targetNamed("a");
   const route = routeTo(target);
-  const traits = capabilitiesOf(given.limits);
+  const capabilities = capabilitiesOf(given.limits);
   const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
     next({ ...call, target });
   const send = composeStages(
     [
-      split({ capabilities: traits, maxParallel: given.maxParallel }),
+      split({ capabilities, maxParallel: given.maxParallel }),
       choose,
       batch({
-        capabilities: traits,
+        capabilities,
         enabled: () => true,
         fastMs: 0,
         clock: () => 0,
@@ -246,12 +246,12 @@ async function expectSafeTravels(given: World): Promise<void> {
     upstream.next,
   );
   const travels = given.travellers.map(async (one, whose) => {
-    const { dimensions, user, purpose, extraFields, encoding } = one;
+    const { dimensions, user, taskType, extraFields, encoding } = one;
     const call = requestFor(named(whose, one), route, {
       encoding,
       ...(dimensions !== undefined && { dimensions }),
       ...(user !== undefined && { user }),
-      ...(purpose && { taskType: purpose }),
+      ...(taskType && { taskType }),
       ...(extraFields && { extraFields }),
     });
     await inTurns(one.arrives);
@@ -269,9 +269,9 @@ async function expectSafeTravels(given: World): Promise<void> {
   }
   await inTurns(6);
   expect(upstream.underWay).toBe(0);
-  const replies = arrived.flatMap(({ outcome }) => ("value" in outcome ? [outcome.value] : []));
-  if (replies.length === arrived.length && upstream.unmetered.size === 0) {
-    const told = replies.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
+  const responses = arrived.flatMap(({ outcome }) => ("value" in outcome ? [outcome.value] : []));
+  if (responses.length === arrived.length && upstream.unmetered.size === 0) {
+    const told = responses.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
     expect(told).toBe(upstream.charged);
   }
 }

@@ -26,7 +26,7 @@ export type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
 export type Form = "base64" | "numbers" | "floats";
 
 /** A request made by the test, as if it had arrived over HTTP. */
-export interface Journey {
+export interface PendingRequest {
   readonly call: EmbeddingsCall;
   readonly cancel: AbortController;
   readonly outcome: Promise<Outcome>;
@@ -34,17 +34,17 @@ export interface Journey {
 }
 
 export type Outcome =
-  | { readonly ok: true; readonly reply: EmbeddingsResponse }
+  | { readonly ok: true; readonly response: EmbeddingsResponse }
   | { readonly ok: false; readonly error: unknown };
 
 /** One request that has reached the upstream. */
 export interface Asked {
   readonly call: EmbeddingsCall;
   readonly inputs: readonly (string | readonly number[])[];
-  readonly answer: (form: Form, told: boolean) => void;
+  readonly respond: (form: Form, told: boolean) => void;
   readonly fail: (error: unknown) => void;
   state: "pending" | "answered" | "failed";
-  reply?: EmbeddingsResponse;
+  response?: EmbeddingsResponse;
   error?: unknown;
   /** Its client had disconnected when it failed. */
   abandoned?: boolean;
@@ -161,20 +161,20 @@ export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000
       call,
       inputs,
       state: "pending",
-      answer: (form, told) => {
+      respond: (form, told) => {
         if (question.state !== "pending") return;
         const vectors = inForm(
           inputs.map((input) => embed(materialOf(call, input))),
           form,
         );
         const { model, encoding } = call.query;
-        const reply: EmbeddingsResponse = {
+        const response: EmbeddingsResponse = {
           vectors,
           ...(told && { usage: { inputTokens: sumTokens(inputs) } }),
           verbatim: { body: ChunkedBytes.of(Buffer.from("as it came")), model, encoding },
         };
-        Object.assign(question, { state: "answered", reply });
-        resolve(reply);
+        Object.assign(question, { state: "answered", response });
+        resolve(response);
       },
       fail: (error) => {
         if (question.state !== "pending") return;
@@ -193,18 +193,18 @@ export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000
     flights,
     asked,
     pending: () => asked.filter(({ state }) => state === "pending"),
-    start: (query: EmbeddingsQuery, route: Route, caller = "key"): Journey => {
+    start: (query: EmbeddingsQuery, route: Route, caller = "key"): PendingRequest => {
       const cancel = new AbortController();
       const call = callOf(query, route, cancel, caller, timeoutMs);
       const outcome = (async () => send(call))().then(
-        (reply): Outcome => ({ ok: true, reply }),
+        (response): Outcome => ({ ok: true, response }),
         (error: unknown): Outcome => ({ ok: false, error }),
       );
-      const journey: Journey = { call, cancel, outcome, ended: false };
+      const pending: PendingRequest = { call, cancel, outcome, ended: false };
       void outcome.then(() => {
-        journey.ended = true;
+        pending.ended = true;
       });
-      return journey;
+      return pending;
     },
   };
 }
@@ -234,18 +234,18 @@ export function bitsOf(vector: Vector): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }
 
-export async function replyOf({ outcome }: Journey): Promise<EmbeddingsResponse> {
+export async function upstreamResponseOf({ outcome }: PendingRequest): Promise<EmbeddingsResponse> {
   const ended = await outcome;
   if (!ended.ok) throw ended.error;
-  return ended.reply;
+  return ended.response;
 }
 
 export const errorOf = (ended: Outcome): unknown => (ended.ok ? undefined : ended.error);
 
 /** Expects the vector of each input, in order. */
-export async function expectVectors(journey: Journey): Promise<void> {
-  const { vectors } = await replyOf(journey);
-  const { call } = journey;
+export async function expectVectors(pending: PendingRequest): Promise<void> {
+  const { vectors } = await upstreamResponseOf(pending);
+  const { call } = pending;
   const expected = inputsOf(call.query.input).map((one) => embed(materialOf(call, one)));
   expect(vectors.map(bitsOf)).toEqual(expected.map(bitsOf));
 }

@@ -63,7 +63,7 @@ const tokensOf: fc.Arbitrary<EmbeddingInput> = fc
 const often = <T>(weight: number, usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>) =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other });
 
-const purposes = [
+const taskTypes = [
   parseTaskType("input_type", "query"),
   parseTaskType("task", "query"),
   parseTaskType("input_type", "search_query"),
@@ -77,10 +77,10 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     encoding: fc.constantFrom("float" as const, "base64" as const),
     dimensions: fc.constantFrom(undefined, undefined, undefined, 4, 16),
     user: fc.constantFrom(undefined, "somebody"),
-    purpose: fc.constantFrom(undefined, undefined, ...purposes),
+    taskType: fc.constantFrom(undefined, undefined, ...taskTypes),
     extraFields: often(2, fc.constant<ExtraFields>({}), fc.constantFrom(...rests)),
   })
-  .map(({ input, encoding, dimensions, user, purpose, extraFields }) => ({
+  .map(({ input, encoding, dimensions, user, taskType, extraFields }) => ({
     model: "model",
     input,
     single: false,
@@ -88,7 +88,7 @@ export const query: fc.Arbitrary<EmbeddingsQuery> = fc
     extraFields,
     ...(dimensions !== undefined && { dimensions }),
     ...(user !== undefined && { user }),
-    ...(purpose && { taskType: purpose }),
+    ...(taskType && { taskType }),
   }));
 
 /** A few inputs that many requests share, so that they contend. */
@@ -114,7 +114,7 @@ const asks = (asked: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arbitrary
     route: often(usual, fc.constant<Route>(routes[0]), fc.constantFrom(...routes)),
     caller: often(3, fc.constant("key"), fc.constant("another key")),
   });
-const answer: fc.Arbitrary<Step> = fc.record({
+const response: fc.Arbitrary<Step> = fc.record({
   do: fc.constant("answer" as const),
   which,
   form: fc.constantFrom<Form>("base64", "numbers", "floats"),
@@ -140,15 +140,15 @@ const steps = (...weighted: [number, fc.Arbitrary<Step>][]): fc.Arbitrary<Step[]
   });
 
 /** Every kind of request, and upstreams that work. */
-export const calm = steps([3, asks(query, 2)], [2, answer], [1, settle]);
+export const calm = steps([3, asks(query, 2)], [2, response], [1, settle]);
 /** Few distinct requests, and many failures. */
 export const crowded = steps(
   [6, asks(popular, 6)],
-  [2, answer],
+  [2, response],
   [2, fail],
   [2, leave],
   [1, flood],
   [3, settle],
 );
 /** Cached inputs are requested repeatedly, alone and beside others, and evicted in between. */
-export const forgetful = steps([6, asks(popular, 6)], [5, answer], [2, flood], [4, settle]);
+export const forgetful = steps([6, asks(popular, 6)], [5, response], [2, flood], [4, settle]);

@@ -21,9 +21,9 @@ import {
   flood,
   hungUp,
   inputsOf,
-  type Journey,
   materialOf,
   type Outcome,
+  type PendingRequest,
   settle,
   startMemory,
   sumTokens,
@@ -43,24 +43,25 @@ import {
 function answerOrRefuse(question: Asked | undefined, form: Form, told: boolean): void {
   const refused = question?.inputs.includes(poison);
   if (refused) question?.fail(new GatewayError("upstream_rejected", "This input is refused."));
-  else question?.answer(form, told);
+  else question?.respond(form, told);
 }
 
 async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
   const world = startMemory(room);
-  const journeys: Journey[] = [];
-  const ownOf = ({ call }: Journey): Asked[] =>
+  const pendingRequests: PendingRequest[] = [];
+  const ownOf = ({ call }: PendingRequest): Asked[] =>
     world.pending().filter((question) => question.call.record === call.record);
   for (const step of steps) {
     const pending = world.pending();
-    if (step.do === "ask") journeys.push(world.start(step.query, step.route, step.caller));
+    if (step.do === "ask") pendingRequests.push(world.start(step.query, step.route, step.caller));
     if (step.do === "answer") {
       answerOrRefuse(pending[step.which % pending.length], step.form, step.told);
     }
     if (step.do === "fail") {
       pending[step.which % pending.length]?.fail(new GatewayError(step.fault, "It was to fail."));
     }
-    const leaving = step.do === "leave" ? journeys[step.which % journeys.length] : undefined;
+    const leaving =
+      step.do === "leave" ? pendingRequests[step.which % pendingRequests.length] : undefined;
     if (step.do === "leave" && leaving) {
       leaving.cancel.abort(hungUp());
       // The upstream request is canceled now or later; while other clients wait for it, it is not canceled.
@@ -71,7 +72,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     if (step.do === "flood") flood(world.memory);
     if (step.do === "settle") {
       await settle();
-      for (const journey of journeys) {
+      for (const journey of pendingRequests) {
         const gone = journey.call.signal.aborted && ownOf(journey).length === 0;
         expect(journey.ended || !gone, "somebody who left is still there").toBe(true);
       }
@@ -87,27 +88,32 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
     else answerOrRefuse(question, "base64", true);
   }
   expect(
-    journeys.every(({ ended }) => ended),
+    pendingRequests.every(({ ended }) => ended),
     "somebody waits for ever",
   ).toBe(true);
   expect(world.flights.size).toBe(0);
   // Clients read slowly: every cache slot is overwritten before responses are checked.
   flood(world.memory);
-  const outcomes = await Promise.all(journeys.map(({ outcome }) => outcome));
-  return { ...world, journeys, outcomes };
+  const outcomes = await Promise.all(pendingRequests.map(({ outcome }) => outcome));
+  return { ...world, pendingRequests, outcomes };
 }
 
 type World = Awaited<ReturnType<typeof play>>;
 
-const materials = ({ call }: { readonly call: Journey["call"] }): string[] =>
+const materials = ({ call }: { readonly call: PendingRequest["call"] }): string[] =>
   inputsOf(call.query.input).map((one) => materialOf(call, one));
 
-function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world: World): void {
-  expect(reply.vectors.map(bitsOf)).toEqual(materials({ call }).map(embed).map(bitsOf));
-  if (reply.usage) expect(reply.usage.inputTokens).toBe(sumTokens(inputsOf(call.query.input)));
+function checkReply(
+  { call }: PendingRequest,
+  { response }: Outcome & { ok: true },
+  world: World,
+): void {
+  expect(response.vectors.map(bitsOf)).toEqual(materials({ call }).map(embed).map(bitsOf));
+  if (response.usage)
+    expect(response.usage.inputTokens).toBe(sumTokens(inputsOf(call.query.input)));
   // The upstream's bytes are passed through only to the client whose request was sent unchanged.
-  const question = world.asked.find((asked) => asked.reply === reply);
-  if (reply.verbatim) {
+  const question = world.asked.find((asked) => asked.response === response);
+  if (response.verbatim) {
     expect(question?.call.record).toBe(call.record);
     expect(question?.call.query).toBe(call.query);
   }
@@ -115,9 +121,9 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
     ({ call: { record }, inputs }) =>
       record === call.record && inputs.length === record.embeddings.inputs,
   );
-  expect(reply.verbatim !== undefined).toBe(untouched);
+  expect(response.verbatim !== undefined).toBe(untouched);
   // The prepared response body encodes the same vectors.
-  const { ready, ...bare } = reply;
+  const { ready, ...bare } = response;
   if (ready)
     expect(ready).toEqual({
       body: joinChunks(
@@ -133,7 +139,11 @@ function checkReply({ call }: Journey, { reply }: Outcome & { ok: true }, world:
 /**
  * An error is the request's own, or that of a shared upstream request that would have failed for this client as well.
  */
-function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world: World): void {
+function checkFault(
+  { call }: PendingRequest,
+  { error }: Outcome & { ok: false },
+  world: World,
+): void {
   if (call.signal.aborted && error === call.signal.reason) return;
   const question = world.asked.find((one) => one.error === error);
   if (!question) throw error;
@@ -144,7 +154,7 @@ function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world
   const { causedBy, retry } = (error as GatewayError).definition;
   if (causedBy === "upstream" && retry !== "never") return;
   expect(question.inputs).toHaveLength(1);
-  const likeness = ({ query, record }: Journey["call"]) => [
+  const likeness = ({ query, record }: PendingRequest["call"]) => [
     query.user,
     query.encoding,
     record.caller?.id,
@@ -152,7 +162,7 @@ function checkFault({ call }: Journey, { error }: Outcome & { ok: false }, world
   expect(likeness(question.call)).toEqual(likeness(call));
 }
 
-function checkTrip({ call }: Journey, outcome: Outcome, world: World): void {
+function checkTrip({ call }: PendingRequest, outcome: Outcome, world: World): void {
   const { record, query } = call;
   const own = world.asked.filter((question) => question.call.record === record);
   const askedFor = own.flatMap(materials);
@@ -163,7 +173,7 @@ function checkTrip({ call }: Journey, outcome: Outcome, world: World): void {
     count - askedFor.length,
   ]);
   if (!outcome.ok) return;
-  const told = own.map(({ reply }) => reply?.usage?.inputTokens);
+  const told = own.map(({ response }) => response?.usage?.inputTokens);
   const known = told.every((tokens) => tokens !== undefined);
   expect(record.embeddings.upstreamTokens).toBe(
     known ? sumTokens(own.flatMap(({ inputs }) => inputs)) : undefined,
@@ -188,10 +198,10 @@ describe("requests that share a cache", () => {
     await fc.assert(
       fc.asyncProperty(forgetful, fc.constantFrom(...tiny), async (steps, room) => {
         const world = await play(steps, room);
-        for (const [at, journey] of world.journeys.entries()) {
+        for (const [at, pending] of world.pendingRequests.entries()) {
           const outcome = world.outcomes[at] as Outcome;
-          if (outcome.ok) checkReply(journey, outcome, world);
-          known += outcome.ok && journey.call.record.embeddings.cachedInputs > 0 ? 1 : 0;
+          if (outcome.ok) checkReply(pending, outcome, world);
+          known += outcome.ok && pending.call.record.embeddings.cachedInputs > 0 ? 1 : 0;
         }
       }),
       tries(600),
@@ -204,12 +214,12 @@ describe("requests that share a cache", () => {
     await fc.assert(
       fc.asyncProperty(crowded, rooms, async (steps, room) => {
         const world = await play(steps, room);
-        for (const [at, journey] of world.journeys.entries()) {
+        for (const [at, pending] of world.pendingRequests.entries()) {
           const outcome = world.outcomes[at] as Outcome;
-          if (outcome.ok) checkReply(journey, outcome, world);
-          else checkFault(journey, outcome, world);
-          checkTrip(journey, outcome, world);
-          const refused = inputsOf(journey.call.query.input).includes(poison);
+          if (outcome.ok) checkReply(pending, outcome, world);
+          else checkFault(pending, outcome, world);
+          checkTrip(pending, outcome, world);
+          const refused = inputsOf(pending.call.query.input).includes(poison);
           if (refused) expect(outcome.ok).toBe(false);
         }
       }),
@@ -223,14 +233,16 @@ describe("requests that share a cache", () => {
         const world = await play(steps, { maxBytes: 1e6 });
         const all = world.asked.flatMap(materials);
         expect(new Set(all).size).toBe(all.length);
-        const silent = new Set(world.asked.filter(({ reply }) => !reply?.usage).flatMap(materials));
-        for (const [at, journey] of world.journeys.entries()) {
+        const silent = new Set(
+          world.asked.filter(({ response }) => !response?.usage).flatMap(materials),
+        );
+        for (const [at, pending] of world.pendingRequests.entries()) {
           const outcome = world.outcomes[at] as Outcome;
           if (!outcome.ok) throw outcome.error;
-          checkReply(journey, outcome, world);
-          checkTrip(journey, outcome, world);
-          const unknown = materials(journey).some((one) => silent.has(one));
-          expect(outcome.reply.usage === undefined).toBe(unknown);
+          checkReply(pending, outcome, world);
+          checkTrip(pending, outcome, world);
+          const unknown = materials(pending).some((one) => silent.has(one));
+          expect(outcome.response.usage === undefined).toBe(unknown);
         }
       }),
       tries(500),

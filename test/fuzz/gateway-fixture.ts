@@ -167,7 +167,7 @@ export function questionOf(given: Caller, run: number): Question {
   };
 }
 
-export interface Answer {
+export interface ResponseBody {
   readonly data: readonly { readonly index: number; readonly embedding: unknown }[];
   readonly usage: { readonly prompt_tokens: number; readonly total_tokens: number } | null;
 }
@@ -176,10 +176,10 @@ const bits = (floats: Float32Array): string =>
   Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength).toString("base64");
 
 /** Equal to the last bit, in the requested encoding. */
-export function expectOwnVectors(answer: Answer, question: Question, given: Caller): void {
+export function expectOwnVectors(response: ResponseBody, question: Question, given: Caller): void {
   const { meant, length, cut } = question;
-  expect(answer.data.map(({ index }) => index)).toEqual(meant.map((_, at) => at));
-  for (const [at, { embedding }] of answer.data.entries()) {
+  expect(response.data.map(({ index }) => index)).toEqual(meant.map((_, at) => at));
+  for (const [at, { embedding }] of response.data.entries()) {
     const base64 = typeof embedding === "string";
     expect(base64).toBe(given.encoding === "base64");
     const floats = base64

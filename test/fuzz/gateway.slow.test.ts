@@ -8,7 +8,6 @@ import fc from "fast-check";
 import { tries } from "../depth.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
 import {
-  type Answer,
   type Caller,
   caller,
   expectOwnVectors,
@@ -16,6 +15,7 @@ import {
   harmless,
   keys,
   questionOf,
+  type ResponseBody,
   startWorld,
   tokensAsked,
 } from "./gateway-fixture.ts";
@@ -58,11 +58,11 @@ async function travel(given: Caller, run: number, calm: boolean): Promise<void> 
       expect([429, 502, 503], text).toContain(response.status);
       return;
     }
-    const answer = JSON.parse(text) as Answer;
-    expectOwnVectors(answer, question, given);
+    const responseBody = JSON.parse(text) as ResponseBody;
+    expectOwnVectors(responseBody, question, given);
     // An estimate is for the client alone: what no upstream reported is unknown to the ledger.
     const isEstimated = response.headers.get("vexel-usage") === "estimated";
-    const tokens = isEstimated ? null : (answer.usage?.prompt_tokens ?? null);
+    const tokens = isEstimated ? null : (responseBody.usage?.prompt_tokens ?? null);
     if (calm || tokens !== null) expect(tokens).toBe(question.tokens);
     served.push({ run, id: response.headers.get("x-request-id")!, tokens, given });
   } catch (error) {

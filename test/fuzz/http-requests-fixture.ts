@@ -146,15 +146,15 @@ export const damaged: fc.Arbitrary<Buffer> = fc
  */
 export function converse(port: number, pieces: readonly Buffer[], end = false): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const heard: Buffer[] = [];
+    const received: Buffer[] = [];
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     socket.setNoDelay(true);
-    socket.setTimeout(20_000, () => reject(new Error(`no end: ${Buffer.concat(heard)}`)));
-    socket.on("data", (some: Buffer) => heard.push(some));
+    socket.setTimeout(20_000, () => reject(new Error(`no end: ${Buffer.concat(received)}`)));
+    socket.on("data", (some: Buffer) => received.push(some));
     // A connection that was reset counts as closed.
     socket.on("error", () => undefined);
     socket.on("end", () => socket.destroy());
-    socket.on("close", () => resolve(Buffer.concat(heard)));
+    socket.on("close", () => resolve(Buffer.concat(received)));
     socket.on("connect", async () => {
       for (const piece of pieces) {
         if (socket.destroyed) return;

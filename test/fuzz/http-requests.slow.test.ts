@@ -40,8 +40,8 @@ const reader = serve(async (exchange) => {
   readings.push({ head, body: Buffer.from(await readBody(exchange)) });
   return respondWith(head.path);
 });
-let answer: () => OutgoingResponse["body"] = () => "";
-const teller = serve(() => respondWith(answer()));
+let response: () => OutgoingResponse["body"] = () => "";
+const teller = serve(() => respondWith(response()));
 const patience = createBodyTimeout({
   idleMs: 20_000,
   minRate: 0,
@@ -83,9 +83,9 @@ interface Heard {
 }
 
 /** Parses consecutive responses with a content-length, and nothing else. */
-function answersIn(heard: Buffer): Heard[] {
+function answersIn(received: Buffer): Heard[] {
   const found: Heard[] = [];
-  for (let rest = heard.toString("latin1"); rest !== ""; ) {
+  for (let rest = received.toString("latin1"); rest !== ""; ) {
     const [whole, status] =
       /^HTTP\/1\.1 (\d\d\d) [\w ]+\r\n(?:[\w-]+: .*\r\n)*\r\n/.exec(rest) ?? [];
     if (whole === undefined) throw new Error(`This is no answer: ${rest.slice(0, 200)}`);
@@ -102,9 +102,9 @@ test("pipelined requests are parsed exactly as they were sent", async () => {
   const property = fc.asyncProperty(requests, cuts, async (sent, places) => {
     readings.length = 0;
     const wire = Buffer.concat([...sent.map((one) => one.wire), lastOne]);
-    const answers = answersIn(await converse(reader.server.port, piecesOf(wire, places)));
+    const responses = answersIn(await converse(reader.server.port, piecesOf(wire, places)));
     const paths = sent.map(({ target }) => target.replace(/\?.*/, ""));
-    expect(answers.map(({ status, body }) => [status, body])).toEqual(
+    expect(responses.map(({ status, body }) => [status, body])).toEqual(
       [...paths, "/last"].map((path) => [200, path]),
     );
     const read = sent.filter(({ target }) => !target.startsWith("/u"));
@@ -123,8 +123,8 @@ test("mutated requests are parsed in one way, which other parsers share, or clos
     const outcomes: string[] = [];
     for (const pieces of [[wire], piecesOf(wire, places)]) {
       readings.length = 0;
-      const answers = answersIn(await converse(reader.server.port, pieces, true));
-      const final = answers.filter(({ status }) => status !== 100);
+      const responses = answersIn(await converse(reader.server.port, pieces, true));
+      const final = responses.filter(({ status }) => status !== 100);
       for (const [at, { status, head, body }] of final.entries()) {
         if (status === 200) continue;
         // The client closes its side at the end, so a body may be incomplete.
@@ -180,7 +180,7 @@ test("responses of any size arrive to the last byte, whatever the type of their 
     const disk = { length: whole.length, open: each as () => AsyncIterable<Uint8Array>, close };
     const parts = pieces.map(latin1);
     const kinds = { text: latin1(whole), parts, bytes: whole, file: new Blob([whole]), disk };
-    answer = () => (kind in kinds ? kinds[kind as keyof typeof kinds] : each());
+    response = () => (kind in kinds ? kinds[kind as keyof typeof kinds] : each());
     const question = `GET / HTTP/1.${minor}\r\nhost: x\r\nconnection: close\r\n\r\n`;
     const taken = new ResponseParser(1e9);
     taken.push(await converse(teller.server.port, [latin(question)]));
@@ -214,8 +214,8 @@ test("uploads arrive as they were sent, although their memory is released early"
       framed.wire,
     ]);
     file = undefined;
-    const heard = await converse(taker.server.port, piecesOf(Buffer.concat(wire), places));
-    expect(answersIn(heard).map(({ body }) => body)).toEqual(["5", "5"]);
+    const received = await converse(taker.server.port, piecesOf(Buffer.concat(wire), places));
+    expect(answersIn(received).map(({ body }) => body)).toEqual(["5", "5"]);
     expect((file as Buffer | undefined)?.equals(second.whole)).toBe(true);
   });
   await fc.assert(property, tries(100));

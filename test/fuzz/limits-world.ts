@@ -223,10 +223,10 @@ export class World {
 
   /** No request is queued that could be admitted. With few requests no slot is ever held for a starved one. */
   expectReasons(): void {
-    const pictures = this.working.filter(({ plan: { images } }) => images > 0).length;
+    const imageList = this.working.filter(({ plan: { images } }) => images > 0).length;
     for (const { scopes, plan } of this.waiting) {
       const full = scopes.some((id) => this.scope(id)?.slots.hasFreeSlot === false);
-      expect(full || (plan.images > 0 && pictures >= this.plan.maxImageCalls)).toBeTrue();
+      expect(full || (plan.images > 0 && imageList >= this.plan.maxImageCalls)).toBeTrue();
     }
   }
 

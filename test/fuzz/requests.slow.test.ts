@@ -215,7 +215,7 @@ const fault: fc.Arbitrary<InjectedFault> = fc.oneof(
     ),
   }),
   fc.record({
-    reply: fc.record({
+    response: fc.record({
       status: fc.constantFrom(200, 201, 204, 301, 400, 404, 418, 422, 429, 451, 500, 503, 599),
       headers: fc.constantFrom<Record<string, string>>(
         {},

@@ -115,9 +115,9 @@ describe("a body of many megabytes", () => {
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "9000000" } }),
     );
     for (let i = 0; i < 9; i++) await connection.sendAll(piece);
-    const answer = await connection.response();
-    expect(answer.headers.get("connection")).toBe("close");
-    await expectError(response(answer), "unknown_url");
+    const responseBody = await connection.response();
+    expect(responseBody.headers.get("connection")).toBe("close");
+    await expectError(response(responseBody), "unknown_url");
     await connection.closed;
   });
 
@@ -126,9 +126,9 @@ describe("a body of many megabytes", () => {
     connection.send(
       toHttpText({ method: "POST", path: "/x", headers: { "content-length": "1000000" } }),
     );
-    const answer = await connection.response();
-    expect(answer.headers.get("connection")).toBeNull();
-    await expectError(response(answer), "unknown_url");
+    const responseBody = await connection.response();
+    expect(responseBody.headers.get("connection")).toBeNull();
+    await expectError(response(responseBody), "unknown_url");
     await connection.sendAll(piece);
     await expectStillOfUse(connection);
   });

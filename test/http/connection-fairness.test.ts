@@ -102,14 +102,14 @@ describe("a full connection table", () => {
     await using served = serve(echoBody, options);
     const bodies = await fill(served, ["one", "two", "three"]);
     for (const key of ["one", "four"]) expect(await statusFor(served, keyed(key))).toBe(503);
-    expect(bodies.map(({ received: heard }) => heard)).toEqual(["", "", ""]);
+    expect(bodies.map(({ received }) => received)).toEqual(["", "", ""]);
   });
 
   test("evicts no body of an API key for a client without a valid key", async () => {
     await using served = serve(echoBody, options);
     const bodies = await fill(served, ["one", "one", "one"]);
     expect(await statusFor(served, get("/"))).toBe(503);
-    expect(bodies.map(({ received: heard }) => heard)).toEqual(["", "", ""]);
+    expect(bodies.map(({ received }) => received)).toEqual(["", "", ""]);
   });
 
   test("evicts a connection without a request for the request of an API key", async () => {
@@ -123,11 +123,11 @@ describe("a full connection table", () => {
 
   test("serves probes beyond the maximum while hundreds of surplus connections are open", async () => {
     const go = gate();
-    const reply: Handle = async ({ head }) => {
+    const response: Handle = async ({ head }) => {
       if (head.path !== "/healthz") await go.opened;
       return respondWith("served");
     };
-    await using served = serve(reply, {
+    await using served = serve(response, {
       ...options,
       maxConnections: 1,
       isProbe: (path) => path === "/healthz",

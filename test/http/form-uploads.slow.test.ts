@@ -103,7 +103,7 @@ const closing = `\r\n--${boundary}--\r\n`;
 const filler = crypto.getRandomValues(new Uint8Array(65_536));
 
 /** An image by its first bytes, different for each `seed`, with `fileBytes` bytes. */
-function* picture(seed: number): Generator<Uint8Array> {
+function* image(seed: number): Generator<Uint8Array> {
   const start = Buffer.concat([png, Buffer.alloc(24, seed)]);
   yield start;
   for (let left = fileBytes - start.length; left > 0; left -= filler.length)
@@ -127,7 +127,7 @@ async function begin(): Promise<RawConnection> {
 
 async function upload(seed: number): Promise<number> {
   const connection = await begin();
-  for (const piece of picture(seed)) await connection.sendAll(chunk(piece));
+  for (const piece of image(seed)) await connection.sendAll(chunk(piece));
   connection.send(chunk(closing), "0\r\n\r\n");
   const { status } = await connection.response({ ms: 25_000 });
   connection.disconnect();
@@ -180,7 +180,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     const growth = memory("VmHWM") - before;
     expect(statuses).toEqual(seeds.map(() => 200));
     expect(sink.received.map((each) => each.sha256).sort()).toEqual(
-      seeds.map((seed) => sha256(...picture(seed))).sort(),
+      seeds.map((seed) => sha256(...image(seed))).sort(),
     );
     for (const { head, lengthAnnounced } of sink.received) {
       expect(head).toContain('name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n');
@@ -197,7 +197,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     sink.takeTime(false);
     expect(statuses).toEqual([200, 200, 200]);
     expect(sink.received.map((each) => each.sha256).sort()).toEqual(
-      [11, 12, 13].map((seed) => sha256(...picture(seed))).sort(),
+      [11, 12, 13].map((seed) => sha256(...image(seed))).sort(),
     );
   });
 
@@ -206,7 +206,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     const connections = await Promise.all(Array.from({ length: 8 }, begin));
     for (const [seed, connection] of connections.entries()) {
       let sent = 0;
-      for (const piece of picture(seed)) {
+      for (const piece of image(seed)) {
         await connection.sendAll(chunk(piece));
         sent += piece.length;
         if (sent > 5_000_000) break;
@@ -224,7 +224,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
     const connections = await Promise.all([begin(), begin()]);
     for (const connection of connections) {
       let sent = 0;
-      for (const piece of picture(0)) {
+      for (const piece of image(0)) {
         await connection.sendAll(chunk(piece));
         sent += piece.length;
         if (sent > 5_000_000) break;
@@ -241,7 +241,7 @@ describe("eight uploads of 50 MB at once, without a length", () => {
   test("are not removed by a second gateway that starts in the same folder by mistake", async () => {
     const connection = await begin();
     let sent = 0;
-    const pieces = picture(7);
+    const pieces = image(7);
     for (const piece of pieces) {
       await connection.sendAll(chunk(piece));
       sent += piece.length;
@@ -276,7 +276,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     home[Symbol.dispose]();
   });
 
-  const drawn = (format: "png" | "jpeg" | "webp", extra: number): Uint8Array<ArrayBuffer> => {
+  const generated = (format: "png" | "jpeg" | "webp", extra: number): Uint8Array<ArrayBuffer> => {
     const bytes = encodeImage({ format, width: 64, height: 64, shade: extra % 256 });
     return new Uint8Array(Buffer.concat([bytes, Buffer.alloc(extra, 0x5a)]));
   };
@@ -298,7 +298,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     "also with %d bytes after the end of the image",
     async (extra) => {
       fake.clear();
-      const files = [drawn("png", extra), drawn("jpeg", extra), drawn("webp", extra)];
+      const files = [generated("png", extra), generated("jpeg", extra), generated("webp", extra)];
       const mask = new Uint8Array(Buffer.concat([await clear(), Buffer.alloc(extra + 3, 0x5a)]));
       const form = new FormData();
       form.append("mask", new Blob([mask], { type: "text/plain" }), "mask.txt");
@@ -331,7 +331,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
       ),
     );
     await until(() => other.output().includes("config-reloaded"));
-    const file = drawn("png", 2_000_000);
+    const file = generated("png", 2_000_000);
     const form = new FormData();
     form.append("model", "our-painter");
     form.append("prompt", "a hat");

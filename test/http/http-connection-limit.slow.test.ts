@@ -226,12 +226,12 @@ describe("the gateway", () => {
         await RawConnection.open(edge.gateway.url),
       ];
       const refused = await RawConnection.open(edge.gateway.url);
-      const answer = await refused.response();
-      expect(answer.status).toBe(503);
-      expect(answer.headers.get("retry-after")).toBe("1");
-      expect(answer.headers.get("connection")).toBe("close");
-      expect(answer.headers.get("x-request-id")).toStartWith("req_");
-      const { error } = JSON.parse(answer.body);
+      const response = await refused.response();
+      expect(response.status).toBe(503);
+      expect(response.headers.get("retry-after")).toBe("1");
+      expect(response.headers.get("connection")).toBe("close");
+      expect(response.headers.get("x-request-id")).toStartWith("req_");
+      const { error } = JSON.parse(response.body);
       expect(Object.keys(error).sort()).toEqual(["code", "message", "param", "type"]);
       expect(error.message).toContain("connections");
       await refused.closed;
@@ -269,8 +269,8 @@ describe("the gateway", () => {
         connection.disconnect();
       }
       expect(response?.status).toBe(200);
-      await until(() => silent.some(({ received: heard }) => heard.includes("\r\n\r\n")));
-      const evicted = await silent.find(({ received: heard }) => heard !== "")!.response();
+      await until(() => silent.some(({ received }) => received.includes("\r\n\r\n")));
+      const evicted = await silent.find(({ received }) => received !== "")!.response();
       expect([evicted.status, evicted.headers.get("connection")]).toEqual([408, "close"]);
       expect(JSON.parse(evicted.body).error.message).toContain("connections");
       for (const connection of silent) connection.disconnect();

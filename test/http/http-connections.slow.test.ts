@@ -87,8 +87,8 @@ describe("a body that stops arriving", () => {
     const connection = await connect();
     const started = performance.now();
     connection.send(...pieces);
-    const answer = await connection.response();
-    return { connection, answer, ms: performance.now() - started };
+    const responseBody = await connection.response();
+    return { connection, response: responseBody, ms: performance.now() - started };
   };
 
   test("times out after VEXEL_BODY_TIMEOUT, wherever it stopped", async () => {
@@ -101,8 +101,10 @@ describe("a body that stops arriving", () => {
       [head(form, "/v1/images/edits"), "--x\r\ncontent-disposition: form-da"],
     ];
     const before = gateway.rows().length;
-    for (const { connection, answer, ms } of await Promise.all(stops.map((all) => slow(...all)))) {
-      const message = await expectError(response(answer), "request_timeout");
+    for (const { connection, response: responseBody, ms } of await Promise.all(
+      stops.map((all) => slow(...all)),
+    )) {
+      const message = await expectError(response(responseBody), "request_timeout");
       expect(message).toContain("waited 1 s");
       expect(ms).toBeGreaterThan(900);
       expect(ms).toBeLessThan(5_000);
@@ -128,7 +130,8 @@ describe("a body that stops arriving", () => {
     const started = performance.now();
     for (let i = 0; i < 5; i++) await (await gateway.post("/v1/embeddings", body)).text();
     expect(performance.now() - started).toBeLessThan(900);
-    for (const { answer } of await Promise.all(slowly)) expect(answer.status).toBe(408);
+    for (const { response: responseBody } of await Promise.all(slowly))
+      expect(responseBody.status).toBe(408);
   });
 });
 
@@ -203,10 +206,10 @@ describe("invalid HTTP is refused and the connection closed:", () => {
   ])("%s", async (_, text) => {
     const connection = await connect();
     connection.send(Buffer.from(text, "latin1"));
-    const answer = await connection.response();
+    const responseBody = await connection.response();
     const fault = text.length > 60_000 ? "headers_too_large" : "invalid_http";
-    await expectError(response(answer), fault);
-    expect(new Headers(answer.headers).get("connection")).toBe("close");
+    await expectError(response(responseBody), fault);
+    expect(new Headers(responseBody.headers).get("connection")).toBe("close");
     await connection.closed;
     expect(fake.requests).toHaveLength(0);
   });
@@ -286,8 +289,8 @@ describe("an idle connection is closed", () => {
     const server = listening(() => {
       return { status: 200, headers: {}, body: slow() };
     }, 5);
-    const answer = await fetch(`${server.url}/healthz`);
-    expect(await answer.text()).toBe("0123456789");
+    const responseBody = await fetch(`${server.url}/healthz`);
+    expect(await responseBody.text()).toBe("0123456789");
     await server.stop(true);
   }
 

@@ -34,9 +34,9 @@ describe("a client that closes its sending side after its request", () => {
     await Bun.sleep(50);
     go.open();
     expect((await connection.response()).status).toBe(100);
-    const answer = await connection.response();
-    expect(JSON.parse(answer.body)).toEqual(["POST", "/", "hello"]);
-    expect(answer.headers.get("connection")).toBe("close");
+    const response = await connection.response();
+    expect(JSON.parse(response.body)).toEqual(["POST", "/", "hello"]);
+    expect(response.headers.get("connection")).toBe("close");
     await connection.closed;
     expect(served.errors).toEqual([]);
   });

@@ -164,8 +164,8 @@ class Narrow {
 }
 
 describe("a socket that accepts one byte at a time", () => {
-  const house = (reply: ServerContext["onRequest"]): ServerContext => ({
-    onRequest: reply,
+  const house = (response: ServerContext["onRequest"]): ServerContext => ({
+    onRequest: response,
     refuse: toErrorResponse,
     onError: (error) => {
       throw error;

@@ -24,7 +24,7 @@ export interface Served {
 }
 
 /** Stopped, with its connections, at the end of the block that creates it. */
-export function serve(reply: Handle = echo, options: ServeOptions = {}): Served {
+export function serve(response: Handle = echo, options: ServeOptions = {}): Served {
   const { bodyMs = 60_000, idleMs = 60_000, maxConnections = 10_000, ...rest } = options;
   const broken: unknown[] = [];
   const open: RawConnection[] = [];
@@ -37,7 +37,7 @@ export function serve(reply: Handle = echo, options: ServeOptions = {}): Served 
     clock: () => performance.now(),
     onRequest: async (exchange) => {
       try {
-        return await reply(exchange);
+        return await response(exchange);
       } catch (error) {
         return toErrorResponse(toGatewayError(error, undefined));
       }

@@ -159,7 +159,7 @@ describe("a request head", () => {
     expect(found).toEqual(["1, 4", "2", "x-a: 3", "", "\xe9", null, null]);
   });
 
-  test("that repeats the cached one is read as the same, and another as another", async () => {
+  test("that repeats the cached one is read as the same, and another", async () => {
     await using served = serve(async (exchange) =>
       respondWith(`${exchange.head.get("a")} ${await readBody(exchange)}`),
     );
@@ -173,9 +173,9 @@ describe("a request head", () => {
       post("/", "xy", "a: 1\r\n"),
     ];
     connection.send(all.join(""));
-    const answers: string[] = [];
-    for (const _ of all) answers.push((await connection.response()).body);
-    expect(answers).toEqual(["1 x", "1 x", "2 x", "1 x", "1 xy"]);
+    const responses: string[] = [];
+    for (const _ of all) responses.push((await connection.response()).body);
+    expect(responses).toEqual(["1 x", "1 x", "2 x", "1 x", "1 xy"]);
     connection.send(again.slice(0, 20));
     await Bun.sleep(2);
     connection.send(again.slice(20));

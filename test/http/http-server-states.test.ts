@@ -155,24 +155,24 @@ describe("a server that stops", () => {
     ["that was refused", "invalid_http", "nonsense\r\n\r\n"],
   ];
 
-  test.each(states)("gracefully closes a connection %s", async (_, answer, text) => {
+  test.each(states)("gracefully closes a connection %s", async (_, response, text) => {
     await using served = serve(() => respondWith("early"), { bodyMs: 1_000 });
     const connection = await served.connect();
     connection.send(get("/"));
     await connection.response();
     connection.send(text);
-    await until(() => connection.received.includes(answer));
+    await until(() => connection.received.includes(response));
     const first = served.server.stop(false);
     if (text.endsWith("hell")) connection.send("o");
     // A second stop resolves as well.
     await Promise.all([first, served.server.stop(false), connection.closed]);
   });
 
-  test.each(states)("immediately closes a connection %s", async (_, answer, text) => {
+  test.each(states)("immediately closes a connection %s", async (_, response, text) => {
     await using served = serve(() => respondWith("early"));
     const connection = await served.connect();
     connection.send(text);
-    await until(() => connection.received.includes(answer));
+    await until(() => connection.received.includes(response));
     await Promise.all([served.server.stop(true), connection.closed]);
   });
 

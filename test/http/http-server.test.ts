@@ -170,8 +170,8 @@ describe("a response without a body", () => {
       const connection = await served.connect();
       connection.send(get("/") + get("/"));
       for (let at = 0; at < 2; at++) {
-        const { headers, ...answer } = await connection.response();
-        expect(answer).toEqual({ status, body: "" });
+        const { headers, ...response } = await connection.response();
+        expect(response).toEqual({ status, body: "" });
         expect(headers.has("content-length") || headers.has("transfer-encoding")).toBe(false);
       }
       expect(connection.received).toBe("");
@@ -276,9 +276,9 @@ describe("responses", () => {
     await using served = serve(() => ({ status: 200, headers, body: "" }));
     const connection = await served.connect();
     connection.send(get("/"));
-    const answer = await connection.response();
-    expect(answer.headers.get("x-a")).toBe("a??x-evil: 1????HTTP/1.1 200 OK");
-    expect(answer.headers.get("x-b")).toBe("???");
+    const response = await connection.response();
+    expect(response.headers.get("x-a")).toBe("a??x-evil: 1????HTTP/1.1 200 OK");
+    expect(response.headers.get("x-b")).toBe("???");
     expect(connection.received).toBe("");
   });
 });

@@ -10,7 +10,7 @@ import { gate, get, post, respondWith, serve } from "./http-server-fixture.ts";
 
 /** A client that records how its connection ends, and keeps its own side open. */
 class Client {
-  heard = "";
+  received = "";
   ended = false;
   errors: string[] = [];
   readonly #socket;
@@ -19,7 +19,7 @@ class Client {
     this.#socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     this.#socket.setNoDelay(true);
     this.#socket.on("data", (bytes) => {
-      this.heard += bytes.toString("latin1");
+      this.received += bytes.toString("latin1");
     });
     this.#socket.on("end", () => {
       this.ended = true;
@@ -41,16 +41,16 @@ describe("a server that stops", () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
-    await until(() => client.heard.endsWith("served"));
+    await until(() => client.received.endsWith("served"));
     const stopping = served.server.stop(false);
     await until(() => client.ended);
     // Sent before the client could know.
-    client.heard = "";
+    client.received = "";
     for (let at = 0; at < 5; at++) {
       client.say(post("/", "x".repeat(100_000)));
       await Bun.sleep(10);
     }
-    expect([client.heard, client.errors]).toEqual(["", []]);
+    expect([client.received, client.errors]).toEqual(["", []]);
     client.close();
     await stopping;
   });
@@ -59,7 +59,7 @@ describe("a server that stops", () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
-    await until(() => client.heard.endsWith("served"));
+    await until(() => client.received.endsWith("served"));
     const stopping = served.server.stop(true);
     await until(() => client.ended);
     client.say(get("/"));
@@ -73,7 +73,7 @@ describe("a server that stops", () => {
     await using served = serve(() => respondWith("served"));
     const client = new Client(served.server.port);
     client.say(get("/"));
-    await until(() => client.heard.endsWith("served"));
+    await until(() => client.received.endsWith("served"));
     await served.server.stop(true);
     expect([client.ended, client.errors]).toEqual([true, []]);
     client.close();
@@ -94,8 +94,8 @@ describe("a server that stops", () => {
     await until(() => client.ended);
     client.say(get("/late"));
     await Bun.sleep(20);
-    expect(client.heard).toContain("connection: close\r\n");
-    expect(client.heard.slice(client.heard.indexOf("\r\n\r\n") + 4)).toHaveLength(3_000_000);
+    expect(client.received).toContain("connection: close\r\n");
+    expect(client.received.slice(client.received.indexOf("\r\n\r\n") + 4)).toHaveLength(3_000_000);
     expect(client.errors).toEqual([]);
     client.close();
     await stopping;
@@ -112,12 +112,12 @@ test("SIGTERM resets no client: each gets a response or an orderly close", async
     const body = JSON.stringify({ model: embeddingModel, input: "a" });
     const request = toHttpText({ path: "/v1/embeddings", headers: jsonHeaders, body });
     for (const client of clients) client.say(request);
-    await until(() => clients.every(({ heard }) => heard.includes("embedding")));
+    await until(() => clients.every(({ received }) => received.includes("embedding")));
     fake.clear();
     fake.script({ delayMs: 300 }, { times: 5 });
     const slow = clients.slice(0, 5);
     for (const [at, client] of slow.entries()) {
-      client.heard = "";
+      client.received = "";
       client.say(request.replaceAll('"a"', `"${at}"`));
     }
     // They may go upstream as one batch.
@@ -126,16 +126,16 @@ test("SIGTERM resets no client: each gets a response or an orderly close", async
     gateway.kill("SIGTERM");
     // Others send their next request at all moments of the shutdown, until they see that it is over.
     for (const client of clients.slice(5)) {
-      client.heard = "";
+      client.received = "";
       setTimeout(() => !client.ended && client.say(request), Math.random() * 600);
     }
     await until(() => clients.every(({ ended }) => ended));
     for (const client of clients) client.close();
     expect(await gateway.exited).toBe(0);
     expect(clients.flatMap(({ errors }) => errors)).toEqual([]);
-    for (const { heard } of slow) expect(heard).toStartWith("HTTP/1.1 200");
-    for (const { heard } of clients) {
-      if (heard !== "") expect(heard).toContain("connection: close");
+    for (const { received } of slow) expect(received).toStartWith("HTTP/1.1 200");
+    for (const { received } of clients) {
+      if (received !== "") expect(received).toContain("connection: close");
     }
   } finally {
     gateway.kill("SIGKILL");

@@ -88,8 +88,8 @@ describe("the memory of JSON bodies", () => {
       await connection.sendAll(chunk(bodyOf(1.9 * MiB)));
       connections.push(connection);
     }
-    await until(() => connections.some(({ received: heard }) => heard.includes("\r\n\r\n")));
-    const refused = connections.filter(({ received: heard }) => heard !== "");
+    await until(() => connections.some(({ received }) => received.includes("\r\n\r\n")));
+    const refused = connections.filter(({ received }) => received !== "");
     expect(refused.length).toBe(1);
     expect(refusal(await refused[0]!.response()).status).toBe(429);
     for (const connection of connections) connection.disconnect();

@@ -99,10 +99,10 @@ describe("unusual spellings of a known path", () => {
     const connection = await RawConnection.open(gateway.url);
     const headers = { ...jsonHeaders, host: "vexel.test", "content-length": `${body.length}` };
     connection.send(toHttpText({ method: "POST", path, headers }) + body);
-    const answer = await connection.response();
+    const response = await connection.response();
     connection.disconnect();
-    expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.body.toString())).toMatchObject({ model: "text-embedding-3-small" });
+    expect(response.status).toBe(200);
+    expect(JSON.parse(response.body.toString())).toMatchObject({ model: "text-embedding-3-small" });
   });
 
   test("a doubled slash inside a model id stays part of the id", async () => {

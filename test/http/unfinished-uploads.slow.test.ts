@@ -106,13 +106,13 @@ describe("half-sent uploads of one key", () => {
     const uploads = await Promise.all(
       Array.from({ length: 40 }, () => halfSent(gateway.url, 4 * megabyte, megabyte)),
     );
-    const refused = () => uploads.filter(({ received: heard }) => heard !== "");
+    const refused = () => uploads.filter(({ received }) => received !== "");
     await until(() => refused().length === 36);
-    const answer = await refused()[0]!.response();
-    expect(answer.status).toBe(429);
-    expect(answer.headers.get("retry-after")).toBe("5");
-    expect(JSON.parse(answer.body).error).toMatchObject({ code: "rate_limit_exceeded" });
-    expect(JSON.parse(answer.body).error.message).toContain("VEXEL_SPOOL_MAX_BYTES");
+    const response = await refused()[0]!.response();
+    expect(response.status).toBe(429);
+    expect(response.headers.get("retry-after")).toBe("5");
+    expect(JSON.parse(response.body).error).toMatchObject({ code: "rate_limit_exceeded" });
+    expect(JSON.parse(response.body).error.message).toContain("VEXEL_SPOOL_MAX_BYTES");
     await expectError(await edit(gateway.url, bearer, 4 * megabyte), "upload_limit_reached");
     // A request that needs no disk space is served for the same key.
     expect((await edit(gateway.url, bearer, 1000)).status).toBe(200);
@@ -139,8 +139,8 @@ describe("half-sent uploads of one key", () => {
     const gateway = start({ VEXEL_SPOOL_MAX_BYTES: String(32 * megabyte) });
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 8; at++) uploads.push(await halfSentChunked(gateway.url, 5 * megabyte));
-    await until(() => uploads.filter(({ received: heard }) => heard !== "").length >= 5);
-    const refused = uploads.find(({ received: heard }) => heard !== "");
+    await until(() => uploads.filter(({ received }) => received !== "").length >= 5);
+    const refused = uploads.find(({ received }) => received !== "");
     expect((await refused!.response()).status).toBe(429);
     await expectServed(gateway.url, gateway.folder);
   });
@@ -220,9 +220,9 @@ test("an upload below the minimum rate is ended, and its temp storage released",
   const trickle = setInterval(() => upload.send("x"), 50);
   cleanUps.push(() => clearInterval(trickle));
   await expectError(await edit(gateway.url, bearer, megabyte), "upload_limit_reached");
-  const answer = await upload.response();
-  expect(answer.status).toBe(408);
-  expect(JSON.parse(answer.body).error.message).toContain("bytes per second");
+  const response = await upload.response();
+  expect(response.status).toBe(408);
+  expect(JSON.parse(response.body).error.message).toContain("bytes per second");
   expect((await edit(gateway.url, bearer, 7 * megabyte)).status).toBe(200);
 });
 
@@ -258,9 +258,7 @@ if (mayMount()) {
     // Small uploads: each frees little space on the full disk when it fails.
     const uploads: RawConnection[] = [];
     for (let at = 0; at < 200; at++) uploads.push(await halfSentChunked(gateway.url, 300_000));
-    await until(
-      () => uploads.filter(({ received: heard }) => heard.includes(" 503 ")).length >= 20,
-    );
+    await until(() => uploads.filter(({ received }) => received.includes(" 503 ")).length >= 20);
     expect(freeBytes()).toBeGreaterThan(2 * megabyte);
     await expectError(await edit(gateway.url, asOther, 10 * megabyte), "storage_unavailable");
     for (let times = 0; times < 40; times++) {

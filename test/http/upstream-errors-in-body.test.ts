@@ -93,7 +93,7 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
   const headers = { "content-type": "application/json" };
   fake.clear();
   // A transient error is attempted three times.
-  fake.script({ reply: { status: 200, headers, body: JSON.stringify(body) } }, { times: 3 });
+  fake.script({ response: { status: 200, headers, body: JSON.stringify(body) } }, { times: 3 });
   const response = await gateway.post("/v1/embeddings", { model, input: `text ${words}` });
   const { error } = (await response.json()) as {
     error: { message: string; code: string | null };
@@ -109,21 +109,21 @@ test("a response that arrived in chunks can be read again, within the bounds of 
     yield Buffer.from('"no"}');
   }
   const stream = pieces();
-  const reply = new BoundedResponse({
+  const response = new BoundedResponse({
     status: 200,
     headers: new Headers(),
     chunks: () => stream,
     signal: new AbortController().signal,
     maxBytes: 100,
   });
-  expect(await reply.json()).toEqual({ error: "no" });
-  expect(await reply.text()).toBe('{"error":"no"}');
-  await expect(reply.text(5)).rejects.toMatchObject({ kind: "upstream_invalid" });
+  expect(await response.json()).toEqual({ error: "no" });
+  expect(await response.text()).toBe('{"error":"no"}');
+  await expect(response.text(5)).rejects.toMatchObject({ kind: "upstream_invalid" });
 });
 
 test("an invalid response stays invalid, whatever else it contains", async () => {
   fake.script({
-    reply: {
+    response: {
       status: 200,
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ message: "success", data: [{ index: 0 }] }),

@@ -96,7 +96,7 @@ describe("the same Idempotency-Key", () => {
 
   test("can be used again after the request failed", async () => {
     const headers = newKey();
-    fake.script({ reply: { status: 500, body: "{}" } });
+    fake.script({ response: { status: 500, body: "{}" } });
     expect((await generate("an otter", headers)).status).toBe(502);
     expect((await generate("an otter", headers)).status).toBe(200);
     expect(fake.requests).toHaveLength(2);

@@ -182,12 +182,12 @@ describe("a chain", () => {
       gateway.resetTargets();
       seen.length = 0;
       instead = { "images/generations": unsure };
-      const reply = await gateway.post("/v1/images/generations", {
+      const upstreamResponse = await gateway.post("/v1/images/generations", {
         model: "chained",
         prompt: "an otter",
       });
-      expect(reply.status).toBe(502);
-      expect(reply.headers.get("x-should-retry")).toBe("false");
+      expect(upstreamResponse.status).toBe(502);
+      expect(upstreamResponse.headers.get("x-should-retry")).toBe("false");
       expect(paths()).toEqual(["moderations", "images/generations"]);
     }
     gateway.resetTargets();
@@ -201,12 +201,12 @@ describe("a chain", () => {
     form.set("image", new Blob([grayImage("a")]), "a.png");
     form.set("markup", new Blob([grayImage("b")]), "b.png");
     instead = { "images/edits": overloaded };
-    const reply = await fetch(`${gateway.url}/v1/images/edits`, {
+    const upstreamResponse = await fetch(`${gateway.url}/v1/images/edits`, {
       method: "POST",
       headers: { authorization: `Bearer ${testKey}` },
       body: form,
     });
-    expect(reply.status).toBe(503);
+    expect(upstreamResponse.status).toBe(503);
     expect(paths().slice(0, 3)).toEqual(["moderations", "images/edits", "openai/v1/images/edits"]);
     // An overloaded surface is retried; an unsupported one is not.
     expect(new Set(paths()).size).toBe(3);
@@ -248,7 +248,7 @@ describe("a chain", () => {
 
 describe("the Responses API", () => {
   test("generates with the image tool, and returns the revised prompt", async () => {
-    const reply = await client.images.generate({
+    const upstreamResponse = await client.images.generate({
       model: "told",
       prompt: "an otter",
       size: "1024x1024",
@@ -277,7 +277,7 @@ describe("the Responses API", () => {
       store: false,
       user: "user-1",
     });
-    expect(reply).toMatchObject({
+    expect(upstreamResponse).toMatchObject({
       created: 1_700_000_001,
       data: [{ b64_json: image, revised_prompt: "A photograph of an otter, at dusk" }],
       quality: "low",
@@ -354,9 +354,12 @@ describe("the Responses API", () => {
   test("that responds with text only is an upstream error", async () => {
     const output = [{ type: "message", content: [{ type: "output_text", text: "Hello!" }] }];
     instead = { responses: () => Response.json({ ...response({}), output }) };
-    const reply = await gateway.post("/v1/images/generations", { model: "told", prompt: "x" });
-    expect(reply.status).toBe(502);
-    const { error } = (await reply.json()) as { error: { code: string } };
+    const upstreamResponse = await gateway.post("/v1/images/generations", {
+      model: "told",
+      prompt: "x",
+    });
+    expect(upstreamResponse.status).toBe(502);
+    const { error } = (await upstreamResponse.json()) as { error: { code: string } };
     expect(error.code).toBe("upstream_invalid");
   });
 });

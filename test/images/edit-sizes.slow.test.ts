@@ -5,7 +5,12 @@ import { type PrepareTools, prepareSources } from "../../server/images/sources/p
 import type { FilePart } from "../../server/upstream/contract.ts";
 import type { EditCapabilities } from "../../server/upstream/image-capabilities.ts";
 import type { Conversion, ImageInspection } from "../../server/workers/image/image-worker.ts";
-import { expectFault, generated, speckled, upload } from "../workers/image-worker-fixture.ts";
+import {
+  expectFault as expectError,
+  generated,
+  speckled,
+  upload,
+} from "../workers/image-worker-fixture.ts";
 import { startEdits, storedIn } from "./edit-fixture.ts";
 import { edit as asked, file, noise } from "./preflight-fixture.ts";
 
@@ -138,10 +143,10 @@ describe("of the conversions that make an image small enough, the least lossy is
   test("never one that is animated, or that removes transparency which the upstream accepts", async () => {
     const clear = { ...seen, alpha: true, alphaChannel: true, opaque: false };
     const { made, ways } = await tried({}, { jpeg: 400 }, clear);
-    await expectFault(made, "invalid_value", /as PNG or JPEG or WEBP.* has 1000 bytes/);
+    await expectError(made, "invalid_value", /as PNG or JPEG or WEBP.* has 1000 bytes/);
     expect(ways).toEqual(["png", "png packed", "webp"]);
     const moving = await tried({}, { webp: 400 }, { ...clear, pages: 3 });
-    await expectFault(moving.made, "invalid_value", /1000 bytes/);
+    await expectError(moving.made, "invalid_value", /1000 bytes/);
     expect(moving.ways).toEqual(["png", "png packed"]);
     const onlyJpeg = await tried({ reads: ["image/jpeg"] }, { jpeg: 400 }, clear);
     await onlyJpeg.made;

@@ -37,7 +37,7 @@ afterAll(async () => {
 const respondWith = (body: unknown, times = 1): void =>
   first.script(
     {
-      reply: {
+      response: {
         status: 200,
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),

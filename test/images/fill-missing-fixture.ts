@@ -127,14 +127,14 @@ keys:
   const row = () => gateway.rows().at(-1);
   async function ask(body: object = {}) {
     const response = await post(body);
-    const reply = (await response.json()) as {
+    const upstreamResponse = (await response.json()) as {
       data?: { b64_json: string }[];
       [fact: string]: unknown;
     };
     return {
       status: response.status,
-      response: reply,
-      images: (reply.data ?? []).map(({ b64_json }) => b64_json),
+      response: upstreamResponse,
+      images: (upstreamResponse.data ?? []).map(({ b64_json }) => b64_json),
       missing: response.headers.get("vexel-missing"),
       adapted: response.headers.get("vexel-adapted"),
     };

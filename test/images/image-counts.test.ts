@@ -53,8 +53,8 @@ const ask = async (body: object) => {
     prompt: "x",
     ...body,
   });
-  const reply = (await response.json()) as { data?: { b64_json: string }[] };
-  const images = (reply.data ?? []).map(({ b64_json }) => b64_json);
+  const upstreamResponse = (await response.json()) as { data?: { b64_json: string }[] };
+  const images = (upstreamResponse.data ?? []).map(({ b64_json }) => b64_json);
   return { response, images, missing: response.headers.get("vexel-missing") };
 };
 

@@ -48,17 +48,17 @@ const edit = (body: object) =>
   gateway.post("/v1/images/edits", { model: "painter", prompt: "a hat", ...body });
 
 describe("an edit without a size, at a server that has a size of its own", () => {
-  const painted = (width: number, height: number) =>
+  const image = (width: number, height: number) =>
     createImage("mine", { width, height, kind: "png" }).then((bytes) => new Uint8Array(bytes));
 
   test.each([{}, { size: "auto" }])("requests that of the image: %j", async (more) => {
-    const images = [inline(await painted(640, 320))];
+    const images = [inline(await image(640, 320))];
     expect((await edit({ images, ...more })).status).toBe(200);
     expect(upstreamRequests).toMatchObject([{ width: 640, height: 320 }]);
   });
 
   test("uses the size of the image as shown, not as stored", async () => {
-    const stored = await painted(640, 320);
+    const stored = await image(640, 320);
     const turned = await sharp(stored).jpeg().withMetadata({ orientation: 6 }).toBuffer();
     const images = [link("/turned.jpg", new Uint8Array(turned))];
     expect((await edit({ images })).status).toBe(200);
@@ -66,7 +66,7 @@ describe("an edit without a size, at a server that has a size of its own", () =>
   });
 
   test("requests the size of the request, where there is one", async () => {
-    const images = [inline(await painted(640, 320))];
+    const images = [inline(await image(640, 320))];
     await edit({ images, size: "512x512" });
     await edit({ images, width: 256, height: 128 });
     expect(upstreamRequests).toMatchObject([

@@ -12,7 +12,7 @@ import { type LinkServer, startLinkServer } from "./image-links-fixture.ts";
 
 const small = { kind: "bytes", bytes: png } as const;
 const kept = (server: LinkServer): string[] => readdirSync(join(server.folder, "images"));
-const faultOf = (keeping: Promise<unknown>): Promise<string> =>
+const errorKindOf = (keeping: Promise<unknown>): Promise<string> =>
   keeping.then(
     () => "kept",
     (error: unknown) => (error instanceof GatewayError ? error.kind : String(error)),
@@ -96,7 +96,7 @@ describe("an image is stored from wherever it is", () => {
       `${good}=`,
       "iVBORw0KGgo=A",
     ]) {
-      expect(await faultOf(server.links.store(asBase64(bad, 10), server.url))).toBe(
+      expect(await errorKindOf(server.links.store(asBase64(bad, 10), server.url))).toBe(
         "upstream_invalid",
       );
     }
@@ -145,7 +145,7 @@ describe("on disk", () => {
       },
     } as const;
     const keeping = server.links.store({ kind: "spilled", spilled: broken }, server.url);
-    expect(await faultOf(keeping)).toBe("storage_unavailable");
+    expect(await errorKindOf(keeping)).toBe("storage_unavailable");
     expect(kept(server)).toEqual([]);
   });
 
@@ -154,7 +154,7 @@ describe("on disk", () => {
     const folder = join(server.folder, "images");
     // Root may write anywhere, so it is taken away.
     rmSync(folder, { recursive: true });
-    expect(await faultOf(server.links.store(small, server.url))).toBe("storage_unavailable");
+    expect(await errorKindOf(server.links.store(small, server.url))).toBe("storage_unavailable");
   });
 });
 
@@ -163,10 +163,10 @@ describe("room", () => {
     await using server = startLinkServer({ maxBytes: png.length * 2, ttlMs: 60_000 });
     await server.links.store(small, server.url);
     await server.links.store(small, server.url);
-    expect(await faultOf(server.links.store(small, server.url))).toBe("storage_unavailable");
+    expect(await errorKindOf(server.links.store(small, server.url))).toBe("storage_unavailable");
     // Longer than the link, because an image may still be in transmission.
     server.now += 121_000;
-    expect(await faultOf(server.links.store(small, server.url))).toBe("kept");
+    expect(await errorKindOf(server.links.store(small, server.url))).toBe("kept");
     expect(kept(server).length).toBe(1);
   });
 
@@ -189,7 +189,7 @@ describe("room", () => {
     const keepMany = async (fault: string, stepMs: number): Promise<void> => {
       for (let times = 0; times < 60; times++) {
         server.now += stepMs;
-        expect(await faultOf(links.store(small, server.url))).toBe(fault);
+        expect(await errorKindOf(links.store(small, server.url))).toBe(fault);
       }
     };
     // Once for each of them, it would be sixty times as long as one scan.
@@ -202,11 +202,11 @@ describe("room", () => {
   test("is released by an image that could not be stored", async () => {
     await using server = startLinkServer({ maxBytes: 200 });
     for (let times = 0; times < 5; times++) {
-      expect(await faultOf(server.links.store(asBase64("iVBORw0KGgo=!"), server.url))).toBe(
+      expect(await errorKindOf(server.links.store(asBase64("iVBORw0KGgo=!"), server.url))).toBe(
         "upstream_invalid",
       );
     }
-    expect(await faultOf(server.links.store(small, server.url))).toBe("kept");
+    expect(await errorKindOf(server.links.store(small, server.url))).toBe("kept");
   });
 
   test("is counted again after a start", async () => {
@@ -215,7 +215,7 @@ describe("room", () => {
     await server.links.store(small, server.url);
     const again = server.again();
     await again.sweep();
-    expect(await faultOf(again.store(small, server.url))).toBe("storage_unavailable");
+    expect(await errorKindOf(again.store(small, server.url))).toBe("storage_unavailable");
   });
 
   test("temp files of a process that has ended are deleted, others are not", async () => {

@@ -53,15 +53,18 @@ const ask = async (body: object, came: Uint8Array, says: object = {}) => {
     ...body,
   });
   const text = await response.text();
-  const reply =
+  const upstreamResponse =
     "stream" in body && response.status === 200
       ? eventsOf(text)[0]!.data
       : (JSON.parse(text) as Record<string, unknown>);
-  const { data } = reply as { data?: { b64_json: string }[] };
-  const bytes = Buffer.from((reply.b64_json as string) ?? data?.[0]?.b64_json ?? "", "base64");
+  const { data } = upstreamResponse as { data?: { b64_json: string }[] };
+  const bytes = Buffer.from(
+    (upstreamResponse.b64_json as string) ?? data?.[0]?.b64_json ?? "",
+    "base64",
+  );
   const { headers } = response;
   return {
-    response: reply,
+    response: upstreamResponse,
     bytes,
     status: response.status,
     dropped: headers.get("vexel-dropped"),

@@ -33,9 +33,9 @@ const bare: ImageCapabilities = {
   sizes: { ratios: ["1:1", "16:9", "9:16"] },
 };
 
-const refusalOf = (options: ImageOptions, traits = bare, policy: Policy = "adapt") => {
+const refusalOf = (options: ImageOptions, capabilities = bare, policy: Policy = "adapt") => {
   try {
-    planImage(query(options), traits, policy);
+    planImage(query(options), capabilities, policy);
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -116,10 +116,10 @@ describe("adapt", () => {
   });
 
   test("requests the best quality and compresses in the gateway where a target supports formats but no compression", () => {
-    const traits = { ...bare, takes: { output_format: ["png", "jpeg"] } };
+    const capabilities = { ...bare, takes: { output_format: ["png", "jpeg"] } };
     const plan = planImage(
       query({ output_format: "jpeg", output_compression: 40 }),
-      traits,
+      capabilities,
       "adapt",
     );
     expect(plan.query.options).toEqual({});
@@ -195,8 +195,12 @@ describe("output_compression, of which only jpeg and webp know", () => {
           output_compression: 100,
           ...(output_format && { output_format }),
         });
-        for (const traits of [gpt, takesFormats]) {
-          const { adapted, dropped, postProcessing: finish } = planImage(requested, traits, policy);
+        for (const capabilities of [gpt, takesFormats]) {
+          const {
+            adapted,
+            dropped,
+            postProcessing: finish,
+          } = planImage(requested, capabilities, policy);
           expect([adapted, dropped, finish.compression]).toEqual([[], [], undefined]);
         }
       }
@@ -334,10 +338,10 @@ test("the nearest shape is nearest in proportion", () => {
 
 describe("the length of a prompt", () => {
   test("is counted in characters, with a pair of surrogates as one", () => {
-    const traits = { ...bare, maxPrompt: 4 };
+    const capabilities = { ...bare, maxPrompt: 4 };
     const lengthOf = (prompt: string): string | undefined => {
       try {
-        planImage(query({}, { prompt }), traits, "adapt");
+        planImage(query({}, { prompt }), capabilities, "adapt");
       } catch (error) {
         return /Your prompt length is (\d+)/.exec((error as Error).message)?.[1];
       }
@@ -356,10 +360,10 @@ describe("the length of a prompt", () => {
   });
 
   test("takes no memory per character to count", () => {
-    const traits = { ...bare, maxPrompt: 4 };
+    const capabilities = { ...bare, maxPrompt: 4 };
     const prompt = "é".repeat(4_000_000);
     const before = process.memoryUsage().rss;
-    expect(() => planImage(query({}, { prompt }), traits, "adapt")).toThrow("4000000");
+    expect(() => planImage(query({}, { prompt }), capabilities, "adapt")).toThrow("4000000");
     // An array of its characters takes 100 MB and more.
     expect(process.memoryUsage().rss - before).toBeLessThan(30_000_000);
   });

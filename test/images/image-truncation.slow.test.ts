@@ -12,7 +12,7 @@ import type { ImageContent, ImageEvent } from "../../server/upstream/contract.ts
 import { base64Of } from "../conformance/arrange.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const folder = temporaryFolder();
 const temp = createRequestTemp(folder.path);
@@ -34,7 +34,7 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** Every form of an image: in memory or spilled to disk, raw or base64. */
 async function everywhere(bytes: Uint8Array): Promise<Exclude<ImageContent, { kind: "url" }>[]> {
   const response = JSON.stringify({ b64_json: base64Of(bytes) });
-  const read = (await readDocument(replyOf(response), temp)) as { b64_json: unknown };
+  const read = (await readDocument(upstreamResponseOf(response), temp)) as { b64_json: unknown };
   return [
     { kind: "bytes", bytes },
     { kind: "base64", base64: base64Of(bytes) },
@@ -51,19 +51,19 @@ const verdict = (image: Exclude<ImageContent, { kind: "url" }>): Promise<string>
 
 describe.each(["small", "large"] as const)("a %s image", (size) => {
   test.each(kinds)("%s that is whole passes, also with zeros or words behind it", async (kind) => {
-    const painted = await createImage("whole", { ...canvases[size], kind });
+    const imageBytes = await createImage("whole", { ...canvases[size], kind });
     for (const tail of [Buffer.alloc(0), Buffer.alloc(5000), Buffer.from("made by a camera")]) {
-      for (const image of await everywhere(Buffer.concat([painted, tail]))) {
+      for (const image of await everywhere(Buffer.concat([imageBytes, tail]))) {
         expect(await verdict(image)).toBe("whole");
       }
     }
   });
 
   test.each(kinds)("a truncated %s is detected wherever it ends", async (kind) => {
-    const painted = await createImage("whole", { ...canvases[size], kind });
+    const imageBytes = await createImage("whole", { ...canvases[size], kind });
     for (const kept of [20, 0.1, 0.5, 0.98]) {
-      const length = kept < 1 ? Math.floor(painted.length * kept) : kept;
-      for (const image of await everywhere(painted.slice(0, length))) {
+      const length = kept < 1 ? Math.floor(imageBytes.length * kept) : kept;
+      for (const image of await everywhere(imageBytes.slice(0, length))) {
         expect(await verdict(image)).toContain("its image is truncated");
       }
     }
@@ -71,16 +71,16 @@ describe.each(["small", "large"] as const)("a %s image", (size) => {
 });
 
 test("base64 with line breaks is decoded", async () => {
-  const painted = await createImage("whole", { ...canvases.small, kind: "png" });
-  const lines = base64Of(painted).replace(/.{76}/g, "$&\r\n");
+  const image = await createImage("whole", { ...canvases.small, kind: "png" });
+  const lines = base64Of(image).replace(/.{76}/g, "$&\r\n");
   expect(await verdict({ kind: "base64", base64: lines })).toBe("whole");
-  const cut = base64Of(painted.slice(0, -30)).replace(/.{76}/g, "$&\r\n");
+  const cut = base64Of(image.slice(0, -30)).replace(/.{76}/g, "$&\r\n");
   expect(await verdict({ kind: "base64", base64: cut })).toContain("its image is truncated");
 });
 
 test("only the ends of a large complete image are read", async () => {
-  const painted = await createImage("whole", { ...canvases.large, kind: "png" });
-  const [, , , lying] = await everywhere(painted);
+  const image = await createImage("whole", { ...canvases.large, kind: "png" });
+  const [, , , lying] = await everywhere(image);
   if (lying?.kind !== "spilled") throw new Error("it is large, and should lie aside");
   const never = (): never => {
     throw new Error("all of it was read");
@@ -122,11 +122,11 @@ describe("in a stream", () => {
   const deliver = async (count: number, ...images: readonly string[]) => {
     const events = completed(...images);
     const finished = await postProcess({ kind: "stream", events }, wanted(count), workshop);
-    const reply = limitImages(count, finished);
-    if (reply.kind !== "stream") throw new Error("it was a stream");
+    const response = limitImages(count, finished);
+    if (response.kind !== "stream") throw new Error("it was a stream");
     const delivered: string[] = [];
     try {
-      for await (const event of reply.events) {
+      for await (const event of response.events) {
         if (event.type !== "buffered") delivered.push(base64Of(await readBytes(event.image)));
       }
       return { delivered, fault: "none" };
@@ -134,11 +134,11 @@ describe("in a stream", () => {
       return { delivered, fault: error instanceof GatewayError ? error.kind : String(error) };
     }
   };
-  const painted = async (seed: string) =>
+  const image = async (seed: string) =>
     base64Of(await createImage(seed, { ...canvases.small, kind: "png" }));
 
   test("a truncated image is an error at the end, after the complete images", async () => {
-    const [one, two] = [await painted("one"), await painted("two")];
+    const [one, two] = [await image("one"), await image("two")];
     const half = one.slice(0, one.length / 2 - ((one.length / 2) % 4));
     const fault = "upstream_invalid";
     expect(await deliver(3, one, half, two)).toEqual({ delivered: [one, two], fault });
@@ -146,22 +146,22 @@ describe("in a stream", () => {
   });
 
   test("a truncated image beyond the requested number is ignored", async () => {
-    const one = await painted("one");
+    const one = await image("one");
     expect(await deliver(1, one, one.slice(0, 400))).toEqual({ delivered: [one], fault: "none" });
   });
 
   test("images beyond the requested number are not delivered", async () => {
-    const [one, two] = [await painted("one"), await painted("two")];
+    const [one, two] = [await image("one"), await image("two")];
     expect(await deliver(2, one, two, one)).toEqual({ delivered: [one, two], fault: "none" });
   });
 });
 
 describe("through the gateway", () => {
-  let reply: object = {};
+  let upstreamResponse: object = {};
   const fake = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: () => Response.json({ created: 1, ...reply }),
+    fetch: () => Response.json({ created: 1, ...upstreamResponse }),
   });
   const yaml = `
 upstreams: [{ id: fake, kind: openai, baseUrl: "http://127.0.0.1:${fake.port}/v1", apiKey: x }]
@@ -176,15 +176,15 @@ keys: [{ name: test, key: ${testKey} }]
   let good = "";
   let half = "";
   beforeAll(async () => {
-    const painted = await createImage("whole", { ...canvases.large, kind: "png" });
-    good = base64Of(painted);
-    half = base64Of(painted.slice(0, painted.length / 2));
+    const image = await createImage("whole", { ...canvases.large, kind: "png" });
+    good = base64Of(image);
+    half = base64Of(image.slice(0, image.length / 2));
   });
   const ask = (body: object) =>
     gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 
   test("a truncated image is an upstream error; its cost is recorded, and no delivered image", async () => {
-    reply = { data: [{ b64_json: half }] };
+    upstreamResponse = { data: [{ b64_json: half }] };
     const response = await ask({ size: "1024x1024" });
     expect(response.status).toBe(502);
     const { error } = (await response.json()) as { error: { code: string; message: string } };
@@ -195,7 +195,7 @@ keys: [{ name: test, key: ${testKey} }]
   });
 
   test("the complete images are delivered; the ledger has their number, and the cost of all", async () => {
-    reply = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
+    upstreamResponse = { data: [{ b64_json: good }, { b64_json: half }, { b64_json: good }] };
     const response = await ask({ n: 3 });
     expect(response.headers.get("vexel-missing")).toBe("1; error=upstream_invalid");
     const { data } = (await response.json()) as { data: object[] };

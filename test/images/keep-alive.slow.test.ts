@@ -4,13 +4,13 @@ import OpenAI from "openai";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-let reply: () => Response = () => new Response("?", { status: 500 });
+let upstreamResponse: () => Response = () => new Response("?", { status: 500 });
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: async () => {
     await Bun.sleep(1300);
-    return reply();
+    return upstreamResponse();
   },
 });
 const yaml = `
@@ -33,7 +33,7 @@ const ask = (body: object) =>
 
 test("what was left out and what is missing, in the member `vexel`", async () => {
   for (const each of [image, large]) {
-    reply = () => Response.json({ created: 1, data: [{ b64_json: each }] });
+    upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: each }] });
     const response = await ask({ n: 3, safety_identifier: "someone" });
     expect(response.headers.get("vexel-keep-alive")).toBe("true");
     const text = await response.text();
@@ -53,7 +53,7 @@ test("what was left out and what is missing, in the member `vexel`", async () =>
 });
 
 test("the status of a fault, and when to try again", async () => {
-  reply = () =>
+  upstreamResponse = () =>
     Response.json({ error: { message: "slow" } }, { status: 429, headers: { "retry-after": "7" } });
   const response = await ask({});
   expect(response.status).toBe(200);
@@ -64,12 +64,12 @@ test("the status of a fault, and when to try again", async () => {
 });
 
 test("nothing where there is nothing to tell", async () => {
-  reply = () => Response.json({ created: 1, data: [{ b64_json: image }] });
+  upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: image }] });
   expect(await (await ask({})).json()).not.toHaveProperty("vexel");
 });
 
 test("OpenAI's client reads such a response like any other", async () => {
-  reply = () => Response.json({ created: 1, data: [{ b64_json: image }] });
+  upstreamResponse = () => Response.json({ created: 1, data: [{ b64_json: image }] });
   const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: testKey, maxRetries: 0 });
   const { data } = await client.images.generate({ model: "d2", prompt: "x", n: 2 });
   expect(data).toEqual([{ b64_json: image }]);

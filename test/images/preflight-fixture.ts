@@ -5,7 +5,7 @@ import { checkEdit, type EditRules } from "../../server/images/preflight.ts";
 import type { EditQuery, FilePart, ImageSource } from "../../server/upstream/contract.ts";
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import {
-  expectFault,
+  expectFault as expectError,
   generated,
   never,
   newRequestTemp,
@@ -46,7 +46,7 @@ export function checker() {
     processes,
     check,
     refused: async (query: EditQuery, fault: ErrorKind, param: string, words: RegExp) => {
-      const error = await expectFault(check(query), fault, words);
+      const error = await expectError(check(query), fault, words);
       expect([error.details.param, error.definition.status]).toEqual([param, 400]);
     },
     close: async () => {

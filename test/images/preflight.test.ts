@@ -4,7 +4,7 @@ import { inspectOnce } from "../../server/images/inspect-once.ts";
 import { checkImage, type EditRules } from "../../server/images/preflight.ts";
 import {
   blackPng,
-  expectFault,
+  expectFault as expectError,
   inBytes,
   never,
   speckledPng,
@@ -88,7 +88,7 @@ describe("uploaded images", () => {
   test("a file above the limit is rejected, and the limit is named", async () => {
     const large = edit([upload(await speckledPng(32, 32))]);
     const checking = check(large, { maxBytes: 1000 });
-    const error = await expectFault(checking, "request_too_large", /1000 bytes/);
+    const error = await expectError(checking, "request_too_large", /1000 bytes/);
     expect(error.details.param).toBe("image");
   });
 
@@ -123,7 +123,7 @@ describe("uploaded images", () => {
     };
     const query = edit([spoilt.part, ...others.map(({ part }) => part)]);
     if (spoilt.part.path) {
-      await expectFault(
+      await expectError(
         check(query, { imageWorker: counting }),
         "invalid_image_file",
         /image\[0\]/,
@@ -190,10 +190,10 @@ test("a downloaded image is inspected in the same way", async () => {
   const field = "images[0].image_url";
   expect((await checkImage(inBytes(png), field, rules, never)).width).toBe(12);
   const cut = inBytes(png.subarray(0, 200));
-  const error = await expectFault(checkImage(cut, field, rules, never), "invalid_image_file");
+  const error = await expectError(checkImage(cut, field, rules, never), "invalid_image_file");
   expect(error.details.param).toBe(field);
   const gif = inBytes(await noise(9, 9).gif().toBuffer());
-  await expectFault(checkImage(gif, field, rules, never), "unsupported_file_mimetype", /gif/);
+  await expectError(checkImage(gif, field, rules, never), "unsupported_file_mimetype", /gif/);
 });
 
 test("an inspected image is not decoded again", async () => {

@@ -124,10 +124,10 @@ describe("a client's link", () => {
     ["azure", "https://ours.westeurope.cloudapp.azure.com", false],
   ] as const)("is left to %s at %s: %j", (kind, baseUrl, follows) => {
     const upstream = { id: "u", kind, headers: {}, options: {}, ...(baseUrl && { baseUrl }) };
-    const traits = adapters
+    const capabilities = adapters
       .get(kind)
       ?.imageCapabilities?.({ upstream, model: "gpt-image-1" }, "edits");
-    expect(traits?.edits?.links === true).toBe(follows);
+    expect(capabilities?.edits?.links === true).toBe(follows);
   });
 });
 
@@ -150,20 +150,20 @@ describe("an image that must be converted, and whose link is unreachable", () =>
       onUnusable: () => undefined,
       ...more,
     };
-    const reply = await postProcess(
+    const response = await postProcess(
       { kind: "buffered", results: [{ image }], metadata: {} },
       { postProcessing: wanted, stream, count: 1, maxImages: 1, requested: {} },
       workshop,
     );
-    return { reply, dropped };
+    return { response, dropped };
   };
 
   test.each(["url", undefined] as const)(
     "is delivered as the link, and a header reports it: %s",
     async (as) => {
       const wanted: PostProcessing = { format: "webp", compression: 50, ...(as && { as }) };
-      const { reply, dropped } = await finish(wanted);
-      expect(reply).toMatchObject({ results: [{ image }] });
+      const { response, dropped } = await finish(wanted);
+      expect(response).toMatchObject({ results: [{ image }] });
       expect(dropped).toEqual(["output_format", "output_compression"]);
     },
   );
@@ -191,11 +191,11 @@ describe("an image that must be converted, and whose link is unreachable", () =>
 
 test("a shortened user identifier is reported, and rejected where nothing may be adapted", () => {
   const target = { upstream: { id: "u", kind: "zhipu", headers: {}, options: {} }, model: "m" };
-  const traits = adapters.get("zhipu")!.imageCapabilities!(target, "generations");
+  const capabilities = adapters.get("zhipu")!.imageCapabilities!(target, "generations");
   const plan = (user: string, policy: "adapt" | "strict") =>
     planImage(
       { model: "m", prompt: "x", stream: false, options: { user }, extraFields: {} },
-      traits,
+      capabilities,
       policy,
     );
   expect(plan("me", "adapt").adapted).toEqual(["user"]);

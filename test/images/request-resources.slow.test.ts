@@ -153,7 +153,7 @@ function request({ operation, stream }: Shape): { path: string; init: RequestIni
 
 const script = ({ operation, stream, size }: Shape): void =>
   edge.fake.script({
-    reply: imageReply(
+    response: imageReply(
       size === "above" ? large : small,
       operation === "edits" ? "image_edit" : "image_generation",
       stream,

@@ -148,7 +148,7 @@ describe("of several upstream requests some of which fail", () => {
     }
     const streams = [breaks(), comes()];
     const query = { model: "m", prompt: "x", stream: true, options: { n: 2 }, extraFields: {} };
-    const reply = await fanOut(
+    const response = await fanOut(
       { query, requestCounts: [1, 1] },
       {
         send: async () => ({ kind: "stream", events: streams.shift()! }),
@@ -156,10 +156,10 @@ describe("of several upstream requests some of which fail", () => {
         onMissing: () => undefined,
       },
     );
-    if (reply.kind !== "stream") throw new Error("it was a stream");
+    if (response.kind !== "stream") throw new Error("it was a stream");
     const came: string[] = [];
     const reading = (async () => {
-      for await (const { type } of reply.events) came.push(type);
+      for await (const { type } of response.events) came.push(type);
     })();
     expect(await reading.catch((error: unknown) => error)).toBe(broken);
     expect(came).toEqual(["partial", "completed"]);

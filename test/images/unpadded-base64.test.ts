@@ -35,7 +35,7 @@ describe.each([
   describe.each([1, 2] as const)("that lacks %p characters of padding", (padding) => {
     const respondWith = (jpeg: Buffer) =>
       fake.script({
-        reply: {
+        response: {
           status: 200,
           body: JSON.stringify({ created: 1, data: [{ b64_json: unpadded(jpeg) }] }),
         },

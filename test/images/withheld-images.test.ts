@@ -8,21 +8,21 @@ import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
 import { recraft } from "../../server/upstream/adapters/recraft.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import { xai } from "../../server/upstream/adapters/xai.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { file, query, read, targetOf } from "../upstream/image-jobs-fixture.ts";
 
 const safe = { url: "https://ideogram.ai/api/images/a.png", prompt: "an otter", seed: 7 };
 const link = "https://imgen.x.ai/a.jpg";
 
-const faultOf = (reading: Promise<unknown>): Promise<string> =>
+const errorKindOf = (reading: Promise<unknown>): Promise<string> =>
   reading.then(
     () => "none",
     (error: GatewayError) => error.kind,
   );
 
-const readWith = ({ generations }: Adapter, kind: string, reply: UpstreamResponse) =>
+const readWith = ({ generations }: Adapter, kind: string, response: UpstreamResponse) =>
   Promise.resolve(
-    generations!.fromUpstream(reply, {
+    generations!.fromUpstream(response, {
       query: query(),
       target: targetOf(kind, "some-model"),
       temp: noRequestTemp,
@@ -52,20 +52,20 @@ describe("where no image passes, the request is rejected by the safety system", 
   test("at Ideogram", async () => {
     const response = { data: [{ ...safe, url: null, is_image_safe: false }] };
     const target = targetOf("ideogram", "ideogram-4-5");
-    expect(await faultOf(read(ideogram.adapter, target, response))).toBe("moderation_blocked");
+    expect(await errorKindOf(read(ideogram.adapter, target, response))).toBe("moderation_blocked");
   });
 
   test("at xAI", async () => {
     const response = { data: [{ url: link, respect_moderation: false }] };
     const target = targetOf("xai", "grok-imagine-image");
-    expect(await faultOf(read(xai.adapter, target, response))).toBe("moderation_blocked");
+    expect(await errorKindOf(read(xai.adapter, target, response))).toBe("moderation_blocked");
   });
 
   test("at Stability and Fireworks, which still send an image", async () => {
     const headers = { "content-type": "image/png", "finish-reason": "CONTENT_FILTERED" };
     for (const { adapter, kind } of [stability, fireworks]) {
-      const reply = replyOf(await file.bytes(), { headers });
-      expect(await faultOf(readWith(adapter, kind.name, reply))).toBe("moderation_blocked");
+      const response = upstreamResponseOf(await file.bytes(), { headers });
+      expect(await errorKindOf(readWith(adapter, kind.name, response))).toBe("moderation_blocked");
     }
   });
 
@@ -73,7 +73,9 @@ describe("where no image passes, the request is rejected by the safety system", 
     const target = targetOf("fireworks", "flux-kontext-pro");
     for (const status of ["Request Moderated", "Content Moderated"]) {
       const response = { id: "1", status, result: null };
-      expect(await faultOf(read(fireworks.adapter, target, response))).toBe("moderation_blocked");
+      expect(await errorKindOf(read(fireworks.adapter, target, response))).toBe(
+        "moderation_blocked",
+      );
     }
   });
 });

@@ -70,7 +70,7 @@ const text = (more: fc.StringConstraints = {}) => fc.string({ unit: "grapheme", 
 /** Not empty: the endpoints refuse empty ones. */
 export const words = text({ minLength: 1, maxLength: 40 });
 
-/** Values that survive JSON: JavaScript writes -0 as 0. */
+/** Values that survive JSON: JavaScript writes -0. */
 const written = fc
   .jsonValue({ maxDepth: 3 })
   .map((value): unknown => JSON.parse(JSON.stringify(value)));
@@ -251,7 +251,10 @@ export interface ReplyOptions {
 }
 
 /** An upstream response, bounded only by the test. */
-export function replyOf(body: string | Uint8Array, given: ReplyOptions = {}): UpstreamResponse {
+export function upstreamResponseOf(
+  body: string | Uint8Array,
+  given: ReplyOptions = {},
+): UpstreamResponse {
   const { status = 200, headers = {}, cuts = [] } = given;
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const decoded = () => new TextDecoder().decode(bytes);

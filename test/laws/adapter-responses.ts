@@ -14,7 +14,13 @@ import type {
   Target,
 } from "../../server/upstream/contract.ts";
 import { fakeImage } from "../fake-upstream.ts";
-import { anything, type ReplyOptions, replyOf, type Subject, webUrls } from "./adapter-cases.ts";
+import {
+  anything,
+  type ReplyOptions,
+  type Subject,
+  upstreamResponseOf,
+  webUrls,
+} from "./adapter-cases.ts";
 
 export const question = (
   count: number,
@@ -35,7 +41,9 @@ export const drawing: GenerationQuery = {
 };
 
 /** The gateway error, or undefined if the response was accepted. Any other exception is a bug. */
-export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayError | undefined> {
+export async function errorKindOf(
+  doing: () => Promise<unknown>,
+): Promise<GatewayError | undefined> {
   try {
     await doing();
     return undefined;
@@ -46,8 +54,8 @@ export async function faultOf(doing: () => Promise<unknown>): Promise<GatewayErr
 }
 
 /** The events of an upstream that streams. */
-export async function drain(reply: ImageResponse): Promise<StreamedImage[]> {
-  const events = reply.kind === "stream" ? await Array.fromAsync(reply.events) : [];
+export async function drain(response: ImageResponse): Promise<StreamedImage[]> {
+  const events = response.kind === "stream" ? await Array.fromAsync(response.events) : [];
   return events.filter((event) => event.type !== "buffered");
 }
 
@@ -57,32 +65,34 @@ export async function readAll(
   body: string | Uint8Array,
   options: ReplyOptions = {},
 ): Promise<void> {
-  const reply = () => replyOf(body, options);
+  const response = () => upstreamResponseOf(body, options);
   const edit = { ...drawing, images: [], files: [] };
-  await faultOf(async () => {
+  await errorKindOf(async () => {
     const query = question(2);
     verifyEmbeddings(
-      await adapter.embeddings!.fromUpstream(reply(), query, target),
+      await adapter.embeddings!.fromUpstream(response(), query, target),
       query,
       undefined,
     );
   });
   const { generations, edits } = adapter;
   if (!generations || !edits) return;
-  await faultOf(async () =>
-    drain(verifyImages(await readDrawn(generations, reply(), drawing, target))),
+  await errorKindOf(async () =>
+    drain(verifyImages(await readDrawn(generations, response(), drawing, target))),
   );
-  await faultOf(async () => drain(verifyImages(await readDrawn(edits, reply(), edit, target))));
+  await errorKindOf(async () =>
+    drain(verifyImages(await readDrawn(edits, response(), edit, target))),
+  );
 }
 
 /** Of an adapter without job polling, with a body that fits into memory. */
 export async function readDrawn<Q extends GenerationQuery>(
   question: ImageAdapter<Q>,
-  reply: UpstreamResponse,
+  response: UpstreamResponse,
   query: Q,
   target: Target,
 ): Promise<ImageResponse> {
-  const read = await question.fromUpstream(reply, { query, target, temp: noRequestTemp });
+  const read = await question.fromUpstream(response, { query, target, temp: noRequestTemp });
   if (read.kind === "pending") throw new Error("it said that it was not done");
   return read;
 }
@@ -110,7 +120,7 @@ const packed = (vector: Float32Array): string => Buffer.from(vector.buffer).toSt
 export const asText = (vector: Float32Array, as: "float" | "base64"): string =>
   as === "float" ? numbers(vector) : `"${packed(vector)}"`;
 
-export const answerOf = (entries: readonly string[], more = ""): string =>
+export const responseOf = (entries: readonly string[], more = ""): string =>
   `{"object":"list","data":[${entries.join(",")}],"model":"m"${more}}`;
 export const entryOf = (vector: string, index: number | undefined): string =>
   `{"object":"embedding",${index === undefined ? "" : `"index":${index},`}"embedding":${vector}}`;
@@ -119,8 +129,12 @@ const { write } = embeddingsEndpoint({ maxInputs: 2048 });
 
 /** Through the adapter, the verify stage and the endpoint: the client's response. */
 export async function deliver({ adapter, target }: Subject, body: string, query: EmbeddingsQuery) {
-  const reply = await adapter.embeddings!.fromUpstream(replyOf(body), query, target);
-  const written = await write(verifyEmbeddings(reply, query, undefined), query, undefined as never);
+  const response = await adapter.embeddings!.fromUpstream(upstreamResponseOf(body), query, target);
+  const written = await write(
+    verifyEmbeddings(response, query, undefined),
+    query,
+    undefined as never,
+  );
   if (written.kind !== "buffered") throw new Error("embeddings do not leave as a stream");
   const { body: sent } = written;
   if (typeof sent === "object" && "open" in sent) throw new Error("vectors are not on disk");
@@ -133,10 +147,10 @@ export async function deliver({ adapter, target }: Subject, body: string, query:
 }
 
 export const encodings = fc.constantFrom("float" as const, "base64" as const);
-const picture = Buffer.from(fakeImage("x", 0, { format: "png", width: 8, height: 8 }));
-export const pictures = fc
+const image = Buffer.from(fakeImage("x", 0, { format: "png", width: 8, height: 8 }));
+export const images = fc
   .uint8Array({ maxLength: 30 })
-  .map((more) => Buffer.concat([picture, more]).toString("base64"));
+  .map((more) => Buffer.concat([image, more]).toString("base64"));
 
 /** Responses that are valid except for one member, each member in turn. */
 export const oddAnswers = fc.oneof(
@@ -152,7 +166,7 @@ export const oddAnswers = fc.oneof(
               {
                 index: fc.oneof(anything, fc.nat(3)),
                 embedding: fc.oneof(anything, fc.array(fc.oneof(fc.double(), anything))),
-                b64_json: fc.oneof(anything, pictures),
+                b64_json: fc.oneof(anything, images),
                 url: fc.oneof(anything, webUrls),
                 revised_prompt: anything,
                 object: anything,
@@ -188,7 +202,7 @@ export const oddEvents = fc.oneof(
         anything,
         fc.constantFrom("image_generation.completed", "image_edit.partial_image", "error"),
       ),
-      b64_json: fc.oneof(anything, pictures),
+      b64_json: fc.oneof(anything, images),
       created_at: anything,
       partial_image_index: anything,
       usage: anything,

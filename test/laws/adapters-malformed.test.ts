@@ -6,11 +6,11 @@ import { errorTable } from "../../contract/errors.ts";
 import { verifyEmbeddings } from "../../server/embeddings/verify-embeddings.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { tries } from "../depth.ts";
-import { anything, key, replyOf, type Subject, subjects } from "./adapter-cases.ts";
+import { anything, key, type Subject, subjects, upstreamResponseOf } from "./adapter-cases.ts";
 import {
   cuts,
+  errorKindOf,
   eventStream,
-  faultOf,
   oddAnswers,
   oddEvents,
   question,
@@ -39,7 +39,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   },
   "any JSON causes only gateway errors": async (subject) => {
     await fc.assert(
-      fc.asyncProperty(oddAnswers, async (answer) => readAll(subject, JSON.stringify(answer))),
+      fc.asyncProperty(oddAnswers, async (response) => readAll(subject, JSON.stringify(response))),
       tries(60),
     );
   },
@@ -49,8 +49,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         oddAnswers,
         fc.nat(),
         fc.string({ maxLength: 3 }),
-        async (answer, at, noise) => {
-          const text = JSON.stringify(answer);
+        async (response, at, noise) => {
+          const text = JSON.stringify(response);
           const place = at % (text.length + 1);
           await readAll(subject, text.slice(0, place) + noise + text.slice(place + 1));
         },
@@ -89,11 +89,11 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       const { adapter, target } = subject;
       const read = async () =>
         verifyEmbeddings(
-          await adapter.embeddings!.fromUpstream(replyOf(body), query, target),
+          await adapter.embeddings!.fromUpstream(upstreamResponseOf(body), query, target),
           query,
           undefined,
         );
-      expect((await faultOf(read))?.kind, body.slice(0, 60)).toBe("upstream_invalid");
+      expect((await errorKindOf(read))?.kind, body.slice(0, 60)).toBe("upstream_invalid");
       await readAll(subject, body);
     }
   },
@@ -150,8 +150,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
             "retry-after-ms": ms,
             date: new Date().toUTCString(),
           };
-          const reply = replyOf(body, { status, headers });
-          const error = await adapter.readError(reply, { target, model: "public-model" });
+          const response = upstreamResponseOf(body, { status, headers });
+          const error = await adapter.readError(response, { target, model: "public-model" });
           expect(error).toBeInstanceOf(GatewayError);
           expect(Object.keys(errorTable)).toContain(error.kind);
           expect(error.kind).not.toBe("internal");

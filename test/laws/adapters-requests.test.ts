@@ -109,7 +109,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   "an embeddings request has exactly the client's fields, and absent fields stay absent":
     forEmbeddings(
       ({ encoding_format, ...body }, { input, single, dimensions, user, extraFields }, subject) => {
-        const { taskTypes: purposes } = subject.adapter.embeddings!.capabilities(subject.target);
+        const { taskTypes } = subject.adapter.embeddings!.capabilities(subject.target);
         const entries: readonly unknown[] = input.kind === "text" ? input.texts : input.tokens;
         expect(body).toEqual({
           ...extraFields,
@@ -118,8 +118,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
           ...(dimensions !== undefined && { dimensions }),
           ...(user !== undefined && { user }),
           // Some vendors require a task type.
-          ...(typeof purposes === "object" &&
-            purposes.defaultValue && { [purposes.field]: purposes.defaultValue }),
+          ...(typeof taskTypes === "object" &&
+            taskTypes.defaultValue && { [taskTypes.field]: taskTypes.defaultValue }),
         });
         expect([undefined, "base64"]).toContain(encoding_format as undefined);
       },
@@ -145,19 +145,19 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     target,
   }) => {
     const [plainQuery] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
-    const { taskTypes: purposes } = adapter.embeddings!.capabilities(target);
+    const { taskTypes } = adapter.embeddings!.capabilities(target);
     for (const given of ["search_query", "RETRIEVAL_DOCUMENT"]) {
-      const purpose = parseTaskType("task_type", given);
-      const query = { ...plainQuery, taskType: purpose, extraFields: {} };
+      const taskType = parseTaskType("task_type", given);
+      const query = { ...plainQuery, taskType, extraFields: {} };
       const body = jsonOf(adapter.embeddings!.toUpstream(query, target));
       const said: Record<string, unknown> = Object.fromEntries(
         ["input_type", "task_type", "task"].flatMap((field) =>
           body[field] === undefined ? [] : [[field, body[field]]],
         ),
       );
-      if (purposes === "indifferent") expect(said).toEqual({});
-      else if (purposes === "as-given") expect(said).toEqual({ task_type: given });
-      else expect(said).toEqual({ [purposes.field]: vendorTaskType(purpose, purposes) });
+      if (taskTypes === "indifferent") expect(said).toEqual({});
+      else if (taskTypes === "as-given") expect(said).toEqual({ task_type: given });
+      else expect(said).toEqual({ [taskTypes.field]: vendorTaskType(taskType, taskTypes) });
     }
   },
   "an image request has exactly the client's fields, and absent fields stay absent": forGenerations(

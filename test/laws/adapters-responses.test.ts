@@ -41,7 +41,7 @@ const entry = fc.oneof(
   },
   { weight: 1, arbitrary: value },
 );
-const answers = fc.record(
+const responses = fc.record(
   {
     before: value,
     data: fc.oneof(fc.array(entry, { maxLength: 4 }), value),
@@ -98,8 +98,8 @@ test("a vector with a character beyond ASCII is refused, in small responses and 
 
 test("a response is parsed as by JSON.parse, whatever it contains", () => {
   fc.assert(
-    fc.property(answers, spacing, escaping, cuts, (answer, indent, respell, at) => {
-      const text = respell(JSON.stringify(answer, null, indent));
+    fc.property(responses, spacing, escaping, cuts, (response, indent, respell, at) => {
+      const text = respell(JSON.stringify(response, null, indent));
       const wanted = plainly(text);
       fc.pre(wanted !== undefined && !vectorBeyondAscii.test(text));
       const came = splitIntoChunks(Buffer.from(text), at);
@@ -113,8 +113,8 @@ test("a response is parsed as by JSON.parse, whatever it contains", () => {
 test("a response that JSON.parse refuses is an error, or has a vector that the verify stage refuses", () => {
   const noises = fc.constantFrom("", '"', "\\", "{", "\n", "x");
   fc.assert(
-    fc.property(answers, fc.nat(), noises, cuts, size, (answer, at, noise, where, from) => {
-      const good = JSON.stringify(answer);
+    fc.property(responses, fc.nat(), noises, cuts, size, (response, at, noise, where, from) => {
+      const good = JSON.stringify(response);
       const place = at % (good.length + 1);
       const bytes = Buffer.from(good.slice(0, place) + noise + good.slice(place + 1));
       // As decoded: half a character becomes the replacement character.
@@ -176,9 +176,9 @@ describe("a response is passed on byte for byte", () => {
     ],
     ["its model twice", whole(entries, usage, `"model":"other",`)],
   ])("but not with %s", (_, text) => {
-    const reply = read(text);
-    expect(reply.verbatim).toBeUndefined();
-    expect(reply.vectors.map(String)).toEqual([vector, vector]);
-    expect(reply.usage).toEqual({ inputTokens: 5 });
+    const response = read(text);
+    expect(response.verbatim).toBeUndefined();
+    expect(response.vectors.map(String)).toEqual([vector, vector]);
+    expect(response.usage).toEqual({ inputTokens: 5 });
   });
 });

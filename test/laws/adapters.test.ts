@@ -8,12 +8,11 @@ import { tries } from "../depth.ts";
 import {
   anything,
   painters as imageAdapters,
-  replyOf,
   type Subject,
   subjects,
+  upstreamResponseOf,
 } from "./adapter-cases.ts";
 import {
-  answerOf,
   asText,
   bits,
   cuts,
@@ -22,13 +21,14 @@ import {
   drawing,
   encodings,
   entryOf,
+  errorKindOf,
   eventStream,
-  faultOf,
+  images,
   matrices,
   numbers,
-  pictures,
   question,
   readDrawn,
+  responseOf,
 } from "./adapter-responses.ts";
 import { type Law, obey } from "./law.ts";
 
@@ -51,7 +51,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
             }))
             .toSorted((a, b) => a.at - b.at)
             .map(({ entry }) => entry);
-          const { data } = await deliver(subject, answerOf(entries), question(rows.length));
+          const { data } = await deliver(subject, responseOf(entries), question(rows.length));
           expect(data.map(({ index }) => index)).toEqual(rows.map((_, at) => at));
           expect(data.map(({ embedding }) => bits(embedding as number[]))).toEqual(rows.map(bits));
         },
@@ -63,7 +63,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     await fc.assert(
       fc.asyncProperty(matrices(8), encodings, async (rows, as) => {
         const entries = rows.map((row) => entryOf(asText(row, as), undefined));
-        const { data } = await deliver(subject, answerOf(entries), question(rows.length));
+        const { data } = await deliver(subject, responseOf(entries), question(rows.length));
         expect(data.map(({ embedding }) => bits(embedding as number[]))).toEqual(rows.map(bits));
       }),
       runs,
@@ -77,7 +77,9 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         fc.boolean(),
         async (rows, asked, indexed) => {
           const entries = rows.map((row, at) => entryOf(numbers(row), indexed ? at : undefined));
-          const fault = await faultOf(() => deliver(subject, answerOf(entries), question(asked)));
+          const fault = await errorKindOf(() =>
+            deliver(subject, responseOf(entries), question(asked)),
+          );
           expect(fault?.kind).toBe(rows.length === asked ? undefined : "upstream_invalid");
         },
       ),
@@ -88,7 +90,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     await fc.assert(
       fc.asyncProperty(matrices(), encodings, encodings, async (rows, came, leaves) => {
         const entries = rows.map((row, at) => entryOf(asText(row, came), at));
-        const { data } = await deliver(subject, answerOf(entries), question(rows.length, leaves));
+        const { data } = await deliver(subject, responseOf(entries), question(rows.length, leaves));
         const got = data.map(({ embedding }) =>
           typeof embedding === "string"
             ? Buffer.from(embedding, "base64").toString("hex")
@@ -106,11 +108,11 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.nat(), anything), async (count) => {
         const more = `,"usage":${JSON.stringify({ prompt_tokens: count, total_tokens: count })}`;
-        const body = answerOf([entryOf("[0.5]", 0)], more);
+        const body = responseOf([entryOf("[0.5]", 0)], more);
         const { usage } = await deliver(subject, body, question(1));
         const known = Number.isSafeInteger(count) && (count as number) >= 0;
         expect(usage.prompt_tokens).toBe(
-          // JSON writes -0 as 0.
+          // JSON writes -0.
           known ? Math.abs(count as number) : await estimateInputTokens(question(1).input),
         );
       }),
@@ -122,16 +124,16 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     for (const as of ["float", "base64"] as const) {
       const entry = entryOf(asText(Float32Array.of(0.5, 1), as), 0);
       const query = question(1, as);
-      for (const body of [answerOf([entry]), `{"object":"list","data":[${entry}],${tokens}}`]) {
+      for (const body of [responseOf([entry]), `{"object":"list","data":[${entry}],${tokens}}`]) {
         const { data } = await deliver(subject, `\ufeff${body}`, query);
         expect(data).toHaveLength(1);
         const { adapter, target } = subject;
-        const reply = await adapter.embeddings!.fromUpstream(
-          replyOf(`\ufeff${body}`),
+        const response = await adapter.embeddings!.fromUpstream(
+          upstreamResponseOf(`\ufeff${body}`),
           query,
           target,
         );
-        if (reply.verbatim) expect(reply.verbatim.body.text(0, 1)).toBe("{");
+        if (response.verbatim) expect(response.verbatim.body.text(0, 1)).toBe("{");
       }
     }
   },
@@ -144,15 +146,20 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
   }) => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.record({ b64_json: pictures, seed: fc.nat() }), {
+        fc.array(fc.record({ b64_json: images, seed: fc.nat() }), {
           minLength: 1,
           maxLength: 4,
         }),
         fc.nat(),
         async (entries, created) => {
           const body = JSON.stringify({ created, data: entries, model: "m", extra: { a: 1 } });
-          const reply = await readDrawn(adapter.generations!, replyOf(body), drawing, target);
-          expect(verifyImages(reply)).toEqual({
+          const response = await readDrawn(
+            adapter.generations!,
+            upstreamResponseOf(body),
+            drawing,
+            target,
+          );
+          expect(verifyImages(response)).toEqual({
             kind: "buffered",
             created,
             results: entries.map(({ b64_json, seed }) => ({
@@ -170,7 +177,7 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
   "a stream is parsed the same at any chunk boundaries": async ({ adapter, target }) => {
     const events = fc.array(
       fc.record({
-        b64_json: pictures,
+        b64_json: images,
         prompt: fc.string({ unit: "grapheme" }),
         last: fc.boolean(),
       }),
@@ -187,11 +194,16 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
             const payload = { type, b64_json, prompt, partial_image_index: at };
             return `event: ${type}${end}: a comment${end}data: ${JSON.stringify(payload)}${end}${end}`;
           });
-          const reply = replyOf(frames.join(""), { headers: eventStream, cuts: places });
-          const read = await drain(await readDrawn(adapter.generations!, reply, drawing, target));
-          const pictures = read.map(({ image }) => (image as { base64?: string }).base64);
+          const response = upstreamResponseOf(frames.join(""), {
+            headers: eventStream,
+            cuts: places,
+          });
+          const read = await drain(
+            await readDrawn(adapter.generations!, response, drawing, target),
+          );
+          const imageList = read.map(({ image }) => (image as { base64?: string }).base64);
           expect(
-            read.map(({ type, extraFields }, at) => [type, pictures[at], extraFields?.prompt]),
+            read.map(({ type, extraFields }, at) => [type, imageList[at], extraFields?.prompt]),
           ).toEqual(
             list.map(({ last, b64_json, prompt }) => [
               last ? "completed" : "partial",

@@ -78,7 +78,7 @@ function traitsAt(kind: string) {
 
 function arrange({ target, contextual, extraFields }: Dependent) {
   const upstream = new HeldUpstream();
-  const traits = (there: Target): EmbeddingCapabilities => {
+  const capabilities = (there: Target): EmbeddingCapabilities => {
     const found = traitsAt(there.upstream.kind)?.(there);
     if (!found) throw new Error("no embeddings");
     return found;
@@ -94,7 +94,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
   });
   const send = composeStages(
     [
-      checkParameters(traits),
+      checkParameters(capabilities),
       cacheStage({
         cache: new EmbeddingCache({ maxBytes: 1e6 }),
         singleFlight: new SingleFlight(() => 0),
@@ -103,9 +103,9 @@ function arrange({ target, contextual, extraFields }: Dependent) {
     ],
     composeStages(
       [
-        split({ capabilities: traits }),
+        split({ capabilities }),
         batch({
-          capabilities: traits,
+          capabilities,
           enabled: () => true,
           concurrency: 1,
           fastMs: 0,
@@ -117,7 +117,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
   );
   const callOf = (texts: readonly string[]): EmbeddingsRequest =>
     requestFor(texts, route, { extraFields });
-  return { upstream, send, callOf, most: traits(target).maxItems };
+  return { upstream, send, callOf, most: capabilities(target).maxItems };
 }
 
 const laws: Readonly<Record<string, Law<Dependent>>> = {

@@ -13,7 +13,7 @@ export interface Row {
   readonly adapter?: Adapter;
   readonly target: Target;
   readonly operation: Operation;
-  readonly traits: ImageCapabilities;
+  readonly capabilities: ImageCapabilities;
 }
 
 const openai = [...knownImages.flatMap(({ name, also = [] }) => [name, ...also]), "gpt-image-9"];
@@ -113,10 +113,14 @@ function* rowsOf(adapter: Adapter, model: string, more: Partial<Target>): Genera
   const upstream = { id: "up", kind: name, apiKey: "k", headers: {}, options: {} };
   const target: Target = { model, upstream, ...more };
   for (const operation of ["generations", "edits"] as const) {
-    const traits = adapter.imageCapabilities?.(target, operation);
-    if (!traits || !adapter[operation] || (operation === "edits" && !traits.edits)) continue;
+    const capabilities = adapter.imageCapabilities?.(target, operation);
+    if (!capabilities || !adapter[operation] || (operation === "edits" && !capabilities.edits))
+      continue;
     const surface = more.surface ? ` (${more.surface})` : "";
-    yield [`${name}/${model}${surface}, ${operation}`, { adapter, target, operation, traits }];
+    yield [
+      `${name}/${model}${surface}, ${operation}`,
+      { adapter, target, operation, capabilities },
+    ];
   }
 }
 
@@ -132,15 +136,15 @@ function* insideRows(): Generator<[string, Row]> {
   const upstream = { id: "up", kind: "sketch", headers: {}, options: {} };
   const target: Target = { model: "vexel-sketch", upstream };
   for (const operation of ["generations", "edits"] as const) {
-    const traits = inside.imageCapabilities(target, operation);
-    yield [`sketch, ${operation}`, { target, operation, traits }];
+    const capabilities = inside.imageCapabilities(target, operation);
+    yield [`sketch, ${operation}`, { target, operation, capabilities }];
   }
 }
 
 /** By kind of upstream, then by name. */
 export const rows: ReadonlyMap<string, ReadonlyMap<string, Row>> = new Map(
   [...adapters.values()]
-    .filter(({ imageCapabilities: pictures }) => pictures)
+    .filter(({ imageCapabilities: images }) => images)
     .map((adapter): [string, ReadonlyMap<string, Row>] => [
       adapter.name,
       new Map(

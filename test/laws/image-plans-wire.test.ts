@@ -39,7 +39,7 @@ async function* asking(row: Row): AsyncGenerator<Asked> {
     const [[option = "", value] = [], another] = Object.entries(options);
     // The number of images is sent with each request. Partial images are requested by polling the progress.
     if (another || option === "n" || option === "partial_images" || value === "auto") continue;
-    const { query } = planImage(queryOf(options, row), row.traits, "drop");
+    const { query } = planImage(queryOf(options, row), row.capabilities, "drop");
     const told = (query.options as Record<string, unknown>)[option] ?? query.aspectRatio;
     if (told !== undefined) {
       yield { option, told: String(told), request: await requestOf(query, row) };
@@ -69,11 +69,11 @@ const ofEach =
 
 const laws: Readonly<Record<string, Law<Rows>>> = {
   "no two values of an option make the same request": ofEach(async (row) => {
-    const heard = new Map<string, string>();
+    const received = new Map<string, string>();
     for await (const { option, told, request } of asking(row)) {
-      const before = heard.get(`${option} ${request}`);
+      const before = received.get(`${option} ${request}`);
       if (before !== undefined && before !== told) return `${option} ${told} is told as ${before}`;
-      heard.set(`${option} ${request}`, told);
+      received.set(`${option} ${request}`, told);
     }
     return undefined;
   }),

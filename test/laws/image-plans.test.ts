@@ -152,7 +152,7 @@ const offersAlternative =
 
 const laws: Readonly<Record<string, Law<Rows>>> = {
   "an option is sent unchanged, reported as adapted, reported as dropped, or refused by its name":
-    overAllRows((query, { traits: capabilities }, policy) => {
+    overAllRows((query, { capabilities }, policy) => {
       const plan = outcome(query, capabilities, policy);
       if (plan instanceof GatewayError) {
         const { param = "" } = plan.details;
@@ -172,7 +172,7 @@ const laws: Readonly<Record<string, Law<Rows>>> = {
     }),
 
   "the upstream request has only what the row allows, or under pass what the client sent":
-    overAllRows((query, { traits: capabilities }, policy) => {
+    overAllRows((query, { capabilities }, policy) => {
       const plan = outcome(query, capabilities, policy);
       if (plan instanceof GatewayError) return undefined;
       if (policy === "pass" && capabilities.verbatim) {
@@ -183,7 +183,7 @@ const laws: Readonly<Record<string, Law<Rows>>> = {
     }),
 
   "the alternatives that a refusal offers are accepted": overAllRows(
-    (query, { traits: capabilities }, policy) => {
+    (query, { capabilities }, policy) => {
       const refusal = outcome(query, capabilities, policy);
       if (!(refusal instanceof GatewayError)) return undefined;
       if (!offersAlternative.test(refusal.message))

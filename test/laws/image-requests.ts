@@ -52,13 +52,13 @@ const png = Buffer.from("89504e470d0a1a0a", "hex");
 
 export function queryOf(
   options: ImageOptions,
-  { operation, traits }: Row,
+  { operation, capabilities }: Row,
   stream = false,
 ): GenerationQuery | EditQuery {
   const query = { model: "public", prompt: "an otter", stream, options, extraFields: {} };
   if (operation === "generations") return query;
   const file = fileOf("image", "a.png", "image/png", png);
-  const image = traits.edits?.linksOnly
+  const image = capabilities.edits?.linksOnly
     ? ({ kind: "url", url: "https://example.com/a.png" } as const)
     : ({ kind: "file", file } as const);
   return { ...query, images: [image], files: [] };

@@ -178,7 +178,7 @@ describe("the document is OpenAPI 3.1", () => {
 });
 
 describe("every example is valid", () => {
-  for (const [name, { request, response: answer }] of Object.entries(examples)) {
+  for (const [name, { request, response }] of Object.entries(examples)) {
     const operation = operationOf(rowOf(name as RouteName));
     test(name, () => {
       const asked = operation.requestBody?.content["application/json"];
@@ -187,9 +187,9 @@ describe("every example is valid", () => {
         expect(asked?.example).toEqual(request);
         expect(complaints(asked?.schema, request)).toBe("");
       }
-      if (answer !== undefined) {
-        expect(given?.example).toEqual(answer);
-        expect(complaints(given?.schema, answer)).toBe("");
+      if (response !== undefined) {
+        expect(given?.example).toEqual(response);
+        expect(complaints(given?.schema, response)).toBe("");
       }
     });
   }
@@ -198,7 +198,7 @@ describe("every example is valid", () => {
 const authorization = `Bearer ${testKey}`;
 const get = (path: string): Promise<Response> =>
   fetch(`${gateway.url}${path}`, { headers: { authorization } });
-const picture = `data:image/png;base64,${Buffer.from(grayImage("an otter")).toString("base64")}`;
+const image = `data:image/png;base64,${Buffer.from(grayImage("an otter")).toString("base64")}`;
 
 const apiVersion = "?api-version=2025-04-01-preview";
 
@@ -209,7 +209,7 @@ async function imageLink(): Promise<string> {
     created: 1,
     data: [{ b64_json: Buffer.from(grayImage("an otter")).toString("base64") }],
   };
-  fake.script({ reply: { status: 200, body: JSON.stringify(body) } });
+  fake.script({ response: { status: 200, body: JSON.stringify(body) } });
   const response = await gateway.post("/v1/images/generations", {
     model: "gpt-image-2",
     prompt: "an otter",
@@ -262,7 +262,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
       await gateway.post("/v1/images/edits", {
         model: "gpt-image-2",
         prompt: "a hat for the otter",
-        images: [{ image_url: picture }],
+        images: [{ image_url: image }],
       }),
       await fetch(url, { method: "POST", headers: { authorization }, body: form }),
     ];
@@ -290,7 +290,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     await gateway.post("/openai/v1/images/edits", {
       model: "gpt-image-2",
       prompt: "a hat for the otter",
-      images: [{ image_url: picture }],
+      images: [{ image_url: image }],
     }),
   ],
   azureModels: async () => [await get("/openai/v1/models")],
@@ -306,7 +306,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   deploymentEdits: async () => [
     await gateway.post(`/openai/deployments/gpt-image-2/images/edits${apiVersion}`, {
       prompt: "a hat for the otter",
-      images: [{ image_url: picture }],
+      images: [{ image_url: image }],
     }),
   ],
   deploymentModels: async () => [await get(`/openai/models${apiVersion}`)],
@@ -326,7 +326,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     await gateway.post(`/openai/images/edits${apiVersion}`, {
       model: "gpt-image-2",
       prompt: "a hat for the otter",
-      images: [{ image_url: picture }],
+      images: [{ image_url: image }],
     }),
   ],
   imageFile: async () => [await fetch(await imageLink())],
@@ -399,7 +399,7 @@ describe("every error response matches the document", () => {
   test("also when it is the upstream that fails", async () => {
     for (const status of [400, 401, 403, 404, 429, 500, 503]) {
       fake.clear();
-      fake.script({ reply: { status, body: JSON.stringify({ error: { message: "no" } }) } });
+      fake.script({ response: { status, body: JSON.stringify({ error: { message: "no" } }) } });
       const body = { model: "our-embedder", input: "an otter" };
       const response = await gateway.post("/v1/embeddings", body);
       expect(response.ok).toBeFalse();
@@ -474,7 +474,7 @@ const bases = {
   },
   edits: {
     path: "/v1/images/edits",
-    body: { model: "any-painter", prompt: "a hat", images: [{ image_url: picture }] },
+    body: { model: "any-painter", prompt: "a hat", images: [{ image_url: image }] },
   },
 } as const satisfies Partial<Record<RouteName, { path: string; body: Json }>>;
 
@@ -502,7 +502,7 @@ describe("the schema and the gateway accept the same requests", () => {
       for (const sent of tried) {
         fake.clear();
         // Any response that does not count as an upstream failure.
-        fake.script({ reply: { status: 400 } });
+        fake.script({ response: { status: 400 } });
         const response = await gateway.post(path, sent);
         await response.arrayBuffer();
         // A request that reached the upstream was accepted by the gateway.

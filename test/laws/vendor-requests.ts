@@ -20,21 +20,21 @@ import {
   vendorTaskType,
 } from "../../server/upstream/task-type.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
-import type { VendorAnswer, VendorCase } from "../embedding-vendors/vendor-case.ts";
-import { replyOf, words } from "./adapter-cases.ts";
+import type { VendorCase, VendorResponse } from "../embedding-vendors/vendor-case.ts";
+import { upstreamResponseOf, words } from "./adapter-cases.ts";
 
 export interface VendorSubject {
   readonly vendor: VendorCase;
   readonly adapter: Adapter;
   readonly question: EmbeddingsAdapter;
-  readonly traits: EmbeddingCapabilities;
+  readonly capabilities: EmbeddingCapabilities;
 }
 
 function subjectOf(vendor: VendorCase): VendorSubject {
   const adapter = adapters.get(vendor.target.upstream.kind);
   const question = adapter?.embeddings;
   if (!adapter || !question) throw new Error(`${vendor.name} has no embeddings adapter`);
-  return { vendor, adapter, question, traits: question.capabilities(vendor.target) };
+  return { vendor, adapter, question, capabilities: question.capabilities(vendor.target) };
 }
 
 export const vendorSubjects: ReadonlyMap<string, VendorSubject> = new Map(
@@ -49,15 +49,13 @@ const spoken = [
 ];
 
 /** Includes undefined: most clients send no task type. */
-function purposesFor({
-  taskTypes: purposes,
-}: EmbeddingCapabilities): fc.Arbitrary<TaskType | undefined> {
+function purposesFor({ taskTypes }: EmbeddingCapabilities): fc.Arbitrary<TaskType | undefined> {
   const field = fc.constantFrom(...taskTypeFields);
-  if (purposes === "indifferent") return fc.constant(undefined);
-  if (purposes === "as-given")
+  if (taskTypes === "indifferent") return fc.constant(undefined);
+  if (taskTypes === "as-given")
     return fc.option(fc.tuple(field, words).map(read), { nil: undefined });
-  const known = [...spoken, ...Object.values(purposes.values)].filter(
-    (given) => vendorTaskType(parseTaskType("task_type", given), purposes) !== undefined,
+  const known = [...spoken, ...Object.values(taskTypes.values)].filter(
+    (given) => vendorTaskType(parseTaskType("task_type", given), taskTypes) !== undefined,
   );
   if (known.length === 0) return fc.constant(undefined);
   return fc.option(fc.tuple(field, fc.constantFrom(...known)).map(read), { nil: undefined });
@@ -84,21 +82,21 @@ function inputsFor({ maxItems, tokens }: EmbeddingCapabilities): fc.Arbitrary<Em
 }
 
 /** Within the target's limits, as the stages ensure. */
-export const queriesWithin = (traits: EmbeddingCapabilities): fc.Arbitrary<EmbeddingsQuery> =>
+export const queriesWithin = (capabilities: EmbeddingCapabilities): fc.Arbitrary<EmbeddingsQuery> =>
   fc
     .record({
-      input: inputsFor(traits),
+      input: inputsFor(capabilities),
       single: fc.boolean(),
       encoding: fc.constantFrom("float" as const, "base64" as const),
-      dimensions: dimensionsFor(traits),
-      purpose: purposesFor(traits),
+      dimensions: dimensionsFor(capabilities),
+      taskType: purposesFor(capabilities),
     })
-    .map(({ single, dimensions, purpose, ...query }) => ({
+    .map(({ single, dimensions, taskType, ...query }) => ({
       ...query,
       model: "public-model",
       single: single && countOf(query.input) === 1,
       ...(dimensions !== undefined && { dimensions }),
-      ...(purpose !== undefined && { taskType: purpose }),
+      ...(taskType !== undefined && { taskType }),
       extraFields: {},
     }));
 
@@ -116,13 +114,13 @@ export const plainQuery = (count: number): EmbeddingsQuery => ({
 /** Through the adapter and the verify stage. */
 export async function readAnswer(
   { question, vendor: { target } }: VendorSubject,
-  { status, headers, body }: VendorAnswer,
+  { status, headers, body }: VendorResponse,
   count: number,
 ): Promise<EmbeddingsResponse> {
   const query = plainQuery(count);
   const given = { ...(status !== undefined && { status }), ...(headers && { headers }) };
-  const reply = await question.fromUpstream(replyOf(body, given), query, target);
-  return verifyEmbeddings(reply, query, undefined);
+  const response = await question.fromUpstream(upstreamResponseOf(body, given), query, target);
+  return verifyEmbeddings(response, query, undefined);
 }
 
 /** Names of regions, which are not secret, and values that are too short to be secrets. */

@@ -11,8 +11,8 @@ import type { Vector } from "../../server/upstream/contract.ts";
 import { parseTaskType, vendorTaskType } from "../../server/upstream/task-type.ts";
 import { tries } from "../depth.ts";
 import { vendorCases } from "../embedding-vendors/index.ts";
-import { replyOf } from "./adapter-cases.ts";
-import { bits, faultOf, matrices } from "./adapter-responses.ts";
+import { upstreamResponseOf } from "./adapter-cases.ts";
+import { bits, errorKindOf, matrices } from "./adapter-responses.ts";
 import { type Exceptions, type Law, obey } from "./law.ts";
 import {
   everyText,
@@ -51,32 +51,32 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the vendor understands the request: every input in order, the dimensions, the task type": ({
     question,
     vendor,
-    traits,
+    capabilities,
   }) => {
     // Where the vendor requires a task type, it is the same one whenever the client sends none.
-    const usual = vendor.understand(question.toUpstream(plainQuery(1), vendor.target)).purpose;
-    const { taskTypes: purposes } = traits;
+    const usual = vendor.understand(question.toUpstream(plainQuery(1), vendor.target)).taskType;
+    const { taskTypes } = capabilities;
     fc.assert(
-      fc.property(queriesWithin(traits), (query) => {
-        const { input, dimensions, taskType: purpose } = query;
+      fc.property(queriesWithin(capabilities), (query) => {
+        const { input, dimensions, taskType } = query;
         const wanted =
-          purpose && typeof purposes === "object"
-            ? vendorTaskType(purpose, purposes)
-            : purpose?.given;
+          taskType && typeof taskTypes === "object"
+            ? vendorTaskType(taskType, taskTypes)
+            : taskType?.given;
         const understood = vendor.understand(question.toUpstream(query, vendor.target));
-        expect<unknown>({ ...understood, purpose: understood.purpose }).toEqual({
+        expect<unknown>({ ...understood, taskType: understood.taskType }).toEqual({
           input,
-          encoding: traits.base64 ? "base64" : "float",
+          encoding: capabilities.base64 ? "base64" : "float",
           ...(dimensions !== undefined && { dimensions }),
-          purpose: purpose ? wanted : usual,
+          taskType: taskType ? wanted : usual,
         });
       }),
       runs,
     );
   },
-  "a second attempt sends the same as the first": ({ question, vendor, traits }) => {
+  "a second attempt sends the same as the first": ({ question, vendor, capabilities }) => {
     fc.assert(
-      fc.property(queriesWithin(traits), (query) => {
+      fc.property(queriesWithin(capabilities), (query) => {
         const ask = () => question.toUpstream(query, vendor.target);
         expect(ask()).toEqual(ask());
       }),
@@ -96,10 +96,10 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the API key is in headers and nowhere else, and a signing secret is not sent at all": (
     subject,
   ) => {
-    const { question, vendor, traits } = subject;
+    const { question, vendor, capabilities } = subject;
     const { apiKey } = vendor.target.upstream;
     fc.assert(
-      fc.property(queriesWithin(traits), (query) => {
+      fc.property(queriesWithin(capabilities), (query) => {
         const { url, headers, body } = signed(subject, question.toUpstream(query, vendor.target));
         const inHeaders = JSON.stringify(headers);
         if (apiKey !== undefined) expect(inHeaders).toContain(apiKey);
@@ -126,8 +126,8 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect(url.searchParams.has("b")).toBe(false);
     }
   },
-  "its capabilities are consistent": ({ traits, question, vendor }) => {
-    const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, taskTypes: purposes } = traits;
+  "its capabilities are consistent": ({ capabilities, question, vendor }) => {
+    const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, taskTypes } = capabilities;
     for (const limit of [maxItems, maxTokens, maxBytes]) {
       expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
     }
@@ -136,61 +136,68 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       expect(dimensions.every((length) => Number.isSafeInteger(length) && length > 0)).toBe(true);
       expect([...dimensions]).toEqual(dimensions.toSorted((a, b) => a - b));
     }
-    if (typeof purposes === "object") {
-      for (const word of Object.values(purposes.values)) {
-        expect(vendorTaskType(parseTaskType("task_type", word), purposes)).toBe(word);
+    if (typeof taskTypes === "object") {
+      for (const word of Object.values(taskTypes.values)) {
+        expect(vendorTaskType(parseTaskType("task_type", word), taskTypes)).toBe(word);
       }
     }
-    expect(question.capabilities(vendor.target)).toEqual(traits);
+    expect(question.capabilities(vendor.target)).toEqual(capabilities);
   },
   "a response with a deeply nested field is parsed, or refused as an upstream error": async (
     subject,
   ) => {
     const { vendor, adapter } = subject;
-    const { body, ...answer } = vendor.answer([Float32Array.of(1, 2)], 3);
+    const { body, ...response } = vendor.response([Float32Array.of(1, 2)], 3);
     const deep = "[".repeat(100_000) + "]".repeat(100_000);
     const beside = body.replace(/^\s*\{/, `{"x_trace":${deep},`);
-    const read = await faultOf(() => readAnswer(subject, { ...answer, body: beside }, 1));
+    const read = await errorKindOf(() => readAnswer(subject, { ...response, body: beside }, 1));
     expect(["upstream_invalid", undefined]).toContain(read?.kind);
     for (const garbage of [deep, "[".repeat(100_000)]) {
-      const fault = await faultOf(() => readAnswer(subject, { ...answer, body: garbage }, 1));
+      const fault = await errorKindOf(() => readAnswer(subject, { ...response, body: garbage }, 1));
       expect(fault?.kind).toBe("upstream_invalid");
       const context = { target: vendor.target, model: "m" };
-      const refused = await adapter.readError(replyOf(garbage, { status: 500 }), context);
+      const refused = await adapter.readError(
+        upstreamResponseOf(garbage, { status: 500 }),
+        context,
+      );
       expect(refused.kind).toStartWith("upstream_");
     }
   },
   "vectors are in the order of their inputs, exact to the last bit": async (subject) => {
     await fc.assert(
-      fc.asyncProperty(matrices(Math.min(subject.traits.maxItems, 6)), async (rows) => {
-        const { vectors } = await readAnswer(subject, subject.vendor.answer(rows, 3), rows.length);
+      fc.asyncProperty(matrices(Math.min(subject.capabilities.maxItems, 6)), async (rows) => {
+        const { vectors } = await readAnswer(
+          subject,
+          subject.vendor.response(rows, 3),
+          rows.length,
+        );
         expect(vectors.map(bitsOf)).toEqual(rows.map(bits));
       }),
       runs,
     );
   },
   "usage is the vendor's count, 0 included, or absent": async (subject) => {
-    const { answer, tellsUsage } = subject.vendor;
+    const { response, tellsUsage } = subject.vendor;
     const row = [Float32Array.of(0.25, -1)];
     for (const tokens of [0, 1, 4711, undefined]) {
-      const { usage } = await readAnswer(subject, answer(row, tokens), 1);
+      const { usage } = await readAnswer(subject, response(row, tokens), 1);
       expect(usage?.inputTokens).toBe(tellsUsage ? tokens : undefined);
     }
-    const { headers = {}, body } = answer(row, 987_654);
+    const { headers = {}, body } = response(row, 987_654);
     for (const odd of ["-1", "null", '"many"', "1.5", "[]", "1e400"]) {
       const lying = JSON.parse(
         JSON.stringify(headers).replaceAll("987654", JSON.stringify(odd).slice(1, -1)),
       );
-      const reply = readAnswer(
+      const upstreamResponse = readAnswer(
         subject,
         { headers: lying, body: body.replaceAll("987654", odd) },
         1,
       );
-      expect((await reply).usage).toBeUndefined();
+      expect((await upstreamResponse).usage).toBeUndefined();
     }
   },
   "a response has a vector for each input, or is an error": async (subject) => {
-    const { vendor, traits } = subject;
+    const { vendor, capabilities } = subject;
     const row = (at: number) => Float32Array.of(at + 1, 0.5);
     for (const [asked, got] of [
       [1, 0],
@@ -198,17 +205,17 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       [2, 3],
       [3, 0],
     ] as const) {
-      if (asked > traits.maxItems) continue;
-      const lie = vendor.answer(
+      if (asked > capabilities.maxItems) continue;
+      const lie = vendor.response(
         Array.from({ length: got }, (_, at) => row(at)),
         3,
       );
-      const fault = await faultOf(() => readAnswer(subject, lie, asked));
+      const fault = await errorKindOf(() => readAnswer(subject, lie, asked));
       expect(fault?.kind, `${got} for ${asked}`).toBe("upstream_invalid");
     }
   },
   "a body that is not a response is an error": async (subject) => {
-    const { headers, body } = subject.vendor.answer([Float32Array.of(0.5, 1)], 3);
+    const { headers, body } = subject.vendor.response([Float32Array.of(0.5, 1)], 3);
     for (const broken of [
       ...["", " ", "null", "0", '""', "[]", "{}", "[null]", "\ufeff", "NaN", "{}{}", "undefined"],
       "<!DOCTYPE html><html><body>502 Bad Gateway</body></html>",
@@ -217,20 +224,20 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       `${body}x`,
     ]) {
       const given = { ...(headers && { headers }), body: broken };
-      const fault = await faultOf(() => readAnswer(subject, given, 1));
+      const fault = await errorKindOf(() => readAnswer(subject, given, 1));
       expect(fault?.kind, broken.slice(0, 60)).toBe("upstream_invalid");
     }
   },
   "a response that is corrupted at one point is an error, or has the same vectors": async (
     subject,
   ) => {
-    const count = Math.min(subject.traits.maxItems, 2);
+    const count = Math.min(subject.capabilities.maxItems, 2);
     const rows = [Float32Array.of(0.5, 1), Float32Array.of(-1, 0.25)].slice(0, count);
-    const { headers, body } = subject.vendor.answer(rows, 3);
+    const { headers, body } = subject.vendor.response(rows, 3);
     for (const odd of [null, true, -1, "", "x", [], {}, [null], { values: "AAAA" }, [[]]]) {
       for (const text of spoilt(body, odd)) {
         const given = { ...(headers && { headers }), body: text };
-        const fault = await faultOf(() => readAnswer(subject, given, count));
+        const fault = await errorKindOf(() => readAnswer(subject, given, count));
         // A corrupted response may also say that a text was truncated, which the request did not allow.
         const said = text.includes('"truncated":true') ? ["context_length_exceeded"] : [];
         if (fault) expect(["upstream_invalid", ...said], text).toContain(fault.kind);
@@ -246,7 +253,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const hidden = [...known, hostOf(subject)];
     for (const { status = 400, headers = {}, body, fault } of vendor.refusals) {
       const read = async (text: string) =>
-        adapter.readError(replyOf(text, { status, headers }), context);
+        adapter.readError(upstreamResponseOf(text, { status, headers }), context);
       const error = await read(body);
       expect(error.kind, body).toBe(fault);
       const poisoned = body.startsWith("{")
@@ -265,8 +272,11 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the retry delay is passed on": async ({ adapter, vendor }) => {
     const context = { target: vendor.target, model: "public-model" };
     for (const { status = 400, headers = {}, body } of vendor.refusals) {
-      const reply = replyOf(body, { status, headers: { ...headers, "retry-after": "7" } });
-      expect((await adapter.readError(reply, context)).details.retryAfterMs, body).toBe(7000);
+      const response = upstreamResponseOf(body, {
+        status,
+        headers: { ...headers, "retry-after": "7" },
+      });
+      expect((await adapter.readError(response, context)).details.retryAfterMs, body).toBe(7000);
     }
   },
 };

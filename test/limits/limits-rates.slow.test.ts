@@ -124,7 +124,7 @@ describe("a token limit", () => {
   test("is corrected by the reported usage: excess is charged, unused tokens are refunded at once", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { tokensPerMinute: 1000 }" } });
     const replyWithUsage = (count: number) => ({
-      reply: {
+      response: {
         status: 200,
         headers: { "content-type": "application/json" },
         body: JSON.stringify({

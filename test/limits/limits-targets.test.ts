@@ -108,8 +108,8 @@ describe("a target at its limit", () => {
 
 describe("an upstream that reports implausible usage", () => {
   const implausible = 50_000_000;
-  const reply = (body: object) => ({
-    reply: {
+  const response = (body: object) => ({
+    response: {
       status: 200,
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -121,7 +121,7 @@ describe("an upstream that reports implausible usage", () => {
     const embedding = Array.from({ length: 1536 }, () => 0.02);
     const data = [{ object: "embedding", index: 0, embedding }];
     const usage = { prompt_tokens: implausible, total_tokens: implausible };
-    first.script(reply({ object: "list", model: "m", data, usage }), { times: Infinity });
+    first.script(response({ object: "list", model: "m", data, usage }), { times: Infinity });
     for (let at = 0; at < 5; at++) expect((await embed("alone")).status).toBe(200);
   });
 
@@ -129,7 +129,7 @@ describe("an upstream that reports implausible usage", () => {
     start("tokensPerMinute: 1000");
     const usage = { input_tokens: 5, output_tokens: implausible, total_tokens: implausible + 5 };
     const data = [{ b64_json: base64Of(grayImage("an otter")) }];
-    first.script(reply({ created: 1, data, usage }), { times: Infinity });
+    first.script(response({ created: 1, data, usage }), { times: Infinity });
     second.script({ fail: "forbidden" }, { times: Infinity });
     for (let at = 0; at < 3; at++) expect((await generate()).status).toBe(200);
     expect(first.requests).toHaveLength(3);

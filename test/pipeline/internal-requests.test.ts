@@ -13,7 +13,7 @@ afterEach(async () => {
 
 interface ModeratedOptions {
   /** The moderation's response, or a wait that never ends. */
-  readonly reply?: unknown | "hangs";
+  readonly response?: unknown | "hangs";
   readonly key?: string;
   readonly model?: string;
   readonly moderation?: string;
@@ -24,7 +24,7 @@ const flagged = { results: [{ flagged: true, categories: { violence: true } }] }
 
 /** A gateway with a moderated image model: 10 dollars per million tokens of the prompt, one cent per image. */
 function startModerated({
-  reply = passed,
+  response = passed,
   key = "",
   model = "",
   moderation = "",
@@ -35,7 +35,7 @@ function startModerated({
     port: 0,
     fetch: () => {
       requests++;
-      return reply === "hangs" ? new Promise<Response>(() => {}) : Response.json(reply);
+      return response === "hangs" ? new Promise<Response>(() => {}) : Response.json(response);
     },
   });
   const imageUpstream = startFake();
@@ -120,7 +120,7 @@ describe("a moderation request", () => {
   });
 
   test("that flags the prompt is in the ledger, and so is the refused image request", async () => {
-    const { gateway, generate, imageUpstream } = startModerated({ reply: flagged });
+    const { gateway, generate, imageUpstream } = startModerated({ response: flagged });
     const refusal = await generate();
     expect(refusal.status).toBe(400);
     expect(await refusal.text()).toContain("moderation_blocked");
@@ -133,7 +133,10 @@ describe("a moderation request", () => {
   });
 
   test("that fails is in the ledger, and the image is generated if the model allows it", async () => {
-    const { gateway, generate } = startModerated({ reply: {}, moderation: ", onFailure: allow" });
+    const { gateway, generate } = startModerated({
+      response: {},
+      moderation: ", onFailure: allow",
+    });
     expect((await generate()).status).toBe(200);
     const rows = gateway.rows().map(({ endpoint, error }) => [endpoint, error]);
     expect(rows).toEqual([
@@ -143,7 +146,7 @@ describe("a moderation request", () => {
   });
 
   test("that takes too long ends with the timeout of the image request", async () => {
-    const { gateway, generate } = startModerated({ reply: "hangs", model: "timeout: 1" });
+    const { gateway, generate } = startModerated({ response: "hangs", model: "timeout: 1" });
     const response = await generate();
     expect(response.status).toBe(504);
     expect(await response.text()).toContain("upstream_timeout");
@@ -152,7 +155,7 @@ describe("a moderation request", () => {
 
   test("of a client that disconnects is canceled and in the ledger", async () => {
     const { gateway, generate, requests, imageUpstream } = startModerated({
-      reply: "hangs",
+      response: "hangs",
       model: "onDisconnect: cancel",
     });
     const client = new AbortController();

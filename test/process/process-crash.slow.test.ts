@@ -185,7 +185,7 @@ describe("a disk that is full when an image request ends", () => {
     );
     const before = filesOf(gateway.pid);
     const kind = operation === "edits" ? "image_edit" : "image_generation";
-    fake.script({ reply: imageReply(largePng(12 * 1024 * 1024), kind, stream) });
+    fake.script({ response: imageReply(largePng(12 * 1024 * 1024), kind, stream) });
     // The ledger is idle: its last row is on disk.
     writeFileSync(full, "");
     const body = new FormData();

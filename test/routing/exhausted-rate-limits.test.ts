@@ -82,10 +82,10 @@ describe("a response that reports an exhausted rate limit", () => {
   });
 
   test("is found in any response, and the headers of responses that the HTTP client has already checked are not read", () => {
-    const heard: number[] = [];
-    const watch = createRateLimitObserver((_, waitMs) => heard.push(waitMs));
+    const received: number[] = [];
+    const watch = createRateLimitObserver((_, waitMs) => received.push(waitMs));
     let reads = 0;
-    const reply = (
+    const response = (
       headers: Record<string, string>,
       mayReportExhaustedLimit?: boolean,
     ): UpstreamResponse =>
@@ -98,13 +98,13 @@ describe("a response that reports an exhausted rate limit", () => {
         },
       }) as unknown as UpstreamResponse;
     const target = targetNamed("a");
-    for (let request = 0; request < 300; request++) watch(reply({}, false), target);
+    for (let request = 0; request < 300; request++) watch(response({}, false), target);
     expect(reads).toBe(0);
     for (let left = 70; left >= 0; left--) {
-      watch(reply({ ...usedUp, "x-ratelimit-remaining-requests": String(left) }), target);
+      watch(response({ ...usedUp, "x-ratelimit-remaining-requests": String(left) }), target);
     }
-    watch(reply(usedUp, true), target);
-    expect(heard).toEqual([30_000, 30_000]);
+    watch(response(usedUp, true), target);
+    expect(received).toEqual([30_000, 30_000]);
   });
 
   test.each<[string, boolean]>([
@@ -127,7 +127,7 @@ describe("a response that reports an exhausted rate limit", () => {
 });
 
 describe("an upstream path that does not exist", () => {
-  const nothing = { reply: { status: 404, body: "<h1>Not Found</h1>" } };
+  const nothing = { response: { status: 404, body: "<h1>Not Found</h1>" } };
 
   test("does not fail an embeddings request while another target serves", async () => {
     const { fakes, embed } = arrange({ upstreams: 2 });
@@ -140,7 +140,7 @@ describe("an upstream path that does not exist", () => {
     "does not fail an image request either, because nothing was generated: %d",
     async (status) => {
       const { gateway, fakes, generateImage } = arrange({ upstreams: 2 });
-      fakes[0]!.script({ reply: { status, body: "no" } });
+      fakes[0]!.script({ response: { status, body: "no" } });
       expect((await generateImage()).status).toBe(200);
       expect(fakes.map(({ requests }) => requests.length)).toEqual([1, 1]);
       expect(gateway.rows().at(-1)!.steps).toBe(

@@ -135,11 +135,11 @@ describe("a hedge", () => {
   test("is not sent before the latency is known", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(19, 3);
-    const reply = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
-    await reply;
+    await response;
     const next = send(requestFor(["x"], route));
     await until(() => upstream.requests.length === 3);
     expect(where(upstream).slice(1)).toEqual(["a", "b"]);
@@ -150,31 +150,31 @@ describe("a hedge", () => {
   test("is not sent while the first attempt is within its usual latency", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 60_000);
-    const reply = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
-    await reply;
+    await response;
   });
 
   test("is not sent when there is no other target", async () => {
     const { upstream, send, route, train, patience } = arrange({ route: routeTo(a) });
     await train(40, 3);
-    const reply = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
-    await reply;
+    await response;
   });
 
   test("wins when it is faster, and the first attempt is canceled", async () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
     const request = requestFor(["x"], route);
-    const reply = send(request);
+    const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[1]!.respond({ vectors: [[2]] });
-    expect((await reply).vectors).toEqual([[2]]);
+    expect((await response).vectors).toEqual([[2]]);
     expect(upstream.requests[0]!.request.signal.aborted).toBe(true);
     expect(upstream.requests[1]!.request.signal.aborted).toBe(false);
     expect(request.record.routing.target).toBe(b);
@@ -188,12 +188,12 @@ describe("a hedge", () => {
     const { upstream, send, route, train } = arrange();
     await train(20, 3);
     const request = requestFor(["x"], route);
-    const reply = send(request);
+    const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[0]!.respond({ vectors: [[1]] });
     // In the same moment: one of them is too late.
     upstream.requests[1]!.respond({ vectors: [[2]] });
-    expect((await reply).vectors).toEqual([[1]]);
+    expect((await response).vectors).toEqual([[1]]);
     await until(() => upstream.inFlight === 0);
     expect(request.record.routing.target).toBe(a);
     expect(request.signal.listeners.size).toBe(0);
@@ -205,26 +205,26 @@ describe("when one of two attempts fails", () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 3);
     const request = requestFor(["x"], route);
-    const reply = send(request);
+    const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[failing]!.fail(overloaded());
     await patience();
     expect(upstream.requests).toHaveLength(2);
     upstream.requests[1 - failing]!.respond({ vectors: [[7]] });
-    expect((await reply).vectors).toEqual([[7]]);
+    expect((await response).vectors).toEqual([[7]]);
     expect(request.record.routing.target).toBe(failing === 0 ? b : a);
   });
 
   test("before the hedge, the other target is tried by failover, and once", async () => {
     const { upstream, send, route, train, patience } = arrange();
     await train(20, 20);
-    const reply = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], route));
     upstream.requests[0]!.fail(overloaded());
     await until(() => upstream.requests.length === 2);
     await patience();
     expect(where(upstream)).toEqual(["a", "b"]);
     upstream.requests[1]!.respond();
-    await reply;
+    await response;
   });
 });
 
@@ -255,13 +255,13 @@ describe("when both attempts fail", () => {
   test("a third target is tried if there is one", async () => {
     const { upstream, send, route, train } = arrange({ route: routeTo(a, b, c) });
     await train(20, 3);
-    const reply = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], route));
     await until(() => upstream.requests.length === 2);
     for (const visit of upstream.requests) visit.fail(overloaded());
     await until(() => upstream.requests.length === 3);
     expect(where(upstream)).toEqual(["a", "b", "c"]);
     upstream.requests[2]!.respond({ vectors: [[3]] });
-    expect((await reply).vectors).toEqual([[3]]);
+    expect((await response).vectors).toEqual([[3]]);
   });
 
   test("because the request is invalid, no third target is tried", async () => {
@@ -334,11 +334,11 @@ describe("the hedge budget", () => {
     await train(20, 3);
     const { retries } = registry.targetsFor(route).budgets;
     while (retries.spend(registry.clock()));
-    const reply = send(requestFor(["x"], route));
+    const response = send(requestFor(["x"], route));
     await patience();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
-    await reply;
+    await response;
   });
 
   test("holds for any order of earning and spending", () => {

@@ -11,7 +11,7 @@ import type {
   ImageEvent,
   Target,
 } from "../../server/upstream/contract.ts";
-import { fileOf, replyOf } from "../laws/adapter-cases.ts";
+import { fileOf, upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const checkpoint = "v1-5-pruned-emaonly";
 const target: Target = {
@@ -26,8 +26,8 @@ const query: GenerationQuery = {
   extraFields: {},
 };
 
-const answerOf = (images: readonly string[], info: object = {}): UpstreamResponse =>
-  replyOf(
+const responseOf = (images: readonly string[], info: object = {}): UpstreamResponse =>
+  upstreamResponseOf(
     JSON.stringify({
       images,
       parameters: {},
@@ -63,21 +63,23 @@ function studioOfTwo() {
       const waiting = Promise.withResolvers<UpstreamResponse>();
       done.set(`${force_task_id}`, waiting);
       asked.set(`${force_task_id}`, 0);
-      return waiting.promise.then(() => answerOf([`of ${prompt}`]));
+      return waiting.promise.then(() => responseOf([`of ${prompt}`]));
     }
     expect(pathname).toBe("/internal/progress");
     const task = String(id_task);
     const count = (asked.get(task) ?? Number.NaN) + 1;
     asked.set(task, count);
-    if (count === 2) done.get(task)?.resolve(answerOf([]));
+    if (count === 2) done.get(task)?.resolve(responseOf([]));
     const live_preview = `data:image/png;base64,${task} ${count}`;
-    return replyOf(JSON.stringify({ active: true, live_preview, id_live_preview: count }));
+    return upstreamResponseOf(
+      JSON.stringify({ active: true, live_preview, id_live_preview: count }),
+    );
   };
 }
 
-async function eventsOf(reply: Awaited<ReturnType<typeof draw>>): Promise<ImageEvent[]> {
-  if (reply.kind !== "stream") throw new Error("it is not a stream");
-  return Array.fromAsync(reply.events);
+async function eventsOf(response: Awaited<ReturnType<typeof draw>>): Promise<ImageEvent[]> {
+  if (response.kind !== "stream") throw new Error("it is not a stream");
+  return Array.fromAsync(response.events);
 }
 
 describe("previews", () => {
@@ -110,7 +112,7 @@ describe("previews", () => {
     const asked: UpstreamRequest[] = [];
     const send = async (request: UpstreamRequest) => {
       asked.push(request);
-      return answerOf(["picture"]);
+      return responseOf(["picture"]);
     };
     await eventsOf(await draw(send, { stream: true }));
     await draw(send, { options: { partial_images: 2 } });
@@ -121,7 +123,7 @@ describe("previews", () => {
 
 describe("a checkpoint", () => {
   const drawnBy = async (model: string, name: unknown): Promise<string> => {
-    const reach = reachWith(async () => answerOf(["picture"], { sd_model_name: name }));
+    const reach = reachWith(async () => responseOf(["picture"], { sd_model_name: name }));
     const { kind } = await reach
       .generations(query, { ...target, model }, signal, noRequestTemp)
       .catch((error) => {
@@ -155,9 +157,9 @@ describe("a checkpoint", () => {
 });
 
 test("only the requested images are delivered, with their seeds; no grid, no masks", async () => {
-  const send = async () => answerOf(["grid", "one", "two", "mask"], { index_of_first_image: 1 });
-  const reply = await draw(send, { options: { n: 2 } });
-  expect(reply).toMatchObject({
+  const send = async () => responseOf(["grid", "one", "two", "mask"], { index_of_first_image: 1 });
+  const response = await draw(send, { options: { n: 2 } });
+  expect(response).toMatchObject({
     results: [
       { image: { kind: "base64", base64: "one" }, extraFields: { seed: 7 } },
       { image: { kind: "base64", base64: "two" }, extraFields: { seed: 8 } },

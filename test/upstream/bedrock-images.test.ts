@@ -36,7 +36,7 @@ const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   ...more,
 });
 
-const picture = (content: string) =>
+const image = (content: string) =>
   ({
     kind: "file",
     file: fileOf("image", "otter.png", "image/png", Buffer.from(content)),
@@ -44,7 +44,7 @@ const picture = (content: string) =>
 
 const edit = (more: Partial<EditQuery> = {}): EditQuery => ({
   ...wish(),
-  images: [picture("an otter")],
+  images: [image("an otter")],
   files: [],
   ...more,
 });
@@ -65,7 +65,7 @@ const asked = (model: string, query = wish()) =>
 const edited = (model: string, query = edit()) =>
   sent(adapter.edits!.toUpstream(query, targetOf(model)));
 
-function faultOf(act: () => unknown): GatewayError {
+function errorKindOf(act: () => unknown): GatewayError {
   try {
     act();
   } catch (error) {
@@ -80,7 +80,7 @@ const base64 = (content: string) => Buffer.from(content).toString("base64");
 test("an upload is signed over the very bytes that are sent", async () => {
   const now = Date.parse("2026-11-15T08:00:00Z");
   const place = upstream();
-  const images = [picture("a picture ".repeat(50_000))];
+  const images = [image("a picture ".repeat(50_000))];
   const request = adapter.edits!.toUpstream(
     edit({ images }),
     targetOf("amazon.nova-canvas-v1:0", place),
@@ -119,7 +119,7 @@ test.each([
 
 test("the family of an unknown model is not guessed: the operator must set it", async () => {
   const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
-  const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  const fault = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
   expect(fault.kind).toBe("unsupported_operation");
   expect(fault.message).toContain("'painter'");
   expect(fault.message).not.toContain("471147114711");
@@ -137,7 +137,7 @@ test("an image family gets no embeddings request", () => {
     encoding: "float",
     extraFields: {},
   } as const;
-  const fault = faultOf(() => adapter.embeddings!.toUpstream(query, targetOf("arn:x", told)));
+  const fault = errorKindOf(() => adapter.embeddings!.toUpstream(query, targetOf("arn:x", told)));
   expect(fault.kind).toBe("unsupported_operation");
 });
 
@@ -159,8 +159,8 @@ test("a mask prompt regenerates that part of the image", async () => {
 });
 
 test("a mask for several images is rejected by name", () => {
-  const query = edit({ images: [picture("a"), picture("b")], mask: picture("m") });
-  const fault = faultOf(() =>
+  const query = edit({ images: [image("a"), image("b")], mask: image("m") });
+  const fault = errorKindOf(() =>
     adapter.edits!.toUpstream(query, targetOf("amazon.nova-canvas-v1:0")),
   );
   expect([fault.kind, fault.details.param]).toEqual(["invalid_value", "image"]);
@@ -180,7 +180,7 @@ test.each([
   ["image-search-recolor", "select_prompt"],
 ])("%s reports its required parameter by name, and passes it on", async (service, field) => {
   const model = `us.stability.stable-${service}-v1:0`;
-  const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  const fault = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
   expect([fault.kind, fault.details.param]).toEqual(["missing_parameter", field]);
   const query = edit({ extraFields: { [field]: "the hat" } });
   expect(await edited(model, query)).toMatchObject({ [field]: "the hat", prompt: "an otter" });
@@ -188,19 +188,19 @@ test.each([
 
 test("a style is transferred from the second image to the first", async () => {
   const model = "us.stability.stable-style-transfer-v1:0";
-  const query = edit({ images: [picture("content"), picture("style")] });
+  const query = edit({ images: [image("content"), image("style")] });
   expect(await edited(model, query)).toEqual({
     prompt: "an otter",
     init_image: base64("content"),
     style_image: base64("style"),
   });
-  const fault = faultOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  const fault = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
   expect([fault.kind, fault.details.param]).toEqual(["invalid_value", "image"]);
 });
 
 test("a model that only edits rejects a generation", () => {
   const model = "us.stability.stable-image-inpaint-v1:0";
-  const fault = faultOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  const fault = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
   expect(fault.kind).toBe("unsupported_operation");
 });
 

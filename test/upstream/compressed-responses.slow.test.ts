@@ -29,7 +29,7 @@ async function ask(body: Uint8Array, coding: string, streams: boolean) {
     socket.write(body);
   });
   using sender = testSender(maxBytes);
-  const reply = await sender.send(
+  const response = await sender.send(
     { url: server.url, headers: {}, body: "?", streams },
     new AbortController().signal,
   );
@@ -41,7 +41,7 @@ async function ask(body: Uint8Array, coding: string, streams: boolean) {
   };
   setImmediate(count);
   try {
-    return { text: await reply.text(), turns };
+    return { text: await response.text(), turns };
   } finally {
     isDone = true;
   }

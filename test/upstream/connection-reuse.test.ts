@@ -30,9 +30,9 @@ test("at the same time, each has its own", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
   const bodies = ["a", "bb", "ccc"];
-  const answers = () => Promise.all(bodies.map((body) => ask(sender, upstream.url, body)));
-  expect(await answers()).toEqual(bodies);
-  expect(await answers()).toEqual(bodies);
+  const responses = () => Promise.all(bodies.map((body) => ask(sender, upstream.url, body)));
+  expect(await responses()).toEqual(bodies);
+  expect(await responses()).toEqual(bodies);
   expect(upstream.opened).toBe(3);
 });
 
@@ -52,8 +52,8 @@ test.each([
     "says more than it announced",
     echo("", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nX")),
   ],
-])("one whose server %s is not used again", async (_, answer) => {
-  using upstream = rawServer(answer);
+])("one whose server %s is not used again", async (_, response) => {
+  using upstream = rawServer(response);
   using sender = testSender();
   for (const body of ["a", "b", "c"]) {
     expect(await ask(sender, upstream.url, body)).toBe(body);

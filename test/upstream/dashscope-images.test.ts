@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
 import type { ExtraFields, GenerationQuery, Target } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
-import { faultOf } from "../laws/adapter-responses.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { errorKindOf } from "../laws/adapter-responses.ts";
 
 const { adapter } = dashscope;
 
@@ -26,7 +26,7 @@ const bodyOf = (model: string, asked: GenerationQuery): Record<string, ExtraFiel
   JSON.parse(adapter.generations!.toUpstream(asked, targetOf(model)).body as string);
 
 const read = async (model: string, body: object) =>
-  adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
+  adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
     query: query(),
     target: targetOf(model),
     temp: noRequestTemp,
@@ -60,7 +60,7 @@ test("the vendor's own options are passed through by name, at either level", () 
 
 test("a model that only edits rejects a generation", async () => {
   for (const model of ["wan2.6-image", "qwen-image-edit-plus", "wanx2.1-imageedit"]) {
-    const fault = await faultOf(async () => bodyOf(model, query()));
+    const fault = await errorKindOf(async () => bodyOf(model, query()));
     expect(fault?.kind).toBe("unsupported_operation");
     expect(fault?.message).not.toContain(model);
   }
@@ -69,34 +69,34 @@ test("a model that only edits rejects a generation", async () => {
 test("of several images those that were generated are delivered, even if others failed", async () => {
   const failed = { code: "InternalError.Timeout", message: "An internal timeout error." };
   const output = (results: object[]) => ({ output: { task_status: "SUCCEEDED", results } });
-  const reply = await read(
+  const response = await read(
     "wan2.2-t2i-flash",
     output([{ url: "https://x.example/1.png" }, failed]),
   );
-  expect(reply).toMatchObject({
+  expect(response).toMatchObject({
     kind: "buffered",
     results: [{ image: { kind: "url", url: "https://x.example/1.png" } }],
   });
-  const none = await faultOf(() => read("wan2.2-t2i-flash", output([failed])));
+  const none = await errorKindOf(() => read("wan2.2-t2i-flash", output([failed])));
   expect(none?.kind).toBe("upstream_error");
 });
 
 test("a job that the vendor has forgotten is a failure, and not waited for", async () => {
   const output = { task_id: "a", task_status: "UNKNOWN" };
-  const fault = await faultOf(() => read("wan2.7-image", { output }));
+  const fault = await errorKindOf(() => read("wan2.7-image", { output }));
   expect(fault?.kind).toBe("upstream_error");
 });
 
 test("a job is polled at the vendor's host, and an id that leads elsewhere is not followed", async () => {
   const started = (task_id: string) =>
     read("wan2.7-image", { output: { task_id, task_status: "PENDING" } });
-  const reply = await started("0385dc79-5ff8-4d82-bcb6-000000000000");
-  if (reply.kind !== "pending") throw new Error("it is not pending");
+  const response = await started("0385dc79-5ff8-4d82-bcb6-000000000000");
+  if (response.kind !== "pending") throw new Error("it is not pending");
   const root = "https://dashscope-intl.aliyuncs.com/api/v1/";
-  expect(reply.poll!.url).toBe(`${root}tasks/0385dc79-5ff8-4d82-bcb6-000000000000`);
-  expect(reply.cancel).toMatchObject({ method: "POST", url: `${reply.poll!.url}/cancel` });
+  expect(response.poll!.url).toBe(`${root}tasks/0385dc79-5ff8-4d82-bcb6-000000000000`);
+  expect(response.cancel).toMatchObject({ method: "POST", url: `${response.poll!.url}/cancel` });
   for (const id of ["..", "../files?x=1", "a/b", ""]) {
-    expect((await faultOf(() => started(id)))?.kind).toBe("upstream_invalid");
+    expect((await errorKindOf(() => started(id)))?.kind).toBe("upstream_invalid");
   }
 });
 

@@ -20,7 +20,7 @@ export const png = Buffer.from(
 export const largePng = Buffer.concat([png.subarray(0, 8), Buffer.alloc(700_000, "picture ")]);
 
 /** An answer, byte for byte. */
-export const answer = (
+export const response = (
   body: Uint8Array | string = png,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
 ): Buffer => {
@@ -30,7 +30,7 @@ export const answer = (
 };
 
 export const redirect = (location: string): Buffer =>
-  answer("", { status: 302, headers: { location } });
+  response("", { status: 302, headers: { location } });
 
 export interface WorldOptions {
   /** What each name leads to, one list for each time it is asked for; the last stays. */
@@ -111,7 +111,7 @@ export function world(options: WorldOptions): World {
 }
 
 /** Rejects with this fault, and says nothing of where the link led. */
-export async function expectFault(
+export async function expectError(
   getting: Promise<unknown>,
   fault: ErrorKind,
   words: RegExp,

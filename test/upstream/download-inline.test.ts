@@ -1,7 +1,7 @@
 /** A picture in the link itself is read as it is written, and believed only if it is one. */
 import { describe, expect, test } from "bun:test";
 import { type DataUrlOptions, readDataUrl } from "../../server/upstream/download/inline-url.ts";
-import { expectFault, png, world } from "./download-fixture.ts";
+import { expectError, png, world } from "./download-fixture.ts";
 
 const param = "mask.image_url";
 const read = async (url: string, more: Partial<DataUrlOptions> = {}): Promise<Uint8Array> =>
@@ -26,14 +26,14 @@ test("an SVG in plain text, where one is wanted", async () => {
   const url = "data:image/svg+xml,<svg%20xmlns='x'>100%</svg>";
   const bytes = await read(url, { svg: true });
   expect(Buffer.from(bytes).toString()).toBe("<svg xmlns='x'>100%</svg>");
-  await expectFault(read(url), "invalid_value", /not an image/);
+  await expectError(read(url), "invalid_value", /not an image/);
 });
 
 test("behind any link that is followed, without a connection", async () => {
   await using net = world({ serve: () => undefined });
-  const picture = await net.get(`data:image/png;base64,${base64}`);
-  expect(picture).toEqual({ kind: "bytes", bytes: png });
-  await expectFault(net.get("data:,x"), "upstream_invalid", /not an image/);
+  const image = await net.get(`data:image/png;base64,${base64}`);
+  expect(image).toEqual({ kind: "bytes", bytes: png });
+  await expectError(net.get("data:,x"), "upstream_invalid", /not an image/);
   expect(net.connected).toEqual([]);
 });
 
@@ -47,12 +47,12 @@ describe("refused, with the name of the field", () => {
     [`data:image/png;base64,${Buffer.from("<html>").toString("base64")}`, /not an image/],
     [`data:${"x".repeat(2000)};base64,${base64}`, /no content/],
   ])("%#", async (url, words) => {
-    const error = await expectFault(read(url), "invalid_value", words);
+    const error = await expectError(read(url), "invalid_value", words);
     expect(error.body.error).toMatchObject({ param, code: "invalid_value" });
   });
 
   test("a data URL that is too large", async () => {
-    await expectFault(
+    await expectError(
       read(`data:,${percents}`, { maxBytes: 50 }),
       "invalid_value",
       /larger than 50/,
@@ -60,6 +60,6 @@ describe("refused, with the name of the field", () => {
   });
 
   test("from an upstream: its response is invalid", async () => {
-    await expectFault(read("data:,x", { origin: "upstream" }), "upstream_invalid", /not an image/);
+    await expectError(read("data:,x", { origin: "upstream" }), "upstream_invalid", /not an image/);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { answer, expectFault, fromCaller, largePng, png, world } from "./download-fixture.ts";
+import { expectError, fromCaller, largePng, png, response, world } from "./download-fixture.ts";
 import type { Asked } from "./http-client-fixture.ts";
 
 const url = "http://a.example/secret.png";
@@ -18,7 +18,7 @@ const untilClose = (body: Uint8Array): Buffer => Buffer.concat([Buffer.from(head
 
 describe("an image is downloaded completely", () => {
   const ways: readonly [string, (body: Uint8Array) => Buffer][] = [
-    ["with its length", (body) => answer(body)],
+    ["with its length", (body) => response(body)],
     ["in chunks", inChunk],
     ["until the connection is closed", untilClose],
   ];
@@ -54,11 +54,11 @@ describe("no more bytes than the limit", () => {
   const words = /larger than 100000 bytes/;
 
   test("whatever length is declared", async () => {
-    const says: readonly Buffer[] = [answer(largePng), inChunk(largePng), untilClose(largePng)];
+    const says: readonly Buffer[] = [response(largePng), inChunk(largePng), untilClose(largePng)];
     for (const said of says) {
       await using net = world({ serve: () => said, maxBytes });
-      await expectFault(net.get(url), "upstream_invalid", words);
-      await expectFault(net.get(url, fromCaller), "invalid_value", words);
+      await expectError(net.get(url), "upstream_invalid", words);
+      await expectError(net.get(url, fromCaller), "invalid_value", words);
     }
   });
 
@@ -74,32 +74,32 @@ describe("no more bytes than the limit", () => {
       more();
     };
     await using net = world({ serve, maxBytes });
-    await expectFault(net.get(url), "upstream_invalid", words);
+    await expectError(net.get(url), "upstream_invalid", words);
     await gone.promise;
   });
 
   test("a declared length that is too small truncates the body, one that is too large is an error", async () => {
-    const short = answer(Buffer.concat([png, largePng]), {
+    const short = response(Buffer.concat([png, largePng]), {
       headers: { "content-length": String(png.length) },
     });
     await using cut = world({ serve: () => short, maxBytes });
     expect(await cut.get(url)).toEqual({ kind: "bytes", bytes: png });
-    const long = answer(png, { headers: { "content-length": "5000" } });
+    const long = response(png, { headers: { "content-length": "5000" } });
     await using broken = world({ serve: () => long, maxBytes });
     const why = /connection was lost before the download was complete/;
-    await expectFault(broken.get(url, fromCaller), "invalid_value", why);
+    await expectError(broken.get(url, fromCaller), "invalid_value", why);
   });
 
   test("a response that is compressed without a request for it is not decompressed", async () => {
     const packed = gzipSync(Buffer.concat([png, Buffer.alloc(50_000_000)]));
     expect(packed.length).toBeLessThan(maxBytes);
     for (const coding of ["gzip", "br", "GZIP, identity"]) {
-      const said = answer(packed, { headers: { "content-encoding": coding } });
+      const said = response(packed, { headers: { "content-encoding": coding } });
       await using net = world({ serve: () => said, maxBytes });
-      await expectFault(net.get(url), "upstream_invalid", /compressed/);
+      await expectError(net.get(url), "upstream_invalid", /compressed/);
       expect(net.server.asked[0]?.head).toContain("accept-encoding: identity");
     }
-    const plain = answer(png, { headers: { "content-encoding": "identity" } });
+    const plain = response(png, { headers: { "content-encoding": "identity" } });
     await using net = world({ serve: () => plain, maxBytes });
     expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
   });
@@ -116,8 +116,8 @@ describe("no more time than there is", () => {
   for (const [when, serve] of silences) {
     test(when, async () => {
       await using net = world({ serve, timeoutMs });
-      await expectFault(net.get(url), "upstream_timeout", words);
-      const error = await expectFault(net.get(url, fromCaller), "invalid_value", words);
+      await expectError(net.get(url), "upstream_timeout", words);
+      const error = await expectError(net.get(url, fromCaller), "invalid_value", words);
       expect(error.body.error.param).toBe("images[0].image_url");
     });
   }
@@ -129,7 +129,7 @@ describe("no more time than there is", () => {
       socket.on("close", () => clearInterval(drop));
     };
     await using net = world({ serve, timeoutMs });
-    await expectFault(net.get(url), "upstream_timeout", words);
+    await expectError(net.get(url), "upstream_timeout", words);
   });
 
   test("an aborted download ends immediately, with the abort reason", async () => {
@@ -161,41 +161,41 @@ describe("only an image is accepted", () => {
     ["an SVG, where none is wanted", svg],
   ])("not %s", async (_, body) => {
     await using net = world({
-      serve: () => answer(body, { headers: { "content-type": "image/png" } }),
+      serve: () => response(body, { headers: { "content-type": "image/png" } }),
     });
-    const error = await expectFault(net.get(url), "upstream_invalid", /not an image in PNG/);
+    const error = await expectError(net.get(url), "upstream_invalid", /not an image in PNG/);
     expect(error.details.logDetail).toBe("a.example: not an image");
   });
 
   test("an SVG, where one is wanted", async () => {
-    await using net = world({ serve: (_, path) => answer(path === "/p" ? "<html/>" : svg) });
+    await using net = world({ serve: (_, path) => response(path === "/p" ? "<html/>" : svg) });
     expect(await net.get(url, { svg: true })).toEqual({ kind: "bytes", bytes: Buffer.from(svg) });
     const page = net.get("http://a.example/p", { svg: true });
-    await expectFault(page, "upstream_invalid", /not an image in PNG, .* or SVG/);
+    await expectError(page, "upstream_invalid", /not an image in PNG, .* or SVG/);
   });
 
   test("comments without an end before an SVG do not hold anyone up", async () => {
     const odd = "<!-- -->".repeat(127);
-    await using net = world({ serve: () => answer(odd) });
-    await expectFault(net.get(url, { svg: true }), "upstream_invalid", /not an image/);
+    await using net = world({ serve: () => response(odd) });
+    await expectError(net.get(url, { svg: true }), "upstream_invalid", /not an image/);
   });
 
   test.each([[201], [204], [206], [400], [401], [403], [404], [410], [300], [304]])(
     "not a response with status %d",
     async (status) => {
-      await using net = world({ serve: () => answer(status === 204 ? "" : png, { status }) });
+      await using net = world({ serve: () => response(status === 204 ? "" : png, { status }) });
       const words = new RegExp(`responded with status ${status}`);
-      await expectFault(net.get(url), "upstream_invalid", words);
-      await expectFault(net.get(url, fromCaller), "invalid_value", words);
+      await expectError(net.get(url), "upstream_invalid", words);
+      await expectError(net.get(url, fromCaller), "invalid_value", words);
       expect(net.connected.length).toBe(2);
     },
   );
 
   test("not a response that is not HTTP", async () => {
     await using net = world({ serve: () => Buffer.from("220 mail ready\r\n\r\n") });
-    await expectFault(net.get(url), "upstream_invalid", /did not respond with valid HTTP/);
-    await using two = world({ serve: () => answer(png, chunked) });
-    await expectFault(two.get(url), "upstream_invalid", /did not respond with valid HTTP/);
+    await expectError(net.get(url), "upstream_invalid", /did not respond with valid HTTP/);
+    await using two = world({ serve: () => response(png, chunked) });
+    await expectError(two.get(url), "upstream_invalid", /did not respond with valid HTTP/);
   });
 });
 
@@ -205,20 +205,20 @@ describe("an image that an upstream generated", () => {
     const serve = ({ socket }: Asked): Buffer | undefined => {
       times++;
       if (times === 1) socket.destroy();
-      else return times === 2 ? answer("busy", { status: 503 }) : answer();
+      else return times === 2 ? response("busy", { status: 503 }) : response();
       return undefined;
     };
     await using net = world({ serve });
     expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
     expect(times).toBe(3);
     times = 0;
-    await expectFault(net.get(url, fromCaller), "invalid_value", /connection was lost/);
+    await expectError(net.get(url, fromCaller), "invalid_value", /connection was lost/);
     expect(times).toBe(1);
   });
 
   test("may have been paid for, whatever became of it", async () => {
     await using net = world({ serve: ({ socket }) => void socket.destroy() });
-    const error = await expectFault(net.get(url), "upstream_unreachable", /connection was lost/);
+    const error = await expectError(net.get(url), "upstream_unreachable", /connection was lost/);
     expect(error.details).toMatchObject({ mayBeBilled: true });
     expect(error.details.notSent).toBeUndefined();
     expect(net.connected.length).toBe(3);

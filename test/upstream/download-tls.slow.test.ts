@@ -6,7 +6,7 @@ import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
-import { expectFault, fromCaller, largePng, png, publicAddress } from "./download-fixture.ts";
+import { expectError, fromCaller, largePng, png, publicAddress } from "./download-fixture.ts";
 
 const folder = temporaryFolder();
 const at = (name: string): string => join(folder.path, name);
@@ -106,7 +106,7 @@ describe("a host is not trusted, and gets no request", () => {
   ])("with a certificate %s", async (_, certificate, trust, code) => {
     await using impostor = host(certificate);
     const url = "https://pictures.example/x.png";
-    const error = await expectFault(impostor.get(url, fromCaller, trust), "invalid_value", words);
+    const error = await expectError(impostor.get(url, fromCaller, trust), "invalid_value", words);
     expect(error.details.logDetail).toBe(`pictures.example: ${code}`);
     expect(impostor.asked).toEqual([]);
   });
@@ -114,7 +114,7 @@ describe("a host is not trusted, and gets no request", () => {
   test("with a certificate for a name, if the link has an IP address", async () => {
     await using right = host("right");
     const url = `https://${publicAddress}/x.png`;
-    await expectFault(right.get(url, fromCaller), "invalid_value", words);
+    await expectError(right.get(url, fromCaller), "invalid_value", words);
     expect(right.asked).toEqual([]);
   });
 });

@@ -174,8 +174,8 @@ test("Cohere Embed 5 makes all of its six lengths, at Cohere and at Azure", () =
     ["cohere", "embed-v5.0-fast"],
     ["azure-ai", "Cohere-Embed-V5-Pro"],
   ] as const) {
-    const traits = adapters.get(kind)?.embeddings?.capabilities(targetAt(kind, model));
-    expect(traits?.dimensions).toEqual(lengths);
+    const capabilities = adapters.get(kind)?.embeddings?.capabilities(targetAt(kind, model));
+    expect(capabilities?.dimensions).toEqual(lengths);
   }
 });
 

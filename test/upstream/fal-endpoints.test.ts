@@ -5,7 +5,7 @@ import type { EditQuery, GenerationQuery } from "../../server/upstream/contract.
 import { bodyOf, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
 
 const image = { kind: "file", file } as const;
-const traits = (model: string, operation: "generations" | "edits" = "edits") =>
+const capabilities = (model: string, operation: "generations" | "edits" = "edits") =>
   fal.adapter.imageCapabilities!(targetOf("fal", model), operation);
 const generated = (model: string, more: Partial<GenerationQuery>) =>
   bodyOf(fal.adapter.generations!.toUpstream(query(more), targetOf("fal", model)));
@@ -25,7 +25,7 @@ test.each([
   ],
   ["fal-ai/flux-2-lora-gallery/virtual-tryon", { image_urls: [url, url] }],
 ])("%s is given two images in the fields that it declares", async (model, fields) => {
-  expect(traits(model).edits?.maxImages).toBeGreaterThanOrEqual(2);
+  expect(capabilities(model).edits?.maxImages).toBeGreaterThanOrEqual(2);
   expect(await edited(model, edit(image, image))).toEqual({ prompt: "an otter", ...fields });
 });
 
@@ -37,7 +37,7 @@ test.each([
   ["fal-ai/z-image/turbo/controlnet", "image_url"],
   ["fal-ai/pasd", "image_url"],
 ])("%s edits an image, which goes into %s", async (model, field) => {
-  expect(traits(model).edits).toBeDefined();
+  expect(capabilities(model).edits).toBeDefined();
   expect(await edited(model, edit(image))).toEqual({ prompt: "an otter", [field]: url });
 });
 
@@ -47,14 +47,14 @@ test.each([
   ...["fal-ai/finegrain-eraser", "fal-ai/image-apps-v2/outpaint", "fal-ai/recraft/upscale/crisp"],
   ...["fal-ai/imageutils/depth", "pixelcut/background-removal", "fal-ai/flux-2-pro/outpaint"],
 ])("%s is not sent a size, because it declares none", (model) => {
-  expect(traits(model).sizes).toEqual({ list: [] });
+  expect(capabilities(model).sizes).toEqual({ list: [] });
 });
 
 test.each([
   ...["fal-ai/flux-2/klein/realtime", "fal-ai/qwen-image-layered", "fal-ai/ideogram/upscale"],
   "fal-ai/ideogram/v3/layerize-text",
 ])("%s is asked for one image at a time, because it declares no num_images", (model) => {
-  expect(traits(model).maxImages).toBe(1);
+  expect(capabilities(model).maxImages).toBe(1);
 });
 
 test.each([
@@ -81,8 +81,8 @@ test("a resolution in the client's own words counts at fal", async () => {
 
 test("GPT Image 2.5 at fal has OpenAI's two highest quality tiers, and one name for both operations", () => {
   const model = "openai/gpt-image-2.5/flare/text-to-image";
-  expect(traits(model, "generations").takes.quality).toContain("max");
-  expect(traits("openai/gpt-image-2", "generations").takes.quality).not.toContain("max");
+  expect(capabilities(model, "generations").takes.quality).toContain("max");
+  expect(capabilities("openai/gpt-image-2", "generations").takes.quality).not.toContain("max");
   const { url } = fal.adapter.edits!.toUpstream(edit(image), targetOf("fal", model));
   expect(url).toBe("https://queue.fal.run/openai/gpt-image-2.5/flare/edit");
 });

@@ -10,10 +10,10 @@ import type {
   GenerationQuery,
   Target,
 } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const key = "AIzaSyVexel0123456789abcdefghijklmnop";
-const picture = Buffer.from("not looked at here").toString("base64");
+const image = Buffer.from("not looked at here").toString("base64");
 
 const target = (model: string, options: Record<string, unknown> = {}): Target => ({
   model,
@@ -34,19 +34,22 @@ const flash = target("gemini-3.1-flash-image");
 const sent = (query: GenerationQuery, to = flash): unknown =>
   JSON.parse(gemini.adapter.generations!.toUpstream(query, to).body as string);
 
-const read = async (answer: object, to = flash): Promise<BufferedImageResponse> => {
+const read = async (response: object, to = flash): Promise<BufferedImageResponse> => {
   const asked = { query: wish(), target: to, temp: createRequestTemp(tmpdir()) };
-  const reply = replyOf(JSON.stringify(answer));
-  return (await gemini.adapter.generations!.fromUpstream(reply, asked)) as BufferedImageResponse;
+  const upstreamResponse = upstreamResponseOf(JSON.stringify(response));
+  return (await gemini.adapter.generations!.fromUpstream(
+    upstreamResponse,
+    asked,
+  )) as BufferedImageResponse;
 };
 
-async function faultOf(answer: object, to = flash): Promise<GatewayError> {
-  const error = await read(answer, to).catch((thrown: unknown) => thrown);
+async function errorKindOf(response: object, to = flash): Promise<GatewayError> {
+  const error = await read(response, to).catch((thrown: unknown) => thrown);
   if (error instanceof GatewayError) return error;
   throw new Error("nothing was refused");
 }
 
-const drawn = { content: { parts: [{ inlineData: { mimeType: "image/png", data: picture } }] } };
+const generated = { content: { parts: [{ inlineData: { mimeType: "image/png", data: image } }] } };
 
 test("options of Google's own are put where Google looks for them", () => {
   const extraFields = {
@@ -136,7 +139,7 @@ test("gemini-nano-banana-2.1 takes 14 ratios at 1K, 2K or 4K and three thinking 
 
 test("input and output tokens add up to the total", async () => {
   const { usage } = await read({
-    candidates: [drawn],
+    candidates: [generated],
     usageMetadata: {
       promptTokenCount: 264,
       toolUsePromptTokenCount: 30,
@@ -164,21 +167,21 @@ test.each([
   ["half of it is said", { promptTokenCount: 6 }],
   ["it does not add up", { promptTokenCount: 60, totalTokenCount: 6 }],
 ])("tokens are unknown where %s", async (_, usageMetadata) => {
-  expect((await read({ candidates: [drawn], usageMetadata })).usage).toBeUndefined();
+  expect((await read({ candidates: [generated], usageMetadata })).usage).toBeUndefined();
 });
 
 test("images of the thinking phase are not delivered", async () => {
   const sketch = { inlineData: { mimeType: "image/png", data: "c2tldGNo" }, thought: true };
   const { results } = await read({
-    candidates: [{ content: { parts: [sketch, ...drawn.content.parts] } }],
+    candidates: [{ content: { parts: [sketch, ...generated.content.parts] } }],
   });
-  expect(results).toEqual([{ image: { kind: "base64", base64: picture } }]);
+  expect(results).toEqual([{ image: { kind: "base64", base64: image } }]);
 });
 
 test("the text that a model returns instead of an image reaches the client, without the operator's names", async () => {
   const text = `I cannot draw that for otter-works-4711 with ${key}.`;
   const to = target("gemini-3-pro-image", { project: "otter-works-4711" });
-  const fault = await faultOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
+  const fault = await errorKindOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
   expect(fault.kind).toBe("upstream_error");
   expect(fault.message).toContain("I cannot draw that for");
   expect(fault.message).not.toContain("otter-works-4711");
@@ -189,8 +192,8 @@ test.each([
   ["a prompt", { promptFeedback: { blockReason: "OTHER" } }],
   ["a prompt, with an empty list", { candidates: [], promptFeedback: { blockReason: "SAFETY" } }],
   ["a picture", { candidates: [{ finishReason: "IMAGE_RECITATION", content: { parts: null } }] }],
-])("%s that Google holds back is a refusal of its safety system", async (_, answer) => {
-  expect((await faultOf(answer)).kind).toBe("moderation_blocked");
+])("%s that Google holds back is a refusal of its safety system", async (_, response) => {
+  expect((await errorKindOf(response)).kind).toBe("moderation_blocked");
 });
 
 test("Imagen gets the client's `n`, and not its default of four", () => {

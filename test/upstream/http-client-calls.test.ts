@@ -53,8 +53,8 @@ describe("a question arrives whole", () => {
       "transfer-encoding": "chunked",
       connection: "close",
     };
-    const answer = await client.ask(`${server.url}/embeddings?a=b`, body, { headers });
-    expect(answer).toBe(Buffer.from(body).toString());
+    const response = await client.ask(`${server.url}/embeddings?a=b`, body, { headers });
+    expect(response).toBe(Buffer.from(body).toString());
     expect(server.asked[0]!.head.split("\r\n").sort()).toEqual([
       "POST /v1/embeddings?a=b HTTP/1.1",
       "accept-encoding: identity",
@@ -70,12 +70,12 @@ describe("a question arrives whole", () => {
   test("without a body as a GET", async () => {
     using server = rawServer(({ socket, head }) => void socket.write(ok(head.slice(0, 3))));
     using client = testClient();
-    const answer = await askPlainly(
+    const response = await askPlainly(
       client.client,
       { url: server.url, headers: {} },
       new AbortController().signal,
     );
-    expect(answer.body.toBuffer().toString()).toBe("GET");
+    expect(response.body.toBuffer().toString()).toBe("GET");
     expect(server.asked[0]!.head).not.toContain("content-length");
   });
 
@@ -245,21 +245,21 @@ describe("an unrequested compressed response", () => {
   const refused = async (coding: string, bytes: Uint8Array, max: number): Promise<Error> => {
     using server = answering(coding, bytes);
     using sender = testSender(max);
-    const reply = await sender.send(
+    const response = await sender.send(
       { url: server.url, headers: {}, body: "{}" },
       new AbortController().signal,
     );
-    return failure(reply.text());
+    return failure(response.text());
   };
 
   test.each(ways)("is read: %s", async (coding, compress) => {
     using server = answering(coding, compress(Buffer.from(text)));
     using sender = testSender();
-    const reply = await sender.send(
+    const response = await sender.send(
       { url: server.url, headers: {}, body: "{}" },
       new AbortController().signal,
     );
-    expect(await reply.text()).toBe(text);
+    expect(await response.text()).toBe(text);
   });
 
   test.each(ways)(

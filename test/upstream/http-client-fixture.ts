@@ -40,7 +40,7 @@ export interface RawOptions {
 
 /** `answer` is called with each request when it has come whole. */
 export function rawServer(
-  answer: (asked: Asked) => void,
+  response: (asked: Asked) => void,
   { host = "127.0.0.1", onHead, onConnection, tls }: RawOptions = {},
 ): RawServer {
   const asked: Asked[] = [];
@@ -76,7 +76,7 @@ export function rawServer(
       const one = { socket, connection, turn, head, body: Buffer.concat(pieces) };
       [pieces, head] = [[], undefined];
       asked.push(one);
-      answer(one);
+      response(one);
     });
   };
   const server: Server = tls
@@ -128,7 +128,7 @@ export const askPlainly = (
   client.exchange(
     request,
     signal,
-    (answer) => answer,
+    (response) => response,
     (error) => error,
   );
 
@@ -142,8 +142,8 @@ export function testClient(
   return {
     client,
     ask: async (url, body, more = {}, signal = new AbortController().signal) => {
-      const answer = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
-      return answer.body.toBuffer().toString();
+      const response = await askPlainly(client, { url, headers: {}, body, ...more }, signal);
+      return response.body.toBuffer().toString();
     },
     [Symbol.dispose]: () => client.close(),
   };

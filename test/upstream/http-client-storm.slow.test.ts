@@ -41,7 +41,7 @@ function answerTo(body: string, { framing }: Plan): string {
   return `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`;
 }
 
-async function answer({ socket, turn, body }: Asked): Promise<void> {
+async function response({ socket, turn, body }: Asked): Promise<void> {
   const text = body.toString();
   const asked = JSON.parse(text) as Question;
   const { fate, framing, delayMs, pieces } = asked;
@@ -71,7 +71,7 @@ async function answer({ socket, turn, body }: Asked): Promise<void> {
 
 describe("many concurrent requests", () => {
   test("each gets its own response, or an error", async () => {
-    using server = rawServer((asked) => void answer(asked));
+    using server = rawServer((asked) => void response(asked));
     // Each look at the clock is an hour later, so that connections are used again although the server answers twice.
     let hour = 0;
     using client = testClient(1_000_000, new KeepAliveTrust({ clock: () => hour++ * 3_600_000 }));

@@ -80,7 +80,7 @@ describe("prices of November 2026", () => {
     ["xai", "grok-imagine-image-2.0", { low: 0.04, medium: 0.06, "": 0.06 }],
     ["fal", "fal-ai/imagen4/preview", { "": 0.0398 }],
     ["fal", "fal-ai/recraft/v3/text-to-image", { "": 0.0398 }],
-  ])("%s %s is priced by image", (kind, model, pictures) => {
-    expect(price(kind, model)?.images).toEqual(pictures);
+  ])("%s %s is priced by image", (kind, model, imageList) => {
+    expect(price(kind, model)?.images).toEqual(imageList);
   });
 });

@@ -9,7 +9,7 @@ import type {
   ImageSource,
   Target,
 } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 export const apiKey = "key-0123456789abcdef";
 
@@ -50,7 +50,7 @@ export const read = async (
   body: object,
   asked: GenerationQuery = query(),
 ): Promise<BufferedImageResponse | PendingJob> =>
-  (await adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
+  (await adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
     query: asked,
     target,
     temp: noRequestTemp,

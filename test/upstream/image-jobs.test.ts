@@ -5,7 +5,7 @@ import { bfl } from "../../server/upstream/adapters/bfl.ts";
 import { fal } from "../../server/upstream/adapters/fal/fal.ts";
 import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
 import type { BufferedImageResponse } from "../../server/upstream/contract.ts";
-import { faultOf } from "../laws/adapter-responses.ts";
+import { errorKindOf } from "../laws/adapter-responses.ts";
 import { apiKey, bodyOf, edit, file, query, read, targetOf } from "./image-jobs-fixture.ts";
 
 describe("the API key is sent only to the vendor", () => {
@@ -23,7 +23,7 @@ describe("the API key is sent only to the vendor", () => {
 
   test("whatever other host a job URL has", async () => {
     for (const polling_url of elsewhere) {
-      const fault = await faultOf(() =>
+      const fault = await errorKindOf(() =>
         read(bfl.adapter, targetOf("bfl", "flux-2-pro"), { id: "1", polling_url }),
       );
       expect(fault?.kind, String(polling_url)).toBe("upstream_invalid");
@@ -36,7 +36,7 @@ describe("the API key is sent only to the vendor", () => {
       cancel: "https://example.com/cancel",
     };
     const target = targetOf("replicate", "a/b");
-    const fault = await faultOf(() =>
+    const fault = await errorKindOf(() =>
       read(replicate.adapter, target, { status: "starting", urls }),
     );
     expect(fault?.kind).toBe("upstream_invalid");
@@ -131,14 +131,14 @@ describe("images that fal's safety checker has blacked out", () => {
   const images = [1, 2].map((at) => ({ url: `https://v3.fal.media/files/${at}.png` }));
 
   test("are no answer where all are", async () => {
-    const answer = { images, has_nsfw_concepts: [true, true] };
-    const fault = await faultOf(() => read(fal.adapter, target, answer));
+    const response = { images, has_nsfw_concepts: [true, true] };
+    const fault = await errorKindOf(() => read(fal.adapter, target, response));
     expect(fault?.kind).toBe("moderation_blocked");
   });
 
   test("are marked where others are not", async () => {
-    const answer = { images, has_nsfw_concepts: [false, true] };
-    const { results } = (await read(fal.adapter, target, answer)) as BufferedImageResponse;
+    const response = { images, has_nsfw_concepts: [false, true] };
+    const { results } = (await read(fal.adapter, target, response)) as BufferedImageResponse;
     expect(results.map(({ extraFields }) => extraFields)).toEqual([
       undefined,
       { has_nsfw_concepts: true },
@@ -146,9 +146,9 @@ describe("images that fal's safety checker has blacked out", () => {
   });
 
   test("are delivered to clients that turned the checker off", async () => {
-    const answer = { images, has_nsfw_concepts: [true, true] };
+    const response = { images, has_nsfw_concepts: [true, true] };
     const asked = query({ extraFields: { enable_safety_checker: false } });
-    const { results } = (await read(fal.adapter, target, answer, asked)) as BufferedImageResponse;
+    const { results } = (await read(fal.adapter, target, response, asked)) as BufferedImageResponse;
     expect(results).toHaveLength(2);
   });
 });
@@ -185,7 +185,9 @@ test("a rewritten prompt is reported, and an unchanged one is not", async () => 
 test("the vendor's error of a failed job is passed on without the operator's secrets", async () => {
   const target = targetOf("replicate", "acme/otters");
   const error = `Could not load https://10.0.0.7/weights with ${apiKey} for acme/otters`;
-  const fault = await faultOf(() => read(replicate.adapter, target, { status: "failed", error }));
+  const fault = await errorKindOf(() =>
+    read(replicate.adapter, target, { status: "failed", error }),
+  );
   expect(fault?.kind).toBe("upstream_error");
   expect(fault?.message).toContain("Could not load");
   for (const secret of [apiKey, "10.0.0.7", "acme/otters"]) {

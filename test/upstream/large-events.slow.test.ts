@@ -147,9 +147,9 @@ describe("a stream of events", () => {
     const temp = createRequestTemp(folder.path);
     const written = `data: ${JSON.stringify({ image: `data:image/png;base64,${long}` })}\n\n`;
     const [event] = await Array.fromAsync(readImageStream(cut(written, []), temp));
-    const picture = loadedImageIn(event?.payload.image);
-    if (picture?.kind !== "spilled") throw new Error("it was not put aside");
-    expect(Buffer.from(await picture.spilled.bytes()).toString("latin1")).toBe(long);
+    const image = loadedImageIn(event?.payload.image);
+    if (image?.kind !== "spilled") throw new Error("it was not put aside");
+    expect(Buffer.from(await image.spilled.bytes()).toString("latin1")).toBe(long);
     // In an answer of ours it is what it was.
     const body = wrapJson("data: ", stringifyStreamed({ other: event?.payload.image }), "\n\n");
     if (typeof body === "string") throw new Error("it is not in memory");
@@ -169,12 +169,12 @@ test("an event in memory is put together at once", () => {
 });
 
 describe("images of half a megabyte in a stream arrive byte for byte", () => {
-  const frames = (pictures: readonly Buffer[]): string =>
-    pictures
-      .map((picture, at) => {
-        const last = at === pictures.length - 1;
+  const frames = (images: readonly Buffer[]): string =>
+    images
+      .map((image, at) => {
+        const last = at === images.length - 1;
         const type = `image_generation.${last ? "completed" : "partial_image"}`;
-        const b64_json = picture.toString("base64");
+        const b64_json = image.toString("base64");
         const payload = { type, b64_json, created_at: 1, partial_image_index: at };
         return `event: ${type}\ndata: ${JSON.stringify(payload)}\n\n`;
       })
@@ -188,20 +188,20 @@ describe("images of half a megabyte in a stream arrive byte for byte", () => {
     ["of one that does not", "dall-e-3"],
   ])("%s", async (_, model) => {
     const large = { width: 480, height: 400, noisy: true, kind: "png" } as const;
-    const drawn = await Promise.all(
+    const generated = await Promise.all(
       Array.from({ length: 3 }, async (_, at) =>
         Buffer.from(await createImage(`fox ${at}`, large)),
       ),
     );
-    expect(Math.min(...drawn.map(({ length }) => length))).toBeGreaterThan(400_000);
+    expect(Math.min(...generated.map(({ length }) => length))).toBeGreaterThan(400_000);
     using upstream = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
       fetch: async (request) => {
         const { stream } = (await request.json()) as { stream?: boolean };
         const type = stream ? "text/event-stream" : "application/json";
-        const last = drawn.at(-1)?.toString("base64");
-        const body = stream ? frames(drawn) : JSON.stringify({ data: [{ b64_json: last }] });
+        const last = generated.at(-1)?.toString("base64");
+        const body = stream ? frames(generated) : JSON.stringify({ data: [{ b64_json: last }] });
         return new Response(body, { headers: { "content-type": type } });
       },
     });
@@ -220,9 +220,9 @@ models: [{ id: painter, kind: image, targets: [{ upstream: fake, model: ${model}
       );
       return payloads.map(({ b64_json }) => Buffer.from(b64_json, "base64"));
     };
-    const answers = await Promise.all(Array.from({ length: callers }, ask));
-    for (const pictures of answers) {
-      expect(pictures.map((picture) => drawn.findIndex((one) => one.equals(picture)))).toEqual(
+    const responses = await Promise.all(Array.from({ length: callers }, ask));
+    for (const images of responses) {
+      expect(images.map((image) => generated.findIndex((one) => one.equals(image)))).toEqual(
         model === "gpt-image-2" ? [0, 1, 2] : [2],
       );
     }

@@ -13,7 +13,7 @@ import { LongText, readDocument } from "../../server/upstream/adapters/wire/docu
 import { imageContentIn } from "../../server/upstream/adapters/wire/image-content.ts";
 import { tries } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -32,7 +32,7 @@ async function restored(value: unknown): Promise<unknown> {
 async function read(text: string, cuts: readonly number[] = []) {
   const temp = createRequestTemp(folder.path);
   try {
-    return await restored(await readDocument(replyOf(text, { cuts: [...cuts] }), temp));
+    return await restored(await readDocument(upstreamResponseOf(text, { cuts: [...cuts] }), temp));
   } finally {
     await temp.clear();
   }
@@ -99,10 +99,10 @@ describe("a large response", () => {
   test("holds an image without the prefix of its data URL", async () => {
     const temp = createRequestTemp(folder.path);
     const text = JSON.stringify({ image: `data:image/png;base64,${long}` });
-    const { image } = (await readDocument(replyOf(text), temp)) as { image: unknown };
-    const picture = imageContentIn(image);
-    if (picture?.kind !== "spilled") throw new Error("it was not put aside");
-    expect(Buffer.from(await picture.spilled.bytes()).toString("latin1")).toBe(long);
+    const { image } = (await readDocument(upstreamResponseOf(text), temp)) as { image: unknown };
+    const imageBytes = imageContentIn(image);
+    if (imageBytes?.kind !== "spilled") throw new Error("it was not put aside");
+    expect(Buffer.from(await imageBytes.spilled.bytes()).toString("latin1")).toBe(long);
     await temp.clear();
   });
 });

@@ -19,7 +19,7 @@ const targetOf = (model: string): Target => ({
   },
 });
 
-const picture = (at: number): ImageSource => ({
+const image = (at: number): ImageSource => ({
   kind: "file",
   file: fileOf("image", "a.png", "image/png", Uint8Array.of(137, 80, 78, 71, at)),
 });
@@ -33,7 +33,7 @@ const ask = (model: string, more: Partial<EditQuery>): UpstreamRequest => {
     stream: false,
     options: {},
     extraFields: {},
-    images: [picture(0)],
+    images: [image(0)],
     files: [],
     ...more,
   };
@@ -65,7 +65,7 @@ describe("an image without a mask", () => {
 
   test("is a reference for models that are made to edit, and there may be several", async () => {
     const { file, ref_images } = await jsonOf(
-      ask("flux.1-kontext-dev", { images: [picture(0), picture(1)] }),
+      ask("flux.1-kontext-dev", { images: [image(0), image(1)] }),
     );
     expect(file).toBeUndefined();
     expect(ref_images).toHaveLength(2);
@@ -73,7 +73,7 @@ describe("an image without a mask", () => {
 });
 
 describe("an image with a mask", () => {
-  const mask = picture(9);
+  const mask = image(9);
 
   test("is sent to the inpainting endpoint, as files", async () => {
     const request = ask("dreamshaper", { mask, extraFields: { steps: 30 } });
@@ -94,7 +94,7 @@ describe("an image with a mask", () => {
   });
 
   test("takes one image", () => {
-    const images = [picture(0), picture(1)];
+    const images = [image(0), image(1)];
     expect(refusalOf(() => ask("flux.1-kontext-dev", { mask, images }))).toEqual({
       fault: "invalid_value",
       param: "image",

@@ -5,7 +5,7 @@ import { luma } from "../../server/upstream/adapters/luma/luma.ts";
 import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import type { BufferedImageResponse, EditQuery } from "../../server/upstream/contract.ts";
 import { anyEdges } from "../../server/upstream/image-capabilities.ts";
-import { faultOf } from "../laws/adapter-responses.ts";
+import { errorKindOf } from "../laws/adapter-responses.ts";
 import { bodyOf, edit, file, query, read, targetOf } from "./image-jobs-fixture.ts";
 import { declaredSchemas } from "./runware-schemas.ts";
 
@@ -24,7 +24,7 @@ describe("Photon edits images behind links", () => {
   test("a file is rejected by name, and so is a data: URL", async () => {
     const inside = { kind: "url", url: "data:image/png;base64,iVBORw0KGgo=" } as const;
     for (const source of [{ kind: "file", file } as const, inside]) {
-      const fault = await faultOf(async () => sent(edit(source)));
+      const fault = await errorKindOf(async () => sent(edit(source)));
       expect(fault?.kind).toBe("invalid_value");
       expect(fault?.details.param).toBe("image");
     }
@@ -53,8 +53,8 @@ describe("Runware", () => {
   });
 
   test("gets an input image in the field of the model", async () => {
-    const pictures = [{ kind: "file", file } as const, { kind: "file", file } as const];
-    const following = await task("google:4@2", edit(...pictures));
+    const images = [{ kind: "file", file } as const, { kind: "file", file } as const];
+    const following = await task("google:4@2", edit(...images));
     expect(following.inputs).toEqual({
       referenceImages: [expect.stringMatching(/^data:image\/png;base64,/), expect.any(String)],
     });
@@ -98,10 +98,10 @@ describe("Runware", () => {
 
   test("reports the cost of a request: the sum of all images, or none if it is not reported", async () => {
     const target = targetOf("runware", "runware:101@1");
-    const drawn = (cost?: number) => ({ imageURL: "https://im.runware.ai/1.jpg", cost });
-    const told = await read(runware.adapter, target, { data: [drawn(0.25), drawn(0.5)] });
+    const generated = (cost?: number) => ({ imageURL: "https://im.runware.ai/1.jpg", cost });
+    const told = await read(runware.adapter, target, { data: [generated(0.25), generated(0.5)] });
     expect((told as BufferedImageResponse).cost).toBe(0.75);
-    const silent = await read(runware.adapter, target, { data: [drawn(0.25), drawn()] });
+    const silent = await read(runware.adapter, target, { data: [generated(0.25), generated()] });
     expect((silent as BufferedImageResponse).cost).toBeUndefined();
   });
 

@@ -5,8 +5,8 @@ import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, ExtraFields } from "../../server/upstream/contract.ts";
 import { targetOf } from "../embedding-vendors/bearer-case.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
-import { faultOf } from "../laws/adapter-responses.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { errorKindOf } from "../laws/adapter-responses.ts";
 
 const question = (extraFields: ExtraFields = {}): EmbeddingsQuery => ({
   model: "public-model",
@@ -60,8 +60,8 @@ test("a vector for each token is refused, not averaged", async () => {
   const target = targetOf("huggingface", "bert-base-uncased");
   const perToken = "[[[0.1,0.2],[0.3,0.4],[0.5,0.6]]]";
   const { embeddings } = adapterOf("huggingface");
-  const fault = await faultOf(async () =>
-    embeddings.fromUpstream(replyOf(perToken), question(), target),
+  const fault = await errorKindOf(async () =>
+    embeddings.fromUpstream(upstreamResponseOf(perToken), question(), target),
   );
   expect(fault?.kind).toBe("upstream_invalid");
   expect(fault?.message).toContain("several vectors for one input");
@@ -69,8 +69,10 @@ test("a vector for each token is refused, not averaged", async () => {
 
 test("an Ollama without the model returns an error with the remedy", async () => {
   const target = targetOf("ollama", "all-minilm");
-  const reply = replyOf('{"error":"model \'all-minilm\' not found"}', { status: 404 });
-  const fault = await adapterOf("ollama").readError(reply, { target, model: "public-model" });
+  const response = upstreamResponseOf('{"error":"model \'all-minilm\' not found"}', {
+    status: 404,
+  });
+  const fault = await adapterOf("ollama").readError(response, { target, model: "public-model" });
   expect(fault.kind).toBe("model_not_found");
   expect(fault.message).toContain("Ask the operator of this gateway to pull it");
   expect(fault.message).not.toContain("all-minilm");
@@ -79,7 +81,7 @@ test("an Ollama without the model returns an error with the remedy", async () =>
 
 test("a request that was too large is distinguished from an invalid one", async () => {
   const read = (kind: string, status: number, body: object) =>
-    adapterOf(kind).readError(replyOf(JSON.stringify(body), { status }), {
+    adapterOf(kind).readError(upstreamResponseOf(JSON.stringify(body), { status }), {
       target: targetOf(kind, "m"),
       model: "public-model",
     });
@@ -101,7 +103,7 @@ test("configured prompts are the values of task types", () => {
 test("the family of an unknown Bedrock model is not guessed", async () => {
   const { embeddings } = adapterOf("bedrock");
   const target = targetOf("bedrock", "arn:aws:bedrock:eu-west-1:1:application-inference-profile/x");
-  const fault = await faultOf(async () => embeddings.toUpstream(question(), target));
+  const fault = await errorKindOf(async () => embeddings.toUpstream(question(), target));
   expect(fault?.message).toContain("`family`");
   const named = { ...target, upstream: { ...target.upstream, options: { family: "cohere" } } };
   expect(embeddings.toUpstream(question(), named).body).toContain("input_type");

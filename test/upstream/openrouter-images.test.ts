@@ -4,7 +4,7 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { openrouter } from "../../server/upstream/adapters/openrouter/openrouter.ts";
 import type { GenerationQuery, ImageEvent, Target } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const target: Target = {
   model: "openai/gpt-image-1.5",
@@ -28,8 +28,8 @@ const { generations } = openrouter.adapter;
 if (!generations) throw new Error("OpenRouter draws");
 
 async function read(body: string, type: string): Promise<readonly ImageEvent[]> {
-  const reply = replyOf(body, { headers: { "content-type": type } });
-  const read = await generations?.fromUpstream(reply, { query, target, temp: noRequestTemp });
+  const response = upstreamResponseOf(body, { headers: { "content-type": type } });
+  const read = await generations?.fromUpstream(response, { query, target, temp: noRequestTemp });
   if (read?.kind === "buffered") return [{ type: "buffered", response: read }];
   if (read?.kind !== "stream") throw new Error("it is not done");
   return Array.fromAsync(read.events);
@@ -115,43 +115,43 @@ describe("a stream", () => {
   });
 
   test("that ends without an image is an invalid response", async () => {
-    expect(await faultOf(() => stream(partial(0)))).toBe("upstream_invalid");
+    expect(await errorKindOf(() => stream(partial(0)))).toBe("upstream_invalid");
   });
 
   test("that breaks off reports the reason", async () => {
     const error = (code: unknown) => ({ type: "error", error: { code, message: "no" } });
-    expect(await faultOf(() => stream(partial(0), error("moderation_blocked")))).toBe(
+    expect(await errorKindOf(() => stream(partial(0), error("moderation_blocked")))).toBe(
       "moderation_blocked",
     );
-    expect(await faultOf(() => stream(error(429)))).toBe("upstream_rate_limit");
-    expect(await faultOf(() => stream(error(undefined)))).toBe("upstream_error");
+    expect(await errorKindOf(() => stream(error(429)))).toBe("upstream_rate_limit");
+    expect(await errorKindOf(() => stream(error(undefined)))).toBe("upstream_error");
   });
 });
 
 describe("a response with status 200", () => {
-  const answer = (body: object) => read(JSON.stringify(body), "application/json");
+  const response = (body: object) => read(JSON.stringify(body), "application/json");
 
   test("may hold an error, which keeps its meaning", async () => {
     const error = (code: number, metadata?: object) => ({
       error: { code, message: "Provider returned error", metadata },
     });
-    expect(await faultOf(() => answer(error(502)))).toBe("upstream_error");
-    expect(await faultOf(() => answer(error(529)))).toBe("upstream_overloaded");
-    expect(await faultOf(() => answer(error(403, { reasons: ["violence"] })))).toBe(
+    expect(await errorKindOf(() => response(error(502)))).toBe("upstream_error");
+    expect(await errorKindOf(() => response(error(529)))).toBe("upstream_overloaded");
+    expect(await errorKindOf(() => response(error(403, { reasons: ["violence"] })))).toBe(
       "moderation_blocked",
     );
   });
 
   test("that counts no tokens has no usage, but it has its cost", async () => {
     const none = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost: 0.04 };
-    const [event] = await answer({ created: 1, data: [{ b64_json: "picture" }], usage: none });
+    const [event] = await response({ created: 1, data: [{ b64_json: "picture" }], usage: none });
     expect(event).toMatchObject({ response: { cost: 0.04 } });
     expect(event).not.toHaveProperty("response.usage");
   });
 });
 
 /** Declared, or the test fails. */
-async function faultOf(doing: () => Promise<unknown>): Promise<string> {
+async function errorKindOf(doing: () => Promise<unknown>): Promise<string> {
   try {
     await doing();
     return "none";

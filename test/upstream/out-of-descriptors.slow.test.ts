@@ -41,8 +41,8 @@ test("running out of file descriptors returns 503, and does not eject a healthy 
   };
   try {
     // Two descriptors for each, and the process has 120 in all. Connections that it cannot accept wait.
-    const answers = await Promise.all(Array.from({ length: 70 }, (_, at) => ask(`text ${at}`)));
-    const refused = answers.filter(({ status }) => status !== 200);
+    const responses = await Promise.all(Array.from({ length: 70 }, (_, at) => ask(`text ${at}`)));
+    const refused = responses.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThan(0);
     for (const { status, retryAfter, body } of refused) {
       expect([status, body.error?.code]).toEqual([503, "server_is_overloaded"]);

@@ -12,9 +12,9 @@ export function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 export function read(text: string | Buffer, max = plenty): ResponseParser {
-  const answer = new ResponseParser(max);
-  answer.push(typeof text === "string" ? latin(text) : text);
-  return answer;
+  const response = new ResponseParser(max);
+  response.push(typeof text === "string" ? latin(text) : text);
+  return response;
 }
 
 export const cuts = fc.oneof(

@@ -75,11 +75,11 @@ describe("bytes that are not exactly one response are refused:", () => {
     ["size of a chunk", `${ok}transfer-encoding: chunked\r\n\r\n5;`],
     ["trailer", `${ok}transfer-encoding: chunked\r\n\r\n0\r\nx: `],
   ])("a %s without end, and it is not kept either", (_, beginning) => {
-    const answer = new ResponseParser(plenty);
+    const response = new ResponseParser(plenty);
     let come = 0;
     const endless = () => {
-      answer.push(latin(beginning));
-      for (; come < 1_000_000; come += 1000) answer.push(Buffer.alloc(1000, "a"));
+      response.push(latin(beginning));
+      for (; come < 1_000_000; come += 1000) response.push(Buffer.alloc(1000, "a"));
     };
     expect(endless).toThrow(InvalidHttpResponse);
     expect(come).toBeLessThan(70_000);
@@ -98,10 +98,10 @@ describe("a head that two readers could understand differently", () => {
       `${ok}connection: keep-alive\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}`,
     ],
   ])("with %s does not lead to a second answer", (_, text) => {
-    const answer = read(text);
-    expect(answer.done).toBe(true);
-    expect(answer.reusable).toBe(false);
-    expect(answer.body.toBuffer().toString()).toBe("{}");
+    const response = read(text);
+    expect(response.done).toBe(true);
+    expect(response.reusable).toBe(false);
+    expect(response.body.toBuffer().toString()).toBe("{}");
   });
 });
 
@@ -116,33 +116,33 @@ describe("a response that is too large", () => {
   });
 
   test.each(ways)("and %s keeps its status where that tells of a failure", (_, line, text) => {
-    const answer = read(`HTTP/1.1 503 Busy\r\nretry-after: 7\r\n${line}\r\n${text}`, 100);
-    expect([answer.status, answer.done, answer.reusable]).toEqual([503, true, false]);
-    expect(answer.headers.get("retry-after")).toBe("7");
-    expect(answer.body).toHaveLength(0);
+    const response = read(`HTTP/1.1 503 Busy\r\nretry-after: 7\r\n${line}\r\n${text}`, 100);
+    expect([response.status, response.done, response.reusable]).toEqual([503, true, false]);
+    expect(response.headers.get("retry-after")).toBe("7");
+    expect(response.body).toHaveLength(0);
   });
 
   test("by nothing is not too large", () => {
     for (const [, line] of ways.slice(1)) {
       const text = line === "" ? "a".repeat(100) : `64\r\n${"a".repeat(100)}\r\n0\r\n\r\n`;
-      const answer = read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100);
-      answer.close();
-      expect(answer.body.toBuffer().toString()).toBe("a".repeat(100));
+      const response = read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100);
+      response.close();
+      expect(response.body.toBuffer().toString()).toBe("a".repeat(100));
     }
   });
 
   test("in crumbs takes about as much memory as in one piece", () => {
-    const answer = read(`${ok}transfer-encoding: chunked\r\n\r\n`);
+    const response = read(`${ok}transfer-encoding: chunked\r\n\r\n`);
     // The count is only right after a full collection.
     Bun.gc(true);
     const before = heapStats().objectCount;
     const crumbs = latin("1\r\na\r\n".repeat(100));
-    for (let at = 0; at < 5000; at++) answer.push(crumbs);
+    for (let at = 0; at < 5000; at++) response.push(crumbs);
     Bun.gc(true);
     expect(heapStats().objectCount - before).toBeLessThan(20_000);
-    answer.push(latin("0\r\n\r\n"));
-    expect(answer.body.list.length).toBeLessThan(20);
-    expect(answer.body.toBuffer().equals(Buffer.alloc(500_000, "a"))).toBe(true);
+    response.push(latin("0\r\n\r\n"));
+    expect(response.body.list.length).toBeLessThan(20);
+    expect(response.body.toBuffer().equals(Buffer.alloc(500_000, "a"))).toBe(true);
   });
 });
 
@@ -170,11 +170,11 @@ describe("whatever comes", () => {
 
   /** What one reader makes of it, as text. */
   const outcome = (pieces: readonly Buffer[]): string => {
-    const answer = new ResponseParser(200);
+    const response = new ResponseParser(200);
     try {
-      for (const piece of pieces) answer.push(piece);
-      answer.close();
-      const { status, done, body: came, coding, headers } = answer;
+      for (const piece of pieces) response.push(piece);
+      response.close();
+      const { status, done, body: came, coding, headers } = response;
       return done
         ? JSON.stringify([status, came.toBuffer().toString("hex"), coding, [...headers]])
         : "cut";

@@ -9,22 +9,22 @@ import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-respons
 describe("a well-formed response", () => {
   test("is the same however it is cut, and over exactly at its last byte", () => {
     const property = fc.property(wellFormed, cuts, (given, places) => {
-      const answer = new ResponseParser(plenty);
+      const response = new ResponseParser(plenty);
       let come = 0;
       for (const piece of piecesOf(given.wire, places)) {
-        answer.push(piece);
+        response.push(piece);
         come += piece.length;
-        if (!given.untilClose) expect(answer.done).toBe(come === given.wire.length);
-        else expect(answer.done).toBe(false);
+        if (!given.untilClose) expect(response.done).toBe(come === given.wire.length);
+        else expect(response.done).toBe(false);
       }
-      expect(answer.reusable).toBe(given.reusable);
-      if (given.untilClose) answer.close();
-      expect(answer.done).toBe(true);
-      expect(answer.status).toBe(given.status);
-      expect(answer.body.toBuffer().equals(given.whole)).toBe(true);
+      expect(response.reusable).toBe(given.reusable);
+      if (given.untilClose) response.close();
+      expect(response.done).toBe(true);
+      expect(response.status).toBe(given.status);
+      expect(response.body.toBuffer().equals(given.whole)).toBe(true);
       for (const [name] of given.headers) {
         const all = given.headers.filter(([one]) => one === name).map(([, value]) => value);
-        expect(answer.headers.get(name)).toBe(all.join(", "));
+        expect(response.headers.get(name)).toBe(all.join(", "));
       }
     });
     fc.assert(property, tries(400));
@@ -33,11 +33,11 @@ describe("a well-formed response", () => {
   test("that is cut off is never taken for a whole one, unless its end is that of the connection", () => {
     const property = fc.property(wellFormed, cuts, fc.nat(), (given, places, end) => {
       const come = end % given.wire.length;
-      const answer = new ResponseParser(plenty);
-      for (const piece of piecesOf(given.wire.subarray(0, come), places)) answer.push(piece);
-      answer.close();
-      expect(answer.done).toBe(given.untilClose && come >= given.headEnd);
-      expect(answer.reusable).toBe(false);
+      const response = new ResponseParser(plenty);
+      for (const piece of piecesOf(given.wire.subarray(0, come), places)) response.push(piece);
+      response.close();
+      expect(response.done).toBe(given.untilClose && come >= given.headEnd);
+      expect(response.reusable).toBe(false);
     });
     fc.assert(property, tries(300));
   });
@@ -49,11 +49,12 @@ describe("a well-formed response", () => {
     );
     const property = fc.property(wellFormed, more, cuts, (given, after, places) => {
       fc.pre(!given.untilClose);
-      const answer = new ResponseParser(plenty);
-      for (const piece of piecesOf(Buffer.concat([given.wire, after]), places)) answer.push(piece);
-      expect(answer.done).toBe(true);
-      expect(answer.reusable).toBe(false);
-      expect(answer.body.toBuffer().equals(given.whole)).toBe(true);
+      const response = new ResponseParser(plenty);
+      for (const piece of piecesOf(Buffer.concat([given.wire, after]), places))
+        response.push(piece);
+      expect(response.done).toBe(true);
+      expect(response.reusable).toBe(false);
+      expect(response.body.toBuffer().equals(given.whole)).toBe(true);
     });
     fc.assert(property, tries(200));
   });
@@ -69,8 +70,10 @@ describe("a well-formed response", () => {
   });
 
   test("has its content-encoding in lower case", () => {
-    const answer = read("HTTP/1.1 200 OK\r\nContent-Encoding:  GZip \r\ncontent-length: 0\r\n\r\n");
-    expect(answer.coding).toBe("gzip");
+    const response = read(
+      "HTTP/1.1 200 OK\r\nContent-Encoding:  GZip \r\ncontent-length: 0\r\n\r\n",
+    );
+    expect(response.coding).toBe("gzip");
     expect(read("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").coding).toBeUndefined();
   });
 });

@@ -20,7 +20,7 @@ const at = (kind: string, model: string, more: Partial<Target> = {}, baseUrl?: s
   model,
   ...more,
 });
-const drawn = (target: Target, extraFields: ExtraFields = {}) =>
+const generated = (target: Target, extraFields: ExtraFields = {}) =>
   listedImagePrice(target, { operation: "generations", extraFields });
 const edited = (target: Target) =>
   listedImagePrice(target, { operation: "edits", extraFields: {} });
@@ -72,12 +72,12 @@ describe("an image at a link has the price of its resolution class", () => {
       extraFields: {},
       ...query,
     };
-    const reply: BufferedImageResponse = {
+    const response: BufferedImageResponse = {
       kind: "buffered",
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
       metadata: { ...(quality && { quality }) },
     };
-    recordCost(reply, { operation: "generations", target, query: asked, record });
+    recordCost(response, { operation: "generations", target, query: asked, record });
     return record.cost.actual;
   };
 
@@ -102,41 +102,45 @@ describe("an image at a link has the price of its resolution class", () => {
 
 describe("a price is found", () => {
   test("by kind and name, and not elsewhere", () => {
-    expect(drawn(at("openai", "gpt-image-1.5"))?.tokens?.imageOut).toBe(32);
-    expect(drawn(at("openai", "gpt-image-2-2026-04-21"))?.tokens?.imageOut).toBe(30);
-    expect(drawn(at("openai-compatible", "gpt-image-1.5"))).toBeUndefined();
-    expect(drawn(at("openai", "gpt-image-99"))).toBeUndefined();
-    expect(drawn(at("vertex", "publishers/google/models/gemini-2.5-flash-image"))).toBeDefined();
-    expect(drawn(at("bedrock", "us.stability.stable-image-core-v1:1"))).toBeDefined();
+    expect(generated(at("openai", "gpt-image-1.5"))?.tokens?.imageOut).toBe(32);
+    expect(generated(at("openai", "gpt-image-2-2026-04-21"))?.tokens?.imageOut).toBe(30);
+    expect(generated(at("openai-compatible", "gpt-image-1.5"))).toBeUndefined();
+    expect(generated(at("openai", "gpt-image-99"))).toBeUndefined();
+    expect(
+      generated(at("vertex", "publishers/google/models/gemini-2.5-flash-image")),
+    ).toBeDefined();
+    expect(generated(at("bedrock", "us.stability.stable-image-core-v1:1"))).toBeDefined();
     expect(listedEmbeddingPrice(at("openai", "text-embedding-3-small"))).toBe(0.02);
     expect(listedEmbeddingPrice(at("vllm", "text-embedding-3-small"))).toBeUndefined();
   });
 
   test("of edits if it differs, and none if it is not listed", () => {
-    expect(drawn(at("stability", "core"))?.images?.[""]).toBe(0.03);
+    expect(generated(at("stability", "core"))?.images?.[""]).toBe(0.03);
     expect(edited(at("stability", "core"))?.images?.[""]).toBe(0.05);
     expect(edited(at("stability", "stable-image-ultra"))).toBeUndefined();
-    expect(edited(at("openai", "gpt-image-2"))).toEqual(drawn(at("openai", "gpt-image-2")) ?? {});
+    expect(edited(at("openai", "gpt-image-2"))).toEqual(
+      generated(at("openai", "gpt-image-2")) ?? {},
+    );
   });
 
   test("unless a field of the vendor's own changes it", () => {
     const target = at("gemini", "gemini-2.5-flash-image");
-    expect(drawn(target, { temperature: 1 })).toBeDefined();
-    expect(drawn(target, { tools: [{ googleSearch: {} }] })).toBeUndefined();
+    expect(generated(target, { temperature: 1 })).toBeDefined();
+    expect(generated(target, { tools: [{ googleSearch: {} }] })).toBeUndefined();
   });
 
   test("only where the vendor charges it", () => {
-    const wan = (place?: string) => drawn(at("dashscope", "wan2.1-t2i-plus", {}, place));
+    const wan = (place?: string) => generated(at("dashscope", "wan2.1-t2i-plus", {}, place));
     expect(wan("https://dashscope-intl.aliyuncs.com/api/v1")?.images?.[""]).toBe(0.05);
     expect(wan("https://dashscope.aliyuncs.com/api/v1")).toBeUndefined();
   });
 
   test("not for the Responses API, because the language model's share is not reported", () => {
-    expect(drawn(at("openai", "gpt-image-2", { surface: "responses" }))).toBeUndefined();
+    expect(generated(at("openai", "gpt-image-2", { surface: "responses" }))).toBeUndefined();
   });
 
   test("to be nothing for models runs inside the gateway", () => {
-    expect(drawn(at("sketch", "sketch"))?.images?.[""]).toBe(0);
+    expect(generated(at("sketch", "sketch"))?.images?.[""]).toBe(0);
     expect(listedEmbeddingPrice(at("minilm", "minilm"))).toBe(0);
   });
 });

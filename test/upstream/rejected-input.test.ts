@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const says = (body: unknown, status = 400): InjectedFault => ({
-  reply: { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
+  response: { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
 });
 const openai = (place: number): InjectedFault =>
   says({

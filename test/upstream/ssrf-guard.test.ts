@@ -1,13 +1,13 @@
 /** A link never leads inside: not by address, name, disguise, redirect, or a name that changes its mind. */
 import { describe, expect, test } from "bun:test";
 import {
-  answer,
-  expectFault,
+  expectError,
   fromCaller,
   otherAddress,
   png,
   publicAddress,
   redirect,
+  response,
   world,
 } from "./download-fixture.ts";
 
@@ -29,16 +29,16 @@ describe("an address inside is not connected to", () => {
     ...["", "localhost", "fe80::1%eth0", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "1::2::3"],
   ];
   test.each(inside.map((address) => [address]))("'%s', behind a name", async (address) => {
-    await using net = world({ serve: () => answer(), names: { "a.example": [[address]] } });
-    await expectFault(net.get("https://a.example/x.png"), "upstream_invalid", closed);
-    await expectFault(net.get("http://a.example/x.png", fromCaller), "invalid_value", closed);
+    await using net = world({ serve: () => response(), names: { "a.example": [[address]] } });
+    await expectError(net.get("https://a.example/x.png"), "upstream_invalid", closed);
+    await expectError(net.get("http://a.example/x.png", fromCaller), "invalid_value", closed);
     expect(net.connected).toEqual([]);
   });
 
   test("nor when it stands among others that are not", async () => {
     const names = { "a.example": [[publicAddress, "10.0.0.1"]] };
-    await using net = world({ serve: () => answer(), names });
-    await expectFault(net.get("http://a.example/x.png"), "upstream_invalid", closed);
+    await using net = world({ serve: () => response(), names });
+    await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
 
@@ -57,8 +57,8 @@ describe("an address inside is not connected to", () => {
     ["http://169.254.169.254/latest/meta-data/"],
     ["http://169.254.169.254./latest/meta-data/"],
   ])("in the link itself: %s", async (url) => {
-    await using net = world({ serve: () => answer() });
-    await expectFault(net.get(url), "upstream_invalid", closed);
+    await using net = world({ serve: () => response() });
+    await expectError(net.get(url), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
 
@@ -80,19 +80,19 @@ describe("an address inside is not connected to", () => {
     ["http://painter.test./x.png"],
   ])("by a name that means something inside only, whatever it leads to: %s", async (url) => {
     const { hostname } = new URL(url);
-    await using net = world({ serve: () => answer(), names: { [hostname]: [[publicAddress]] } });
-    await expectFault(net.get(url), "upstream_invalid", closed);
+    await using net = world({ serve: () => response(), names: { [hostname]: [[publicAddress]] } });
+    await expectError(net.get(url), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
 
   test("and a client cannot distinguish a private name from an unknown one", async () => {
-    await using net = world({ serve: () => answer(), names: { "a.example": [["10.0.0.1"]] } });
-    const there = await expectFault(
+    await using net = world({ serve: () => response(), names: { "a.example": [["10.0.0.1"]] } });
+    const there = await expectError(
       net.get("http://a.example/x", fromCaller),
       "invalid_value",
       closed,
     );
-    const absent = await expectFault(
+    const absent = await expectError(
       net.get("http://absent.invalid/x", fromCaller),
       "invalid_value",
       closed,
@@ -104,7 +104,7 @@ describe("an address inside is not connected to", () => {
 describe("only a checked address is connected to", () => {
   test("a name is looked up once, so it cannot lead elsewhere the second time", async () => {
     const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
-    await using net = world({ serve: () => answer(), names });
+    await using net = world({ serve: () => response(), names });
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
     expect(net.lookedUp).toEqual(["a.example"]);
     expect(net.connected).toEqual([publicAddress]);
@@ -114,7 +114,7 @@ describe("only a checked address is connected to", () => {
   test("IPv6 addresses and NAT64 addresses are connected to as well", async () => {
     const translated = `64:ff9b::${publicAddress}`;
     const names = { "a.example": [[otherAddress]], "b.example": [[translated]] };
-    await using net = world({ serve: () => answer(), names });
+    await using net = world({ serve: () => response(), names });
     await net.get("http://a.example/x.png");
     await net.get("http://b.example/x.png");
     await net.get(`http://[${otherAddress}]/x.png`);
@@ -123,12 +123,16 @@ describe("only a checked address is connected to", () => {
 
   test("a host with several addresses is reached at the first that takes a connection", async () => {
     const names = { "a.example": [[otherAddress, publicAddress]] };
-    await using net = world({ serve: () => answer(), names, deaf: [otherAddress] });
+    await using net = world({ serve: () => response(), names, deaf: [otherAddress] });
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
     expect(net.connected).toEqual([otherAddress, publicAddress]);
-    await using none = world({ serve: () => answer(), names, deaf: [otherAddress, publicAddress] });
+    await using none = world({
+      serve: () => response(),
+      names,
+      deaf: [otherAddress, publicAddress],
+    });
     const getting = none.get("http://a.example/x.png", fromCaller);
-    await expectFault(getting, "invalid_value", /cannot be reached/);
+    await expectError(getting, "invalid_value", /cannot be reached/);
     expect(none.connected).toEqual([otherAddress, publicAddress]);
   });
 
@@ -137,7 +141,7 @@ describe("only a checked address is connected to", () => {
     for (const location of away) {
       const names = { "b.example": [["192.168.0.1"]] };
       await using net = world({ serve: () => redirect(location), names });
-      await expectFault(net.get("http://a.example/x.png"), "upstream_invalid", closed);
+      await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
       expect(net.connected).toEqual([publicAddress]);
     }
   });
@@ -145,19 +149,21 @@ describe("only a checked address is connected to", () => {
   test("a name that a redirect comes back to is looked up and checked anew", async () => {
     const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
     await using net = world({ serve: () => redirect("/again.png"), names });
-    await expectFault(net.get("http://a.example/x.png"), "upstream_invalid", closed);
+    await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
     expect(net.connected).toEqual([publicAddress]);
   });
 
   test("three redirects are followed, also by a part of an address, and no fourth", async () => {
     const serve = (last: number) => (_: unknown, path: string) => {
       const at = Number(/\d+/.exec(path)?.[0] ?? 0);
-      return at === last ? answer() : redirect(at % 2 ? `${at + 1}.png` : `//b.example/${at + 1}`);
+      return at === last
+        ? response()
+        : redirect(at % 2 ? `${at + 1}.png` : `//b.example/${at + 1}`);
     };
     await using near = world({ serve: serve(3) });
     expect(await near.get("http://a.example/0")).toEqual({ kind: "bytes", bytes: png });
     await using far = world({ serve: serve(4) });
-    await expectFault(far.get("http://a.example/0"), "upstream_invalid", /too many redirects/);
+    await expectError(far.get("http://a.example/0"), "upstream_invalid", /too many redirects/);
     expect(far.connected.length).toBe(4);
   });
 });
@@ -166,33 +172,33 @@ describe("only http and https are supported", () => {
   test.each([["file:///etc/passwd"], ["ftp://a.example/x"], ["gopher://a.example/"], ["x"], [""]])(
     "not %s",
     async (url) => {
-      await using net = world({ serve: () => answer() });
-      await expectFault(net.get(url), "upstream_invalid", /not an http or https URL/);
+      await using net = world({ serve: () => response() });
+      await expectError(net.get(url), "upstream_invalid", /not an http or https URL/);
       await using onward = world({ serve: () => redirect(url === "x" ? "data:image/png,x" : url) });
       if (url === "") return;
       const words = /not an http or https URL/;
-      await expectFault(onward.get("http://a.example/"), "upstream_invalid", words);
+      await expectError(onward.get("http://a.example/"), "upstream_invalid", words);
     },
   );
 
   test.each([[22], [25], [110], [993]])("not port %d", async (port) => {
-    await using net = world({ serve: () => answer() });
-    await expectFault(net.get(`http://a.example:${port}/x.png`), "upstream_invalid", closed);
+    await using net = world({ serve: () => response() });
+    await expectError(net.get(`http://a.example:${port}/x.png`), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
 
   test("not with credentials in a client's link", async () => {
-    await using net = world({ serve: () => answer() });
+    await using net = world({ serve: () => response() });
     const words = /user name or a password/;
     for (const url of ["http://me:secret@a.example/x.png", "http://me@a.example/x.png"]) {
-      await expectFault(net.get(url, fromCaller), "invalid_value", words);
+      await expectError(net.get(url, fromCaller), "invalid_value", words);
     }
     expect(net.connected).toEqual([]);
   });
 
   test("with the credentials of an upstream's link, which are sent to its own host only", async () => {
     const serve = ({ head }: { head: string }) =>
-      head.includes("host: a.example") ? redirect("http://b.example/y.png") : answer();
+      head.includes("host: a.example") ? redirect("http://b.example/y.png") : response();
     await using net = world({ serve });
     await net.get("http://me:p%40ss@a.example/x.png");
     const [first, second] = net.server.asked.map(({ head }) => head);
@@ -201,13 +207,13 @@ describe("only http and https are supported", () => {
   });
 
   test("and an unknown host is reported as such if an upstream gave the link", async () => {
-    await using net = world({ serve: () => answer() });
+    await using net = world({ serve: () => response() });
     const words = /its host cannot be found/;
-    await expectFault(net.get("http://absent.invalid/x"), "upstream_unreachable", words);
+    await expectError(net.get("http://absent.invalid/x"), "upstream_unreachable", words);
   });
 
   test("and never with the gateway's credentials", async () => {
-    await using net = world({ serve: () => answer() });
+    await using net = world({ serve: () => response() });
     await net.get("http://a.example:8080/x.png?signature=abc");
     const { head } = net.server.asked[0]!;
     expect(head).toStartWith("GET /x.png?signature=abc HTTP/1.1\r\nhost: a.example:8080\r\n");
@@ -218,30 +224,30 @@ describe("only http and https are supported", () => {
 describe("hosts that are trusted may be inside", () => {
   test("for one request, by host and port", async () => {
     const names = { localai: [["10.0.0.9"]] };
-    await using net = world({ serve: () => answer(), names });
+    await using net = world({ serve: () => response(), names });
     const call = { trusted: ["localai:8080"] };
     expect(await net.get("http://localai:8080/x.png", call)).toEqual({ kind: "bytes", bytes: png });
     expect(net.connected).toEqual(["10.0.0.9"]);
-    await expectFault(net.get("http://localai:8081/x.png", call), "upstream_invalid", closed);
-    await expectFault(net.get("http://10.0.0.9:8080/x.png", call), "upstream_invalid", closed);
-    await expectFault(net.get("http://localai:8080/x.png"), "upstream_invalid", closed);
+    await expectError(net.get("http://localai:8081/x.png", call), "upstream_invalid", closed);
+    await expectError(net.get("http://10.0.0.9:8080/x.png", call), "upstream_invalid", closed);
+    await expectError(net.get("http://localai:8080/x.png"), "upstream_invalid", closed);
   });
 
   test("for all requests, by host alone, and in any spelling", async () => {
     const names = { "photos.local": [["10.0.0.9"]] };
     const trusted = ["Photos.local", "[::1]:9000"];
-    await using net = world({ serve: () => answer(), names, trusted });
+    await using net = world({ serve: () => response(), names, trusted });
     await net.get("http://photos.LOCAL:22/x.png", fromCaller);
     await net.get("http://[0::1]:9000/x.png", fromCaller);
     expect(net.connected).toEqual(["10.0.0.9", "::1"]);
-    await expectFault(net.get("http://[::1]:9001/x.png"), "upstream_invalid", closed);
+    await expectError(net.get("http://[::1]:9001/x.png"), "upstream_invalid", closed);
   });
 
   test("and cannot lead on to others that are not", async () => {
     const serve = () => redirect("http://10.0.0.9/admin");
     await using net = world({ serve, names: { localai: [["10.0.0.9"]] } });
     const call = { trusted: ["localai:80"] };
-    await expectFault(net.get("http://localai/x.png", call), "upstream_invalid", closed);
+    await expectError(net.get("http://localai/x.png", call), "upstream_invalid", closed);
     expect(net.connected).toEqual(["10.0.0.9"]);
   });
 });

@@ -4,7 +4,7 @@ import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { apiKey, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
 
 const { adapter } = stability;
@@ -70,7 +70,7 @@ describe("an edit", () => {
 
 describe("a job", () => {
   const take = (body: object, status: number) =>
-    adapter.edits!.fromUpstream(replyOf(JSON.stringify(body), { status }), {
+    adapter.edits!.fromUpstream(upstreamResponseOf(JSON.stringify(body), { status }), {
       query: edit(source),
       target: targetOf("stability", "creative"),
       temp: noRequestTemp,

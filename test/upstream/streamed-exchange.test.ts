@@ -9,7 +9,7 @@ const kept = new ConnectionPool({ clock, trust: new KeepAliveTrust({ clock }), .
 afterAll(() => kept.close());
 
 const bodyBytes = 24 * 1024 * 1024;
-const answer = Buffer.concat([
+const response = Buffer.concat([
   Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${bodyBytes}\r\n\r\n`),
   Buffer.alloc(bodyBytes, "vexel"),
 ]);
@@ -26,7 +26,7 @@ function startSource() {
         socket.data = { left: Buffer.alloc(0) };
       },
       data: (socket) => {
-        socket.data.left = answer;
+        socket.data.left = response;
         pour(socket);
       },
       drain: (socket) => pour(socket),
@@ -59,7 +59,7 @@ describe("a connection that carried a large response", () => {
   test("carries the next, and nothing of the one is in the other", async () => {
     using place = startSource();
     for (let at = 0; at < 4; at++) {
-      expect((await read(place.port)).equals(answer.subarray(-bodyBytes))).toBe(true);
+      expect((await read(place.port)).equals(response.subarray(-bodyBytes))).toBe(true);
     }
     expect(place.source.connections).toBe(1);
   });
@@ -89,10 +89,10 @@ test("a connection that the server closes with its response is not reused", asyn
     },
   });
   for (let at = 0; at < 6; at++) {
-    const answer = await call(server.port);
+    const responseBody = await call(server.port);
     // Who comes late finds all of it there, and its end.
     await Bun.sleep(at % 2 ? 30 : 0);
-    const pieces = await Array.fromAsync(answer.chunks());
+    const pieces = await Array.fromAsync(responseBody.chunks());
     expect(Buffer.concat(pieces).toString()).toBe("vexel");
     await Bun.sleep(30);
   }
@@ -115,10 +115,10 @@ test("a slow reader pauses the sender (backpressure)", async () => {
     await Bun.sleep(100);
   }
   // What the system holds for both ends is up to it: a few megabytes; the rest was never sent.
-  expect(place.source.sent).toBeLessThan(answer.length);
+  expect(place.source.sent).toBeLessThan(response.length);
   let length = 0;
   for await (const piece of chunks) length += piece.length;
-  expect(place.source.sent).toBe(answer.length);
+  expect(place.source.sent).toBe(response.length);
   expect(length).toBeGreaterThan(0);
   close();
 });

@@ -82,9 +82,9 @@ const ways = [
 
 describe("a second response to one request is not the response to another", () => {
   for (const [scheme, shape] of ways) {
-    for (const [when, answer] of Object.entries(extras)) {
+    for (const [when, responseBody] of Object.entries(extras)) {
       test(`${scheme}, ${shape}, ${when}`, async () => {
-        using server = rawServer(answer, scheme === "https" ? { tls: certificate } : {});
+        using server = rawServer(responseBody, scheme === "https" ? { tls: certificate } : {});
         using way = testSend();
         const asking = Array.from({ length: 4 }, async (_, client) => {
           for (let at = 0; at < 15; at++) {

@@ -22,11 +22,11 @@ function testWay(streams: boolean) {
     onUnsolicited: (one) => told.push(one),
   });
   const ask = async (url: string, body: string): Promise<string> => {
-    const reply = await sender.send(
+    const response = await sender.send(
       { url, headers: {}, body, streams },
       new AbortController().signal,
     );
-    return reply.text();
+    return response.text();
   };
   return { ask, told, [Symbol.dispose]: () => sender.close() };
 }

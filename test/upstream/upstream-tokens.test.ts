@@ -7,7 +7,7 @@ import { vertex } from "../../server/upstream/adapters/google/vertex.ts";
 import { createUpstreamClient } from "../../server/upstream/client.ts";
 import type { EmbeddingsQuery, Target, Upstream } from "../../server/upstream/contract.ts";
 import { probe } from "../../server/upstream/probe.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const keys = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const keyFile = {
@@ -48,11 +48,11 @@ interface World {
   /** What the token service answers: by default, a token with a number. */
   exchange: (count: number) => UpstreamResponse | Promise<UpstreamResponse>;
   /** What the upstream answers to this token. */
-  answer: (token: string | undefined) => UpstreamResponse;
+  response: (token: string | undefined) => UpstreamResponse;
 }
 
 const granted = (count: number): UpstreamResponse =>
-  replyOf(
+  upstreamResponseOf(
     JSON.stringify({ access_token: `token-${count}`, expires_in: 3600, token_type: "Bearer" }),
   );
 
@@ -60,7 +60,7 @@ function arrange(given: Partial<World> = {}) {
   const world: World = {
     now: Date.parse("2026-01-01T00:00:00Z"),
     exchange: granted,
-    answer: () => replyOf(vectors),
+    response: () => upstreamResponseOf(vectors),
     ...given,
   };
   const asked: UpstreamRequest[] = [];
@@ -71,7 +71,7 @@ function arrange(given: Partial<World> = {}) {
       return world.exchange(asked.length);
     }
     sent.push(request);
-    return world.answer(request.headers.authorization);
+    return world.response(request.headers.authorization);
   };
   const adapters = new Map<string, Adapter>([["vertex", vertex.adapter]]);
   const reach = createUpstreamClient({
@@ -86,7 +86,7 @@ function arrange(given: Partial<World> = {}) {
   return { world, asked, sent, call, send, target };
 }
 
-const faultOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
+const errorKindOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
   const error = await doing.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -154,7 +154,7 @@ describe("a token", () => {
   test("that cannot be renewed serves until it ends, and is not asked for all the time", async () => {
     const { world, asked, call } = arrange();
     await call();
-    world.exchange = () => replyOf("", { status: 503 });
+    world.exchange = () => upstreamResponseOf("", { status: 503 });
     world.now += hour - 200_000;
     for (let i = 0; i < 5; i++) {
       await call();
@@ -162,7 +162,7 @@ describe("a token", () => {
     }
     expect(asked).toHaveLength(2);
     world.now += 200_000;
-    expect((await faultOf(call())).kind).toBe("upstream_unreachable");
+    expect((await errorKindOf(call())).kind).toBe("upstream_unreachable");
     world.exchange = granted;
     await call();
   });
@@ -170,9 +170,11 @@ describe("a token", () => {
   test("that the upstream refuses is forgotten: the next call has a new one", async () => {
     const { world, asked, call } = arrange();
     await call();
-    world.answer = (token) =>
-      token === "Bearer token-1" ? replyOf("{}", { status: 401 }) : replyOf(vectors);
-    expect((await faultOf(call())).kind).toBe("upstream_credentials");
+    world.response = (token) =>
+      token === "Bearer token-1"
+        ? upstreamResponseOf("{}", { status: 401 })
+        : upstreamResponseOf(vectors);
+    expect((await errorKindOf(call())).kind).toBe("upstream_credentials");
     await call();
     await call();
     expect(asked).toHaveLength(2);
@@ -195,13 +197,13 @@ describe("a token", () => {
 
 describe("a token service that fails", () => {
   const outcome = async (
-    reply: () => UpstreamResponse | Promise<UpstreamResponse>,
-  ): Promise<GatewayError> => faultOf(arrange({ exchange: reply }).call());
+    response: () => UpstreamResponse | Promise<UpstreamResponse>,
+  ): Promise<GatewayError> => errorKindOf(arrange({ exchange: response }).call());
 
   test("is a fault of the credentials where it refuses them, and nothing was charged", async () => {
     for (const status of [400, 401, 403]) {
       const body = '{"error":"invalid_grant","error_description":"Invalid JWT Signature."}';
-      const fault = await outcome(() => replyOf(body, { status }));
+      const fault = await outcome(() => upstreamResponseOf(body, { status }));
       expect(fault.kind).toBe("upstream_credentials");
       expect(fault.details.notSent).toBe(true);
       expect(fault.message).not.toContain("gserviceaccount");
@@ -209,13 +211,13 @@ describe("a token service that fails", () => {
   });
 
   test("is out of reach where it breaks down, or talks nonsense", async () => {
-    for (const reply of [
-      () => replyOf("<html>", { status: 502 }),
-      () => replyOf("slow down", { status: 429 }),
-      () => replyOf("<html>sign in to the hotel's network</html>"),
+    for (const response of [
+      () => upstreamResponseOf("<html>", { status: 502 }),
+      () => upstreamResponseOf("slow down", { status: 429 }),
+      () => upstreamResponseOf("<html>sign in to the hotel's network</html>"),
       async () => Promise.reject(new GatewayError("upstream_unreachable", "no way")),
     ]) {
-      const fault = await outcome(reply);
+      const fault = await outcome(response);
       expect(fault.kind).toBe("upstream_unreachable");
       expect(fault.details.notSent).toBe(true);
     }
@@ -228,7 +230,7 @@ describe("a token service that fails", () => {
       '{"access_token":"","expires_in":1}',
       '{"access_token":"a"}',
     ]) {
-      expect((await outcome(() => replyOf(body))).kind).toBe("upstream_credentials");
+      expect((await outcome(() => upstreamResponseOf(body))).kind).toBe("upstream_credentials");
     }
   });
 
@@ -236,7 +238,7 @@ describe("a token service that fails", () => {
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     const { call, asked } = arrange({ exchange: () => promise });
     const leaving = new AbortController();
-    const [left, stays] = [faultOf(call(leaving)), call()];
+    const [left, stays] = [errorKindOf(call(leaving)), call()];
     await settle();
     leaving.abort(new GatewayError("client_closed", "gone"));
     expect((await left).kind).toBe("client_closed");
@@ -257,7 +259,7 @@ test("a probe fetches a token, too, and says who refused it", async () => {
     detail: "reachable, and accepts the apiKey",
   });
   expect(sent[0]?.headers.authorization).toBe("Bearer token-1");
-  world.exchange = () => replyOf("{}", { status: 400 });
+  world.exchange = () => upstreamResponseOf("{}", { status: 400 });
   const bad = await probe(upstreamOf(), options);
   expect(bad.ok).toBe(false);
   expect(bad.detail).toContain("credentials");

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const key = "secret-key-0123456789";
 
@@ -18,8 +18,8 @@ const targetOf = (kind: string): Target => ({
   },
 });
 
-const faultOf = (kind: string, status: number, body: object, headers = {}) =>
-  adapters.get(kind)!.readError(replyOf(JSON.stringify(body), { status, headers }), {
+const errorKindOf = (kind: string, status: number, body: object, headers = {}) =>
+  adapters.get(kind)!.readError(upstreamResponseOf(JSON.stringify(body), { status, headers }), {
     target: targetOf(kind),
     model: "our-model",
   });
@@ -39,13 +39,13 @@ describe("the message of an error response is found", () => {
     ["automatic1111", { error: "HTTPException", detail: words }],
     ["openrouter", { error: { message: "Provider returned error", metadata: { raw: rawOf() } } }],
   ])("of %s", async (kind, body) => {
-    const { kind: fault, message } = await faultOf(kind, 400, body);
+    const { kind: fault, message } = await errorKindOf(kind, 400, body);
     expect(fault).toBe("upstream_rejected");
     expect(message).toBe(words);
   });
 
   test("all of them, where there are several", async () => {
-    const { message } = await faultOf("stability", 400, { errors: ["one", "two"] });
+    const { message } = await errorKindOf("stability", 400, { errors: ["one", "two"] });
     expect(message).toBe("one; two");
   });
 });
@@ -63,18 +63,18 @@ describe("how long to wait is told", () => {
       1500,
     ],
   ])("where %s says it without a header", async (kind, body, retryAfterMs) => {
-    const { kind: fault, details } = await faultOf(kind, 429, body);
+    const { kind: fault, details } = await errorKindOf(kind, 429, body);
     expect(fault).toBe("upstream_rate_limit");
     expect(details.retryAfterMs).toBe(retryAfterMs);
   });
 
   test("as a header has it, where there is one", async () => {
-    const { details } = await faultOf("bfl", 429, { retry_after: 5 }, { "retry-after": "2" });
+    const { details } = await errorKindOf("bfl", 429, { retry_after: 5 }, { "retry-after": "2" });
     expect(details.retryAfterMs).toBe(2000);
   });
 
   test("only where a wait may help", async () => {
-    const { kind: fault, details } = await faultOf("bfl", 404, {
+    const { kind: fault, details } = await errorKindOf("bfl", 404, {
       detail: "Not Found",
       retry_after: 5,
     });
@@ -92,7 +92,7 @@ describe("messages about the operator's account are not sent to clients", () => 
     ["ideogram", 429, { error: "Account 4711 is too fast" }],
     ["runware", 401, { errors: [{ code: "invalidApiKey", message: `No key ${key}, 4711` }] }],
   ])("by %s with %d", async (kind, status, body) => {
-    const { message, definition: row } = await faultOf(kind, status, body);
+    const { message, definition: row } = await errorKindOf(kind, status, body);
     expect(row.causedBy).toBe("upstream");
     expect(message).not.toContain("4711");
     expect(message).not.toContain(key);

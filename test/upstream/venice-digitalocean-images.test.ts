@@ -4,12 +4,12 @@ import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { digitalocean } from "../../server/upstream/adapters/digitalocean.ts";
 import { venice } from "../../server/upstream/adapters/venice/venice.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { bodyOf, edit, file, query, targetOf } from "./image-jobs-fixture.ts";
 
 describe("Venice", () => {
   const target = targetOf("venice", "qwen-image-3-edit");
-  const { edits, generations, imageCapabilities: pictures } = venice.adapter;
+  const { edits, generations, imageCapabilities: images } = venice.adapter;
   const image = { kind: "file", file } as const;
 
   test("an edit of one image and an edit of several go to Venice's own paths", async () => {
@@ -31,16 +31,16 @@ describe("Venice", () => {
   });
 
   test("several images take several requests, a long prompt and an unknown size are refused here", () => {
-    const traits = pictures!(targetOf("venice", "qwen-image"), "generations");
-    expect(traits).toMatchObject({ maxImages: 1, maxPrompt: 1500, extras: [] });
-    const { sizes } = traits;
+    const capabilities = images!(targetOf("venice", "qwen-image"), "generations");
+    expect(capabilities).toMatchObject({ maxImages: 1, maxPrompt: 1500, extras: [] });
+    const { sizes } = capabilities;
     expect(typeof sizes === "object" && "list" in sizes && sizes.list).toHaveLength(7);
   });
 
   test("an edit by another model than the one that was named is an error", async () => {
     const by = (model: string) =>
       edits!.fromUpstream(
-        replyOf("\x89PNG\r\n", {
+        upstreamResponseOf("\x89PNG\r\n", {
           headers: { "content-type": "image/png", "x-venice-model-id": model },
         }),
         { query: edit(image), target, temp: noRequestTemp },

@@ -8,8 +8,8 @@ import type {
   ImageEvent,
   Target,
 } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
-import { faultOf } from "../laws/adapter-responses.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { errorKindOf } from "../laws/adapter-responses.ts";
 
 const { adapter } = volcengine;
 
@@ -34,11 +34,13 @@ const bodyOf = (asked: GenerationQuery, target = seedream4): ExtraFields =>
 
 async function eventsOf(...events: object[]): Promise<ImageEvent[]> {
   const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
-  const reply = await adapter.generations!.fromUpstream(
-    replyOf(`${text}data: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } }),
+  const response = await adapter.generations!.fromUpstream(
+    upstreamResponseOf(`${text}data: [DONE]\n\n`, {
+      headers: { "content-type": "text/event-stream" },
+    }),
     { query: query({ stream: true }), target: seedream4, temp: noRequestTemp },
   );
-  return reply.kind === "stream" ? Array.fromAsync(reply.events) : [];
+  return response.kind === "stream" ? Array.fromAsync(response.events) : [];
 }
 
 const succeeded = (b64_json: string) => ({
@@ -91,18 +93,18 @@ test("tokens that the vendor has not counted are unknown, and not 0", async () =
 });
 
 test("a stream in which every image was rejected ends with the error", async () => {
-  const fault = await faultOf(() => eventsOf(failed, { ...completed, usage: undefined }));
+  const fault = await errorKindOf(() => eventsOf(failed, { ...completed, usage: undefined }));
   expect(fault?.kind).toBe("moderation_blocked");
   expect(fault?.message).toBe("It may be sensitive.");
 });
 
 test("an error in the middle of a stream keeps its meaning", async () => {
   const error = { code: "AccountOverdueError", message: "Account 2100000000 is overdue." };
-  const fault = await faultOf(() => eventsOf({ error }));
+  const fault = await errorKindOf(() => eventsOf({ error }));
   expect(fault?.kind).toBe("insufficient_quota");
   expect(fault?.message).not.toContain("2100000000");
 });
 
 test("a stream that ends without an image is an invalid response", async () => {
-  expect((await faultOf(() => eventsOf(completed)))?.kind).toBe("upstream_invalid");
+  expect((await errorKindOf(() => eventsOf(completed)))?.kind).toBe("upstream_invalid");
 });

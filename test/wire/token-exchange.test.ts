@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Upstream } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 const upstream = (kind: string, options: Upstream["options"] = {}): Upstream => ({
   id: kind,
@@ -90,8 +90,8 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
 test.each(exchanging.map((of) => [of.kind, of] as const))(
   "%s: a token lasts as long as its service says",
   async (_kind, of) => {
-    const answer = { access_token: "token", token_type: "Bearer", expires_in: 3600 };
-    const read = exchangeOf(of).fromUpstream(replyOf(JSON.stringify(answer)));
+    const response = { access_token: "token", token_type: "Bearer", expires_in: 3600 };
+    const read = exchangeOf(of).fromUpstream(upstreamResponseOf(JSON.stringify(response)));
     expect(await read).toEqual({ token: "token", lastsMs: 3_600_000 });
   },
 );
@@ -105,7 +105,7 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
       '{"access_token":["a"],"expires_in":1}',
     ]) {
       const fault = await exchangeOf(of)
-        .fromUpstream(replyOf(odd))
+        .fromUpstream(upstreamResponseOf(odd))
         .then(
           () => undefined,
           (error: unknown) => error,

@@ -11,7 +11,7 @@ import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";
 import { adapters, nativeEmbeddings } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target, Vector } from "../../server/upstream/contract.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 
 interface Golden {
   /** The URL of the example. */
@@ -91,7 +91,11 @@ describe.each(files)("%s", (name) => {
   test("has its response mapped", async () => {
     const { status, headers, body } = answer;
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    const reply = await question.fromUpstream(replyOf(text, { status, headers }), query, target);
+    const reply = await question.fromUpstream(
+      upstreamResponseOf(text, { status, headers }),
+      query,
+      target,
+    );
     const wanted = golden.vectors.map((vector) => [...Float32Array.from(vector)]);
     expect(reply.vectors.map(floatsOf)).toEqual(wanted);
     expect(reply.usage?.inputTokens ?? null).toBe(golden.usage);

@@ -108,22 +108,23 @@ type Ask = (variant: Variant) => Promise<UpstreamRequest | undefined>;
 /** Within the limits of the target, as the stages ensure. */
 function within(
   query: EmbeddingsQuery,
-  traits: EmbeddingCapabilities,
+  capabilities: EmbeddingCapabilities,
 ): EmbeddingsQuery | undefined {
-  if (query.input.kind === "tokens" && !traits.tokens) return undefined;
+  if (query.input.kind === "tokens" && !capabilities.tokens) return undefined;
   const { dimensions, ...others } = query;
   const makes =
-    traits.dimensions === "any" ||
-    (dimensions !== undefined && traits.dimensions?.includes(dimensions));
+    capabilities.dimensions === "any" ||
+    (dimensions !== undefined && capabilities.dimensions?.includes(dimensions));
   return makes ? query : others;
 }
 
 const askWith =
   (file: string): Ask =>
   async ({ adapter, target }) => {
-    const traits = adapter.embeddings?.capabilities(target);
+    const capabilities = adapter.embeddings?.capabilities(target);
     const query =
-      traits && within((await embeddings.read(jsonOf(file), "a-key", asGiven)).query, traits);
+      capabilities &&
+      within((await embeddings.read(jsonOf(file), "a-key", asGiven)).query, capabilities);
     return query && adapter.embeddings?.toUpstream(query, target);
   };
 

@@ -10,7 +10,7 @@ import { inspectModelDirectory } from "../../server/workers/embedding/model-dire
 import { bertConfig, bertGraph } from "../../server/workers/embedding/onnx/bert-graph.ts";
 import { Graph, tensorType } from "../../server/workers/embedding/onnx/graph.ts";
 import { readSafetensors } from "../../server/workers/embedding/safetensors.ts";
-import { cosine, embed, expectFault, sentences, targetOf } from "./embedded-fixture.ts";
+import { cosine, embed, expectError, sentences, targetOf } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 
@@ -86,14 +86,14 @@ test("a sentence-transformers directory gives the vectors of the same built-in m
 
 test("its length limit and its dimensions apply like those of the built-in model", async () => {
   const long = "word ".repeat(200);
-  await expectFault(
+  await expectError(
     embed(local, [long], at(whole)),
     "context_length_exceeded",
     /length is 128 tokens/,
   );
   const cut = await embed(local, [long], { ...at(whole), extraFields: { truncate: true } });
   expect(cut.usage).toEqual({ inputTokens: 128, perInput: [128] });
-  await expectFault(
+  await expectError(
     embed(local, ["a"], { ...at(whole), dimensions: 12 }),
     "dimensions_unsupported",
     /always gives 384/,
@@ -107,7 +107,7 @@ test("the configuration overrides what the directory says", async () => {
   const usual = await embed(local, ["two words"], at(whole));
   expect(Math.abs(Math.hypot(...vectors[0]!) - 1)).toBeGreaterThan(0.1);
   expect(cosine(vectors[0]!, usual.vectors[0]!)).toBeLessThan(0.99);
-  await expectFault(
+  await expectError(
     embed(local, ["word ".repeat(20)], at(whole, options)),
     "context_length_exceeded",
     /length is 16 tokens/,
@@ -154,13 +154,13 @@ test("a model with fp16 outputs, which onnxruntime-node does not support, is rej
     });
     graph.output("last_hidden_state", tensorType.float16, ["batch", "length", 4]);
   });
-  await expectFault(embed(local, ["a"], at(path)), "upstream_error", /fp16.*fp32/);
+  await expectError(embed(local, ["a"], at(path)), "upstream_error", /fp16.*fp32/);
 });
 
 test("a missing or unusable file is named, with its path", async () => {
   const nowhere = join(root, "nowhere");
   expect(inspectModelDirectory(nowhere)).toEqual([`${nowhere} is not a directory.`]);
-  await expectFault(
+  await expectError(
     embed(local, ["a"], at(nowhere)),
     "upstream_error",
     /nowhere is not a directory/,
@@ -179,7 +179,7 @@ test("a missing or unusable file is named, with its path", async () => {
   ]) {
     expect(problems).toMatch(words);
   }
-  await expectFault(embed(local, ["a"], at(bare)), "upstream_error", /bare has no tokenizer\.json/);
+  await expectError(embed(local, ["a"], at(bare)), "upstream_error", /bare has no tokenizer\.json/);
 });
 
 test("an ONNX file that is not a sentence model is rejected by name", async () => {
@@ -188,14 +188,14 @@ test("an ONNX file that is not a sentence model is rejected by name", async () =
     graph.node("Identity", ["pixel_values"], { output: "logits" });
     graph.output("logits", tensorType.float, ["batch"]);
   });
-  await expectFault(
+  await expectError(
     embed(local, ["a"], at(path)),
     "upstream_error",
     /vision.*input named pixel_values/,
   );
   await writeFile(join(path, "tiny.onnx"), "not a model");
   const other = createLocal();
-  await expectFault(embed(other, ["a"], at(path)), "upstream_error", /vision cannot be used/);
+  await expectError(embed(other, ["a"], at(path)), "upstream_error", /vision cannot be used/);
   await other.close();
 });
 
@@ -210,12 +210,12 @@ test("a layer that is outside the ONNX file is not ignored", async () => {
   await mkdir(join(dense, "onnx"));
   await rename(join(dense, "model.onnx"), join(dense, "onnx/model.onnx"));
   expect(inspectModelDirectory(dense)).toEqual([]);
-  await expectFault(embed(local, ["a"], at(dense)), "upstream_error", /Dense layer/);
+  await expectError(embed(local, ["a"], at(dense)), "upstream_error", /Dense layer/);
 });
 
 test("without onnxruntime a directory cannot be used, and the error says so", async () => {
   const without = createLocal({ onnxruntime: "a-package-that-is-not-installed" });
-  await expectFault(
+  await expectError(
     embed(without, ["a"], at(whole)),
     "upstream_error",
     /needs a-package-that-is-not-installed, which does not load here/,
@@ -226,7 +226,7 @@ test("without onnxruntime a directory cannot be used, and the error says so", as
 test("at most maxModels models are loaded; the least recently used one is evicted", async () => {
   const few = createLocal({ maxModels: 1 });
   const first = embed(few, ["a"], at(whole));
-  await expectFault(embed(few, ["a"], at(whole, { pooling: "cls" })), "overloaded");
+  await expectError(embed(few, ["a"], at(whole, { pooling: "cls" })), "overloaded");
   await first;
   expect((await embed(few, ["a"], at(whole, { pooling: "cls" }))).vectors).toHaveLength(1);
   await few.close();

@@ -50,7 +50,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return dot / Math.sqrt(aa * bb);
 }
 
-export async function expectFault(
+export async function expectError(
   promise: Promise<unknown>,
   fault: ErrorKind,
   words?: RegExp,

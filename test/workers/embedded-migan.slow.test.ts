@@ -16,7 +16,7 @@ import {
   type EmbeddedMigan,
   isMiganInstalled,
 } from "../../server/workers/inpainting/migan.ts";
-import { expectFault, never, targetOf } from "./embedded-fixture.ts";
+import { expectError, never, targetOf } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 
@@ -110,11 +110,11 @@ const ask = (migan: EmbeddedMigan, query: EditQuery) =>
   migan.edits(query, targetOf("migan"), never);
 
 async function imageBytes(migan: EmbeddedMigan, query: EditQuery) {
-  const reply = await ask(migan, query);
-  if (reply.kind !== "buffered") throw new Error("no stream was requested");
-  const [result] = reply.results;
+  const response = await ask(migan, query);
+  if (response.kind !== "buffered") throw new Error("no stream was requested");
+  const [result] = response.results;
   if (result?.image.kind !== "bytes") throw new Error("bytes were expected");
-  return { ...reply, bytes: result.image.bytes };
+  return { ...response, bytes: result.image.bytes };
 }
 
 const inHole = (i: number) => {
@@ -141,7 +141,7 @@ test("another file than the authors' is not run", async () => {
   bytes[1_000_000] = (bytes[1_000_000] ?? 0) ^ 1;
   await writeFile(join(models, name), bytes);
   const migan = createMigan({ from });
-  await expectFault(ask(migan, edit()), "upstream_error", /another file than expected.*sha256/);
+  await expectError(ask(migan, edit()), "upstream_error", /another file than expected.*sha256/);
   await migan.close();
   await rm(from, { recursive: true });
 });
@@ -154,11 +154,11 @@ describe("the real model", () => {
   afterAll(() => migan.close());
 
   test("the masked area is filled from its surroundings, and every other pixel stays what it was", async () => {
-    const reply = await imageBytes(migan, edit());
-    expect(reply.metadata).toEqual({ size: "320x240", output_format: "png" });
-    expect(reply.usage).toBeUndefined();
+    const response = await imageBytes(migan, edit());
+    expect(response.metadata).toEqual({ size: "320x240", output_format: "png" });
+    expect(response.usage).toBeUndefined();
     const before = await sharp(image).raw().toBuffer();
-    const { data: after, info } = await sharp(reply.bytes)
+    const { data: after, info } = await sharp(response.bytes)
       .raw()
       .toBuffer({ resolveWithObject: true });
     expect(info).toMatchObject({ format: "raw", width, height, channels: 3 });
@@ -179,12 +179,12 @@ describe("the real model", () => {
       url: `data:image/png;base64,${bytes.toString("base64")}`,
     });
     const options = { output_format: "jpeg", output_compression: 80, size: "320x240", n: 1 };
-    const reply = await ask(
+    const response = await ask(
       migan,
       edit({ stream: true, images: [url(image)], mask: url(mask), options }),
     );
-    if (reply.kind !== "stream") throw new Error("a stream was requested");
-    const events = await Array.fromAsync(reply.events);
+    if (response.kind !== "stream") throw new Error("a stream was requested");
+    const events = await Array.fromAsync(response.events);
     expect(events).toHaveLength(1);
     expect(events[0]).toMatchObject({ type: "completed", size: "320x240", output_format: "jpeg" });
     const [event] = events.filter(({ type }) => type !== "buffered") as StreamedImage[];
@@ -194,7 +194,7 @@ describe("the real model", () => {
 
   test("unsupported options are rejected, and the error names the field", async () => {
     const small = await maskOf({ left: 1, top: 1, width: 2, height: 2 }, { width: 8, height: 8 });
-    const refusals: [Partial<EditQuery>, Parameters<typeof expectFault>[1], string][] = [
+    const refusals: [Partial<EditQuery>, Parameters<typeof expectError>[1], string][] = [
       [{ options: { n: 2 } }, "invalid_value", "n"],
       [{ options: { size: "1024x1024" } }, "invalid_size", "size"],
       [{ options: { output_format: "gif" } }, "invalid_value", "output_format"],
@@ -208,11 +208,11 @@ describe("the real model", () => {
       [{ mask: file("mask", image) }, "invalid_value", "mask"],
     ];
     for (const [more, fault, param] of refusals) {
-      const { details } = await expectFault(ask(migan, edit(more)), fault);
+      const { details } = await expectError(ask(migan, edit(more)), fault);
       expect(details.param).toBe(param);
     }
     const { mask: _, ...maskless } = edit();
-    const { details } = await expectFault(ask(migan, maskless), "missing_parameter", /'mask'/);
+    const { details } = await expectError(ask(migan, maskless), "missing_parameter", /'mask'/);
     expect(details.param).toBe("mask");
   });
 });

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { createMinilm, type MinilmOptions } from "../../server/workers/embedding/minilm.ts";
 import { until } from "../until.ts";
-import { cosine, embed, expectFault, isAlive, sentences } from "./embedded-fixture.ts";
+import { cosine, embed, expectError, isAlive, sentences } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 
@@ -115,7 +115,7 @@ test("when the process is killed, requests in flight get a declared error and th
   await embed(minilm, ["warm"]);
   const first = pidOf(minilm);
   const [big, small] = [embed(minilm, sentences(400)), embed(minilm, ["small"])];
-  const faults = [big, small].map((call) => expectFault(call, "upstream_unreachable", /SIGKILL/));
+  const faults = [big, small].map((call) => expectError(call, "upstream_unreachable", /SIGKILL/));
   process.kill(first, "SIGKILL");
   await Promise.all(faults);
   expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
@@ -135,11 +135,11 @@ test("closing ends the process, and its pending requests", async () => {
   const minilm = start();
   await embed(minilm, ["warm"]);
   const pid = pidOf(minilm);
-  const owed = expectFault(embed(minilm, sentences(400)), "shutting_down");
+  const owed = expectError(embed(minilm, sentences(400)), "shutting_down");
   await minilm.close();
   await owed;
   expect(isAlive(pid)).toBe(false);
-  await expectFault(embed(minilm, ["late"]), "shutting_down");
+  await expectError(embed(minilm, ["late"]), "shutting_down");
   await minilm.close();
 });
 
@@ -170,7 +170,7 @@ test.each(["idle", "busy"])(
 test("inputs beyond the queue limit are rejected as overload, until the queue has room", async () => {
   const minilm = start({ maxQueued: 10 });
   const first = embed(minilm, sentences(8));
-  const { details } = await expectFault(embed(minilm, sentences(3)), "overloaded");
+  const { details } = await expectError(embed(minilm, sentences(3)), "overloaded");
   expect(details.retryAfterMs).toBeGreaterThan(0);
   const second = embed(minilm, sentences(2));
   await Promise.all([first, second]);
@@ -182,7 +182,7 @@ test("an aborted request leaves the queue with its abort reason", async () => {
   await embed(minilm, ["warm"]);
   const controller = new AbortController();
   const big = embed(minilm, sentences(2_000), { signal: controller.signal });
-  const fault = expectFault(big, "upstream_timeout", /too slow/);
+  const fault = expectError(big, "upstream_timeout", /too slow/);
   await Bun.sleep(30);
   controller.abort(new GatewayError("upstream_timeout", "too slow"));
   await fault;
@@ -195,6 +195,6 @@ test("an aborted request leaves the queue with its abort reason", async () => {
 
 test("a request aborted before it begins, or without a reason, is a client disconnect", async () => {
   const minilm = start();
-  await expectFault(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
+  await expectError(embed(minilm, ["a"], { signal: AbortSignal.abort() }), "client_closed");
   expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
 });

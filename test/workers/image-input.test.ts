@@ -8,7 +8,7 @@ import { UnprocessableImageError } from "../../server/workers/image/child/unproc
 import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import type { SentImage } from "../../server/workers/image/messages.ts";
 import {
-  expectFault,
+  expectFault as expectError,
   generated,
   never,
   speckled,
@@ -73,7 +73,7 @@ test("a file that is shorter than declared is rejected", async () => {
   await expect(held).rejects.toBeInstanceOf(UnprocessableImageError);
   const keepOpen = () => () => undefined;
   const looking = darkroom.inspect({ ...upload(png), path, keepOpen }, never);
-  await expectFault(looking, "invalid_image_file", /shorter than it was said to be/);
+  await expectError(looking, "invalid_image_file", /shorter than it was said to be/);
 });
 
 test("peek returns the requested bytes at any offset, and fewer at the end", async () => {

@@ -13,7 +13,7 @@ import { until } from "../until.ts";
 import {
   blackPng,
   chunk,
-  expectFault,
+  expectFault as expectError,
   generated,
   jpegWithScans,
   never,
@@ -81,7 +81,7 @@ describe("a file that takes far longer to decode than its size suggests is rejec
     const file = upload(jpegWithScans(4096, 1100));
     expect(file.size).toBeLessThan(100_000);
     const words = /is a progressive JPEG with 1100 scans, and at most 61 are read/;
-    const error = await expectFault(darkroom.inspect(file, never), "invalid_image_file", words);
+    const error = await expectError(darkroom.inspect(file, never), "invalid_image_file", words);
     expect(error.details.param).toBe("image");
   });
 
@@ -101,7 +101,7 @@ describe("a file that takes far longer to decode than its size suggests is rejec
       ...new Array<Buffer>(5000).fill(padded),
       end.subarray(-2),
     ]);
-    await expectFault(darkroom.inspect(upload(many), never), "invalid_image_file", /5001 scans/);
+    await expectError(darkroom.inspect(upload(many), never), "invalid_image_file", /5001 scans/);
   });
 
   const small = Buffer.from(blackPng(8, 8));
@@ -128,7 +128,7 @@ describe("a file that takes far longer to decode than its size suggests is rejec
   for (const [name, bytes] of Object.entries(bombs)) {
     test(name, async () => {
       const words = /unpack to more than 8 MB|more than 250000 chunks|more than 10000 frames/;
-      await expectFault(darkroom.inspect(upload(bytes), never), "invalid_image_file", words);
+      await expectError(darkroom.inspect(upload(bytes), never), "invalid_image_file", words);
     });
   }
 });
@@ -163,7 +163,7 @@ test("an image that takes longer than one of its size may is refused, and its pr
   const costly = upload(jpegWithScans(4096, 60));
   const words =
     /could not be decoded within 0 seconds, which is far more than an image of its size/;
-  await expectFault(room.inspect(costly, never), "invalid_image_file", words);
+  await expectError(room.inspect(costly, never), "invalid_image_file", words);
   expect(bounds).toEqual([[4096 * 4096, costly.size]]);
   await until(() => seen.living.size === 0);
   await room.close();
@@ -234,10 +234,10 @@ describe("the queue of the image worker", () => {
   test("bounds the jobs of one key, and when full the key with the most jobs loses its latest", async () => {
     const { run } = start({ maxWaiting: 6, maxWaitingOfKey: 5 });
     const many = Array.from({ length: 7 }, () => run("many"));
-    await expectFault(run("many"), "overloaded", /full queue/);
+    await expectError(run("many"), "overloaded", /full queue/);
     const few = [run("few"), run("few"), run("few")];
-    await expectFault(many[6] as Promise<void>, "overloaded", /full queue/);
-    await expectFault(many[5] as Promise<void>, "overloaded", /full queue/);
+    await expectError(many[6] as Promise<void>, "overloaded", /full queue/);
+    await expectError(many[5] as Promise<void>, "overloaded", /full queue/);
     const refused = await Promise.race([...few, Bun.sleep(5)]);
     expect(refused).toBeUndefined();
   });

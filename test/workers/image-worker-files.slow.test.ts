@@ -11,7 +11,7 @@ import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { until } from "../until.ts";
 import {
   bytesIn,
-  expectFault,
+  expectFault as expectError,
   folder,
   inBytes,
   never,
@@ -157,7 +157,7 @@ test("a full disk has an error of its own, and is not blamed on the image", asyn
   };
   const image = upload(await speckledPng(16, 16));
   const converting = room.convert(image, { format: "jpeg" }, never, full);
-  await expectFault(converting, "storage_unavailable", /could not be written/);
+  await expectError(converting, "storage_unavailable", /could not be written/);
   await room.close();
 });
 

@@ -7,7 +7,7 @@ import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { until } from "../until.ts";
 import {
   type Channels,
-  expectFault,
+  expectFault as expectError,
   generated,
   inBytes,
   never,
@@ -98,7 +98,7 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
       expect((await seenOnDisk(whole)).width).toBe(120);
       for (const length of [1, 13, 60, whole.length >> 1, whole.length - 40]) {
         const cut = whole.subarray(0, whole.length - length);
-        await expectFault(seenOnDisk(cut), "invalid_image_file", /cut short/);
+        await expectError(seenOnDisk(cut), "invalid_image_file", /cut short/);
       }
     });
   }
@@ -110,7 +110,7 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
     expect((await seenOnDisk(whole)).opaque).toBeTrue();
     const at = whole.length - 5000;
     whole[at] = (whole[at] as number) ^ 1;
-    await expectFault(seenOnDisk(whole), "invalid_image_file", /damaged or cut short/);
+    await expectError(seenOnDisk(whole), "invalid_image_file", /damaged or cut short/);
   });
 });
 
@@ -120,7 +120,7 @@ test("a file that is not an image is not decoded from disk either, whatever its 
     .toBuffer();
   for (const bytes of [Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), tiff]) {
     const looking = seenOnDisk(bytes);
-    await expectFault(looking, "unsupported_file_mimetype", /is not a PNG/);
+    await expectError(looking, "unsupported_file_mimetype", /is not a PNG/);
   }
 });
 
@@ -188,7 +188,7 @@ describe("large images", () => {
     for (let i = 0; i < 3; i++) expect((await seenOnDisk(few, room)).width).toBe(16);
     expect(served).toBeFalse();
     stuck.abort();
-    await expectFault(first, "client_closed", /closed the connection/);
+    await expectError(first, "client_closed", /closed the connection/);
     expect((await second).width).toBe(2000);
     await room.close();
   });
@@ -200,12 +200,12 @@ describe("large images", () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const stuck = room.inspect(inBytes(bytes), first.signal);
     const waiting = room.inspect(inBytes(bytes), second.signal);
-    await expectFault(room.inspect(inBytes(bytes), never), "overloaded", /full queue/);
+    await expectError(room.inspect(inBytes(bytes), never), "overloaded", /full queue/);
     second.abort();
-    await expectFault(waiting, "client_closed", /closed the connection/);
+    await expectError(waiting, "client_closed", /closed the connection/);
     const next = seenOnDisk(bytes, room);
     first.abort();
-    await expectFault(stuck, "client_closed", /closed the connection/);
+    await expectError(stuck, "client_closed", /closed the connection/);
     expect((await next).width).toBe(2000);
     await room.close();
   });

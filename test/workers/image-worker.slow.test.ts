@@ -7,7 +7,7 @@ import { createImageWorker } from "../../server/workers/image/image-worker.ts";
 import { until } from "../until.ts";
 import {
   blackPng,
-  expectFault,
+  expectFault as expectError,
   generated,
   inBytes,
   never,
@@ -71,7 +71,7 @@ describe("a decompression bomb is rejected without being decoded", () => {
       const bomb = blackPng(width, height);
       expect(bomb.length).toBeLessThan(200_000);
       const words = new RegExp(`has ${width}x${height} pixels, and at most 64 million`);
-      const error = await expectFault(
+      const error = await expectError(
         darkroom.inspect(upload(bomb), never),
         "invalid_image_file",
         words,
@@ -92,7 +92,7 @@ describe("a decompression bomb is rejected without being decoded", () => {
       .gif()
       .toBuffer();
     const looking = small.inspect(upload(film), never);
-    await expectFault(looking, "invalid_image_file", /has more pixels/);
+    await expectError(looking, "invalid_image_file", /has more pixels/);
     await small.close();
   });
 });
@@ -114,7 +114,7 @@ describe("a truncated file is rejected, wherever it is cut", () => {
       await darkroom.inspect(upload(whole), never);
       for (const length of [1, 2, 9, 13, 60, whole.length >> 1, whole.length - 40]) {
         const cut = whole.subarray(0, whole.length - length);
-        const error = await expectFault(
+        const error = await expectError(
           darkroom.inspect(upload(cut), never),
           "invalid_image_file",
           /cut short/,
@@ -128,24 +128,24 @@ describe("a truncated file is rejected, wherever it is cut", () => {
 test("a damaged image of the client is a client error, one of an upstream an upstream error", async () => {
   const whole = await speckledPng(64, 64);
   const cut = whole.subarray(0, whole.length >> 1);
-  await expectFault(darkroom.inspect(upload(cut), never), "invalid_image_file", /'image'/);
-  await expectFault(darkroom.inspect(inBytes(cut), never), "upstream_invalid", /not usable/);
+  await expectError(darkroom.inspect(upload(cut), never), "invalid_image_file", /'image'/);
+  await expectError(darkroom.inspect(inBytes(cut), never), "upstream_invalid", /not usable/);
   const requested = darkroom.inspect(inBytes(cut), never, "images[1].image_url");
-  const error = await expectFault(requested, "invalid_image_file", /'images\[1\].image_url'/);
+  const error = await expectError(requested, "invalid_image_file", /'images\[1\].image_url'/);
   expect(error.details.param).toBe("images[1].image_url");
 });
 
 test("a file that is not an image is not decoded", async () => {
   for (const text of ["<html>", "<svg xmlns='http://www.w3.org/2000/svg'/>", "%PDF-1.7", "II*\0"]) {
     const file = upload(Buffer.from(text));
-    await expectFault(darkroom.inspect(file, never), "unsupported_file_mimetype", /is not a PNG/);
+    await expectError(darkroom.inspect(file, never), "unsupported_file_mimetype", /is not a PNG/);
   }
 });
 
 test("a file above the limit is rejected before it is read", async () => {
   const small = createImageWorker({ maxBytes: 100 });
   const { part, close } = await spooled(await speckledPng(64, 64));
-  await expectFault(small.inspect(part, never), "request_too_large", /100 bytes/);
+  await expectError(small.inspect(part, never), "request_too_large", /100 bytes/);
   await close();
 });
 
@@ -156,7 +156,7 @@ test("a process that dies during a job fails that request, and the next request 
   const looking = room.inspect(image, never);
   await until(() => seen.requests.length === 1);
   for (const child of seen.living) child.kill();
-  const error = await expectFault(looking, "overloaded", /SIGKILL/);
+  const error = await expectError(looking, "overloaded", /SIGKILL/);
   expect(error.message).toContain("ended before it had processed the image");
   expect((await room.inspect(image, never)).width).toBe(16);
   await room.close();
@@ -166,7 +166,7 @@ test("a job that exceeds its timeout is canceled, and its process is replaced", 
   const seen = watched((requested) => requested === 1);
   const room = createImageWorker({ spawn: seen.spawn, jobMs: 1500 });
   const image = upload(await speckledPng(16, 16));
-  await expectFault(room.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
+  await expectError(room.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
   await until(() => seen.living.size === 0);
   expect((await room.inspect(image, never)).width).toBe(16);
   await room.close();
@@ -187,10 +187,10 @@ test("a client that disconnects frees its worker at once", async () => {
   expect(seen.requests).toHaveLength(2);
   expect(served).toBeFalse();
   hangUps[1].abort(new GatewayError("client_closed", "gone"));
-  await expectFault(stuck[1] as Promise<unknown>, "client_closed", /gone/);
+  await expectError(stuck[1] as Promise<unknown>, "client_closed", /gone/);
   await third;
   hangUps[0].abort();
-  await expectFault(stuck[0] as Promise<unknown>, "client_closed", /closed the connection/);
+  await expectError(stuck[0] as Promise<unknown>, "client_closed", /closed the connection/);
   await room.close();
 });
 
@@ -203,9 +203,9 @@ test("a client that disconnects while queued is never processed", async () => {
   const waiting = room.inspect(image, second.signal);
   await until(() => seen.requests.length === 1);
   second.abort();
-  await expectFault(waiting, "client_closed", /closed the connection/);
+  await expectError(waiting, "client_closed", /closed the connection/);
   first.abort();
-  await expectFault(stuck, "client_closed", /closed the connection/);
+  await expectError(stuck, "client_closed", /closed the connection/);
   expect((await room.inspect(image, never)).width).toBe(16);
   expect(seen.requests).toHaveLength(2);
   await room.close();
@@ -232,10 +232,10 @@ test("jobs beyond the queue limit are shed at once, with a Retry-After", async (
   const image = upload(await speckledPng(16, 16));
   const { signal, abort } = hangUp();
   const jobs = Array.from({ length: 5 }, () => room.inspect(image, signal));
-  const error = await expectFault(room.inspect(image, never), "overloaded", /full queue/);
+  const error = await expectError(room.inspect(image, never), "overloaded", /full queue/);
   expect(error.details.retryAfterMs).toBeGreaterThan(0);
   abort();
-  for (const job of jobs) await expectFault(job, "client_closed", /closed the connection/);
+  for (const job of jobs) await expectError(job, "client_closed", /closed the connection/);
   await room.close();
 });
 
@@ -251,7 +251,7 @@ test("a closed image worker accepts no more images", async () => {
   const room = createImageWorker();
   await room.close();
   const image = upload(await speckledPng(16, 16));
-  await expectFault(room.inspect(image, never), "shutting_down", /closed/);
+  await expectError(room.inspect(image, never), "shutting_down", /closed/);
 });
 
 function hangUp() {

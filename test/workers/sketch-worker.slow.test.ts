@@ -48,15 +48,15 @@ const plain = (background: string): Promise<Uint8Array> =>
     .toBuffer();
 const neverAborted = new AbortController().signal;
 
-function whole(reply: ImageResponse): BufferedImageResponse {
-  if (reply.kind !== "buffered") throw new Error("a stream came back");
-  return reply;
+function whole(response: ImageResponse): BufferedImageResponse {
+  if (response.kind !== "buffered") throw new Error("a stream came back");
+  return response;
 }
 
-async function framesOf(reply: ImageResponse): Promise<StreamedImage[]> {
-  if (reply.kind !== "stream") throw new Error("no stream came back");
+async function framesOf(response: ImageResponse): Promise<StreamedImage[]> {
+  if (response.kind !== "stream") throw new Error("no stream came back");
   const frames: StreamedImage[] = [];
-  for await (const event of reply.events) if (event.type !== "buffered") frames.push(event);
+  for await (const event of response.events) if (event.type !== "buffered") frames.push(event);
   return frames;
 }
 
@@ -72,25 +72,25 @@ test("other requests are served while a large image is drawn", async () => {
     last = performance.now();
   }, 5);
   const options = { size: "2048x2048", quality: "high" };
-  const reply = await worker.generations(
+  const response = await worker.generations(
     query("an oil painting of a city", { options }),
     target,
     neverAborted,
   );
   clearInterval(ticking);
-  expect(reply.kind).toBe("buffered");
+  expect(response.kind).toBe("buffered");
   // Drawn in this process, the image would have blocked the event loop for most of a second.
   expect(longest).toBeLessThan(300);
 });
 
 test("stream events arrive in order, and an error keeps its parameter", async () => {
   const options = { size: "256x256", partial_images: 2 };
-  const reply = await worker.generations(
+  const response = await worker.generations(
     query("a fox", { stream: true, options }),
     target,
     neverAborted,
   );
-  expect((await framesOf(reply)).map(({ type }) => type)).toEqual([
+  expect((await framesOf(response)).map(({ type }) => type)).toEqual([
     "partial",
     "partial",
     "completed",
@@ -122,20 +122,20 @@ test("a client that disconnects ends the drawing", async () => {
 
 test("a whole response has every image, the facts of all of them and the sum of their usage", async () => {
   const options = { size: "64x96", quality: "high", n: 2 };
-  const reply = whole(
+  const response = whole(
     await worker.generations(query("two cats, one moon", { options }), target, neverAborted),
   );
-  expect(reply.results.map((result) => result.revised_prompt)).toEqual([
+  expect(response.results.map((result) => result.revised_prompt)).toEqual([
     "vexel-sketch drew: two cats under a moon.",
     "vexel-sketch drew: two cats under a moon.",
   ]);
-  expect(reply.metadata).toEqual({
+  expect(response.metadata).toEqual({
     size: "64x96",
     quality: "high",
     background: "opaque",
     output_format: "png",
   });
-  expect(reply.usage).toEqual({
+  expect(response.usage).toEqual({
     total_tokens: 53,
     input_tokens: 5,
     output_tokens: 48,
@@ -147,12 +147,12 @@ test("a whole response has every image, the facts of all of them and the sum of 
 test("the seed of the request decides the image, streamed or not", async () => {
   const generated = async (seed: number, stream: boolean): Promise<string> => {
     const options = { size: "64x64" };
-    const reply = await worker.generations(
+    const response = await worker.generations(
       query("a house", { options, stream, extraFields: { seed } }),
       target,
       neverAborted,
     );
-    const [image] = reply.kind === "buffered" ? reply.results : await framesOf(reply);
+    const [image] = response.kind === "buffered" ? response.results : await framesOf(response);
     return Buffer.from(image ? bytesOf(image) : []).toString("hex");
   };
   const first = await generated(7, false);

@@ -7,7 +7,7 @@ import {
   WorkerProcess,
   type WorkerProcessOptions,
 } from "../../server/workers/process/worker-process.ts";
-import { expectFault, never } from "./embedded-fixture.ts";
+import { expectError, never } from "./embedded-fixture.ts";
 
 type Sent = ToChild<number, string>;
 
@@ -77,12 +77,12 @@ test("a model that cannot be loaded fails fast during the backoff, then is start
     if (sent.type === "load")
       say({ type: "failed", error: "upstream_error", message: "no weights" });
   });
-  await expectFault(ask("a"), "upstream_error", /no weights/);
-  await expectFault(ask("b"), "upstream_error", /no weights/);
+  await expectError(ask("a"), "upstream_error", /no weights/);
+  await expectError(ask("b"), "upstream_error", /no weights/);
   expect(loaded).toHaveLength(1);
   expect(alive()).toBe(0);
   wait(600);
-  await expectFault(ask("c"), "upstream_error", /no weights/);
+  await expectError(ask("c"), "upstream_error", /no weights/);
   expect(loaded).toHaveLength(2);
 });
 
@@ -92,8 +92,8 @@ test("it counts the processes in a row that died before they were ready", async 
     if (sent.type === "load") say({ type: "ready", metadata: {} });
     if (sent.type === "request") say({ type: "part", id: sent.id, part: "done", last: true });
   });
-  await expectFault(ask("a"), "upstream_unreachable", /SIGILL/);
-  await expectFault(ask("b"), "upstream_unreachable", /SIGILL/);
+  await expectError(ask("a"), "upstream_unreachable", /SIGILL/);
+  await expectError(ask("b"), "upstream_unreachable", /SIGILL/);
   expect(await ask("c")).toBe("done");
   expect(loaded).toEqual([0, 1, 2]);
   await link.close();
@@ -104,9 +104,9 @@ test("a hung process is killed when a client cancels its request", async () => {
   const [first, second] = [new AbortController(), new AbortController()];
   const calls = [ask("a", first.signal), ask("b", second.signal), ask("c")];
   const faults = [
-    expectFault(calls[0]!, "client_closed"),
-    expectFault(calls[1]!, "client_closed"),
-    expectFault(calls[2]!, "upstream_unreachable", /stuck/),
+    expectError(calls[0]!, "client_closed"),
+    expectError(calls[1]!, "client_closed"),
+    expectError(calls[2]!, "upstream_unreachable", /stuck/),
   ];
   wait(1_000);
   first.abort();
@@ -128,7 +128,7 @@ test("messages of a process after its end are ignored", async () => {
     }
     say({ type: "part", id: sent.id, part: "real", last: true });
   });
-  await expectFault(ask("lost"), "upstream_unreachable");
+  await expectError(ask("lost"), "upstream_unreachable");
   const response = ask("next");
   for (const end of ends) end();
   expect(await response).toBe("real");

@@ -10,7 +10,7 @@ export type EndpointName = "messages" | "messages-job" | "prompt-job" | "masked-
 interface Interface {
   readonly path: readonly string[];
   readonly job: boolean;
-  answer(
+  response(
     links: readonly string[],
     parsed: ParsedRequest,
   ): { readonly output: object; readonly usage: object };
@@ -42,7 +42,7 @@ export const endpointSpecs: Readonly<Record<EndpointName, Interface>> = {
   messages: {
     path: [`${services}/multimodal-generation/generation`],
     job: false,
-    answer: (links, { size = "1024x1024" }) => ({
+    response: (links, { size = "1024x1024" }) => ({
       output: {
         choices: inMessages(links, {}),
         task_metric: { TOTAL: links.length, FAILED: 0, SUCCEEDED: links.length },
@@ -57,7 +57,7 @@ export const endpointSpecs: Readonly<Record<EndpointName, Interface>> = {
   "messages-job": {
     path: [`${services}/image-generation/generation`],
     job: true,
-    answer: (links, parsed) => ({
+    response: (links, parsed) => ({
       output: { finished: true, choices: inMessages(links, { type: "image" }) },
       usage: {
         size: starred(parsed),
@@ -71,12 +71,12 @@ export const endpointSpecs: Readonly<Record<EndpointName, Interface>> = {
   "prompt-job": {
     path: [`${services}/text2image/image-synthesis`, `${services}/image2image/image-synthesis`],
     job: true,
-    answer: inResults,
+    response: inResults,
   },
   "masked-job": {
     path: [`${services}/image2image/image-synthesis`],
     job: true,
-    answer: inResults,
+    response: inResults,
   },
 };
 

@@ -27,7 +27,7 @@ const open =
       if (body.model !== model) {
         throw refusal(404, "ModelNotFound", `The model ${body.model} does not exist.`);
       }
-      const { path, job, answer: respond } = endpointSpecs[endpoint];
+      const { path, job, response: respond } = endpointSpecs[endpoint];
       if (request.method !== "POST" || !path.includes(request.path)) {
         throw refusal(400, "InvalidParameter", "url error, please check url!");
       }

@@ -46,7 +46,7 @@ async function image(
   if (typeof prompt !== "string") throw invalid("prompt: field required");
   if (aspect !== undefined && !shapes.test(String(aspect))) throw invalid("Invalid aspect_ratio");
   const format = accept === "image/png" ? "png" : "jpeg";
-  const [drawn = new Uint8Array()] = await generator.generate(
+  const [generated = new Uint8Array()] = await generator.generate(
     {
       prompt,
       n: 1,
@@ -55,7 +55,7 @@ async function image(
     },
     format,
   );
-  return { headers: { "finish-reason": "SUCCESS", seed: "1234567890" }, body: drawn };
+  return { headers: { "finish-reason": "SUCCESS", seed: "1234567890" }, body: generated };
 }
 
 const flux = "accounts/fireworks/models/flux-1-schnell-fp8";
@@ -119,7 +119,7 @@ const openKontext = (generator: ImageGenerator): Respond => {
       throw invalid("Invalid aspect_ratio");
     }
     if (output_format !== "png" && output_format !== "jpeg") throw invalid("Invalid output_format");
-    const [drawn] = await generator.generate(
+    const [generated] = await generator.generate(
       {
         prompt,
         n: 1,
@@ -131,7 +131,7 @@ const openKontext = (generator: ImageGenerator): Respond => {
       output_format,
     );
     const id = `job-${jobs.size}`;
-    jobs.set(id, { left: polls - 1, link: drawn ? generator.link(drawn, origin) : "" });
+    jobs.set(id, { left: polls - 1, link: generated ? generator.link(generated, origin) : "" });
     return { body: { request_id: id } };
   };
 };
