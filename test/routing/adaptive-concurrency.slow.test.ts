@@ -292,11 +292,21 @@ keys:
     });
     const { post } = gateway;
     const ask = (at: number) => post("/v1/embeddings", { model: "vectors", input: [`${at}`] });
-    // After the first overload errors the limit is learned, and few requests are rejected.
-    await Promise.all(Array.from({ length: 20 }, (_, at) => ask(at)));
-    refused = 0;
-    const responses = await Promise.all(Array.from({ length: 80 }, (_, at) => ask(at)));
-    expect(responses.filter(({ status }) => status === 200)).toHaveLength(80);
-    expect(refused).toBeLessThan(40);
+    const askAll = async (count: number): Promise<number> => {
+      const responses = await Promise.all(Array.from({ length: count }, (_, at) => ask(at)));
+      return responses.filter(({ status }) => status === 200).length;
+    };
+    // The limit is hard for three seconds. On a machine so busy that the requests take longer, the run shows nothing.
+    for (let isInTime = false; !isInTime; ) {
+      gateway.resetTargets();
+      const startedAt = performance.now();
+      // After the first overload errors the limit is learned, and few requests are rejected.
+      await askAll(20);
+      refused = 0;
+      const served = await askAll(80);
+      isInTime = performance.now() - startedAt < 3000;
+      if (isInTime) expect(served).toBe(80);
+      if (isInTime) expect(refused).toBeLessThan(40);
+    }
   });
 });
