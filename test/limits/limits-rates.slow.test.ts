@@ -68,24 +68,25 @@ describe("a request limit", () => {
 describe("rate limit headers", () => {
   test("are on every response to a limited key, also if the request failed", async () => {
     const { embed, fake } = start({
-      keys: { one: "limits: { requestsPerMinute: 10, tokensPerMinute: 1000 }" },
+      // The buckets refill every 30 seconds: a busy machine does not change what remains.
+      keys: { one: "limits: { requestsPerMinute: 2, tokensPerMinute: 2 }" },
     });
     const limitAndRemaining = (response: Response): (string | null)[] =>
       ["limit", "remaining"].flatMap((what) =>
         ["requests", "tokens"].map((of) => response.headers.get(`x-ratelimit-${what}-${of}`)),
       );
-    const first = await embed("one", [tokens(100)]);
+    const first = await embed("one", [tokens(1)]);
     expect(first.status).toBe(200);
-    expect(limitAndRemaining(first)).toEqual(["10", "1000", "9", "900"]);
-    expect(first.headers.get("x-ratelimit-reset-requests")).toMatch(/^(5\.\d+|6)s$/);
-    expect(first.headers.get("x-ratelimit-reset-tokens")).toMatch(/^(5\.\d+|6)s$/);
+    expect(limitAndRemaining(first)).toEqual(["2", "2", "1", "1"]);
+    expect(first.headers.get("x-ratelimit-reset-requests")).toMatch(/^(2\d(\.\d+)?|30)s$/);
+    expect(first.headers.get("x-ratelimit-reset-tokens")).toMatch(/^(2\d(\.\d+)?|30)s$/);
     fake.script({ fail: "forbidden" });
-    const failed = await embed("one", [tokens(10)]);
+    const failed = await embed("one", [tokens(1)]);
     expect(failed.status).toBe(403);
-    expect(limitAndRemaining(failed).slice(0, 3)).toEqual(["10", "1000", "8"]);
+    expect(limitAndRemaining(failed).slice(0, 3)).toEqual(["2", "2", "0"]);
     const invalid = await embed("one", []);
     expect(invalid.status).toBe(400);
-    expect(limitAndRemaining(invalid).slice(0, 3)).toEqual(["10", "1000", "8"]);
+    expect(limitAndRemaining(invalid).slice(0, 3)).toEqual(["2", "2", "0"]);
   });
 
   test("show the limit of key, project and model with the least remaining", async () => {

@@ -65,11 +65,13 @@ const bytesOf = ({ image }: { readonly image: unknown }): Uint8Array =>
 
 test("other requests are served while a large image is drawn", async () => {
   await worker.generations(query("a boat"), target, neverAborted);
-  let last = performance.now();
+  let last = process.cpuUsage();
   let longest = 0;
+  // In CPU time of this process, which other processes do not prolong.
   const ticking = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
+    const { user, system } = process.cpuUsage(last);
+    longest = Math.max(longest, (user + system) / 1000);
+    last = process.cpuUsage();
   }, 5);
   const options = { size: "2048x2048", quality: "high" };
   const response = await worker.generations(

@@ -1,0 +1,144 @@
+/** Rows in the journal of an earlier process are written to the ledger at the next start, or when there is room. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { JournalRecovery } from "../../server/storage/files/journal-recovery.ts";
+import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
+import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { readLedger, temporaryFolder } from "../harness.ts";
+import { embeddingModel, expectError } from "../http/gateway-fixture.ts";
+import { until } from "../until.ts";
+import { ledgerRow } from "./ledger-fixture.ts";
+import {
+  cleanUp,
+  emptyLedger,
+  fillQuietly,
+  idsOf,
+  startSmallProcess,
+} from "./unwritable-ledger-fixture.ts";
+
+afterEach(cleanUp);
+
+const completeRow = ledgerRow(1, { cost: 0.5 });
+
+test("rows that were not in the ledger at shutdown are written at the next start", async () => {
+  using folder = temporaryFolder();
+  const data = join(folder.path, "data");
+  const start = () => startSmallProcess(folder.path, { VEXEL_ON_LEDGER_ERROR: "serve" });
+  const stop = async (gateway: Awaited<ReturnType<typeof start>>) => {
+    gateway.kill("SIGTERM");
+    expect(await gateway.exited).toBe(0);
+  };
+  const first = await start();
+  await fillQuietly(data);
+  const response = await first.post("/v1/embeddings", { model: embeddingModel, input: "a" });
+  expect(response.status).toBe(200);
+  await stop(first);
+  const id = response.headers.get("x-request-id")!;
+  expect(idsOf(journaledRows(data))).toEqual([id]);
+
+  emptyLedger(data);
+  await stop(await start());
+  expect(journaledRows(data)).toEqual([]);
+  expect(idsOf(readLedger(data))).toEqual([id]);
+});
+
+describe("with journaled rows of the last process and a disk that is still full at the start", () => {
+  /** A folder with a full ledger, and a journal with the row of one successful request. */
+  async function leaveJournal(folder: string) {
+    const data = join(folder, "data");
+    const start = (policy: "refuse" | "serve") =>
+      startSmallProcess(folder, { VEXEL_ON_LEDGER_ERROR: policy });
+    const first = await start("serve");
+    await fillQuietly(data);
+    const response = await first.post("/v1/embeddings", { model: embeddingModel, input: "a" });
+    first.kill("SIGKILL");
+    await first.exited;
+    const makeRoom = () => emptyLedger(data);
+    return { data, start, makeRoom, id: response.headers.get("x-request-id")! };
+  }
+  const inLedger = (data: string): string[] => {
+    const file = new LedgerFile({ folder: data, maxBytes: 0 });
+    const rows = file.recent(10);
+    file.close();
+    return idsOf(rows);
+  };
+
+  test('the gateway is not ready under "refuse", and when there is room it writes the rows without a restart', async () => {
+    using folder = temporaryFolder();
+    const { data, start, makeRoom, id } = await leaveJournal(folder.path);
+    const gateway = await start("refuse");
+    const embed = () => gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
+    const state = await fetch(`${gateway.url}/readyz`);
+    expect(state.status).toBe(503);
+    expect(await state.json()).toMatchObject({ status: "not ready", ledger: "unwritable" });
+    await expectError(await embed(), "ledger_unavailable");
+    expect(gateway.output().split("ledger-unwritable")).toHaveLength(2);
+
+    makeRoom();
+    await until(() => gateway.output().includes("ledger-recovered"));
+    expect(inLedger(data)).toEqual([id]);
+    expect(journaledRows(data)).toEqual([]);
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+    expect((await embed()).status).toBe(200);
+  });
+
+  test('the gateway serves under "serve", and writes the rows of both processes when there is room', async () => {
+    using folder = temporaryFolder();
+    const { data, start, makeRoom, id } = await leaveJournal(folder.path);
+    const gateway = await start("serve");
+    expect(await (await fetch(`${gateway.url}/readyz`)).json()).toMatchObject({
+      status: "ready",
+      ledger: "unwritable",
+    });
+    const embedOnce = await gateway.post("/v1/embeddings", { model: embeddingModel, input: "b" });
+    expect(embedOnce.status).toBe(200);
+    makeRoom();
+    await until(() => gateway.output().includes("ledger-recovered"));
+    await until(() => inLedger(data).length === 2);
+    expect(inLedger(data)).toEqual([embedOnce.headers.get("x-request-id")!, id]);
+    expect(journaledRows(data)).toEqual([]);
+  });
+
+  test("rows that no ledger can store do not block the others", () => {
+    using folder = temporaryFolder();
+    const good = { ...completeRow, requestId: "good" };
+    const lines = [{ ...good, requestId: "bad", keyId: null }, null, [[1, 2]], good];
+    const path = join(folder.path, "ledger-999999999-a.journal");
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    const recovery = new JournalRecovery(folder.path, file);
+    expect(recovery.unreadable).toBe(3);
+    recovery.recover();
+    expect(idsOf(file.recent(10))).toEqual(["good"]);
+    expect(recovery.rows).toEqual([]);
+    expect(existsSync(path)).toBe(false);
+    file.close();
+  });
+
+  test("a partly recovered journal reports only its remaining rows", () => {
+    using folder = temporaryFolder();
+    const lines = Array.from({ length: 1200 }, (_, at) => ({
+      ...completeRow,
+      requestId: `row-${at}`,
+    }));
+    const path = join(folder.path, "ledger-999999999-a.journal");
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const written: string[] = [];
+    let room = 600;
+    const recovery = new JournalRecovery(folder.path, {
+      write: (rows) => {
+        if (rows.length > room) throw new Error("full");
+        room -= rows.length;
+        written.push(...idsOf(rows));
+      },
+    });
+    expect(() => recovery.recover()).toThrow("full");
+    expect([...written, ...idsOf(recovery.rows)]).toEqual(idsOf(lines));
+    expect(existsSync(path)).toBe(true);
+    room = 5000;
+    recovery.recover();
+    expect(written).toEqual(idsOf(lines));
+    expect(existsSync(path)).toBe(false);
+  });
+});
