@@ -124,7 +124,7 @@ describe("list", () => {
     expect(code).toBe(0);
     const [head, ...rows] = out.trim().split("\n");
     expect(head).toMatch(
-      /^ID +NAME +KEY +MODELS +DEFAULTS +PROJECT +LIMITS +BUDGET +PARAMETERS +CREATED +EXPIRES +REVOKED$/,
+      /^ID +NAME +KEY +MODELS +DEFAULTS +PROJECT +LIMITS +BUDGET +PARAMETERS +PRIORITY +CREATED +EXPIRES +REVOKED$/,
     );
     const row = rows.find((line) => line.includes("to-be-listed"))!;
     expect(row).toContain(`${key.slice(0, 10)}…`);

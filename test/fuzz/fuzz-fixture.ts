@@ -17,7 +17,8 @@ export async function look<T>(property: fc.IAsyncProperty<T>): Promise<void> {
   // On a busy machine the time may be over before the first case, which shows nothing.
   if (run.counterexample === null && run.interrupted) return;
   // The message has the seed, the path to the counterexample and the counterexample itself.
-  if (run.failed) throw new Error(await fc.asyncDefaultReportMessage(run), { cause: run.errorInstance });
+  if (run.failed)
+    throw new Error(await fc.asyncDefaultReportMessage(run), { cause: run.errorInstance });
 }
 
 export interface Target {
