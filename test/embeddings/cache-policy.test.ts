@@ -53,7 +53,7 @@ async function embed(
 
 /** A response with one vector of this number. */
 const replyOf = (number: number) => ({
-  reply: {
+  response: {
     status: 200,
     body: JSON.stringify({
       data: [{ index: 0, embedding: Array(1536).fill(number) }],
