@@ -11,17 +11,21 @@ import {
   startFaultSetup,
 } from "./faults-fixture.ts";
 
-const setup = startFaultSetup({ settings: { VEXEL_IMAGES_TIMEOUT: "2" } });
+const setup = startFaultSetup();
+const shortTimeout = startFaultSetup({ settings: { VEXEL_IMAGES_TIMEOUT: "2" } });
 const { fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(() => setup.close());
+afterAll(async () => {
+  await setup.close();
+  await shortTimeout.close();
+});
 
 const base64 = (stage?: string, at = 0): string =>
   Buffer.from(
     fakeImage("an otter", at, { format: "png", width: 1024, height: 1024 }, stage),
   ).toString("base64");
-const streamed = (more: object = {}) =>
-  ask.image(setup, { stream: true, partial_images: 2, ...more });
+const streamed = (more: object = {}, from = setup) =>
+  ask.image(from, { stream: true, partial_images: 2, ...more });
 const stream = (...frames: string[]): InjectedFault => ({
   response: {
     status: 200,
@@ -105,8 +109,8 @@ describe("a stream that breaks after its first events ends with an error event",
   });
 
   test("when no event follows until the timeout", async () => {
-    fake.script({ hang: "body" });
-    await expectBroken(setup, await streamed(), {
+    shortTimeout.fake.script({ hang: "body" });
+    await expectBroken(shortTimeout, await streamed({}, shortTimeout), {
       events: partials.slice(1),
       code: "upstream_timeout",
       status: 504,
@@ -154,8 +158,8 @@ describe("a stream that fails before its first event is refused with a status", 
   });
 
   test("when it hangs from the start", async () => {
-    fake.script({ hang: "headers" });
-    await expectError(setup, await streamed(), {
+    shortTimeout.fake.script({ hang: "headers" });
+    await expectError(shortTimeout, await streamed({}, shortTimeout), {
       status: 504,
       type: "server_error",
       code: "upstream_timeout",

@@ -10,7 +10,8 @@ import {
   unreachableUrl,
 } from "./faults-fixture.ts";
 
-const setup = startFaultSetup({ upstreams: 2, settings: { VEXEL_IMAGES_TIMEOUT: "1" } });
+const setup = startFaultSetup({ upstreams: 2 });
+const shortTimeout = startFaultSetup({ upstreams: 2, settings: { VEXEL_IMAGES_TIMEOUT: "1" } });
 const [first, second] = setup.fakes as [(typeof setup.fakes)[0], (typeof setup.fakes)[0]];
 const firstUnreachable = startFaultSetup({ upstreams: 2, addresses: [unreachableUrl] });
 beforeEach(() => {
@@ -18,6 +19,7 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await setup.close();
+  await shortTimeout.close();
   await firstUnreachable.close();
 });
 
@@ -148,14 +150,14 @@ describe("an image that may have been billed is not requested again when the fir
   });
 
   test("times out", async () => {
-    first.script({ hang: "headers" });
-    await expectError(setup, await ask.image(setup), {
+    shortTimeout.fakes[0]!.script({ hang: "headers" });
+    await expectError(shortTimeout, await ask.image(shortTimeout), {
       status: 504,
       type: "server_error",
       code: "upstream_timeout",
       error: "upstream_timeout",
     });
-    expect(second.requests).toHaveLength(0);
+    expect(shortTimeout.fakes[1]!.requests).toHaveLength(0);
   });
 
   test("breaks off its stream", async () => {

@@ -25,5 +25,5 @@ test("a gateway does not start with a key of another certificate, and says why",
     key: newCertificate().key,
   });
   const start = startProcess({ folder: folder.path, yaml, env: settings });
-  await expect(start).rejects.toThrow(/exit code 1\)[^]*does not belong to the certificate/);
+  await expect(start).rejects.toThrow(/exit code 1\)[\s\S]*does not belong to the certificate/);
 });
