@@ -225,7 +225,6 @@ export function build({
     }),
     result: createImageResultHandler({ snapshot, store: images.idempotencyStore, now: Date.now }),
     imageFile: imageLinks.handler,
-    ...events.handlers,
     health: () => json({ status: "ok" }),
     ready: () => {
       ledger.verify();
@@ -255,6 +254,7 @@ export function build({
       host: settings.HOST,
       port: settings.PORT,
       handlers,
+      mounts: [events.adminApi],
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
       maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
       // One key may hold half of the memory, which must be enough for the largest body.

@@ -103,8 +103,8 @@ export const examples: Partial<Record<RouteName, { request?: unknown; response?:
           state: "active",
           waiting: 0,
           delivered: 12,
-          given_up: 0,
-          failures_in_a_row: 0,
+          abandoned: 0,
+          consecutive_failures: 0,
           last_attempt: {
             event: "evt_01a1dd19c6c876f6b1cff7e655b76166",
             at: "2026-11-15T02:46:56.501Z",

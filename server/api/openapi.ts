@@ -1,6 +1,6 @@
 /** GET /openapi.json: the OpenAPI 3.1 document, generated from the schemas that validate requests. */
 import { z } from "zod";
-import { eventsQuery } from "../admin/admin-api.ts";
+import { eventsQuery } from "../admin/events.ts";
 import { type OwnRouteName, type Route, type RouteName, routes } from "../http/routes.ts";
 import { editsBody, editsForm } from "./edits.ts";
 import { embeddingsBody, engineEmbeddingsBody } from "./embeddings-body.ts";

@@ -96,7 +96,7 @@ export const eventsResponse = z.object({
       deliveries: z.array(
         z.object({
           webhook: z.string(),
-          state: z.enum(["waiting", "delivered", "given_up"]),
+          state: z.enum(["waiting", "delivered", "abandoned"]),
           attempts: z.int().min(0),
           last_attempt_at: time.nullable(),
           next_attempt_at: time.nullable(),
@@ -144,7 +144,7 @@ export const targetsResponse = z.object({
           p95_ms: milliseconds,
         }),
       ),
-      counts: z.object({ answered: count, failed: count, limited: count, refused: count }),
+      counts: z.object({ responses: count, failed: count, limited: count, refused: count }),
     }),
   ),
 });
@@ -162,8 +162,8 @@ export const webhooksResponse = z.object({
         .describe("`gone`: the receiver responded with 410 and gets no more events."),
       waiting: count,
       delivered: count,
-      given_up: count,
-      failures_in_a_row: count,
+      abandoned: count,
+      consecutive_failures: count,
       last_attempt: z
         .object({ event: z.string(), at: time, delivered: z.boolean(), ...attemptFields })
         .nullable(),

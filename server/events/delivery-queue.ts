@@ -120,14 +120,14 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     const at = now();
     const requestedDelayMs = Math.min(retryAfterMs, maxDelayMs);
     const due = at + Math.max((delay ?? 0) * (1 + jitter * random()), requestedDelayMs);
-    const state = delivered ? "delivered" : delay === undefined ? "given_up" : "waiting";
+    const state = delivered ? "delivered" : delay === undefined ? "abandoned" : "waiting";
     unsavedOutcomes.push({ seq, webhook: webhook.id, state, due, at, status, problem });
     if (delivered || problem === null) return;
     const webhookState = stateOf(webhook);
     if (status === 429 || status === 503) webhookState.pausedUntil = at + requestedDelayMs;
     if (status === 410) webhookState.gone = true;
     if (webhookState.failures === 1) report({ what: "failing", webhook, event, problem });
-    if (state === "given_up") report({ what: "abandoned", webhook, event, problem });
+    if (state === "abandoned") report({ what: "abandoned", webhook, event, problem });
     if (webhookState.gone) report({ what: "endpoint-gone", webhook, event, problem });
   };
 

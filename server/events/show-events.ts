@@ -107,7 +107,7 @@ function showWebhook(
   queue: Pick<Deliveries, "status">,
   deliveryQueue: Pick<DeliveryQueue, "isGone" | "failures">,
 ) {
-  const { waiting, delivered, givenUp, last } = queue.status(webhook.id);
+  const { waiting, delivered, abandoned, last } = queue.status(webhook.id);
   return {
     object: "webhook",
     id: webhook.id,
@@ -116,8 +116,8 @@ function showWebhook(
     state: deliveryQueue.isGone(webhook) ? "gone" : "active",
     waiting,
     delivered,
-    given_up: givenUp,
-    failures_in_a_row: deliveryQueue.failures(webhook),
+    abandoned,
+    consecutive_failures: deliveryQueue.failures(webhook),
     last_attempt: last
       ? {
           event: last.event,

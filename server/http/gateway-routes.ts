@@ -65,24 +65,28 @@ export const gatewayRoutes = [
     name: "adminTargets",
     method: "GET",
     path: "/admin/targets",
+    mount: "/admin",
     summary: "List every target with its health.",
   },
   {
     name: "adminEvents",
     method: "GET",
     path: "/admin/events",
+    mount: "/admin",
     summary: "List events, newest first.",
   },
   {
     name: "adminWebhooks",
     method: "GET",
     path: "/admin/webhooks",
+    mount: "/admin",
     summary: "List the webhooks with the state of their deliveries.",
   },
   {
     name: "adminWebhookTest",
     method: "POST",
     path: "/admin/webhooks/{id}/test",
+    mount: "/admin",
     summary: "Send an event of type webhook.test to one webhook now.",
   },
   {

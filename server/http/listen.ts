@@ -9,20 +9,19 @@ import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
 import { addCors, type Cors } from "./cors.ts";
-import { dispatch } from "./dispatch.ts";
+import { type DispatchOptions, dispatch } from "./dispatch.ts";
 import { matchPath, type PathMatch, routeName, routeOf } from "./match-route.ts";
 import { ParseQueue } from "./parse-queue.ts";
 import { type BodyLimits, ReceivedRequest } from "./received-request.ts";
-import type { Handlers, RouteName } from "./routes.ts";
+import type { RouteName } from "./routes.ts";
 import type { ConnectionReport, HttpServer, TlsCredentials } from "./server/http-server.ts";
 import { startServer } from "./server/socket-server.ts";
 
-export interface ListenOptions extends BodyLimits {
+export interface ListenOptions extends BodyLimits, DispatchOptions {
   readonly host: string;
   readonly port: number;
   /** The current TLS certificate. Absent: plain HTTP. */
   readonly tls?: () => TlsCredentials;
-  readonly handlers: Handlers;
   readonly cors: Cors;
   /** The public base URL. Empty: taken from the request's `host` header. */
   readonly publicUrl: string;
@@ -117,7 +116,7 @@ async function handle(
   let outgoing: OutgoingResponse;
   let errorKind: ErrorKind | undefined;
   try {
-    outgoing = await dispatch(incoming, match, options.handlers);
+    outgoing = await dispatch(incoming, match, options);
   } catch (thrown) {
     const error = toGatewayError(thrown, undefined);
     errorKind = error.kind;

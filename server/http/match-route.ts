@@ -69,13 +69,6 @@ export const routeOf = <Row extends RouteRow>(
   method: string,
 ): Row | undefined => methods.get(method === "HEAD" ? "GET" : method);
 
-/** The value of the `allow` header. */
-export const allowedMethods = ({ methods }: PathMatch<RouteRow>): string =>
-  [...methods.keys()]
-    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
-    .concat("OPTIONS")
-    .join(", ");
-
 /** The name of the route for the log. A method that the path does not have gets the name of its first route. */
 export function routeName(match: PathMatch | undefined, method: string): RouteName | "unknown" {
   if (!match) return "unknown";

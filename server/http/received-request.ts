@@ -1,11 +1,12 @@
 /** Step 1: a request as the pipeline sees it: its head, and its body within the bounds of the settings. */
 import type { MemoryShares } from "../lib/memory-shares.ts";
 import { newRequestId } from "../lib/request-id.ts";
-import type { Form, IncomingRequest, RequestHeaders } from "../request/http-types.ts";
+import type { Form, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
+import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm } from "./form.ts";
 import type { ParseQueue } from "./parse-queue.ts";
-import { type JsonBodyContext, readJson } from "./read-body.ts";
+import { type JsonBodyContext, readChunks, readJson } from "./read-body.ts";
 import { incompleteBody, type RequestBody, type ServerRequest } from "./server/http-server.ts";
 
 export interface BodyLimits {
@@ -24,7 +25,7 @@ export interface ReceivedRequestOptions extends BodyLimits {
   readonly parseQueue: ParseQueue;
 }
 
-export class ReceivedRequest implements IncomingRequest, JsonBodyContext {
+export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
   readonly requestId = newRequestId();
   bytesReceived = 0;
   readonly #request: ServerRequest;
@@ -95,6 +96,14 @@ export class ReceivedRequest implements IncomingRequest, JsonBodyContext {
   releaseBody(): void {
     if (this.#reservedBytes > 0) this.#options.jsonMemory.release(this.#keyId, this.#reservedBytes);
     this.#reservedBytes = 0;
+  }
+
+  headerEntries(): Iterable<readonly [string, string]> {
+    return this.#request.head.entries();
+  }
+
+  chunks(): AsyncIterable<Uint8Array> {
+    return readChunks(this, this.#options.maxBodyBytes, this);
   }
 
   form(keyId: string): Promise<Form> {

@@ -1,5 +1,6 @@
 /** Routes: a method and a path pattern, with the types of the parameters in the path. */
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import type { BridgedRequest } from "./fetch-bridge.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -12,6 +13,8 @@ export interface RouteRow {
   readonly summary: string;
   /** A request for a model, which has a row in the ledger. */
   readonly model?: true;
+  /** Served by the handler that is mounted at this prefix of the path. */
+  readonly mount?: `/${string}`;
 }
 
 /** The names of the parameters in a path pattern. */
@@ -26,3 +29,9 @@ export type Handler<Names extends string = never> = (
   incoming: IncomingRequest,
   parameters: PathParameters<Names>,
 ) => Promise<OutgoingResponse> | OutgoingResponse;
+
+/** A handler of all paths below a prefix, and of all methods. It also responds to unknown paths and methods. */
+export interface Mount {
+  readonly prefix: `/${string}`;
+  handle(incoming: BridgedRequest): Promise<OutgoingResponse>;
+}

@@ -59,6 +59,8 @@ export interface OutgoingResponse {
   readonly status: number;
   /** Owned by this response: the transport adds to them. */
   readonly headers: Record<string, string>;
+  /** Each is a `set-cookie` header of its own: unlike others, they cannot be joined by commas. */
+  readonly setCookies?: readonly string[];
   readonly body:
     | string
     /** Chunks that are sent one after the other. */

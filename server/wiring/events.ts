@@ -1,12 +1,13 @@
 /** Wires events: the event store, webhook delivery, the admin API and key events. */
 
-import { createAdminHandlers } from "../admin/admin-api.ts";
+import { mountAdmin } from "../admin/mount-admin.ts";
 import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
 import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
 import { createExpiringKeys } from "../events/expiring-keys.ts";
 import { createKeyEvents } from "../events/key-events.ts";
 import { createEventViews } from "../events/show-events.ts";
+import type { Mount } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { ShownTarget } from "../routing/show-target.ts";
@@ -38,7 +39,8 @@ export interface EventsWiring {
   readonly emit: Emit;
   /** Called whenever stored keys may have changed. */
   onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
-  readonly handlers: ReturnType<typeof createAdminHandlers>;
+  /** The admin API. */
+  readonly adminApi: Mount;
   close(): void;
 }
 
@@ -89,9 +91,10 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
   return {
     emit: events.emit,
     onKeysChanged: createKeyEvents({ store, emit: events.emit, report: logUnrecordedKeyEvents }),
-    handlers: createAdminHandlers({
+    adminApi: mountAdmin({
       key: settings.VEXEL_ADMIN_KEY,
-      views: show,
+      events: show,
+      webhooks: show,
       targets: options.targets,
     }),
     close: () => {

@@ -133,7 +133,7 @@ describe("an event that a webhook does not accept", () => {
     expect(third.body).toBe(first.body);
     expect(receiver.received.every((delivery) => isGenuine(delivery, secret))).toBeTrue();
     await until(async () => (await webhookStatus()).delivered === 1);
-    expect(await webhookStatus()).toMatchObject({ waiting: 0, failures_in_a_row: 0 });
+    expect(await webhookStatus()).toMatchObject({ waiting: 0, consecutive_failures: 0 });
     expect((await newest()).deliveries).toMatchObject([{ state: "delivered", attempts: 3 }]);
     expect(gateway.log().match(/"webhook-failing"/g)).toHaveLength(1);
   });
@@ -155,16 +155,16 @@ describe("an event that a webhook does not accept", () => {
       delays: [10, 10],
     });
     tell(gateway, 1);
-    await until(async () => (await webhookStatus()).given_up === 1);
+    await until(async () => (await webhookStatus()).abandoned === 1);
     expect(receiver.received).toHaveLength(3);
     expect(await webhookStatus()).toMatchObject({
       waiting: 0,
-      failures_in_a_row: 3,
+      consecutive_failures: 3,
       state: "active",
     });
     expect((await newest()).deliveries).toMatchObject([
       {
-        state: "given_up",
+        state: "abandoned",
         attempts: 3,
         status: 404,
         problem: "response status 404",
@@ -182,7 +182,7 @@ describe("an event that a webhook does not accept", () => {
       delays: [],
     });
     tell(gateway, 1);
-    await until(async () => (await webhookStatus()).given_up === 1);
+    await until(async () => (await webhookStatus()).abandoned === 1);
     expect((await webhookStatus()).last_attempt).toMatchObject({ status: 307, delivered: false });
     expect(elsewhere.received).toEqual([]);
   });
@@ -191,7 +191,7 @@ describe("an event that a webhook does not accept", () => {
     const { receiver, gateway, webhookStatus } = setUp({ delays: [60_000] });
     receiver.close();
     tell(gateway, 1);
-    await until(async () => (await webhookStatus()).failures_in_a_row === 1);
+    await until(async () => (await webhookStatus()).consecutive_failures === 1);
     const { last_attempt, waiting } = await webhookStatus();
     expect(waiting).toBe(1);
     expect(last_attempt).toMatchObject({ delivered: false, status: null });
@@ -207,7 +207,7 @@ describe("a receiver that", () => {
     });
     for (const what of [0, 1, 2]) tell(gateway, what);
     await until(async () => (await webhookStatus()).state === "gone");
-    expect(await webhookStatus()).toMatchObject({ given_up: 3, waiting: 0 });
+    expect(await webhookStatus()).toMatchObject({ abandoned: 3, waiting: 0 });
     tell(gateway, 3);
     await Bun.sleep(100);
     expect(receiver.received).toHaveLength(1);
@@ -252,7 +252,7 @@ describe("a receiver that", () => {
 test("neither the secret nor the token in the URL appears in a log line or a response", async () => {
   const { receiver, gateway, webhookStatus } = setUp({ respond: failing(500, 9), delays: [10] });
   tell(gateway, 1);
-  await until(async () => (await webhookStatus()).given_up === 1);
+  await until(async () => (await webhookStatus()).abandoned === 1);
   const responses = await Promise.all(
     ["/admin/events", "/admin/webhooks"].map(async (path) =>
       (await asOperator(gateway.url, path)).text(),

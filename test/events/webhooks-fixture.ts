@@ -136,8 +136,8 @@ export interface ShownWebhook {
   readonly state: "active" | "gone";
   readonly waiting: number;
   readonly delivered: number;
-  readonly given_up: number;
-  readonly failures_in_a_row: number;
+  readonly abandoned: number;
+  readonly consecutive_failures: number;
   readonly last_attempt: {
     readonly event: string;
     readonly delivered: boolean;

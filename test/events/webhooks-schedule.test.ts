@@ -24,7 +24,7 @@ describe("a failed delivery", () => {
       10 * minute,
       60 * minute,
     ]);
-    expect(simulation.states()).toEqual(["given_up"]);
+    expect(simulation.states()).toEqual(["abandoned"]);
     expect(simulation.reported.map(({ what }) => what)).toEqual(["failing", "abandoned"]);
   });
 
@@ -63,7 +63,7 @@ describe("a failed delivery", () => {
     const simulation = startSimulation({ respond: down, maxWaiting: 10 });
     for (let i = 0; i < 25; i++) simulation.emit();
     const states = simulation.states();
-    expect(states.slice(0, 15)).toEqual(Array(15).fill("given_up"));
+    expect(states.slice(0, 15)).toEqual(Array(15).fill("abandoned"));
     expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
     expect(simulation.reported.filter(({ what }) => what === "queue-full")).toHaveLength(15);
   });

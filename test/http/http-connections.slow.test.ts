@@ -229,6 +229,7 @@ describe("an idle connection is closed", () => {
       host: "127.0.0.1",
       port: 0,
       handlers: { ...others, health },
+      mounts: [],
       cors: () => ({}),
       maxBodyBytes: 1000,
       form: {

@@ -1,6 +1,7 @@
 /** The router: routes are found by method and path, and path parameters have names. */
 import { describe, expect, test } from "bun:test";
-import { allowedMethods, createMatchPath, routeOf } from "../../server/http/match-route.ts";
+import { createMatchPath, routeOf } from "../../server/http/match-route.ts";
+import { refuseMethod } from "../../server/http/refuse-method.ts";
 import type { ParametersOf, RouteRow } from "../../server/http/route.ts";
 
 const row = (method: RouteRow["method"], path: RouteRow["path"]): RouteRow => ({
@@ -21,7 +22,9 @@ const match = createMatchPath([
 ]);
 const found = (method: string, path: string) => {
   const paths = match(path);
-  return paths && [routeOf(paths, method)?.name, paths.parameters, allowedMethods(paths)];
+  if (!paths) return undefined;
+  const { allow } = refuseMethod(method, path, paths.methods.keys()).headers;
+  return [routeOf(paths, method)?.name, paths.parameters, allow];
 };
 
 describe("a path with several methods", () => {

@@ -55,6 +55,7 @@ export function startLinkServer({
     host: "127.0.0.1",
     port: 0,
     handlers,
+    mounts: [],
     cors: createCors(""),
     maxBodyBytes: 1024,
     form: {

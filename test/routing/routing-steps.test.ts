@@ -120,7 +120,7 @@ describe("GET /admin/targets", () => {
     const out = at(list, "u0");
     expect(out).toMatchObject({ state: "ejected", share: 0, in_flight: 0, error_share: 1 });
     expect(out.reason).toMatch(/^5 failures in a row, the last: upstream_error$/);
-    expect(out.counts).toMatchObject({ answered: 0, limited: 0 });
+    expect(out.counts).toMatchObject({ responses: 0, limited: 0 });
     expect(out.counts.failed).toBeGreaterThanOrEqual(5);
     expect(Date.parse(out.until!) - Date.now()).toBeLessThan(3000);
     const cooling = at(list, "u0", "gpt-image-1.5");
@@ -128,7 +128,7 @@ describe("GET /admin/targets", () => {
     expect(Date.parse(cooling.until!) - Date.now()).toBeWithin(50_000, 60_001);
     const well = at(list, "u1");
     expect(well).toMatchObject({ state: "healthy", error_share: 0 });
-    expect(well.counts.answered).toBe(30);
+    expect(well.counts.responses).toBe(30);
     expect(well.latency[0]!.mean_ms).toBeGreaterThan(0);
   });
 

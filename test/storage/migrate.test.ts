@@ -95,3 +95,19 @@ test("a ledger and events of a version without numbered migrations are migrated 
     ]);
   }
 });
+
+test("a delivery that an earlier version had given up is abandoned", () => {
+  const db = new Database(":memory:");
+  const [tables] = eventMigrations;
+  migrate(db, tables ? [tables] : [], 0);
+  const insert = db.query(
+    "INSERT INTO deliveries (webhook, seq, state, attempts, due) VALUES ('wh_0', ?1, ?2, 3, 0)",
+  );
+  for (const [seq, state] of ["waiting", "delivered", "given_up"].entries()) insert.run(seq, state);
+  migrate(db, eventMigrations, 0);
+  expect(db.query("SELECT state FROM deliveries ORDER BY seq").values().flat()).toEqual([
+    "waiting",
+    "delivered",
+    "abandoned",
+  ]);
+});

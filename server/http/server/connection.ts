@@ -11,7 +11,7 @@ import { incompleteBody } from "./http-server.ts";
 import { Http2Unsupported, http2HeadersMs, http2Response } from "./http2.ts";
 import type { RequestHead } from "./parse-head.ts";
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
-import { closingResponse } from "./response-head.ts";
+import { closingResponse, cookieLines } from "./response-head.ts";
 import { discardBody, sendResponse } from "./send-response.ts";
 import type { ServerContext } from "./server-context.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
@@ -203,7 +203,8 @@ export class Connection implements TableConnection, RequestConnection {
       this.#isResponding = true;
       const isOver = this.socket.halfClose.ended && !this.hasPartialHead;
       if (this.#server.isStopping || isOver) request.isLast = true;
-      const headerLines = connectionHeader(request, response) + this.#server.dateHeader;
+      let headerLines = connectionHeader(request, response) + this.#server.dateHeader;
+      if (response.setCookies) headerLines += cookieLines(response.setCookies);
       sending = sendResponse(response, request.head, headerLines, this.socket.writer);
     } catch (error) {
       discardBody(response).catch(this.#server.onError);

@@ -84,6 +84,8 @@ export interface RequestHead extends RequestHeaders {
   readonly path: string;
   /** The query string with its question mark. Empty without one. */
   readonly search: string;
+  /** All headers, with names in lower case. A repeated header occurs several times. */
+  entries(): Iterable<readonly [string, string]>;
 }
 
 /** The body of a request, decoded from its framing. The server stops reading from the client while the body is not read. */

@@ -81,6 +81,14 @@ export class RequestHead {
     return values.join(", ");
   }
 
+  *entries(): Generator<readonly [string, string]> {
+    for (const line of this.#text.split("\r\n").slice(1)) {
+      const colon = line.indexOf(":");
+      const value = trimOptionalWhitespace(line, colon + 1, line.length);
+      yield [line.slice(0, colon).toLowerCase(), value];
+    }
+  }
+
   #valueAt(from: number): string {
     const end = this.#text.indexOf("\r\n", from);
     return trimOptionalWhitespace(this.#text, from, end < 0 ? this.#text.length : end);

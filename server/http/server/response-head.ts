@@ -30,6 +30,10 @@ export function responseHead(
   return `${head}${more}\r\n`;
 }
 
+/** One header line per cookie. */
+export const cookieLines = (setCookies: readonly string[]): string =>
+  setCookies.map((value) => `set-cookie: ${value.replace(invalidCharacters, "?")}\r\n`).join("");
+
 /** A whole response with a short text body, after which the connection is closed. `date`: a whole header line. */
 export function closingResponse({ status, headers, body }: OutgoingResponse, date: string): string {
   const length = `content-length: ${Buffer.byteLength(body as string)}\r\n`;

@@ -42,7 +42,7 @@ export class TargetHealth {
   /** The target as in the newest configuration. */
   target: Target;
   /** Outcomes since the gateway started. */
-  readonly counts = { answered: 0, failed: 0, limited: 0, refused: 0 };
+  readonly counts = { responses: 0, failed: 0, limited: 0, refused: 0 };
   readonly breaker: CircuitBreaker;
   readonly coolDown = new CoolDown();
   readonly latency = new LatencyStats();
@@ -197,7 +197,7 @@ export class TargetHealth {
     peers: readonly TargetHealth[],
   ): void {
     this.concurrency.increase();
-    this.counts.answered++;
+    this.counts.responses++;
     this.responseCount++;
     this.inFlight--;
     this.#lastSignAt = now;
@@ -212,7 +212,7 @@ export class TargetHealth {
   /** `recordSuccess` on the unmeasured fast path. */
   recordUnmeasuredSuccess(): void {
     this.inFlight--;
-    this.counts.answered++;
+    this.counts.responses++;
     this.responseCount++;
     if (!this.breaker.open) this.#onResponse(0, false, noPeers);
   }

@@ -23,7 +23,7 @@ export interface DeliveryOutcome {
 export interface DeliveryStatus {
   readonly waiting: number;
   readonly delivered: number;
-  readonly givenUp: number;
+  readonly abandoned: number;
   readonly last:
     | {
         readonly event: string;
@@ -88,7 +88,7 @@ export class Deliveries {
   giveUp(webhook: string, problem: string): number {
     return this.#db
       .query(
-        `UPDATE deliveries SET state = 'given_up', problem = ?2
+        `UPDATE deliveries SET state = 'abandoned', problem = ?2
          WHERE webhook = ?1 AND state = 'waiting'`,
       )
       .run(webhook, problem).changes;
@@ -123,7 +123,7 @@ export class Deliveries {
     return {
       waiting: count("waiting"),
       delivered: count("delivered"),
-      givenUp: count("given_up"),
+      abandoned: count("abandoned"),
       last: last ?? undefined,
     };
   }

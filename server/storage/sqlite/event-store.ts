@@ -25,7 +25,7 @@ export interface EventDelivery {
   readonly problem: string | null;
 }
 
-export type DeliveryState = "waiting" | "delivered" | "given_up";
+export type DeliveryState = "waiting" | "delivered" | "abandoned";
 
 export interface ListedEvent extends StoredEvent {
   readonly deliveries: readonly EventDelivery[];
@@ -94,7 +94,7 @@ export class EventStore {
     return (
       this.#db
         .query(
-          `UPDATE deliveries SET state = 'given_up', problem = 'too many were waiting'
+          `UPDATE deliveries SET state = 'abandoned', problem = 'too many were waiting'
            WHERE webhook = ?1 AND state = 'waiting' AND seq <= (
              SELECT seq FROM deliveries WHERE webhook = ?1 AND state = 'waiting'
              ORDER BY seq DESC LIMIT 1 OFFSET ?2
