@@ -1,6 +1,8 @@
 /** Whatever fails at the end of a request, its budget reservation is released and its client gets the response. */
-import { afterAll, afterEach, expect, spyOn, test } from "bun:test";
+
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { RequestRecord } from "../../server/request/request-record.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -21,10 +23,7 @@ const restores: (() => void)[] = [];
 afterEach(() => {
   for (const restore of restores.splice(0)) restore();
 });
-afterAll(async () => {
-  await gateway.close();
-  fake.close();
-});
+closeAfterAll(gateway, fake);
 
 const embed = () =>
   gateway.post("/v1/embeddings", { model: "embedder", input: "0123456789", dimensions: 4 });

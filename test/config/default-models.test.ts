@@ -2,8 +2,10 @@
  * Requests that name no model: the default of the key or of the configuration, the only model, or an error with the
  * ids.
  */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { readConfig } from "../../server/config/read-yaml.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";
 
@@ -20,10 +22,7 @@ const plain = startGateway({ yaml: `${configFor(fake.url)}${keys.slice(1)}` });
 const chosen = startGateway({
   yaml: `${configFor(fake.url)}${keys.slice(1)}defaults: { embedding: our-embedder, image: our-painter }\n`,
 });
-afterAll(async () => {
-  await plain.close();
-  await chosen.close();
-});
+closeAfterAll(plain, chosen);
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const png = (): Blob =>

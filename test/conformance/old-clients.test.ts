@@ -1,6 +1,8 @@
 /** Requests of old clients, byte for byte as they were captured: they send no model, and chunks of their own sizes. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
 
@@ -8,10 +10,7 @@ const fake = startFake();
 const defaults = "defaults: { embedding: our-embedder, image: our-painter }\n";
 const gateway = startGateway({ yaml: `${configFor(fake.url)}${defaults}` });
 beforeEach(() => fake.clear());
-afterAll(async () => {
-  await gateway.close();
-  fake.close();
-});
+closeAfterAll(gateway, fake);
 
 const png = Buffer.from(fakeImage("a boat", 0, { format: "png", width: 64, height: 64 }));
 const { host } = new URL(gateway.url);

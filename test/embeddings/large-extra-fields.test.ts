@@ -2,7 +2,8 @@
  * Extra fields of a request are passed on, however large, without delaying other requests: they are not sorted, hashed
  * or sent twice.
  */
-import { afterAll, describe, expect, test } from "bun:test";
+
+import { describe, expect, test } from "bun:test";
 import { cacheKey } from "../../server/embeddings/cache/cache-key.ts";
 import { unsplittableReason } from "../../server/embeddings/unsplittable.ts";
 import { fingerprintOf } from "../../server/idempotency/fingerprint.ts";
@@ -12,6 +13,7 @@ import {
   type ImageCapabilities,
   unrestrictedImages,
 } from "../../server/upstream/image-capabilities.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { startGateway } from "../harness.ts";
 
 interface Body {
@@ -45,10 +47,7 @@ keys:
   - { name: test, key: sk-test-0123456789abcdef }
 `,
 });
-afterAll(async () => {
-  await gateway.close();
-  await vendor.stop(true);
-});
+closeAfterAll(gateway, vendor);
 
 const embed = (extra: object, input: readonly string[] = ["a text"]) =>
   gateway.post("/v1/embeddings", { model: "m", input, ...extra });

@@ -1,5 +1,7 @@
 /** A task type can be given in any vendor's terms, and is translated for each vendor. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { fakeVector, type InjectedFault, startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -37,10 +39,7 @@ keys:
 `,
 });
 beforeEach(() => fake.clear());
-afterAll(async () => {
-  await gateway.close();
-  fake.close();
-});
+closeAfterAll(gateway, fake);
 
 const vector = fakeVector("any", 8);
 const packed = Buffer.from(vector.buffer).toString("base64");

@@ -1,8 +1,10 @@
 /** `usage` is in every response whose OpenAI type requires it: reported by the upstream, or estimated and marked so. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import OpenAI from "openai";
 import { countTokens } from "../../server/upstream/count-tokens.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
 
@@ -19,11 +21,7 @@ models:
 keys: [{ name: test, key: ${testKey} }]
 `,
 });
-afterAll(async () => {
-  await next.close();
-  await gateway.close();
-  fake.close();
-});
+closeAfterAll(next, gateway, fake);
 beforeEach(() => fake.clear());
 
 const model = "text-embedding-3-small";

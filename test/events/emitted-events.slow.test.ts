@@ -1,11 +1,12 @@
 /** Emitted events: configuration reloads, an unwritable ledger, vector space drift; and the retention of events. */
 
 import { Database } from "bun:sqlite";
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
 import { EventStore } from "../../server/storage/sqlite/event-store.ts";
+import { closeAfterEach } from "../clean-up.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
@@ -21,10 +22,7 @@ import {
   webhookYaml,
 } from "./webhooks-fixture.ts";
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-});
+const open = closeAfterEach();
 
 const withoutKeys = (url: string): string => configFor(url).replace(/^keys:[\s\S]*/m, "");
 
@@ -34,7 +32,7 @@ const eventsOf = async (gateway: Watched): Promise<readonly ShownEvent[]> =>
 test("config.reloaded and config.rejected are emitted, and the webhooks of the new configuration get them", async () => {
   using folder = temporaryFolder();
   const receiver = startReceiver();
-  open.push(receiver);
+  open(receiver);
   const path = join(folder.path, "vexel.yaml");
   const env = { VEXEL_ADMIN_KEY: adminKey };
   const gateway = await startProcess({ folder: folder.path, yaml: "models: []", env });
@@ -58,7 +56,7 @@ test("ledger.unwritable and ledger.recovered are emitted", async () => {
     yaml: withoutKeys(fake.url),
     settings: { VEXEL_LEDGER_MAX_BYTES: String(28 * 1024) },
   });
-  open.push(fake, gateway);
+  open(fake, gateway);
   const body = { model: "text-embedding-3-small", input: "a", dimensions: 2 };
   await until(async () => (await gateway.post("/v1/embeddings", body)).status === 503);
   const [broken] = await eventsOf(gateway);
@@ -90,7 +88,7 @@ models:
   - { id: vectors, kind: embedding, targets: [{ upstream: reference, model: house-embedder-1 }, { upstream: drifted, model: house-embedder-1 }] }
 `,
   });
-  open.push(reference, drifted, gateway);
+  open(reference, drifted, gateway);
   await until(async () => (await eventsOf(gateway)).length === 1);
   expect(await eventsOf(gateway)).toMatchObject([
     {

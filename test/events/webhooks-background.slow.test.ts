@@ -1,7 +1,8 @@
 /** Webhooks run in the background: a hanging receiver blocks neither requests nor other receivers nor the shutdown. */
 
-import { afterEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { closeAfterEach } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
@@ -18,10 +19,7 @@ import {
   webhookYaml,
 } from "./webhooks-fixture.ts";
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-});
+const open = closeAfterEach();
 
 const never = () => new Promise<Response>(() => {});
 
@@ -29,7 +27,7 @@ test("a hanging receiver blocks neither requests nor other receivers nor the shu
   const [fake, stuck, well] = [startFake(), startReceiver(never), startReceiver()];
   const yaml = configFor(fake.url).replace(/^keys:[\s\S]*/m, "");
   const gateway = startWithAdmin({ yaml: `${yaml}\n${webhookYaml(stuck, well)}` });
-  open.push(fake, stuck, well);
+  open(fake, stuck, well);
   for (let i = 0; i < 100; i++) tell(gateway, i);
   await until(() => stuck.received.length === 1 && well.received.length === 100);
   const began = performance.now();
@@ -48,7 +46,7 @@ test("a hanging receiver blocks neither requests nor other receivers nor the shu
 test("pending deliveries survive kill -9 and are sent by the next process", async () => {
   using folder = temporaryFolder();
   const down = startReceiver(() => new Response(null, { status: 503 }));
-  open.push(down);
+  open(down);
   const env = { VEXEL_ADMIN_KEY: adminKey, VEXEL_DATA: join(folder.path, "data") };
   const start = () => startProcess({ folder: folder.path, yaml: webhookYaml(down), env });
   const first = await start();
@@ -63,7 +61,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   const { port } = new URL(down.url);
   down.close();
   const up = startReceiver(undefined, Number(port));
-  open.push(up);
+  open(up);
   const second = await start();
   await until(() => up.received.length === 1);
   expect(up.received[0]?.id).toBe(down.received[0]!.id);
@@ -80,7 +78,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
 test("keys created and revoked on the command line emit events, also those changed while no gateway ran", async () => {
   using folder = temporaryFolder();
   const receiver = startReceiver();
-  open.push(receiver);
+  open(receiver);
   const env = { VEXEL_ADMIN_KEY: adminKey, VEXEL_DATA: join(folder.path, "data") };
   const start = () => startProcess({ folder: folder.path, yaml: webhookYaml(receiver), env });
   const run = async (...args: string[]) => {

@@ -1,8 +1,9 @@
 /** Webhook deliveries: signed as in Standard Webhooks, in order, retried, and reported correctly. */
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import OpenAI from "openai";
 import { signWebhook } from "../../server/events/sign-webhook.ts";
+import { closeAfterEach } from "../clean-up.ts";
 import { until } from "../until.ts";
 import {
   asOperator,
@@ -18,10 +19,7 @@ import {
   webhookYaml,
 } from "./webhooks-fixture.ts";
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-});
+const open = closeAfterEach();
 
 interface SetupOptions {
   readonly respond?: Respond;
@@ -33,7 +31,7 @@ function setUp({ respond, events, delays = [30, 30, 30] }: SetupOptions = {}) {
   const receiver = startReceiver(respond);
   const yaml = webhookYaml({ url: receiver.url, ...(events && { events }) });
   const gateway = startWithAdmin({ yaml, webhookDelaysMs: delays });
-  open.push(receiver, gateway);
+  open(receiver, gateway);
   const webhookStatus = async (): Promise<ShownWebhook> =>
     (await gateway.getAdmin<{ data: [ShownWebhook] }>("/admin/webhooks")).data[0];
   const newest = async () => (await gateway.getAdmin<Page>("/admin/events")).data[0]!;
@@ -176,7 +174,7 @@ describe("an event that a webhook does not accept", () => {
 
   test("is not sent on to a redirect", async () => {
     const elsewhere = startReceiver();
-    open.push(elsewhere);
+    open(elsewhere);
     const { gateway, webhookStatus } = setUp({
       respond: () => Response.redirect(elsewhere.url, 307),
       delays: [],

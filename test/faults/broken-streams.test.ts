@@ -1,5 +1,7 @@
 /** Image streams of upstreams that break, fail or are not streams: the client's stream always ends properly. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
@@ -15,10 +17,7 @@ const setup = startFaultSetup();
 const shortTimeout = startFaultSetup({ settings: { VEXEL_IMAGES_TIMEOUT: "2" } });
 const { fake } = setup;
 beforeEach(() => fake.clear());
-afterAll(async () => {
-  await setup.close();
-  await shortTimeout.close();
-});
+closeAfterAll(setup, shortTimeout);
 
 const base64 = (stage?: string, at = 0): string =>
   Buffer.from(

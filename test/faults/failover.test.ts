@@ -1,5 +1,7 @@
 /** Failover: when the first of two upstreams fails the second serves, unless an image might be billed twice. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, type InjectedFault } from "../fake-upstream.ts";
 import {
   ask,
@@ -17,11 +19,7 @@ const firstUnreachable = startFaultSetup({ upstreams: 2, addresses: [unreachable
 beforeEach(() => {
   for (const fake of [...setup.fakes, ...firstUnreachable.fakes]) fake.clear();
 });
-afterAll(async () => {
-  await setup.close();
-  await shortTimeout.close();
-  await firstUnreachable.close();
-});
+closeAfterAll(setup, shortTimeout, firstUnreachable);
 
 const refusal = (status: number, code: string): InjectedFault => ({
   response: {

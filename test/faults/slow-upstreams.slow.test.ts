@@ -1,6 +1,7 @@
 /** Timeouts: requests that exceed a timeout are canceled, and slow ones within it are not. */
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage, type InjectedFault, type RecordedRequest } from "../fake-upstream.ts";
 import { until } from "../until.ts";
 import { ask, eventsOf, expectError, rowOf, startFaultSetup } from "./faults-fixture.ts";
@@ -9,10 +10,7 @@ const shortTimeouts = startFaultSetup({
   settings: { VEXEL_EMBEDDINGS_TIMEOUT: "1", VEXEL_IMAGES_TIMEOUT: "1" },
 });
 const shortBodyTimeout = startFaultSetup({ settings: { VEXEL_BODY_TIMEOUT: "2" } });
-afterAll(async () => {
-  await shortTimeouts.close();
-  await shortBodyTimeout.close();
-});
+closeAfterAll(shortTimeouts, shortBodyTimeout);
 
 const timeout = {
   status: 504,

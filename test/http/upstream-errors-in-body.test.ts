@@ -1,6 +1,8 @@
 /** An upstream error in a response with status 200 is mapped as if the status had said so. */
-import { afterAll, beforeEach, expect, test } from "bun:test";
+
+import { beforeEach, expect, test } from "bun:test";
 import { BoundedResponse } from "../../server/upstream/transport/bounded-response.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -23,10 +25,7 @@ beforeEach(() => {
   fake.clear();
   gateway.resetTargets();
 });
-afterAll(async () => {
-  await gateway.close();
-  fake.close();
-});
+closeAfterAll(gateway, fake);
 
 const inside = (type: string, code: unknown, message: string) => ({
   error: { message, type, code },

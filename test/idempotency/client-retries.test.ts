@@ -11,7 +11,8 @@ const { fake, gateway, close } = arrange({
 upstreams:
   - { id: fake, kind: openai, baseUrl: "${url}", apiKey: sk-fake }
 models:
-  - { id: image-model, kind: image, timeout: 1, targets: [{ upstream: fake, model: gpt-image-2 }] }
+  - { id: image-model, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }] }
+  - { id: short-timeout-model, kind: image, timeout: 1, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: retry-paid-model, kind: image, retryPaid: true, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: embedding-model, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
 keys:
@@ -47,7 +48,7 @@ describe("the official client sends one image request when", () => {
     ["the response is not an image", { images: "garbage" }, 502, "upstream_invalid"],
   ])("%s", async (_, fault, status, code) => {
     fake.script(fault, { times: 9 });
-    const error = await rejectionOf(generate());
+    const error = await rejectionOf(generate(fault.hang && "short-timeout-model"));
     expect({ status: error.status, code: error.code }).toEqual({ status, code });
     expect(error.headers.get("x-should-retry")).toBe("false");
     expect(upstreamRequests()).toBe(1);

@@ -14,7 +14,8 @@ const { fake, gateway, close } = arrange({
 upstreams:
   - { id: fake, kind: openai, baseUrl: "${url}", apiKey: sk-fake }
 models:
-  - { id: image-model, kind: image, timeout: 2, targets: [{ upstream: fake, model: gpt-image-2 }] }
+  - { id: image-model, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }] }
+  - { id: short-timeout-model, kind: image, timeout: 2, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: retry-paid-model, kind: image, retryPaid: true, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: cancel-model, kind: image, onDisconnect: cancel, targets: [{ upstream: fake, model: gpt-image-2 }] }
 keys:
@@ -67,7 +68,8 @@ describe("ten concurrent requests with one key send one upstream request when", 
     ["the upstream times out", { hang: "headers" }, 504, "upstream_timeout"],
     ["the response is not an image", { images: "garbage" }, 502, "upstream_invalid"],
   ])("%s, and all of them get the error", async (_, fault, status, code) => {
-    const responses = await sendDuplicates(10, fault);
+    const more = fault.hang ? { model: "short-timeout-model" } : {};
+    const responses = await sendDuplicates(10, fault, newKey(), more);
     expect(responses.map((response) => response.status)).toEqual(Array(10).fill(status));
     // Their clients would retry automatically, each with the same key.
     expect(responses.map((response) => response.headers.get("x-should-retry"))).toEqual(

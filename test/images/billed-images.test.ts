@@ -2,7 +2,9 @@
  * Billed images are delivered, described truthfully and recorded in the ledger, whatever fails after they were
  * generated.
  */
-import { afterAll, expect, test } from "bun:test";
+
+import { expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -32,10 +34,7 @@ models:
 keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml, settings: { VEXEL_IMAGES_MAX_BYTES: "1024" } });
-afterAll(async () => {
-  await gateway.close();
-  await fake.stop(true);
-});
+closeAfterAll(gateway, fake);
 
 const ask = (body: object) =>
   gateway.post("/v1/images/generations", { model: "g1", prompt: "x", ...body });

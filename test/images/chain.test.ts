@@ -2,8 +2,10 @@
  * The failover chain of an image model: moderation, OpenAI's Images API, its Responses API, Azure; and its record in
  * the ledger.
  */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
 import OpenAI, { BadRequestError, toFile } from "openai";
+import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage, maskOf, refusalOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -125,10 +127,7 @@ beforeEach(() => {
   seen.length = 0;
   instead = {};
 });
-afterAll(async () => {
-  await gateway.close();
-  await fake.stop(true);
-});
+closeAfterAll(gateway, fake);
 
 const overloaded = () =>
   Response.json(

@@ -2,7 +2,9 @@
  * An image upstream that puts an error into a response with status 200 is understood as if it had sent the error's
  * status.
  */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -28,11 +30,7 @@ beforeEach(() => {
   second.clear();
   gateway.resetTargets();
 });
-afterAll(async () => {
-  await gateway.close();
-  first.close();
-  second.close();
-});
+closeAfterAll(gateway, first, second);
 
 const respondWith = (body: unknown, times = 1): void =>
   first.script(

@@ -1,8 +1,10 @@
 /** Edits: an image keeps its size where none is requested, and a mask is checked before anything is billed. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import sharp from "sharp";
 import { nearestSize, sizeRuleViolation } from "../../server/upstream/image-sizes.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage, maskOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { createImage } from "../image-vendors/test-images.ts";
@@ -32,10 +34,7 @@ const gateway = startGateway({ yaml, settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.
 beforeEach(() => {
   upstreamRequests.length = 0;
 });
-afterAll(async () => {
-  await gateway.close();
-  await fake.stop(true);
-});
+closeAfterAll(gateway, fake);
 
 const link = (name: string, image: Uint8Array<ArrayBuffer>) => {
   shown.set(name, image);

@@ -1,6 +1,8 @@
 /** Metadata of an image is true, and an option that an upstream ignored is reported. */
-import { afterAll, describe, expect, test } from "bun:test";
+
+import { describe, expect, test } from "bun:test";
 import sharp from "sharp";
+import { closeAfterAll } from "../clean-up.ts";
 import { base64Of } from "../conformance/arrange.ts";
 import { encodeImage } from "../fake-upstream/fake-image.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
@@ -26,10 +28,7 @@ models:
 keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml });
-afterAll(async () => {
-  await gateway.close();
-  await fake.stop(true);
-});
+closeAfterAll(gateway, fake);
 
 const edges = { width: 16, height: 16, shade: 90 } as const;
 const kinds = {

@@ -1,6 +1,8 @@
 /** A keep-alive response reports in its body what its status and headers would have said. */
-import { afterAll, beforeEach, expect, test } from "bun:test";
+
+import { beforeEach, expect, test } from "bun:test";
 import OpenAI from "openai";
+import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -20,10 +22,7 @@ keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml, settings: { VEXEL_KEEP_ALIVE: "1" } });
 beforeEach(() => gateway.resetTargets());
-afterAll(async () => {
-  await gateway.close();
-  await fake.stop(true);
-});
+closeAfterAll(gateway, fake);
 
 const image = base64Of(grayImage("an otter"));
 /** Too large to be held while it is read, so that it leaves in pieces. */

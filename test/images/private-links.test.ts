@@ -1,11 +1,13 @@
 /** SSRF guard: links of upstreams and of clients never lead into the operator's private network. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { PostProcessing } from "../../server/images/plan/image-plan.ts";
 import { planImage } from "../../server/images/plan/plan.ts";
 import { type PostProcessTools, postProcess } from "../../server/images/post-process.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import { isPrivateHost } from "../../server/upstream/download/address-ranges.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
@@ -37,10 +39,7 @@ const gateway = startGateway({ yaml });
 beforeEach(() => {
   seen.length = 0;
 });
-afterAll(async () => {
-  await gateway.close();
-  await fake.stop(true);
-});
+closeAfterAll(gateway, fake);
 const ask = (body: object) =>
   gateway.post("/v1/images/generations", { model: "d2", prompt: "x", ...body });
 

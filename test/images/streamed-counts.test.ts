@@ -1,9 +1,10 @@
 /** A stream with missing images says so at its end, is billed once, and has its cost in the ledger. */
 
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { ImageEvent } from "../../server/upstream/contract.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage } from "../conformance/arrange.ts";
 import { eventsOf } from "../faults/faults-fixture.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -53,10 +54,7 @@ beforeEach(() => {
   calls = [];
   gateway.resetTargets();
 });
-afterAll(async () => {
-  await gateway.close();
-  await fake.stop(true);
-});
+closeAfterAll(gateway, fake);
 
 const ask = (body: object, headers = {}) =>
   gateway.post(

@@ -1,8 +1,10 @@
 /**
  * An upstream's image response with a member that is very wide or very deep: the image is delivered, the member is cut.
  */
-import { afterAll, describe, expect, test } from "bun:test";
+
+import { describe, expect, test } from "bun:test";
 import { documentBounds, maxJsonDepth } from "../../server/lib/upstream-json.ts";
+import { closeAfterAll } from "../clean-up.ts";
 import { fakeImage } from "../fake-upstream.ts";
 import { startGateway } from "../harness.ts";
 
@@ -28,10 +30,7 @@ keys:
   - { name: test, key: sk-test-0123456789abcdef }
 `,
 });
-afterAll(async () => {
-  await gateway.close();
-  await vendor.stop(true);
-});
+closeAfterAll(gateway, vendor);
 
 const generate = (stream: boolean) =>
   gateway.post("/v1/images/generations", { model: "m", prompt: "p", stream });

@@ -1,14 +1,13 @@
 /** Requests to other routes than models have a log line too. */
-import { afterAll, expect, test } from "bun:test";
+
+import { expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
 
 const fake = startFake();
 const gateway = startGateway({ yaml: configFor(fake.url) });
-afterAll(async () => {
-  await gateway.close();
-  await fake.close();
-});
+closeAfterAll(gateway, fake);
 
 const lines = (): Record<string, unknown>[] =>
   gateway

@@ -1,5 +1,7 @@
 /** Whoever sends several inputs learns which of them is too long, in the count of what was sent. */
-import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { closeAfterAll } from "../clean-up.ts";
 import type { InjectedFault } from "../fake-upstream.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
@@ -23,10 +25,7 @@ keys:
 `,
 });
 beforeEach(() => fake.clear());
-afterAll(async () => {
-  await gateway.close();
-  fake.close();
-});
+closeAfterAll(gateway, fake);
 
 const says = (body: unknown, status = 400): InjectedFault => ({
   response: { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) },

@@ -1,0 +1,23 @@
+/** Closes what a test file or a test has opened. Called by the test file: a hook of a shared module applies to one file. */
+import { afterAll, afterEach } from "bun:test";
+
+type Closable = { close(): unknown } | { stop(closeActiveConnections: true): unknown };
+
+const closeOne = (opened: Closable): unknown =>
+  "stop" in opened ? opened.stop(true) : opened.close();
+
+/** After all tests of the file, in this order. */
+export function closeAfterAll(...opened: readonly Closable[]): void {
+  afterAll(async () => {
+    for (const each of opened) await closeOne(each);
+  });
+}
+
+/** Returns a function that takes what the test has opened. It is closed after the test, the newest first. */
+export function closeAfterEach(): (...opened: readonly Closable[]) => void {
+  const all: Closable[] = [];
+  afterEach(async () => {
+    for (const each of all.splice(0).reverse()) await closeOne(each);
+  });
+  return (...opened) => void all.push(...opened);
+}
