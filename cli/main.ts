@@ -8,6 +8,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ["serve", async (): Promise<Command> => (await import("./serve.ts")).serve],
   ["check", async () => (await import("./check.ts")).check],
   ["keys", async () => (await import("./keys.ts")).keys],
+  ["config", async () => (await import("./config.ts")).config],
   ["models", async () => (await import("./models.ts")).models],
 ]);
 

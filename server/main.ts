@@ -5,11 +5,14 @@ import { releaseAll } from "./lib/release-all.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
 import { type FolderLock, lockFolder } from "./storage/folder-lock.ts";
+import type { ConfigEntityStore } from "./storage/ports/config-entity-store.ts";
 import type { KeyStore } from "./storage/ports/key-store.ts";
+import { openConfigEntityStore } from "./storage/sqlite/config-entity-store.ts";
 import { openKeyStore } from "./storage/sqlite/key-store.ts";
 import { guardAgainstCrashes, stackOf } from "./wiring/crash-guard.ts";
 import { buildEmbeddedModels } from "./wiring/embedded-models.ts";
 import { loadConfiguration } from "./wiring/reload-config.ts";
+import { secretBoxFor } from "./wiring/secret-box.ts";
 import { endProcess, runUntilStopped, watchStopSignals } from "./wiring/shutdown.ts";
 import { startupMessage } from "./wiring/startup-message.ts";
 import { unknownSettings } from "./wiring/unknown-settings.ts";
@@ -29,9 +32,11 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   const clock = () => performance.now();
   const crash = guardAgainstCrashes(log);
   let keys: KeyStore;
+  let entities: ConfigEntityStore;
   let lock: FolderLock;
   try {
     keys = openKeyStore(settings.VEXEL_DATA, Date.now);
+    entities = openConfigEntityStore(settings.VEXEL_DATA, Date.now);
     lock = lockFolder(settings.VEXEL_DATA);
   } catch (error) {
     return fail(messageOf(error));
@@ -47,6 +52,8 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
     configNamed,
     env,
     keys,
+    entities,
+    secrets: secretBoxFor(settings),
     migan,
     log,
     events,
@@ -73,7 +80,12 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   );
   await runUntilStopped({ gateway, stop, crash, settings, log, clock });
   try {
-    await releaseAll([() => configuration.close(), () => keys.close(), () => lock.release()]);
+    await releaseAll([
+      () => configuration.close(),
+      () => keys.close(),
+      () => entities.close(),
+      () => lock.release(),
+    ]);
   } catch (error) {
     log.error("internal-error", { error: stackOf(error) });
   }

@@ -61,6 +61,26 @@ export const settingsTable = {
     .describe(
       "Key for the admin API (`/admin`), at least 16 characters. Empty: the admin API is off.",
     ),
+  VEXEL_SECRET: z
+    .string()
+    .regex(
+      /^([\x21-\x2b\x2d-\x7e]{16,4096})?$/,
+      "must have at least 16 characters, no spaces and no commas",
+    )
+    .default("")
+    .describe(
+      "Secret from which the key is derived that encrypts stored secrets, such as the API keys of stored upstreams. At least 16 characters; use a random text. Empty: a generated key in the data folder, `secret.key`.",
+    ),
+  VEXEL_SECRET_PREVIOUS: z
+    .string()
+    .regex(
+      /^([\x21-\x7e]{16,4096})?$/,
+      "must be earlier values of VEXEL_SECRET, separated by commas",
+    )
+    .default("")
+    .describe(
+      "Earlier values of `VEXEL_SECRET`, separated by commas. They decrypt stored secrets until `vexel config reencrypt` has run.",
+    ),
   VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Maximum size of a JSON request body."),
   VEXEL_JSON_MEMORY_BYTES: bytes(256 * MiB).describe(
     "Maximum memory for the JSON bodies of all requests in flight, shared among API keys.",
@@ -247,6 +267,8 @@ export class SettingsError extends Error {
 /** Settings whose value must appear neither on a screen nor in a log. */
 const secretSettings: ReadonlySet<string> = new Set([
   "VEXEL_ADMIN_KEY",
+  "VEXEL_SECRET",
+  "VEXEL_SECRET_PREVIOUS",
 ] satisfies (keyof Settings)[]);
 
 const displayedValue = (

@@ -13,11 +13,12 @@ import { endsOn, endWarnings } from "./end-dates.ts";
 import { KeyMap } from "./key-map.ts";
 import { unknownReferenceWarnings, unusedGlobWarnings } from "./key-warnings.ts";
 import { limitsOf, limitTable, modelLimits, targetLimits } from "./limits.ts";
+import { originKey } from "./origin.ts";
 import type { ProvisionedUpstream } from "./provision.ts";
-import type { Config } from "./read-yaml.ts";
-import type { Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
+import type { EntityOrigin, Key, Model, Project, Snapshot, Source } from "./snapshot.ts";
 import { resolveKey, type StoredKeyChange, StoredKeys } from "./stored-keys.ts";
 import { orderOf } from "./target-order.ts";
+import type { Config } from "./validate-config.ts";
 import { buildWebhooks } from "./webhooks.ts";
 
 export interface SnapshotSources {
@@ -26,9 +27,14 @@ export interface SnapshotSources {
   readonly environment: readonly ProvisionedUpstream[];
   readonly embedded: readonly ProvisionedUpstream[];
   readonly storedKeys: StoredKeys;
+  /** The origin of an entry of the configuration. Absent: the file. */
+  readonly originAt?: (list: ConfigList, index: number) => EntityOrigin;
   /** Unix milliseconds, to compare end dates with. Absent: no warnings about end dates. */
   readonly now?: number;
 }
+
+/** The lists of the configuration whose entries have an origin. */
+export type ConfigList = "upstreams" | "models" | "projects" | "webhooks" | "keys";
 
 export interface BuildResult {
   readonly snapshot: Snapshot;
@@ -36,22 +42,44 @@ export interface BuildResult {
 }
 
 const defaultMaxImages = 10;
+const fileOrigin: EntityOrigin = { source: "file" };
+
+const provisionedOrigin = (source: Source, variable: string | undefined): EntityOrigin => ({
+  source,
+  ...(variable !== undefined && { location: variable }),
+});
 
 export function buildSnapshot(parts: SnapshotSources): BuildResult {
   const { version, config, environment, embedded, now } = parts;
+  const { originAt = () => fileOrigin } = parts;
+  const origins = new Map<string, EntityOrigin>();
   const upstreams = new Map<string, Upstream>(config.upstreams.map((row) => [row.id, row]));
+  for (const [index, { id }] of config.upstreams.entries()) {
+    origins.set(originKey("upstream", id), originAt("upstreams", index));
+  }
   const provided = [
     ...(config.environment ? environment.map((row) => [row, "environment"] as const) : []),
     ...(config.embedded ? embedded.map((row) => [row, "embedded"] as const) : []),
     // An upstream in the file replaces the provisioned one, with its models.
   ].filter(([{ upstream }]) => !upstreams.has(upstream.id));
-  for (const [{ upstream }] of provided) upstreams.set(upstream.id, upstream);
+  for (const [{ upstream, variable }, source] of provided) {
+    upstreams.set(upstream.id, upstream);
+    origins.set(originKey("upstream", upstream.id), provisionedOrigin(source, variable));
+  }
 
   const models = new Map<string, Model>();
-  for (const row of config.models) models.set(row.id, fileModel(row, upstreams));
-  for (const [row, source] of provided)
-    for (const model of providedModels(row, source))
-      if (!models.has(model.id)) models.set(model.id, model);
+  for (const [index, row] of config.models.entries()) {
+    const origin = originAt("models", index);
+    models.set(row.id, configuredModel(row, upstreams, origin.source));
+    origins.set(originKey("model", row.id), origin);
+  }
+  for (const [row, source] of provided) {
+    for (const model of providedModels(row, source)) {
+      if (models.has(model.id)) continue;
+      models.set(model.id, model);
+      origins.set(originKey("model", model.id), provisionedOrigin(source, row.variable));
+    }
+  }
 
   const fileKeys = config.keys.map(({ name, key, models: globs, parameters, ...more }): Key => {
     const identity = { id: `file:${name}`, name, hash: keyHash(key), models: globs };
@@ -74,6 +102,16 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
       { name, ...limitsOf(limits), ...budgetOf(budget) },
     ]),
   );
+  for (const [index, { id }] of fileKeys.entries()) {
+    origins.set(originKey("key", id), originAt("keys", index));
+  }
+  for (const [index, { name }] of config.projects.entries()) {
+    origins.set(originKey("project", name), originAt("projects", index));
+  }
+  const webhooks = buildWebhooks(config.webhooks);
+  for (const [index, [id]] of webhooks.entries()) {
+    origins.set(originKey("webhook", id), originAt("webhooks", index));
+  }
   const storedKeys = parts.storedKeys.withProjects(projects);
   const configuredKeys = new FrozenMap(
     fileKeys.map((key) => [key.hash, resolveKey(key, projects)] as const),
@@ -89,7 +127,8 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
     ...tables,
     ...(config.defaults && { defaults: config.defaults }),
     limits: storedKeys.limits.with(limitTable({ ...tables, keys: configuredKeys })),
-    webhooks: new FrozenMap(freezeAll(new Map(buildWebhooks(config.webhooks)))),
+    webhooks: new FrozenMap(freezeAll(new Map(webhooks))),
+    origins: new FrozenMap(freezeAll(origins)),
   };
   return {
     snapshot: Object.freeze(snapshot),
@@ -143,9 +182,10 @@ const providedModels = ({ upstream, models }: ProvisionedUpstream, source: Sourc
     };
   });
 
-function fileModel(
+function configuredModel(
   { targets, ...row }: Config["models"][number],
   upstreams: ReadonlyMap<string, Upstream>,
+  source: Source,
 ): Model {
   const upstreamAt = (id: string): Upstream => {
     const upstream = upstreams.get(id);
@@ -171,7 +211,7 @@ function fileModel(
     kind: row.kind,
     targets: resolved,
     ...endDate(resolved),
-    source: "file",
+    source,
     ownedBy: resolved[0]?.upstream.kind ?? "vexel",
     ...(row.description !== undefined && { description: row.description }),
     ...(row.timeout !== undefined && { timeoutMs: row.timeout * 1000 }),

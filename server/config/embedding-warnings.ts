@@ -24,7 +24,7 @@ const vendorModels: ReadonlyMap<string, readonly KnownEmbedding[]> = new Map([
 
 export const embeddingWarnings = ({ models }: Pick<Snapshot, "models">): string[] =>
   [...models.values()]
-    .filter(({ kind, source }) => kind === "embedding" && source === "file")
+    .filter(({ kind, source }) => kind === "embedding" && (source === "file" || source === "store"))
     .flatMap((model) => [...dimensionsWarning(model), ...wrongVendorWarning(model)]);
 
 /** `dimensions` of a model declares the length of its vectors; authors often expect it to shorten them. */

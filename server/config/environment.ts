@@ -75,7 +75,9 @@ function provision(
     const value = read(env, name);
     return value === undefined ? [] : [[option, value] as const];
   });
+  const variable = keyVariable ?? set[0];
   return {
+    ...(variable !== undefined && { variable }),
     upstream: {
       id: provider.id,
       kind: provider.kind,

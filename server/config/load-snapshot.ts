@@ -1,15 +1,18 @@
 /**
- * Entry point of the configuration: the file (optional), the environment and the store -> a config snapshot, or all
- * problems.
+ * Builds a config snapshot of what the sources hold: the file, the environment, the store and the embedded models.
+ * Precedence in this order.
  */
 import { buildSnapshot } from "./build-snapshot.ts";
 import { embedded } from "./embedded.ts";
-import { fromEnvironment } from "./environment.ts";
-import { fileText } from "./file-text.ts";
+import { type FromEnvironment, fromEnvironment } from "./environment.ts";
+import { mergeStored } from "./merge-stored.ts";
 import type { Environment } from "./parse-yaml.ts";
-import { aboutFile, type Problem } from "./problem.ts";
-import { readConfig } from "./read-yaml.ts";
+import type { Problem } from "./problem.ts";
+import type { ProvisionedUpstream } from "./provision.ts";
+import type { YamlConfig } from "./read-yaml.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { describeLeftOut, emptyStoredConfig, type StoredConfig } from "./sources/stored-config.ts";
+import { readYaml } from "./sources/yaml-source.ts";
 import { StoredKeys } from "./stored-keys.ts";
 import type { InspectFolder } from "./validate-references.ts";
 
@@ -18,6 +21,7 @@ export interface LoadOptions {
   /** The file was named explicitly, so its absence is a problem. */
   readonly required?: boolean;
   readonly env: Environment;
+  readonly stored?: StoredConfig;
   readonly storedKeys?: StoredKeys;
   /** Whether the optional inpainting model is installed. */
   readonly migan?: boolean;
@@ -28,48 +32,65 @@ export interface LoadOptions {
   readonly inspectFolder?: InspectFolder;
 }
 
-export type Loaded =
-  | { readonly ok: true; readonly snapshot: Snapshot; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+export interface LoadedSnapshot {
+  readonly ok: true;
+  readonly snapshot: Snapshot;
+  readonly warnings: readonly string[];
+}
 
+export type Loaded = LoadedSnapshot | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** What the sources hold. */
+export interface Sources {
+  readonly yaml: YamlConfig;
+  readonly environment: FromEnvironment;
+  readonly embedded: readonly ProvisionedUpstream[];
+  readonly stored: StoredConfig;
+  readonly storedKeys: StoredKeys;
+}
+
+export interface ComposeOptions {
+  readonly version: number;
+  readonly now: LoadOptions["now"] | undefined;
+  readonly inspectFolder: InspectFolder | undefined;
+}
+
+/** Reads the file and the environment. */
 export function loadSnapshot(options: LoadOptions): Loaded {
-  const {
-    path: file,
-    env,
-    storedKeys = StoredKeys.empty,
-    migan = false,
-    version = 1,
-    now,
-  } = options;
-  const { text, error } = fileText(file);
-  if (error !== undefined) return { ok: false, problems: [aboutFile(file, error)] };
-  if (text === undefined && options.required)
-    return { ok: false, problems: [aboutFile(file, "does not exist")] };
+  const { path, required = false, env, version = 1, now, inspectFolder } = options;
   const environment = fromEnvironment(env, now);
-  const embeddedModels = embedded({ migan });
+  const embeddedModels = embedded({ migan: options.migan ?? false });
   const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
-  const read = readConfig({
-    text: text ?? "",
-    file,
-    env,
-    provisioned,
-    ...(options.inspectFolder && { inspectFolder: options.inspectFolder }),
-  });
-  if (!read.ok) return read;
-  const { config } = read;
+  const yaml = readYaml({ path, required, env, provisioned, inspectFolder });
+  if (!yaml.ok) return yaml;
+  const { stored = emptyStoredConfig, storedKeys = StoredKeys.empty } = options;
+  const sources = { yaml, environment, embedded: embeddedModels, stored, storedKeys };
+  return composeSnapshot(sources, { version, now, inspectFolder });
+}
+
+export function composeSnapshot(
+  { yaml, environment, embedded: embeddedModels, stored, storedKeys }: Sources,
+  { version, now, inspectFolder }: ComposeOptions,
+): LoadedSnapshot {
+  const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
+  const { config, leftOut, originAt } = mergeStored(yaml, stored, { provisioned, inspectFolder });
   const built = buildSnapshot({
     version,
     config,
-    environment: environment.upstreams,
-    embedded: embeddedModels,
+    ...provisioned,
     storedKeys,
+    originAt,
     ...(now !== undefined && { now }),
   });
-  // A provider that the file configures needs no warning.
-  const isInFile = (id: string) => config.upstreams.some((upstream) => upstream.id === id);
+  // A provider that is configured needs no warning.
+  const isConfigured = (id: string) => config.upstreams.some((upstream) => upstream.id === id);
   const environmentWarnings = config.environment
-    ? environment.warnings.filter(({ id }) => !isInFile(id))
+    ? environment.warnings.filter(({ id }) => !isConfigured(id))
     : [];
-  const warnings = [...environmentWarnings.map(({ message }) => message), ...built.warnings];
+  const warnings = [
+    ...environmentWarnings.map(({ message }) => message),
+    ...leftOut.map(describeLeftOut),
+    ...built.warnings,
+  ];
   return { ok: true, snapshot: built.snapshot, warnings };
 }

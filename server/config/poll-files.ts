@@ -7,7 +7,7 @@ import { type FileState, readFileState } from "./file-state.ts";
 export interface PollOptions {
   readonly paths: readonly string[];
   /** Called with the states of the files at the first poll, and whenever one of them has changed. */
-  onChange(states: readonly FileState[]): void;
+  onChange(states: readonly FileState[]): void | Promise<void>;
   readonly pollMs?: number;
   /** Changed files must stay unchanged for this long before they are read. */
   readonly settleMs?: number;
@@ -34,10 +34,10 @@ export function pollFiles(options: PollOptions): { close(): void } {
     else if (!isStable) delays += 1;
     else {
       delays = 0;
-      onChange(states);
+      await onChange(states);
       applied = now;
     }
-    schedule(delays > 0 ? settleMs : pollMs);
+    if (!closed) schedule(delays > 0 ? settleMs : pollMs);
   };
   const schedule = (ms: number) => {
     timer = setTimeout(poll, ms);

@@ -2,6 +2,8 @@
 import type { Upstream } from "../upstream/contract.ts";
 
 export interface ProvisionedUpstream {
+  /** The environment variable that provisions it. Absent for embedded models. */
+  readonly variable?: string;
   readonly upstream: Upstream;
   readonly models: readonly ProvisionedModel[];
 }

@@ -1,5 +1,6 @@
 /** Reads the changes of stored API keys since the last read. Equal settings of different keys share one object. */
 import { deepFreeze } from "../lib/deep-freeze.ts";
+import { createSerialize } from "../lib/serialize.ts";
 import type { KeyStore, StoredKey } from "../storage/ports/key-store.ts";
 import type { Key } from "./snapshot.ts";
 import type { StoredKeyChange } from "./stored-keys.ts";
@@ -9,25 +10,16 @@ const pageSize = 1000;
 export class StoredKeyReader {
   readonly #keys: Pick<KeyStore, "changesSince">;
   #revision = 0;
-  /** Resolves when the read before has ended, with or without an error. */
-  #turn: Promise<void> = Promise.resolve();
+  readonly #serialize = createSerialize();
 
   constructor(keys: Pick<KeyStore, "changesSince">) {
     this.#keys = keys;
   }
 
   /** The first call reads all keys. Rejects with the error of the store; the next call then reads the same changes. */
-  async read(): Promise<StoredKeyChange[]> {
-    // One after the other: two reads from the same revision would return the same changes twice.
-    const before = this.#turn;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turn = promise;
-    await before;
-    try {
-      return await this.#readChanges();
-    } finally {
-      resolve();
-    }
+  read(): Promise<StoredKeyChange[]> {
+    // Two reads from the same revision would return the same changes twice.
+    return this.#serialize(() => this.#readChanges());
   }
 
   async #readChanges(): Promise<StoredKeyChange[]> {

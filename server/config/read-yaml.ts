@@ -1,66 +1,49 @@
 /** The text of `vexel.yaml` -> the configuration, or all of its problems at once. */
-import type { Upstream } from "../upstream/contract.ts";
-import { kinds } from "../upstream/kinds.ts";
-import { checkDefaults } from "./check-defaults.ts";
-import { explainIssue, valueAt } from "./error-messages.ts";
-import { limitsOf } from "./limits.ts";
 import { type Environment, type ParsedYaml, parseYaml } from "./parse-yaml.ts";
-import { keyOf, type Note, type Problem } from "./problem.ts";
-import type { ProvisionedUpstream } from "./provision.ts";
-import { type ConfigFile, fileSchema } from "./schema.ts";
-import { type InspectFolder, validateReferences } from "./validate-references.ts";
+import { keyOf, type Note, type Path, type Problem } from "./problem.ts";
+import {
+  type Config,
+  type ValidationOptions,
+  validateConfig,
+  withoutNulls,
+} from "./validate-config.ts";
 
-export interface Config extends Omit<ConfigFile, "upstreams"> {
-  readonly upstreams: readonly Upstream[];
-}
-
-export interface ReadOptions {
+export interface ReadOptions extends Omit<ValidationOptions, "show"> {
   readonly text: string;
   /** The file name in problems. */
   readonly file: string;
   readonly env: Environment;
-  /** Upstreams and models provisioned without the file, unless the file sets the key of that name to false. */
-  readonly provisioned?: Readonly<
-    Record<"environment" | "embedded", readonly ProvisionedUpstream[]>
-  >;
-  /** Checks the folders of local models, so that a problem shows before the first request. */
-  readonly inspectFolder?: InspectFolder;
 }
 
-export type ReadConfig =
-  | { readonly ok: true; readonly config: Config }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+/** A valid file. */
+export interface YamlConfig {
+  readonly ok: true;
+  readonly config: Config;
+  /** The file name in messages. */
+  readonly file: string;
+  /** The values before validation, with variables expanded. */
+  readonly raw: unknown;
+  /** The line of an entry, from 1. */
+  lineOf(path: Path): number;
+}
+
+export type ReadConfig = YamlConfig | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const maxProblems = 100;
 
-export function readConfig({
-  text,
-  file,
-  env,
-  provisioned,
-  inspectFolder = () => [],
-}: ReadOptions): ReadConfig {
+export function readConfig({ text, file, env, ...options }: ReadOptions): ReadConfig {
   const parsed = parseYaml(text, env);
   if (parsed.raw === undefined) return refuse(parsed.notes, file, parsed);
   const raw = withoutNulls(parsed.raw, 6);
-  const shaped = fileSchema.safeParse(raw);
-  const available = (["environment", "embedded"] as const).flatMap((source) =>
-    valueAt(raw, [source]) === false ? [] : (provisioned?.[source] ?? []),
-  );
-  const upstreams = available.map(({ upstream }) => upstream);
+  const { config, notes: all } = validateConfig(raw, { ...options, show: parsed.show });
+  // An unset variable leaves an empty value; that it is empty is not reported as a second problem.
   const unset = new Set(parsed.notes.map(({ path }) => keyOf(path)));
-  const notes = [
-    ...(shaped.error?.issues.flatMap((issue) => explainIssue(issue, raw, parsed.show)) ?? []),
-    ...validateReferences(raw, upstreams, parsed.show, inspectFolder),
-    ...checkDefaults(raw, available, parsed.show),
-    // An unset variable leaves an empty value; that it is empty is not reported as a second problem.
-  ].filter(({ path }) => !unset.has(keyOf(path)));
-  if (!shaped.success || notes.length + parsed.notes.length > 0)
+  const notes = all.filter(({ path }) => !unset.has(keyOf(path)));
+  if (!config || notes.length + parsed.notes.length > 0) {
     return refuse([...parsed.notes, ...notes], file, parsed);
-  return {
-    ok: true,
-    config: { ...shaped.data, upstreams: shaped.data.upstreams.map(asUpstream) },
-  };
+  }
+  const lineOf = (path: Path): number => parsed.locate({ path, message: "" }).line;
+  return { ok: true, config, file, raw, lineOf };
 }
 
 function refuse(notes: readonly Note[], file: string, parsed: ParsedYaml): ReadConfig {
@@ -75,25 +58,4 @@ function refuse(notes: readonly Note[], file: string, parsed: ParsedYaml): ReadC
   if (left > 0)
     problems.push({ file, line: 0, column: 0, key: "", message: `and ${left} more problems` });
   return { ok: false, problems };
-}
-
-/** A key without a value counts as absent. `depth`: the schema is not nested any deeper. */
-function withoutNulls(value: unknown, depth: number): unknown {
-  if (depth === 0 || typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((entry) => withoutNulls(entry, depth - 1));
-  const kept = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member, depth - 1)]));
-}
-
-function asUpstream(row: ConfigFile["upstreams"][number]): Upstream {
-  const { id, kind, baseUrl = kinds.get(kind)?.baseUrl, apiKey, headers, limits, ...options } = row;
-  return {
-    id,
-    kind,
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...(apiKey !== undefined && { apiKey }),
-    headers,
-    ...limitsOf(limits),
-    options,
-  };
 }

@@ -8,6 +8,13 @@ import type { Target, Upstream } from "../upstream/contract.ts";
 /** Where an entry comes from: the file, the environment, the store, or the embedded models. */
 export type Source = "file" | "environment" | "store" | "embedded";
 
+/** The origin of one entity; origin.ts describes it. */
+export interface EntityOrigin {
+  readonly source: Source;
+  /** Such as `vexel.yaml line 12` or `OPENAI_API_KEY`. Absent for stored entities and embedded models. */
+  readonly location?: string;
+}
+
 /** How unsupported options are handled: done by the gateway, refused, dropped, or passed to the target. */
 export type Parameters = "adapt" | "strict" | "drop" | "pass";
 
@@ -123,4 +130,6 @@ export interface Snapshot {
   readonly limits?: ReadonlyMap<string, Limits>;
   /** By id. Absent: none. */
   readonly webhooks?: ReadonlyMap<string, Webhook>;
+  /** The origin of every entity except stored keys, by kind and id (`originOf`). */
+  readonly origins?: ReadonlyMap<string, EntityOrigin>;
 }

@@ -5,8 +5,8 @@ import type { Handler } from "../http/route.ts";
 import { imageTypeOf, type LoadedImage } from "../images/image-head.ts";
 import { signLink, verifyLink } from "../lib/signed-link.ts";
 import type { BlobSource } from "../storage/blob-store.ts";
+import { openLinkSecret } from "../storage/files/link-secret.ts";
 import { ImageFiles, type ImageFilesOptions } from "../storage/image-files.ts";
-import { openLinkSecret } from "../storage/link-secret.ts";
 
 export interface ImageLinksOptions {
   /** The data folder; it must exist. */

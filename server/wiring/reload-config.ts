@@ -1,21 +1,29 @@
 /**
- * Hot reload of the configuration: loads file, environment and stored keys at startup, and replaces the config snapshot
- * when the file or the keys change.
+ * Hot reload of the configuration: loads file, environment, store and keys at startup, and replaces the config snapshot
+ * when one of them changes.
  */
-
 import { generateKey } from "../auth/generate-key.ts";
 import { withKeyChanges } from "../config/build-snapshot.ts";
+import { embedded } from "../config/embedded.ts";
 import { KeyMap } from "../config/key-map.ts";
 import { unknownReferenceWarnings } from "../config/key-warnings.ts";
-import { type Loaded, loadSnapshot } from "../config/load-snapshot.ts";
+import { composeSnapshot, type LoadedSnapshot } from "../config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../config/problem.ts";
+import { publishChanges } from "../config/publish-changes.ts";
 import { StoredKeyReader } from "../config/read-stored-keys.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { SnapshotHolder } from "../config/snapshot-holder.ts";
+import { environmentSource } from "../config/sources/environment-source.ts";
+import { repeat } from "../config/sources/repeat.ts";
+import { storeSource } from "../config/sources/store-source.ts";
+import { yamlSource } from "../config/sources/yaml-source.ts";
 import { StoredKeys } from "../config/stored-keys.ts";
 import { watchConfig } from "../config/watch-files.ts";
+import { createSerialize } from "../lib/serialize.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
+import type { SecretBox } from "../storage/encrypt-secret.ts";
+import type { ConfigEntityStore } from "../storage/ports/config-entity-store.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import { inspectModelDirectory } from "../workers/embedding/model-directory.ts";
 import type { EventsWiring } from "./events.ts";
@@ -25,6 +33,8 @@ export interface ConfigurationOptions {
   readonly configNamed: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly keys: KeyStore;
+  readonly entities: ConfigEntityStore;
+  readonly secrets: SecretBox;
   readonly migan: boolean;
   readonly log: Log;
   /** Unix milliseconds. */
@@ -48,44 +58,73 @@ const pollKeysEveryMs = 500;
 export async function loadConfiguration(
   options: ConfigurationOptions,
 ): Promise<LoadedConfiguration> {
-  const { settings, configNamed, env, keys, migan, log, events } = options;
+  const { settings, configNamed, env, keys, entities, secrets, migan, log, events } = options;
   const path = settings.VEXEL_CONFIG;
+  const inspectFolder = inspectModelDirectory;
+  const environment = await environmentSource(env, options.now).load();
+  const provisioned = { environment: environment.upstreams, embedded: embedded({ migan }) };
+  const fileSource = yamlSource({ path, required: configNamed, env, provisioned, inspectFolder });
+  const entitySource = storeSource({
+    store: entities,
+    secrets,
+    reportUnreadable: (error) => log.error("config-store-unreadable", { reason: String(error) }),
+  });
+
+  const read = await fileSource.load();
+  if (!read.ok) return { ok: false, problems: describeProblems(read.problems) };
+  // The last valid file: changes in the store are applied while the file has an error.
+  let yaml = read;
+  let stored = await entitySource.load();
   const keyReader = new StoredKeyReader(keys);
   let storedKeys = StoredKeys.empty.withChanges(await keyReader.read());
-  const load = (version: number): Loaded =>
-    loadSnapshot({
-      path,
-      required: configNamed,
-      env,
-      storedKeys,
-      migan,
-      version,
-      inspectFolder: inspectModelDirectory,
-      now: options.now(),
-    });
+  const compose = (version: number): LoadedSnapshot =>
+    composeSnapshot(
+      { yaml, environment, embedded: provisioned.embedded, stored, storedKeys },
+      { version, now: options.now(), inspectFolder },
+    );
 
-  const first = load(1);
-  if (!first.ok) return { ok: false, problems: describeProblems(first.problems) };
-  for (const warning of first.warnings) log.warn("config-warning", { warning });
-
+  const first = compose(1);
+  let warned = first.warnings;
+  for (const warning of warned) log.warn("config-warning", { warning });
   const holder = new SnapshotHolder(first.snapshot);
-  const report = (problems: readonly Problem[]): void => {
-    for (const problem of problems)
-      log.error("config-rejected", { problem: describeProblems([problem]) });
-    const descriptions = problems.map((problem) => describeProblems([problem]));
-    events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
+  const reportReload = (what: string, warnings: readonly string[]): void => {
+    log.info("config-reloaded", { what });
+    for (const warning of warnings) log.warn("config-warning", { warning });
+    events()?.emit({ type: "config.reloaded", data: { what } });
   };
+  // A change of one source must not be overwritten by a snapshot that another one began to build before.
+  const serialize = createSerialize();
+
   const watcher = watchConfig({
     path,
+    watch: (onChange) => fileSource.watch((state) => serialize(() => onChange(state))),
     holder,
-    load,
-    report,
+    load: async (version) => {
+      const loaded = await fileSource.load();
+      if (!loaded.ok) return loaded;
+      yaml = loaded;
+      return compose(version);
+    },
+    report: (problems: readonly Problem[]): void => {
+      const descriptions = problems.map((problem) => describeProblems([problem]));
+      for (const problem of descriptions) log.error("config-rejected", { problem });
+      events()?.emit({ type: "config.rejected", data: { problems: descriptions } });
+    },
     reloaded: (what, warnings) => {
-      log.info("config-reloaded", { what });
-      for (const warning of warnings) log.warn("config-warning", { warning });
-      events()?.emit({ type: "config.reloaded", data: { what } });
+      warned = warnings;
+      reportReload(what, warnings);
     },
   });
+
+  const applyStore = async (): Promise<void> => {
+    stored = await entitySource.load();
+    const { snapshot, warnings } = compose(holder.current().version + 1);
+    const changes = publishChanges(holder, snapshot);
+    const news = warnings.filter((warning) => !warned.includes(warning));
+    warned = warnings;
+    if (changes !== "" || news.length > 0) reportReload(changes || "nothing changed", news);
+  };
+  const stopWatchingStore = entitySource.watch(() => serialize(applyStore));
 
   const applyKeyChanges = async (): Promise<void> => {
     const changes = await keyReader.read();
@@ -100,17 +139,17 @@ export async function loadConfiguration(
     await events()?.onKeysChanged(keys);
   };
   let isReadable = true;
-  const pollKeys = async (): Promise<void> => {
+  const stopPollingKeys = repeat(pollKeysEveryMs, async () => {
     try {
-      await applyKeyChanges();
+      await serialize(applyKeyChanges);
       isReadable = true;
     } catch (error) {
       // The keys loaded so far stay in force. Logged once; retried at every poll.
       if (isReadable) log.error("keys-unreadable", { reason: String(error) });
       isReadable = false;
     }
-  };
-  const stopPolling = repeatAfterEach(pollKeys, pollKeysEveryMs);
+    return pollKeysEveryMs;
+  });
 
   return {
     ok: true,
@@ -121,27 +160,13 @@ export async function loadConfiguration(
       if (holder.current().keys.size > 0) return undefined;
       const { text, key } = generateKey("default", ["*"], {}, options.now());
       await keys.create(key);
-      await applyKeyChanges();
+      await serialize(applyKeyChanges);
       return text;
     },
     close: () => {
       watcher.close();
-      stopPolling();
+      stopWatchingStore();
+      stopPollingKeys();
     },
-  };
-}
-
-/** Runs `work` again and again, each run `everyMs` after the end of the one before. Returns the function that stops it. */
-function repeatAfterEach(work: () => Promise<void>, everyMs: number): () => void {
-  let isStopped = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const schedule = (): void => {
-    if (isStopped) return;
-    timer = setTimeout(() => void work().then(schedule), everyMs);
-  };
-  schedule();
-  return () => {
-    isStopped = true;
-    clearTimeout(timer);
   };
 }

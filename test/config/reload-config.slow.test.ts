@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { loadSnapshot } from "../../server/config/load-snapshot.ts";
 import { describeProblems, type Problem } from "../../server/config/problem.ts";
 import { SnapshotHolder } from "../../server/config/snapshot-holder.ts";
+import { watchFile } from "../../server/config/sources/watch-file.ts";
 import { watchConfig } from "../../server/config/watch-files.ts";
 
 const model = (...ids: string[]) =>
@@ -24,7 +25,7 @@ afterAll(() => {
   for (const close of open.splice(0)) close();
 });
 
-function watching(first?: string, pace: { everyMs?: number; restMs?: number } = {}) {
+function watching(first?: string, pace: { pollMs?: number; settleMs?: number } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "vexel-reload-"));
   const path = join(folder, "vexel.yaml");
   if (first !== undefined) writeFileSync(path, first);
@@ -34,7 +35,7 @@ function watching(first?: string, pace: { everyMs?: number; restMs?: number } = 
 function watchAt(
   path: string,
   clean: () => void,
-  pace: { everyMs?: number; restMs?: number } = {},
+  pace: { pollMs?: number; settleMs?: number } = {},
 ) {
   const load = (version: number) => loadSnapshot({ path, env: {}, version });
   const start = load(1);
@@ -48,7 +49,7 @@ function watchAt(
     load,
     report: (problems) => reports.push(problems),
     reloaded: (what) => told.push(what),
-    ...pace,
+    watch: (onChange) => watchFile({ path, onChange, ...pace }),
   });
   open.push(() => {
     watch.close();
@@ -113,7 +114,7 @@ test.concurrent("a file written bit by bit ends in what it says at last", async 
 });
 
 test.concurrent("a file is not read while it is being written, though its first half may be a good file", async () => {
-  const { path, has, told, reports } = watching(model("a"), { everyMs: 50, restMs: 400 });
+  const { path, has, told, reports } = watching(model("a"), { pollMs: 50, settleMs: 400 });
   await Bun.sleep(600);
   for (const text of ["", model("b"), `${model("b")}nonsense`]) {
     writeFileSync(path, text);
@@ -217,6 +218,7 @@ test.concurrent("a defect while loading is reported and does not end the watch",
     },
     report: (problems) => reports.push(describeProblems(problems)),
     reloaded: () => {},
+    watch: (onChange) => watchFile({ path, onChange }),
   });
   open.push(close);
   await within(() => reports.length > 0);

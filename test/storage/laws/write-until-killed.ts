@@ -1,6 +1,6 @@
 /** A process that writes to a store until it is killed, and prints the id of each write that was acknowledged. */
 import type { Implementation } from "./backend.ts";
-import { keyStores } from "./implementations.ts";
+import { configEntityStores, keyStores } from "./implementations.ts";
 import { newKey } from "./new-key.ts";
 
 const [writer = "", name = "", location = ""] = process.argv.slice(2);
@@ -15,6 +15,10 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
   keys: async () => {
     const store = await find(keyStores);
     return (id) => store.create(newKey(id));
+  },
+  entities: async () => {
+    const store = await find(configEntityStores);
+    return (id) => store.put({ kind: "model", id, value: { id } }, 0, Date.now());
   },
 };
 

@@ -1,0 +1,215 @@
+/** vexel config: lists and changes the configuration entities of the data folder. A running gateway applies changes within a second. */
+import { existsSync } from "node:fs";
+import { embedded } from "../server/config/embedded.ts";
+import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";
+import { describeProblems } from "../server/config/problem.ts";
+import { environmentSource } from "../server/config/sources/environment-source.ts";
+import { yamlSource } from "../server/config/sources/yaml-source.ts";
+import type { Settings } from "../server/settings.ts";
+import {
+  type ConfigEntityStore,
+  type JsonObject,
+  VersionConflict,
+} from "../server/storage/ports/config-entity-store.ts";
+import { openConfigEntityStore } from "../server/storage/sqlite/config-entity-store.ts";
+import { StoreError } from "../server/storage/sqlite/open-database.ts";
+import { secretBoxFor } from "../server/wiring/secret-box.ts";
+import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
+import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
+import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+
+export const config: Command = {
+  name: "config",
+  summary: "List and change stored upstreams, models, projects and webhooks.",
+  help: `Usage: vexel config list [--json]
+       vexel config get KIND ID
+       vexel config put KIND ID [--file FILE] [--version N]
+       vexel config delete KIND ID [--version N]
+       vexel config reencrypt
+
+KIND is upstream, model, project or webhook. The value is JSON, with the keys of
+vexel.yaml, from FILE or from standard input. Entities of vexel.yaml and of the
+environment are listed with their origin; they are changed there. A change is validated
+together with the whole configuration, in the environment of this command, and refused
+with the name of the field. With --version N the change is refused unless the entity has
+version N; 0: unless it does not exist. Secrets are encrypted; "get" shows
+{"$secret":true} instead, and "put" with it keeps the stored secret. "reencrypt" encrypts
+all secrets with the present VEXEL_SECRET. A running gateway applies changes within a
+second.`,
+  run: async (args) => {
+    const { values, positionals } = readArguments(args, {
+      json: { type: "boolean" },
+      file: { type: "string" },
+      version: { type: "string" },
+    });
+    const [action = "", ...rest] = positionals;
+    const runAction = readAction(action, rest, values);
+    const settings = settingsOrUsage();
+    if (!existsSync(settings.VEXEL_DATA)) {
+      throw new StoreError(
+        `The data folder ${settings.VEXEL_DATA} does not exist. Set VEXEL_DATA to the data folder of the gateway.`,
+      );
+    }
+    const store = openConfigEntityStore(settings.VEXEL_DATA, Date.now);
+    try {
+      return await runAction(entitiesOf(store, settings));
+    } catch (error) {
+      if (!(error instanceof EntityRefused || error instanceof VersionConflict)) throw error;
+      process.stderr.write(`vexel config: ${error.message}\n`);
+      return 1;
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+function entitiesOf(store: ConfigEntityStore, settings: Settings): ConfigEntities {
+  const env = process.env;
+  const embeddedModels = embedded({ migan: isMiganInstalled() });
+  return new ConfigEntities({
+    store,
+    secrets: secretBoxFor(settings),
+    inspectFolder: inspectModelDirectory,
+    now: Date.now,
+    sources: async () => {
+      const environment = await environmentSource(env, Date.now).load();
+      const provisioned = { environment: environment.upstreams, embedded: embeddedModels };
+      const yaml = await yamlSource({
+        path: settings.VEXEL_CONFIG,
+        required: Boolean(env.VEXEL_CONFIG),
+        env,
+        provisioned,
+        inspectFolder: inspectModelDirectory,
+      }).load();
+      if (!yaml.ok) {
+        throw new EntityRefused(
+          `the change cannot be validated, because ${describeProblems(yaml.problems)}`,
+        );
+      }
+      return { yaml, environment, embedded: embeddedModels };
+    },
+  });
+}
+
+interface Values {
+  readonly json?: boolean | undefined;
+  readonly file?: string | undefined;
+  readonly version?: string | undefined;
+}
+
+/** Validates the arguments before the store is opened. */
+function readAction(
+  action: string,
+  [kind, id, ...more]: readonly string[],
+  values: Values,
+): (entities: ConfigEntities) => Promise<number> {
+  const isWhole = action === "list" || action === "reencrypt";
+  const [unexpected] = isWhole && kind !== undefined ? [kind] : more;
+  if (unexpected !== undefined) throw new UsageError(`unexpected argument "${unexpected}".`);
+  if (action === "list") return (entities) => list(entities, values.json ?? false);
+  if (action === "reencrypt") return reencrypt;
+  if (action !== "get" && action !== "put" && action !== "delete") {
+    throw new UsageError('expected "list", "get", "put", "delete" or "reencrypt".');
+  }
+  if (kind === undefined || id === undefined)
+    throw new UsageError("missing arguments: KIND and ID.");
+  const expected = readVersion(values.version);
+  if (action === "get") return (entities) => get(entities, kind, id);
+  if (action === "delete") return (entities) => remove(entities, kind, id, expected);
+  return async (entities) => put(entities, kind, id, await readValue(values.file), expected);
+}
+
+function readVersion(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`--version must be a whole number, not "${text}".`);
+}
+
+async function readValue(file: string | undefined): Promise<JsonObject> {
+  const name = file ?? "standard input";
+  let text: string;
+  try {
+    text = await (file === undefined ? Bun.stdin : Bun.file(file)).text();
+  } catch (error) {
+    throw new UsageError(
+      `${name} cannot be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  const value = parseJson(text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as JsonObject;
+  throw new UsageError(`${name} must contain a JSON object.`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Reported like any other value that is no object. The text may contain a secret, so it is not quoted.
+    return undefined;
+  }
+}
+
+async function list(entities: ConfigEntities, asJson: boolean): Promise<number> {
+  const listed = await entities.list();
+  const text = asJson
+    ? JSON.stringify(listed, null, 2)
+    : table([
+        ["KIND", "ID", "ORIGIN", "VERSION", "PROBLEM"],
+        ...listed.map(({ kind, id, origin, version, problem }) => [
+          kind,
+          id,
+          origin,
+          version === undefined ? "" : String(version),
+          problem ?? "",
+        ]),
+      ]);
+  process.stdout.write(`${text}\n`);
+  return 0;
+}
+
+async function get(entities: ConfigEntities, kind: string, id: string): Promise<number> {
+  const found = await entities.get(kind, id);
+  if (!found) return notFound(kind, id);
+  const { value, version, problem } = found;
+  const warning = problem === undefined ? "" : ` It is left out: ${problem}.`;
+  process.stderr.write(`Version ${version}.${warning}\n`);
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  return 0;
+}
+
+async function put(
+  entities: ConfigEntities,
+  kind: string,
+  id: string,
+  value: JsonObject,
+  expected: number | undefined,
+): Promise<number> {
+  const { version } = await entities.put(kind, id, value, expected);
+  process.stdout.write(`Stored the ${kind} "${id}" as version ${version}.\n`);
+  return 0;
+}
+
+async function remove(
+  entities: ConfigEntities,
+  kind: string,
+  id: string,
+  expected: number | undefined,
+): Promise<number> {
+  if (!(await entities.delete(kind, id, expected))) return notFound(kind, id);
+  process.stdout.write(`Deleted the ${kind} "${id}".\n`);
+  return 0;
+}
+
+async function reencrypt(entities: ConfigEntities): Promise<number> {
+  const written = await entities.reencrypt();
+  process.stdout.write(`Encrypted the secrets of ${written} entities with the present key.\n`);
+  return 0;
+}
+
+function notFound(kind: string, id: string): number {
+  process.stderr.write(
+    `There is no stored ${kind} "${id}". "vexel config list" lists all entities.\n`,
+  );
+  return 1;
+}

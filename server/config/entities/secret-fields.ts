@@ -1,0 +1,95 @@
+/**
+ * The secret fields of stored entities. They are encrypted in the store, and reads return a placeholder instead: secrets
+ * are write-only.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { SecretBox } from "../../storage/encrypt-secret.ts";
+import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-store.ts";
+
+/** By kind of entity. `headers.*`: every header, because any may hold a token. The URL of a webhook may hold one, too. */
+const secretFields: Readonly<Record<string, readonly string[]>> = {
+  upstream: [
+    "apiKey",
+    "headers.*",
+    "privateKey",
+    "secretAccessKey",
+    "serviceAccount",
+    "sessionToken",
+  ],
+  webhook: ["secret", "url"],
+};
+
+export const secretFieldsOf = (kind: string): readonly string[] => secretFields[kind] ?? [];
+
+/** What a read returns for a secret. A write with it keeps the stored secret. */
+export const secretPlaceholder = { $secret: true } as const;
+const encryptedMember = "$encrypted";
+
+type Entity = EntityKey & { readonly value: JsonObject };
+
+export const encryptSecrets = (entity: Entity, secrets: SecretBox): JsonObject =>
+  mapSecrets(entity, (value, path) => ({
+    [encryptedMember]: secrets.encrypt(JSON.stringify(value), contextOf(entity, path)),
+  }));
+
+/** Throws DecryptionError. */
+export const decryptSecrets = (entity: Entity, secrets: SecretBox): JsonObject =>
+  mapSecrets(entity, (value, path) => {
+    const envelope = envelopeOf(value);
+    return envelope === undefined
+      ? value
+      : (JSON.parse(secrets.decrypt(envelope, contextOf(entity, path))) as unknown);
+  });
+
+export const hideSecrets = (entity: Entity): JsonObject =>
+  mapSecrets(entity, () => secretPlaceholder);
+
+/** Replaces each placeholder by the secret that `before` has there. Placeholders without one are returned as they are. */
+export const keepSecrets = (entity: Entity, before: JsonObject): JsonObject =>
+  mapSecrets(entity, (value, path) =>
+    isDeepStrictEqual(value, secretPlaceholder) ? (valueAt(before, path) ?? value) : value,
+  );
+
+/** Whether every secret of a stored entity is encrypted with the present key. */
+export function usesCurrentKey(entity: Entity, secrets: SecretBox): boolean {
+  let isCurrent = true;
+  mapSecrets(entity, (value) => {
+    const envelope = envelopeOf(value);
+    isCurrent &&= envelope !== undefined && secrets.isCurrent(envelope);
+    return value;
+  });
+  return isCurrent;
+}
+
+type Path = readonly [name: string, member?: string];
+
+/** A secret cannot be copied to another entity or to another field of it. */
+const contextOf = ({ kind, id }: EntityKey, path: Path): string =>
+  JSON.stringify([kind, id, ...path]);
+
+function envelopeOf(value: unknown): string | undefined {
+  const envelope = (value as Record<string, unknown> | null)?.[encryptedMember];
+  return typeof envelope === "string" ? envelope : undefined;
+}
+
+const valueAt = (value: JsonObject, [name, member]: Path): unknown =>
+  member === undefined ? value[name] : (value[name] as JsonObject | undefined)?.[member];
+
+function mapSecrets(
+  { kind, value }: Entity,
+  change: (value: unknown, path: Path) => unknown,
+): JsonObject {
+  const changed: Record<string, unknown> = { ...value };
+  for (const field of secretFieldsOf(kind)) {
+    const [name = "", members] = field.split(".");
+    const found = changed[name];
+    if (found === undefined) continue;
+    if (members === undefined) changed[name] = change(found, [name]);
+    else if (typeof found === "object" && found !== null) {
+      changed[name] = Object.fromEntries(
+        Object.entries(found).map(([member, entry]) => [member, change(entry, [name, member])]),
+      );
+    }
+  }
+  return changed;
+}

@@ -1,0 +1,69 @@
+/** The store as a source of the configuration: entities that were created at runtime, with their secrets decrypted. */
+import type { SecretBox } from "../../storage/encrypt-secret.ts";
+import type { ConfigEntityStore, StoredEntity } from "../../storage/ports/config-entity-store.ts";
+import { isEntityKind } from "../entities/entity-kinds.ts";
+import { decryptSecrets } from "../entities/secret-fields.ts";
+import type { ConfigSource } from "./config-source.ts";
+import { repeat } from "./repeat.ts";
+import type { LeftOutEntity, StoredConfig } from "./stored-config.ts";
+
+export interface StoreSourceOptions {
+  readonly store: ConfigEntityStore;
+  readonly secrets: SecretBox;
+  /** Called once when the store becomes unreadable. What was read before stays in force. */
+  readonly reportUnreadable: (error: unknown) => void;
+  readonly pollMs?: number;
+}
+
+const pageSize = 500;
+
+export function storeSource(options: StoreSourceOptions): ConfigSource<StoredConfig> {
+  const { store, secrets, reportUnreadable, pollMs = 500 } = options;
+  let seenRevision: number | undefined;
+  return {
+    name: "store",
+    load: async () => {
+      // The revision first: a change during the read is read again.
+      seenRevision = await store.revision();
+      return readStoredConfig(store, secrets);
+    },
+    watch: (onChange) => {
+      let isReadable = true;
+      return repeat(pollMs, async () => {
+        try {
+          if ((await store.revision()) !== seenRevision) await onChange("present");
+          isReadable = true;
+        } catch (error) {
+          if (isReadable) reportUnreadable(error);
+          isReadable = false;
+        }
+        return pollMs;
+      });
+    },
+  };
+}
+
+/** An entity whose secret cannot be decrypted is left out: it must not take the others down. */
+export async function readStoredConfig(
+  store: ConfigEntityStore,
+  secrets: SecretBox,
+): Promise<StoredConfig> {
+  const entities: StoredEntity[] = [];
+  const leftOut: LeftOutEntity[] = [];
+  for (let cursor: string | undefined, hasMore = true; hasMore; ) {
+    const page = await store.list({ cursor, limit: pageSize });
+    for (const entity of page.entries) {
+      const { kind, id } = entity;
+      try {
+        if (!isEntityKind(kind)) throw new Error(`${kind} is no kind of entity`);
+        entities.push({ ...entity, value: decryptSecrets(entity, secrets) });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        leftOut.push({ kind, id, field: "", reason });
+      }
+    }
+    cursor = page.next;
+    hasMore = cursor !== undefined;
+  }
+  return { entities, leftOut };
+}

@@ -1,0 +1,28 @@
+/** `vexel.yaml` as a source of the configuration. */
+import { fileText } from "../file-text.ts";
+import { aboutFile } from "../problem.ts";
+import { type ReadConfig, type ReadOptions, readConfig } from "../read-yaml.ts";
+import type { ConfigSource } from "./config-source.ts";
+import { watchFile } from "./watch-file.ts";
+
+export interface YamlSourceOptions extends Omit<ReadOptions, "text" | "file"> {
+  readonly path: string;
+  /** The file was named explicitly, so its absence is a problem. */
+  readonly required?: boolean;
+}
+
+export const yamlSource = (options: YamlSourceOptions): ConfigSource<ReadConfig> => ({
+  name: "yaml",
+  load: async () => readYaml(options),
+  watch: (onChange) => watchFile({ path: options.path, onChange }),
+});
+
+/** An absent file that is not required counts as an empty one. */
+export function readYaml({ path, required = false, ...options }: YamlSourceOptions): ReadConfig {
+  const { text, error } = fileText(path);
+  if (error !== undefined) return { ok: false, problems: [aboutFile(path, error)] };
+  if (text === undefined && required) {
+    return { ok: false, problems: [aboutFile(path, "does not exist")] };
+  }
+  return readConfig({ ...options, text: text ?? "", file: path });
+}

@@ -1,0 +1,127 @@
+/**
+ * Encryption of stored secrets, such as the API keys of upstreams: AES-256-GCM with a key derived from `VEXEL_SECRET`, or
+ * with a generated key in the data folder. The envelope names the key, so that secrets of earlier keys stay readable
+ * while they are re-encrypted (rotation).
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { createSecretFile, readSecretFile } from "./files/secret-file.ts";
+import { StoreError } from "./sqlite/open-database.ts";
+
+export interface SecretBoxOptions {
+  /** The data folder. It must exist. */
+  readonly folder: string;
+  /** `VEXEL_SECRET`. Empty: the generated key file. */
+  readonly secret: string;
+  /** `VEXEL_SECRET_PREVIOUS`: secrets that only decrypt. */
+  readonly previous: readonly string[];
+}
+
+/** The secret cannot be decrypted. The message contains neither the secret nor a key. */
+export class DecryptionError extends Error {
+  override readonly name = "DecryptionError";
+}
+
+interface EncryptionKey {
+  readonly id: string;
+  readonly bytes: Uint8Array;
+}
+
+const format = "v1";
+const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+const keyFileName = "secret.key";
+
+export class SecretBox {
+  readonly #path: string;
+  readonly #configured: EncryptionKey | undefined;
+  readonly #previous: readonly EncryptionKey[];
+  /** The key of the file. Read when it is needed: a gateway without stored secrets needs no file. */
+  #generated: EncryptionKey | undefined;
+
+  constructor({ folder, secret, previous }: SecretBoxOptions) {
+    this.#path = join(folder, keyFileName);
+    this.#configured = secret === "" ? undefined : keyFromText(secret);
+    this.#previous = previous.map(keyFromText);
+  }
+
+  /** `context`: where the secret is stored. The envelope cannot be decrypted anywhere else. */
+  encrypt(text: string, context: string): string {
+    const key = this.#configured ?? this.#keyFile() ?? this.#createKeyFile();
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce).setAAD(Buffer.from(context));
+    const sealed = [nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
+    return [format, key.id, Buffer.concat(sealed).toString("base64url")].join(".");
+  }
+
+  /** Throws DecryptionError. */
+  decrypt(envelope: string, context: string): string {
+    const [version, keyId, sealed = "", ...more] = envelope.split(".");
+    const bytes = Buffer.from(sealed, "base64url");
+    if (version !== format || more.length > 0 || bytes.length < nonceBytes + tagBytes) {
+      throw new DecryptionError("the stored secret is damaged");
+    }
+    const key = this.#keys().find(({ id }) => id === keyId);
+    if (!key) {
+      throw new DecryptionError(
+        "the stored secret was encrypted with another key: set VEXEL_SECRET_PREVIOUS to the earlier VEXEL_SECRET, or restore secret.key in the data folder",
+      );
+    }
+    const end = bytes.length - tagBytes;
+    try {
+      const decipher = createDecipheriv("aes-256-gcm", key.bytes, bytes.subarray(0, nonceBytes))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(end));
+      const text = decipher.update(bytes.subarray(nonceBytes, end));
+      return Buffer.concat([text, decipher.final()]).toString("utf8");
+    } catch (cause) {
+      throw new DecryptionError("the stored secret is damaged", { cause });
+    }
+  }
+
+  /** False: the envelope should be encrypted again, because its key is an earlier one. */
+  isCurrent(envelope: string): boolean {
+    return envelope.split(".")[1] === (this.#configured ?? this.#keyFile())?.id;
+  }
+
+  #keys(): readonly EncryptionKey[] {
+    const generated = this.#keyFile();
+    return [
+      ...(this.#configured ? [this.#configured] : []),
+      ...this.#previous,
+      ...(generated ? [generated] : []),
+    ];
+  }
+
+  #keyFile(): EncryptionKey | undefined {
+    this.#generated ??= this.#check(readSecretFile(this.#path));
+    return this.#generated;
+  }
+
+  #createKeyFile(): EncryptionKey {
+    const created = this.#check(createSecretFile(this.#path, keyBytes));
+    if (!created) throw new StoreError(`${this.#path} cannot be created.`);
+    this.#generated = created;
+    return created;
+  }
+
+  /** A damaged key is never replaced: every secret that it has encrypted would be lost. */
+  #check(bytes: Uint8Array | undefined): EncryptionKey | undefined {
+    if (bytes === undefined) return undefined;
+    if (bytes.length === keyBytes) return { id: keyIdOf(bytes), bytes };
+    throw new StoreError(
+      `${this.#path} is damaged: it must have ${keyBytes} bytes. Restore a copy of it. Without it, stored secrets cannot be decrypted.`,
+    );
+  }
+}
+
+/** HKDF is enough for a long random secret; the setting demands at least 16 characters. */
+function keyFromText(secret: string): EncryptionKey {
+  const bytes = new Uint8Array(hkdfSync("sha256", secret, "vexel", "stored secrets", keyBytes));
+  return { id: keyIdOf(bytes), bytes };
+}
+
+/** Identifies a key without revealing it. */
+const keyIdOf = (bytes: Uint8Array): string =>
+  createHash("sha256").update("key id").update(bytes).digest("hex").slice(0, 16);

@@ -1,0 +1,12 @@
+/** The encryption of stored secrets, as the settings say. */
+import type { Settings } from "../settings.ts";
+import { SecretBox } from "../storage/encrypt-secret.ts";
+
+export const secretBoxFor = (
+  settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_SECRET" | "VEXEL_SECRET_PREVIOUS">,
+): SecretBox =>
+  new SecretBox({
+    folder: settings.VEXEL_DATA,
+    secret: settings.VEXEL_SECRET,
+    previous: settings.VEXEL_SECRET_PREVIOUS.split(",").filter((secret) => secret !== ""),
+  });

@@ -1,0 +1,327 @@
+/** Configuration entities of the store: validated with the whole configuration, below the file, never able to stop the gateway. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { embedded } from "../../server/config/embedded.ts";
+import { ConfigEntities, EntityRefused } from "../../server/config/entities/config-entities.ts";
+import { secretFieldsOf } from "../../server/config/entities/secret-fields.ts";
+import { composeSnapshot } from "../../server/config/load-snapshot.ts";
+import { describeOrigin, originOf } from "../../server/config/origin.ts";
+import { describeProblems } from "../../server/config/problem.ts";
+import { environmentSource } from "../../server/config/sources/environment-source.ts";
+import { readStoredConfig, storeSource } from "../../server/config/sources/store-source.ts";
+import { yamlSource } from "../../server/config/sources/yaml-source.ts";
+import { StoredKeys } from "../../server/config/stored-keys.ts";
+import { SecretBox } from "../../server/storage/encrypt-secret.ts";
+import {
+  type ConfigEntityStore,
+  VersionConflict,
+} from "../../server/storage/ports/config-entity-store.ts";
+import { openConfigEntityStore } from "../../server/storage/sqlite/config-entity-store.ts";
+import { kinds } from "../../server/upstream/kinds.ts";
+import { temporaryFolder } from "../harness.ts";
+import { until } from "../until.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+interface Options {
+  readonly yaml?: string;
+  readonly env?: Record<string, string>;
+  readonly secret?: string;
+  readonly previous?: readonly string[];
+  readonly folder?: string;
+}
+
+function newFolder(): string {
+  const folder = temporaryFolder();
+  cleanups.push(() => folder[Symbol.dispose]());
+  return folder.path;
+}
+
+function open({ yaml = "", env = {}, secret = "a-secret-0123456789", ...more }: Options = {}) {
+  const folder = more.folder ?? newFolder();
+  const path = join(folder, "vexel.yaml");
+  writeFileSync(path, yaml);
+  const store: ConfigEntityStore = openConfigEntityStore(folder, Date.now);
+  cleanups.push(() => store.close());
+  const secrets = new SecretBox({ folder, secret, previous: more.previous ?? [] });
+  const sources = async () => {
+    const environment = await environmentSource(env, () => 0).load();
+    const provisioned = {
+      environment: environment.upstreams,
+      embedded: embedded({ migan: false }),
+    };
+    const read = await yamlSource({ path, env, provisioned }).load();
+    if (!read.ok) throw new Error(describeProblems(read.problems));
+    return { yaml: read, environment, embedded: provisioned.embedded };
+  };
+  const entities = new ConfigEntities({ store, secrets, sources, now: () => 5000 });
+  const snapshot = async () => {
+    const stored = await readStoredConfig(store, secrets);
+    const options = { version: 1, now: undefined, inspectFolder: undefined };
+    return composeSnapshot({ ...(await sources()), stored, storedKeys: StoredKeys.empty }, options);
+  };
+  return { folder, store, secrets, entities, snapshot };
+}
+
+const upstream = { kind: "openai", apiKey: "sk-live-secret-1", headers: { "x-org": "org-secret" } };
+const model = (at = "cloud") => ({
+  kind: "embedding",
+  targets: [{ upstream: at, model: "text-embedding-3-small" }],
+});
+
+describe("a stored entity", () => {
+  test("is in force with its origin, beside the entities of the file and the environment", async () => {
+    const yaml = "projects:\n  - name: web\nkeys:\n  - { name: ci, key: sk-0123456789abcdef }\n";
+    const { entities, snapshot } = open({ yaml, env: { MISTRAL_API_KEY: "k" } });
+    await entities.put("upstream", "cloud", upstream, 0);
+    await entities.put("model", "search", model(), 0);
+    await entities.put("project", "mobile", { limits: { concurrent: 2 } }, 0);
+    await entities.put("webhook", "alerts", { url: "https://a.example/x", secret: whsec }, 0);
+    const { snapshot: now, warnings } = await snapshot();
+    expect(warnings).toEqual([]);
+    expect(now.models.get("search")).toMatchObject({ source: "store", dimensions: 1536 });
+    expect(now.upstreams.get("cloud")).toMatchObject({ apiKey: "sk-live-secret-1" });
+    expect(now.limits?.get("project:mobile")).toEqual({ concurrent: 2 });
+    expect(now.webhooks?.size).toBe(1);
+    const origin = (kind: Parameters<typeof originOf>[1], id: string) => {
+      const found = originOf(now, kind, id);
+      return found && describeOrigin(found);
+    };
+    expect(origin("model", "search")).toBe("store");
+    expect(origin("upstream", "cloud")).toBe("store");
+    expect(origin("project", "web")).toMatch(/^yaml: .*vexel\.yaml line 2$/);
+    expect(origin("key", "file:ci")).toMatch(/^yaml: .*vexel\.yaml line 4$/);
+    expect(origin("upstream", "mistral")).toBe("environment: MISTRAL_API_KEY");
+    expect(origin("model", "mistral-embed")).toBe("environment: MISTRAL_API_KEY");
+    expect(origin("model", "vexel-sketch")).toBe("embedded");
+    expect(origin("webhook", [...(now.webhooks?.keys() ?? [])][0] ?? "")).toBe("store");
+  });
+
+  test("is listed with its version, and locked entities with their origin", async () => {
+    const { entities } = open({ yaml: "projects: [{ name: web }]\nembedded: false\n" });
+    await entities.put("upstream", "cloud", upstream, 0);
+    expect(await entities.list()).toEqual([
+      {
+        ...{ kind: "project", id: "web", readOnly: true },
+        origin: expect.stringMatching(/vexel\.yaml line 1$/),
+      },
+      {
+        ...{ kind: "upstream", id: "cloud", origin: "store", readOnly: false },
+        ...{ version: 1, createdAt: 5000, updatedAt: 5000 },
+      },
+    ]);
+  });
+
+  test("that has the id of an entity in the file is refused", async () => {
+    const { entities } = open({ yaml: "projects:\n  - name: web\n" });
+    const put = entities.put("project", "web", {}, undefined);
+    await expect(put).rejects.toThrow(/vexel\.yaml line 2 and is read-only here/);
+    await expect(entities.delete("project", "web", undefined)).rejects.toThrow("read-only");
+  });
+
+  test("that the file takes over later is left out with a warning that names it", async () => {
+    const { folder, entities, snapshot } = open();
+    await entities.put("project", "web", { limits: { concurrent: 2 } }, 0);
+    writeFileSync(join(folder, "vexel.yaml"), "projects:\n  - name: web\n");
+    const { snapshot: now, warnings } = await snapshot();
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^the stored project "web" is left out: .*vexel\.yaml line 2 has a project with this id/,
+      ),
+    ]);
+    expect(now.projects?.get("web")).toEqual({ name: "web" });
+    expect((await entities.get("project", "web"))?.problem).toContain("takes precedence");
+  });
+
+  test("that has become invalid is left out with those that refer to it, and the others stay", async () => {
+    const { store, entities, snapshot } = open();
+    await entities.put("upstream", "cloud", upstream, 0);
+    await entities.put("model", "search", model(), 0);
+    await entities.put("project", "mobile", {}, 0);
+    // Written by a version that knew a kind which this one does not know.
+    await store.put({ kind: "upstream", id: "cloud", value: { kind: "oldvendor" } }, undefined, 1);
+    await store.put({ kind: "gadget", id: "g", value: {} }, undefined, 1);
+    const { snapshot: now, warnings } = await snapshot();
+    expect(warnings).toEqual([
+      'the stored gadget "g" is left out: gadget is no kind of entity',
+      expect.stringMatching(
+        /^the stored upstream "cloud" is left out: kind: "oldvendor" is no kind/,
+      ),
+      'the stored model "search" is left out: targets[0].upstream: there is no upstream "cloud"',
+    ]);
+    expect([...now.models.keys()]).toEqual(["all-minilm-l6-v2", "vexel-sketch"]);
+    expect(now.projects?.has("mobile")).toBe(true);
+  });
+
+  test("overrides what the environment provisions, as the file does", async () => {
+    const { entities, snapshot } = open({ env: { OPENAI_API_KEY: "sk-env" } });
+    const before = (await snapshot()).snapshot;
+    expect(before.models.get("text-embedding-3-small")?.source).toBe("environment");
+    await entities.put("model", "text-embedding-3-small", model("openai"), 0);
+    const after = (await snapshot()).snapshot;
+    expect(after.models.get("text-embedding-3-small")?.source).toBe("store");
+    expect(after.models.has("text-embedding-3-large")).toBe(true);
+  });
+});
+
+const whsec = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
+describe("a refused change names the field and writes nothing", () => {
+  const cases: [string, string, string, object, string][] = [
+    ["an unknown kind", "gadget", "x", {}, '"gadget" is no kind of entity; known: upstream, model'],
+    ["a missing upstream", "model", "m", model("nowhere"), "targets[0].upstream: there is no"],
+    [
+      "an unknown key",
+      "model",
+      "m",
+      { ...model("vexel-minilm"), colour: 1 },
+      "colour: unknown key",
+    ],
+    ["a wrong type", "project", "p", { limits: { concurrent: "2" } }, "limits.concurrent: must be"],
+    ["an invalid id", "model", "a b", model("vexel-minilm"), "id: must not contain spaces"],
+    ["another id", "model", "m", { ...model("vexel-minilm"), id: "n" }, 'id: must be "m"'],
+    ["a missing credential", "upstream", "u", { kind: "openai" }, "apiKey: is missing"],
+    ["a placeholder", "upstream", "u", { kind: "openai", apiKey: { $secret: true } }, "$secret"],
+  ];
+  for (const [name, kind, id, value, message] of cases) {
+    test(name, async () => {
+      const { store, entities } = open();
+      const put = entities.put(kind, id, value as Record<string, unknown>, undefined);
+      await expect(put).rejects.toThrow(message);
+      await expect(put).rejects.toBeInstanceOf(EntityRefused);
+      expect(await store.revision()).toBe(0);
+    });
+  }
+
+  test("a change that would make another stored entity invalid", async () => {
+    const { entities } = open();
+    await entities.put("upstream", "cloud", upstream, 0);
+    await entities.put("model", "search", model(), 0);
+    const message =
+      'the stored model "search" would become invalid: targets[0].upstream: there is no upstream "cloud"';
+    await expect(entities.delete("upstream", "cloud", undefined)).rejects.toThrow(message);
+    expect(await entities.delete("model", "search", undefined)).toBe(true);
+    expect(await entities.delete("upstream", "cloud", undefined)).toBe(true);
+    expect(await entities.delete("upstream", "cloud", undefined)).toBe(false);
+  });
+
+  test("a change of another version than the stored one", async () => {
+    const { entities } = open();
+    const { version } = await entities.put("project", "web", {}, 0);
+    await expect(entities.put("project", "web", {}, 0)).rejects.toBeInstanceOf(VersionConflict);
+    await entities.put("project", "web", { limits: { concurrent: 1 } }, version);
+    await expect(entities.delete("project", "web", version)).rejects.toBeInstanceOf(
+      VersionConflict,
+    );
+  });
+});
+
+describe("secrets of stored entities", () => {
+  test("are neither in the database file nor in what is read back", async () => {
+    const { folder, store, entities } = open();
+    await entities.put("upstream", "cloud", upstream, 0);
+    await entities.put("webhook", "alerts", { url: "https://a.example/token-1", secret: whsec }, 0);
+    const read = await entities.get("upstream", "cloud");
+    expect(read?.value).toEqual({
+      kind: "openai",
+      apiKey: { $secret: true },
+      headers: { "x-org": { $secret: true } },
+    });
+    await store.close();
+    for (const name of ["vexel.db", "vexel.db-wal"]) {
+      const bytes = await Bun.file(join(folder, name))
+        .text()
+        .catch(() => "");
+      for (const secret of ["sk-live-secret-1", "org-secret", "token-1", whsec]) {
+        expect(bytes.includes(secret)).toBe(false);
+      }
+    }
+    expect(readFileSync(join(folder, "vexel.db")).length).toBeGreaterThan(0);
+  });
+
+  test("stay when a change has placeholders in their place", async () => {
+    const { entities, snapshot } = open();
+    const { version } = await entities.put("upstream", "cloud", upstream, 0);
+    const read = await entities.get("upstream", "cloud");
+    const value = { ...read?.value, limits: { concurrent: 3 } };
+    await entities.put("upstream", "cloud", value, version);
+    expect((await snapshot()).snapshot.upstreams.get("cloud")).toMatchObject({
+      apiKey: "sk-live-secret-1",
+      headers: { "x-org": "org-secret" },
+      limits: { concurrent: 3 },
+    });
+  });
+
+  test("that cannot be decrypted leave their entity out, and nothing else", async () => {
+    const first = open();
+    await first.entities.put("upstream", "cloud", upstream, 0);
+    await first.entities.put("model", "search", model(), 0);
+    await first.entities.put("project", "web", {}, 0);
+    const { snapshot } = open({ folder: first.folder, secret: "another-secret-0123" });
+    const { snapshot: now, warnings } = await snapshot();
+    expect(warnings[0]).toContain('the stored upstream "cloud" is left out: the stored secret was');
+    expect(warnings[0]).toContain("VEXEL_SECRET_PREVIOUS");
+    expect(warnings[1]).toContain('the stored model "search" is left out');
+    expect(now.projects?.has("web")).toBe(true);
+  });
+
+  test("are encrypted again with the new key after a rotation", async () => {
+    const first = open();
+    await first.entities.put("upstream", "cloud", upstream, 0);
+    const rotated = open({
+      folder: first.folder,
+      secret: "another-secret-0123",
+      previous: ["a-secret-0123456789"],
+    });
+    expect(await rotated.entities.reencrypt()).toBe(1);
+    expect(await rotated.entities.reencrypt()).toBe(0);
+    const later = open({ folder: first.folder, secret: "another-secret-0123" });
+    const { snapshot, warnings } = await later.snapshot();
+    expect(warnings).toEqual([]);
+    expect(snapshot.upstreams.get("cloud")?.apiKey).toBe("sk-live-secret-1");
+    await expect(first.entities.reencrypt()).rejects.toThrow("encrypted with another key");
+  });
+
+  test("cover every option of an upstream that is named like a secret", () => {
+    const harmless = ["accessKeyId", "accountId", "maxTokens", "tokenType"];
+    const options = new Set([...kinds.values()].flatMap((kind) => Object.keys(kind.options)));
+    const suspicious = [...options].filter((name) =>
+      /key|secret|token|account|password|credential/i.test(name),
+    );
+    expect(suspicious.length).toBeGreaterThan(4);
+    const open = suspicious.filter(
+      (name) => !secretFieldsOf("upstream").includes(name) && !harmless.includes(name),
+    );
+    expect(open).toEqual([]);
+  });
+});
+
+test("the store source notices changes of another process, and reports an unreadable store once", async () => {
+  const { folder, store, secrets } = open();
+  const reported: unknown[] = [];
+  const reader = openConfigEntityStore(folder, Date.now);
+  const source = storeSource({
+    store: reader,
+    secrets,
+    reportUnreadable: (error) => reported.push(error),
+    pollMs: 10,
+  });
+  expect((await source.load()).entities).toEqual([]);
+  const loaded: number[] = [];
+  const stop = source.watch(async () => {
+    loaded.push((await source.load()).entities.length);
+  });
+  await store.put({ kind: "project", id: "a", value: {} }, 0, 1);
+  await until(() => loaded.at(-1) === 1);
+  await store.delete({ kind: "project", id: "a" }, undefined);
+  await until(() => loaded.at(-1) === 0);
+  await reader.close();
+  await until(() => reported.length > 0);
+  await Bun.sleep(50);
+  expect(reported).toHaveLength(1);
+  stop();
+});
