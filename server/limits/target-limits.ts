@@ -64,6 +64,7 @@ export const enforceTargetLimits =
       // The chunks of one request wait concurrently.
       if (request.queueWait) {
         request.queueWait.isWaiting = false;
+        request.queueWait.admittedAt = startedAt;
         request.queueWait.ms = Math.max(request.queueWait.ms, startedAt - arrivedAt);
       }
       request.record.routing.hasStarted = true;

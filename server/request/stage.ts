@@ -41,6 +41,8 @@ export interface QueueWait {
   ms: number;
   /** The attempt is still queued. */
   isWaiting: boolean;
+  /** When the attempt left the queue. Milliseconds, monotonic. */
+  admittedAt: number;
 }
 
 export type Send<Q, A> = (request: StageRequest<Q>) => Promise<A>;

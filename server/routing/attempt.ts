@@ -1,5 +1,6 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
-import type { Send, StageRequest } from "../request/stage.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
 import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import { wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies/policy.ts";
@@ -63,7 +64,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     const startedAt = clock();
     const probe = health.start(startedAt);
     // A target without limits has no queue.
-    const queueWait = target.scopes && { ms: 0, isWaiting: false };
+    const queueWait = target.scopes && newQueueWait();
     const succeed = (): void => {
       const now = clock();
       request.record.routing.reachedUpstream = true;
@@ -84,9 +85,10 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
           ? health.latency.abandonedMs(size, peers)
           : Number.POSITIVE_INFINITY,
       };
-      // A request that timed out in the queue never reached the target, so its outcome is neutral.
       const outcome =
-        queueWait?.isWaiting || !isNewError(error) ? neutral : classifyOutcome(error, end);
+        timedOutInQueue(queueWait, error, now) || !isNewError(error)
+          ? neutral
+          : classifyOutcome(error, end);
       // A repeated failure may come from one bad input, which must not eject the target for all clients.
       const isOld = repeated && outcome.kind === "failure";
       health.recordEnd(now, isOld ? neutral : outcome, probe, peers);
@@ -121,7 +123,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     request.record.routing.startAttempt(target);
     health.inFlight++;
     modelTargets.budgets.retries.uncounted++;
-    const queueWait = target.scopes && { ms: 0, isWaiting: false };
+    const queueWait = target.scopes && newQueueWait();
     return sendSafely(
       next,
       queueWait ? { ...request, target, queueWait } : { ...request, target },
@@ -134,11 +136,12 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       },
       (error) => {
         if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
+        const now = clock();
         const outcome =
-          queueWait?.isWaiting || !isNewError(error)
+          timedOutInQueue(queueWait, error, now) || !isNewError(error)
             ? neutral
             : classifyOutcome(error, unmeasuredEnd);
-        health.recordUnmeasuredEnd(clock(), outcome, [health]);
+        health.recordUnmeasuredEnd(now, outcome, [health]);
         if (health.concurrency.slots.waiting > 0) onSlotFreed();
         return failOver(request, modelTargets, error);
       },
@@ -147,6 +150,19 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
 
   return { send, sendUnmeasured };
 }
+
+const newQueueWait = (): QueueWait => ({ ms: 0, isWaiting: false, admittedAt: 0 });
+
+/**
+ * Whether the gateway's own queue caused the timeout: the attempt never left it, or had less time at the target than in
+ * the queue. That says nothing about the target.
+ */
+const timedOutInQueue = (wait: QueueWait | undefined, error: unknown, now: number): boolean =>
+  wait !== undefined &&
+  (wait.isWaiting ||
+    (wait.ms > now - wait.admittedAt &&
+      error instanceof GatewayError &&
+      error.kind === "upstream_timeout"));
 
 /** An unmeasured attempt on a model's only target: no duration, and no other target to fail over to. */
 const unmeasuredEnd = {
