@@ -25,7 +25,7 @@ import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/transport.ts";
-import { recoverReservationsAtStart, wireBudgets } from "./wiring/budgets.ts";
+import { wireBudgets } from "./wiring/budgets.ts";
 import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { type EventsWiring, wireEvents } from "./wiring/events.ts";
@@ -96,7 +96,6 @@ export function build({
     ...clocksAndRandom,
     ...webhookOptions,
   });
-  recoverReservationsAtStart(folder, log);
   const ledgerWiring = wireLedger({ settings, log, emit: events.emit, now: Date.now });
   const { ledger } = ledgerWiring;
   const imageLinks = createImageLinks({
@@ -167,8 +166,8 @@ export function build({
   const budgets = wireBudgets({
     settings,
     clock,
-    folder,
     spent: ledgerWiring.spent,
+    reservations: ledgerWiring.reservations,
     capabilities: upstreamClient.imageCapabilities,
     log,
     emit: events.emit,
@@ -290,7 +289,7 @@ export function build({
     certificate.close();
     embeddings.close();
     void images.close();
-    ledgerWiring.close();
+    void ledgerWiring.close();
     events.close();
     throw error;
   }
@@ -323,8 +322,7 @@ export function build({
       sender.close();
       await images.close();
       await Promise.all([...new Set(embeddedModels.values())].map((model) => model.close?.()));
-      ledgerWiring.close();
-      budgets.close();
+      await ledgerWiring.close();
       // Last, because the other parts may emit events while they close.
       events.close();
     },

@@ -8,9 +8,9 @@ import { describeProblems } from "../server/config/problem.ts";
 import { TempStorage } from "../server/lib/temp-storage.ts";
 import { createLog, type Level } from "../server/observe/log.ts";
 import { readSettings } from "../server/settings.ts";
-import { journaledRows } from "../server/storage/files/ledger-journal.ts";
+import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
-import { LedgerFile } from "../server/storage/sqlite/ledger-store.ts";
+import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { buildEmbeddedModels } from "../server/wiring/embedded-models.ts";
 
 export const testKey = "sk-test-0123456789abcdef";
@@ -138,18 +138,18 @@ export const post = (
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-/** The rows of the ledger file and of its journal, oldest first. */
+/** The rows of the ledger file and of its outbox, oldest first. */
 export function readLedger(folder: string): LedgerRow[] {
-  // The journal is read first: rows move from it into the file.
-  const journaled = journaledRows(folder);
-  const file = new LedgerFile({ folder, maxBytes: 0 });
+  // The outbox is read first: rows move from it into the file.
+  const pending = outboxRows(folder);
+  const file = new SqliteLedgerStore({ folder, maxBytes: 0 });
   try {
     const rows = new Map(
-      [...journaled, ...file.recent(1_000_000)].map((row) => [row.requestId, row]),
+      [...pending, ...file.recent(1_000_000)].map((row) => [row.requestId, row]),
     );
     return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
   } finally {
-    file.close();
+    void file.close();
   }
 }
 

@@ -25,11 +25,10 @@ export interface RequestChargingOptions {
   readonly budgets: Budgets;
   /** The image capabilities of a target. */
   readonly capabilities: ImageEstimateInput["capabilities"];
-  /** Requests in flight, recovered by the next process if this one is killed. */
-  readonly reservationLog: {
-    /** `mayWait`: the line may be written at the end of this turn of the event loop. */
-    begin(request: ReservedRequest, mayWait: boolean): void;
-    end(requestId: string): void;
+  /** Requests in flight: charged by the next process if this one is killed. The ledger row of a request ends its entry. */
+  readonly reservations: {
+    /** `mayWait`: the entry may be written at the end of this turn of the event loop. */
+    reserve(request: ReservedRequest, mayWait: boolean): void;
   };
   /** Requests that wait for reservations to be released. */
   readonly queue: BudgetQueue;
@@ -61,7 +60,7 @@ export interface RequestCharging {
 export function createRequestCharging({
   budgets,
   capabilities,
-  reservationLog,
+  reservations,
   queue,
 }: RequestChargingOptions): RequestCharging {
   const observedCosts = new ObservedCosts();
@@ -135,9 +134,7 @@ export function createRequestCharging({
     if (!estimate) return;
     const { requestId, at, endpoint, model = null } = record;
     const { id: keyId, project = null } = caller;
-    reservationLog.begin({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
-    // Runs after the ledger row is written.
-    record.onEnd(() => reservationLog.end(record.requestId));
+    reservations.reserve({ requestId, at, endpoint, keyId, model, project, estimate }, mayWait);
   };
 
   /** Throws GatewayError if the budget is too small. */

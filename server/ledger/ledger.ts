@@ -1,19 +1,20 @@
 /**
- * The ledger: one row per authenticated request, durable before the last byte of its response is sent. Rows go to the
- * write-ahead journal at once and from there to SQLite in groups (group commit), so a busy gateway needs few
+ * The ledger: one row per authenticated request, durable before the last byte of its response is sent. Rows go to the outbox
+ * at once, and are drained from there into the ledger store in groups (group commit), so a busy gateway needs few
  * transactions.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { ReservedRequest } from "../storage/files/reservation-log.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
+import type { LedgerStore } from "../storage/ports/ledger-store.ts";
+import type { Outbox, ReservedRequest } from "../storage/ports/outbox.ts";
 
 export type { LedgerRow, ReservedRequest };
 
 export interface LedgerOptions {
-  readonly file: { write(rows: readonly LedgerRow[]): void };
-  readonly journal: { append(rows: readonly LedgerRow[]): void; clear(): void };
-  /** Recovery of rows that earlier processes journaled. `recover` throws file system errors. */
-  readonly recovery?: { readonly isDone: boolean; recover(): void };
+  readonly store: Pick<LedgerStore, "append">;
+  readonly outbox: Pick<Outbox, "rows" | "append" | "markStored" | "release">;
+  /** Recovery of rows that earlier processes left in their outboxes. `recover` rejects with the store's error. */
+  readonly recovery?: { readonly isDone: boolean; recover(): Promise<void> };
   /** Throws if the open files were removed or replaced on disk. */
   readonly verify?: () => void;
   /** Whether requests are refused or served while rows cannot be written. */
@@ -24,14 +25,14 @@ export interface LedgerOptions {
   readonly groupMs?: number;
   readonly groupRows?: number;
   readonly retryMs?: number;
-  /** Rows held in memory while the file cannot be written. */
+  /** Rows that are not in the store, while it cannot be written. */
   readonly maxPending?: number;
 }
 
 /** "unsettled": the row is in memory only, and a response header says so. */
 export type Settled = "settled" | "unsettled";
 
-/** Rows of requests that end in the same turn of the event loop: one journal write. */
+/** Rows of requests that end in the same turn of the event loop: one write to the outbox. */
 interface Group {
   readonly rows: LedgerRow[];
   /** Never rejects. */
@@ -42,17 +43,20 @@ interface Failed {
   readonly failure: unknown;
 }
 
+/** Rows of one transaction of the store, which runs on the thread that serves requests. */
+const maxDrainedRows = 500;
+
 export class Ledger {
   readonly #options: Required<Omit<LedgerOptions, "recovery">>;
   readonly #recovery: NonNullable<LedgerOptions["recovery"]>;
-  /** Rows of the pending journal write. */
+  /** Rows of the pending write to the outbox. */
   #group: Group | undefined;
-  /** Rows in the journal that are not in the SQLite file yet. */
-  #journaled: LedgerRow[] = [];
-  /** Rows in memory only. */
-  #unjournaled: LedgerRow[] = [];
+  /** Rows in memory only: the outbox could not be written. */
+  #inMemory: LedgerRow[] = [];
   #failure: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The drain that is running. Never rejects. */
+  #draining: Promise<void> | undefined;
   #closed = false;
 
   constructor({ recovery = nothingToRecover, ...options }: LedgerOptions) {
@@ -65,31 +69,39 @@ export class Ledger {
       ...options,
     };
     this.#recovery = recovery;
-    // A disk that cannot store these rows cannot store new ones: requests are refused from the start.
-    this.#attempt(() => recovery.recover());
+    // A store that cannot take these rows cannot take new ones: requests are refused from the start.
+    if (!recovery.isDone) this.#startDrain(() => recovery.recover());
   }
 
   /** Checks the files on disk without a write. A problem is found again by each retry until it is fixed. */
   verify(): void {
-    if (this.#failure === undefined && !this.#closed) this.#attempt(this.#options.verify);
+    if (this.#failure !== undefined || this.#closed) return;
+    try {
+      this.#options.verify();
+    } catch (error) {
+      this.#onFailedDrain(error);
+    }
   }
 
   get writable(): boolean {
     return this.#failure === undefined;
   }
 
-  /** Rows that are not in the file yet. */
+  /** Rows that may not be in the store yet. */
   get pendingRows(): readonly LedgerRow[] {
-    return [...this.#unjournaled, ...this.#journaled, ...(this.#group?.rows ?? [])];
+    return [...this.#inMemory, ...this.#options.outbox.rows, ...(this.#group?.rows ?? [])];
   }
 
-  /** Retries the recovery of earlier journals. While the ledger cannot be written, each retry includes it. */
+  /** Retries the recovery of earlier outboxes. While the ledger cannot be written, each retry includes it. */
   recoverEarlier(): void {
-    if (this.#failure !== undefined || this.#recovery.isDone) return;
+    if (this.#failure === undefined && !this.#recovery.isDone) void this.#recoverInBackground();
+  }
+
+  async #recoverInBackground(): Promise<void> {
     try {
-      this.#recovery.recover();
+      await this.#recovery.recover();
     } catch {
-      // The journals stay and are retried. New rows are written, so the ledger counts as writable.
+      // The outboxes stay and are retried. New rows are written, so the ledger counts as writable.
     }
   }
 
@@ -105,17 +117,20 @@ export class Ledger {
     this.#group ??= this.#startGroup();
     this.#group.rows.push(row);
     return this.#group.written.then((failed) =>
-      failed ? this.#keepUnjournaled(row, failed.failure) : "settled",
+      failed ? this.#keepInMemory(row, failed.failure) : "settled",
     );
   }
 
-  /** Writes as many rows as possible. Rows in memory only are lost; journaled rows are recovered by the next start. */
-  close(): { readonly lost: number } {
+  /** Stores as many rows as possible. Rows in memory only are lost; rows in the outbox are recovered by the next start. */
+  async close(): Promise<{ readonly lost: number }> {
     this.#closed = true;
     const rows = this.#group?.rows ?? [];
     const failed = this.#write(rows);
-    this.#flush();
-    return { lost: this.#unjournaled.length + (failed ? rows.length : 0) };
+    // Rows that were written while a drain was running are in the second one.
+    await this.#draining;
+    await this.#drain();
+    clearTimeout(this.#timer);
+    return { lost: this.#inMemory.length + (failed ? rows.length : 0) };
   }
 
   /** Waits for the other requests of this turn of the event loop, so that their rows are in the same write. */
@@ -132,57 +147,75 @@ export class Ledger {
 
   #write(rows: LedgerRow[]): Failed | undefined {
     if (rows.length === 0) return undefined;
-    const { journal, groupMs, groupRows } = this.#options;
+    const { outbox, groupMs, groupRows } = this.#options;
     try {
-      journal.append(rows);
+      // Removed from the group, so that `close` does not write them a second time.
+      outbox.append(rows);
+      rows.length = 0;
     } catch (failure) {
       return { failure };
     }
-    // Removed from the group, so that `close` does not write them a second time.
-    this.#journaled.push(...rows.splice(0));
-    if (this.#journaled.length >= groupRows && this.#failure === undefined) this.#flush();
-    else this.#timer ??= setTimeout(this.#flush, groupMs);
+    if (outbox.rows.length >= groupRows && this.#failure === undefined) this.#drain();
+    else this.#timer ??= setTimeout(this.#drain, groupMs);
     return undefined;
   }
 
   get #pending(): number {
-    return this.#unjournaled.length + this.#journaled.length;
+    return this.#inMemory.length + this.#options.outbox.rows.length;
   }
 
-  /** Moves rows from the journal and from memory into the SQLite file. */
-  readonly #flush = (): void => {
+  /** Moves rows from memory and from the outbox into the store. One drain runs at a time. */
+  readonly #drain = (): Promise<void> => {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const { file, journal, verify, report } = this.#options;
-    const waiting = this.#pending > 0;
-    // Without pending rows, the recovery of earlier journals shows whether the file can be written.
-    if (!waiting && (this.#failure === undefined || this.#closed)) return;
-    const done = this.#attempt(() => {
-      if (this.#failure !== undefined) verify();
-      if (!waiting) return this.#recovery.recover();
-      file.write([...this.#unjournaled, ...this.#journaled]);
-      // Only a check after the write shows that the file was removed meanwhile. Then the rows stay pending.
-      verify();
-      this.#unjournaled = [];
-      this.#journaled = [];
-      journal.clear();
-    });
-    if (!done || this.#failure === undefined) return;
-    this.#failure = undefined;
-    report({ writable: true, reason: "rows are written again" });
-    this.recoverEarlier();
+    // Without pending rows, the recovery of earlier outboxes shows whether the store can be written.
+    if (this.#pending === 0 && (this.#failure === undefined || this.#closed))
+      return Promise.resolve();
+    return this.#draining ?? this.#startDrain(() => this.#drainPending());
   };
 
-  /** A failure is retried after `retryMs`. */
-  #attempt(write: () => void): boolean {
-    try {
-      write();
-      return true;
-    } catch (error) {
-      this.#recordFailure(error);
-      if (!this.#closed) this.#timer ??= setTimeout(this.#flush, this.#options.retryMs);
-      return false;
+  #startDrain(work: () => Promise<void>): Promise<void> {
+    const run = async (): Promise<void> => {
+      try {
+        await work();
+        this.#reportRecovery();
+      } catch (error) {
+        this.#onFailedDrain(error);
+      } finally {
+        this.#draining = undefined;
+      }
+    };
+    this.#draining = run();
+    return this.#draining;
+  }
+
+  async #drainPending(): Promise<void> {
+    const { store, outbox, verify } = this.#options;
+    if (this.#failure !== undefined) verify();
+    if (this.#pending === 0) return this.#recovery.recover();
+    while (this.#pending > 0) {
+      const inMemory = this.#inMemory.slice(0, maxDrainedRows);
+      const fromOutbox = outbox.rows.slice(0, maxDrainedRows - inMemory.length);
+      await store.append([...inMemory, ...fromOutbox]);
+      // Only a check after the write shows that the file was removed meanwhile. Then the rows stay pending.
+      verify();
+      this.#inMemory.splice(0, inMemory.length);
+      for (const { requestId } of inMemory) outbox.release(requestId);
+      outbox.markStored(fromOutbox.length);
     }
+  }
+
+  #reportRecovery(): void {
+    if (this.#failure === undefined) return;
+    this.#failure = undefined;
+    this.#options.report({ writable: true, reason: "rows are written again" });
+    this.recoverEarlier();
+  }
+
+  /** A failure is retried after `retryMs`. */
+  #onFailedDrain(error: unknown): void {
+    this.#recordFailure(error);
+    if (!this.#closed) this.#timer ??= setTimeout(this.#drain, this.#options.retryMs);
   }
 
   #recordFailure(error: unknown): void {
@@ -192,28 +225,31 @@ export class Ledger {
   }
 
   /**
-   * The journal failed: tries the SQLite file once. If that fails too, the row stays in memory, and the request is
-   * refused or marked as unsettled.
+   * The outbox failed: tries the store once. If that fails too, the row stays in memory, and the request is refused or
+   * marked as unsettled.
    */
-  #keepUnjournaled(row: LedgerRow, cause: unknown): Settled {
+  async #keepInMemory(row: LedgerRow, cause: unknown): Promise<Settled> {
     const { onError, maxPending } = this.#options;
     const error = unavailable();
-    const hasRoom = this.#pending < maxPending;
-    // The upstream request is billed, so the row keeps its usage. If the client gets this error, the row records it.
-    const stored = onError === "serve" && hasRoom ? row : withError(row, error);
-    if (hasRoom) this.#unjournaled.push(row);
+    if (this.#pending >= maxPending) {
+      this.#onFailedDrain(cause);
+      throw error;
+    }
+    this.#inMemory.push(row);
     const isFirstFailure = this.#failure === undefined;
     this.#recordFailure(cause);
     // Writing is retried at an interval and not for each row, because each retry writes all pending rows.
-    if (isFirstFailure) this.#flush();
-    if (hasRoom && this.#unjournaled.length === 0) return "settled";
-    if (hasRoom) this.#unjournaled[this.#unjournaled.length - 1] = stored;
-    if (stored === row) return "unsettled";
+    await (this.#draining ?? (isFirstFailure ? this.#drain() : undefined));
+    const index = this.#inMemory.lastIndexOf(row);
+    if (index < 0) return "settled";
+    if (onError === "serve") return "unsettled";
+    // The upstream request is billed, so the row keeps its usage, and records the error that the client gets.
+    this.#inMemory[index] = withError(row, error);
     throw error;
   }
 }
 
-const nothingToRecover = { isDone: true, recover: () => undefined };
+const nothingToRecover = { isDone: true, recover: () => Promise.resolve() };
 
 const withError = (row: LedgerRow, error: GatewayError): LedgerRow => ({
   ...row,

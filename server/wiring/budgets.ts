@@ -1,4 +1,4 @@
-/** Wires budgets: counters, reservations, the reservation log, and threshold events. */
+/** Wires budgets: counters, reservations, and threshold events. */
 
 import { BudgetQueue } from "../budgets/budget-queue.ts";
 import { type Budgets, createBudgets } from "../budgets/budgets.ts";
@@ -12,13 +12,12 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import { realTimers } from "../lib/timers.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import { ReservationLog, recoverReservations } from "../storage/files/reservation-log.ts";
 import type { LedgerWiring } from "./ledger.ts";
 
 export interface BudgetWiringOptions extends Pick<RequestChargingOptions, "capabilities"> {
   readonly settings: Settings;
-  readonly folder: string;
   readonly spent: LedgerWiring["spent"];
+  readonly reservations: LedgerWiring["reservations"];
   readonly log: Log;
   readonly emit: Emit;
   /** Milliseconds, monotonic. */
@@ -28,11 +27,10 @@ export interface BudgetWiringOptions extends Pick<RequestChargingOptions, "capab
 export interface BudgetWiring {
   readonly budgets: Budgets;
   readonly charging: RequestCharging;
-  close(): void;
 }
 
 export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
-  const { settings, folder, spent, capabilities: traits, log, emit, clock } = options;
+  const { settings, spent, reservations, capabilities, log, emit, clock } = options;
   const budgets = createBudgets({
     spentBefore: (spender, period) => {
       try {
@@ -51,21 +49,12 @@ export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
       emit(event);
     },
   });
-  const writeSafely = createSafeWrite(log);
-  const onError = (error: unknown): void =>
-    writeSafely(() => {
-      throw error;
-    });
-  const journal = new ReservationLog({ folder, newId: () => Bun.randomUUIDv7(), onError });
   return {
     budgets,
     charging: createRequestCharging({
       budgets,
-      capabilities: traits,
-      reservationLog: {
-        begin: (request, mayWait) => writeSafely(() => journal.begin(request, mayWait)),
-        end: (requestId) => journal.end(requestId),
-      },
+      capabilities,
+      reservations,
       queue: new BudgetQueue({
         waitMs: settings.VEXEL_QUEUE_TIMEOUT * 1000,
         max: settings.VEXEL_MAX_QUEUE,
@@ -73,35 +62,5 @@ export function wireBudgets(options: BudgetWiringOptions): BudgetWiring {
         clock,
       }),
     }),
-    close: () => writeSafely(() => journal.close()),
   };
 }
-
-/** Reservations are needed only after a kill, so a disk error does not fail the request. The error is logged once. */
-function createSafeWrite(log: Log): (write: () => void) => void {
-  let works = true;
-  return (write) => {
-    try {
-      write();
-      works = true;
-    } catch (error) {
-      if (works) log.error("reservations-unwritable", { reason: reasonOf(error) });
-      works = false;
-    }
-  };
-}
-
-/** Runs before the ledger is opened: reservations of killed processes count as spent. */
-export function recoverReservationsAtStart(folder: string, log: Log): void {
-  try {
-    const { requests, unreadable } = recoverReservations(folder);
-    if (requests > 0) log.warn("reservations-recovered", { requests });
-    if (unreadable > 0) log.error("ledger-rows-lost", { rows: unreadable });
-  } catch (error) {
-    // The files stay for the next start.
-    log.error("reservations-unwritable", { reason: reasonOf(error) });
-  }
-}
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

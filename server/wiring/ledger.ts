@@ -1,4 +1,4 @@
-/** Wires the ledger: journal, SQLite file, recovery of earlier journals, pruning and integrity checks. */
+/** Wires the ledger: outbox, SQLite store, recovery of earlier outboxes, pruning and integrity checks. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Emit } from "../events/events.ts";
@@ -6,13 +6,14 @@ import { Ledger } from "../ledger/ledger.ts";
 import type { BudgetOwner } from "../lib/budget.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import { JournalRecovery } from "../storage/files/journal-recovery.ts";
-import { LedgerJournal } from "../storage/files/ledger-journal.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
+import { OutboxFile } from "../storage/files/outbox.ts";
+import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
+import type { LedgerStore } from "../storage/ports/ledger-store.ts";
+import type { Outbox } from "../storage/ports/outbox.ts";
 import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
-import { LedgerFile } from "../storage/sqlite/ledger-store.ts";
-import { sumDollars } from "../storage/sqlite/spend-table.ts";
+import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 
 export interface LedgerWiringOptions {
   readonly settings: Settings;
@@ -24,9 +25,11 @@ export interface LedgerWiringOptions {
 
 export interface LedgerWiring {
   readonly ledger: Ledger;
-  /** US dollars, including rows that are not in the file yet. `period`: such as 2026-11-15, 2026-11 or total. */
+  /** Requests with a budget reservation: charged by the next process if this one is killed. */
+  readonly reservations: Pick<Outbox, "reserve">;
+  /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */
   spent(spender: BudgetOwner, period: string): number;
-  close(): void;
+  close(): Promise<void>;
 }
 
 const dayMs = 86_400_000;
@@ -35,36 +38,52 @@ const verifyEveryMs = 1000;
 
 export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): LedgerWiring {
   const { VEXEL_DATA: folder, VEXEL_LEDGER_DAYS: days, VEXEL_ON_LEDGER_ERROR: policy } = settings;
-  const file = new LedgerFile({ folder, maxBytes: settings.VEXEL_LEDGER_MAX_BYTES });
-  const recovery = new JournalRecovery(folder, file);
+  const store = new SqliteLedgerStore({
+    folder,
+    maxBytes: settings.VEXEL_LEDGER_MAX_BYTES,
+    now: now(),
+  });
+  const recovery = new OutboxRecovery(folder, store);
+  if (recovery.reservations > 0)
+    log.warn("reservations-recovered", { requests: recovery.reservations });
   if (recovery.unreadable > 0) log.error("ledger-rows-lost", { rows: recovery.unreadable });
-  const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
+  const logUnwritable = logOnce((reason) => log.error("reservations-unwritable", { reason }));
+  const outbox = new OutboxFile({
+    folder,
+    id: Bun.randomUUIDv7(),
+    onError: logUnwritable.failed,
+    onReplaced: () => opened.replace(outbox.path),
+  });
   const keys = join(folder, "vexel.db");
   const opened = new OpenedFiles(
-    [folder, file.path, journal.path, keys, join(folder, "lock.db")],
-    [{ path: `${file.path}-wal`, isIntact: () => file.hasLastRow() }],
+    [folder, store.path, outbox.path, keys, join(folder, "lock.db")],
+    [{ path: `${store.path}-wal`, isIntact: () => store.hasLastRow() }],
   );
   /** The folder or one of its files was removed or replaced: written rows would be lost. */
   let fileProblem: string | undefined;
-  /** An integrity check found damage in a file. The journal can be written, and the next start recovers it. */
+  /** An integrity check found damage in a file. The outbox can be written, and the next start recovers it. */
   let damage: string | undefined;
   const verify = (): void => {
     const wasLost = fileProblem !== undefined;
     fileProblem = opened.problem();
-    if (fileProblem !== undefined && !wasLost) checkpointRows(file, log);
+    if (fileProblem !== undefined && !wasLost) checkpointRows(store, log);
     const problem = fileProblem ?? damage;
     if (problem !== undefined) throw new Error(problem);
   };
   const ledger = new Ledger({
-    file,
-    journal: {
+    store,
+    outbox: {
+      get rows() {
+        return outbox.rows;
+      },
       append: (rows) => {
         if (fileProblem !== undefined) throw new Error(fileProblem);
-        journal.append(rows);
+        outbox.append(rows);
       },
-      clear: () => journal.clear(),
+      markStored: (count) => outbox.markStored(count),
+      release: (requestId) => outbox.release(requestId),
     },
-    recovery: recovery,
+    recovery,
     verify,
     onError: policy,
     report: ({ writable, reason }) => {
@@ -78,13 +97,13 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
     },
   });
   const pruneTimer = setInterval(() => {
-    if (days > 0) prune(file, now() - days * dayMs, log);
+    if (days > 0) void prune(store, now() - days * dayMs, log);
     // Pruning may have freed the space that they need.
     ledger.recoverEarlier();
   }, pruneEveryMs);
   const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);
   const integrity = startIntegrityCheck({
-    paths: [file.path, ...(existsSync(keys) ? [keys] : [])],
+    paths: [store.path, ...(existsSync(keys) ? [keys] : [])],
     everyMs: settings.VEXEL_LEDGER_CHECK * 1000,
     onResult: (found) => {
       damage = found && `${found}. Restore a copy of it and restart the gateway.`;
@@ -96,20 +115,23 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
   });
   return {
     ledger,
+    reservations: {
+      // Reservations are needed only after a kill, so a disk error does not fail the request.
+      reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
+    },
     spent: (spender, period) =>
-      file.sumSpent(spender, period) +
-      sumDollars([...recovery.rows, ...ledger.pendingRows], spender, period),
-    close: () => {
+      store.sumSpent(spender, period, [...recovery.rows, ...ledger.pendingRows]),
+    close: async () => {
       clearInterval(pruneTimer);
       clearInterval(verifyTimer);
       integrity.close();
-      const { lost: unwritten } = ledger.close();
+      const { lost: unwritten } = await ledger.close();
       if (fileProblem !== undefined)
         saveRows(ledger.pendingRows, { folder, reason: fileProblem, log });
       else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
-      journal.close();
+      logUnwritable.run(() => outbox.close());
       try {
-        file.close();
+        await store.close();
       } catch (error) {
         log.error("ledger-not-closed", { reason: reasonOf(error) });
       }
@@ -117,39 +139,57 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
   };
 }
 
+/** Logs the first of several failures in a row. */
+function logOnce(write: (reason: string) => void) {
+  let works = true;
+  const failed = (error: unknown): void => {
+    if (works) write(reasonOf(error));
+    works = false;
+  };
+  const run = (action: () => void): void => {
+    try {
+      action();
+      works = true;
+    } catch (error) {
+      failed(error);
+    }
+  };
+  return { failed, run };
+}
+
 /**
  * A write-ahead log that was removed is still open: its rows are copied into the database file while that is possible.
  * It fails if the database file itself was removed or damaged.
  */
-function checkpointRows(file: LedgerFile, log: Log): void {
+function checkpointRows(store: SqliteLedgerStore, log: Log): void {
   try {
-    file.checkpoint();
+    store.checkpoint();
   } catch (error) {
     log.warn("ledger-not-checkpointed", { reason: reasonOf(error) });
   }
 }
 
 /** In small steps, as it runs on the thread that serves requests. */
-function prune(file: LedgerFile, before: number, log: Log): void {
+async function prune(store: LedgerStore, before: number, log: Log): Promise<void> {
   try {
-    file.prune(before, 1000);
+    await store.prune(before, 1000);
   } catch (error) {
     // The file is locked or the disk is full: the next write reports it, and pruning is retried.
     log.warn("ledger-not-pruned", { reason: reasonOf(error) });
   }
 }
 
-/** If the folder was replaced by a new one, the rows are saved there as a journal for its next gateway. */
+/** If the folder was replaced by a new one, the rows are saved there in an outbox for its next gateway. */
 function saveRows(
   rows: readonly LedgerRow[],
   { folder, reason, log }: { folder: string; reason: string; log: Log },
 ): void {
   if (rows.length === 0) return;
   try {
-    const journal = new LedgerJournal(folder, Bun.randomUUIDv7());
-    journal.append(rows);
-    journal.close();
-    log.warn("ledger-rows-saved", { rows: rows.length, path: journal.path });
+    const outbox = new OutboxFile({ folder, id: Bun.randomUUIDv7(), onError: () => undefined });
+    outbox.append(rows);
+    outbox.close();
+    log.warn("ledger-rows-saved", { rows: rows.length, path: outbox.path });
   } catch {
     log.error("ledger-rows-lost", { rows: rows.length, reason });
   }

@@ -4,16 +4,16 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../server/lib/budget.ts";
-import { orphanedJournals } from "../../server/storage/files/ledger-journal.ts";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
 import { dayMs, noon } from "./budgets-fixture.ts";
 
 const ci: BudgetOwner = { scope: "key", id: "file:ci" };
 const web: BudgetOwner = { scope: "project", id: "web" };
-const open = (folder: string) => new LedgerFile({ folder, maxBytes: 0 });
-const sums = (file: LedgerFile, owner: BudgetOwner, at = noon): number[] => {
+const open = (folder: string) => new SqliteLedgerStore({ folder, maxBytes: 0 });
+const sums = (file: SqliteLedgerStore, owner: BudgetOwner, at = noon): number[] => {
   const day = new Date(at).toISOString().slice(0, 10);
   return [day, day.slice(0, 7), "total"].map((period) => file.sumSpent(owner, period));
 };
@@ -57,13 +57,13 @@ test("an estimate beside a known cost counts as well", () => {
   file.close();
 });
 
-test("the sums survive a restart and the pruning of rows", () => {
+test("the sums survive a restart and the pruning of rows", async () => {
   using folder = temporaryFolder();
   const first = open(folder.path);
   first.write(Array.from({ length: 100 }, (_, day) => ledgerRow(noon - day * dayMs, { cost: 1 })));
   const before = sums(first, ci);
   expect(before).toEqual([1, 15, 100]);
-  expect(first.prune(noon - dayMs, 1000)).toBe(98);
+  expect(await first.prune(noon - dayMs, 1000)).toBe(98);
   first.close();
   const second = open(folder.path);
   expect(second.recent(1000)).toHaveLength(2);
@@ -123,14 +123,15 @@ describe("after a kill at any time", () => {
   const script = (folder: string) => `
     import { createBudgets } from "${import.meta.dir}/../../server/budgets/budgets.ts";
     import { Ledger } from "${import.meta.dir}/../../server/ledger/ledger.ts";
-    import { LedgerFile } from "${import.meta.dir}/../../server/storage/sqlite/ledger-store.ts";
-    import { LedgerJournal } from "${import.meta.dir}/../../server/storage/files/ledger-journal.ts";
+    import { SqliteLedgerStore } from "${import.meta.dir}/../../server/storage/sqlite/ledger-store.ts";
+    import { OutboxFile } from "${import.meta.dir}/../../server/storage/files/outbox.ts";
     import { budgeted, noon } from "${import.meta.dir}/budgets-fixture.ts";
     import { ledgerRow } from "${import.meta.dir}/../ledger/ledger-fixture.ts";
-    const file = new LedgerFile({ folder: ${JSON.stringify(folder)}, maxBytes: 0 });
-    const journal = new LedgerJournal(${JSON.stringify(folder)}, "a");
-    const ledger = new Ledger({ file, journal, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
-    const budgets = createBudgets({ spentBefore: (who, period) => file.sumSpent(who, period), emit: () => undefined });
+    const folder = ${JSON.stringify(folder)};
+    const store = new SqliteLedgerStore({ folder, maxBytes: 0 });
+    const outbox = new OutboxFile({ folder, id: "a", onError: console.error });
+    const ledger = new Ledger({ store, outbox, onError: "refuse", report: () => undefined, groupMs: 1, groupRows: 7 });
+    const budgets = createBudgets({ spentBefore: (who, period) => store.sumSpent(who, period), emit: () => undefined });
     const key = budgeted({ total: 1e9 }, "key", "file:ci");
     for (let request = 1; ; request++) {
       budgets.reserve([key], { dollars: 0.5, isCertain: true }, noon).settle(0.25);
@@ -159,12 +160,10 @@ describe("after a kill at any time", () => {
       settled += Number(text.slice(0, text.lastIndexOf("\n")).split("\n").at(-1));
 
       const file = open(folder.path);
-      for (const { rows, remove } of orphanedJournals(folder.path)) {
-        file.write(rows);
-        // As if this process also crashed, before it could remove the recovered journal.
-        file.write(rows);
-        remove();
-      }
+      const recovery = new OutboxRecovery(folder.path, file);
+      // As if this process also crashed, before it could remove the recovered outbox.
+      file.write(recovery.rows);
+      await recovery.recover();
       const rowCount = file.recent(1_000_000).length;
       expect(rowCount).toBeGreaterThanOrEqual(settled);
       expect(sums(file, ci)).toEqual([rowCount / 4, rowCount / 4, rowCount / 4]);
@@ -174,17 +173,14 @@ describe("after a kill at any time", () => {
   });
 });
 
-test("the journal of a version before budgets is recovered", () => {
+test("the journal of a version before budgets is recovered", async () => {
   using folder = temporaryFolder();
   const { project: _, estimatedCost: __, ...old } = ledgerRow(noon, { cost: 3 });
   // That version wrote rows as objects with column names.
   const journal = join(folder.path, `ledger-${process.pid}-old.journal`);
   writeFileSync(journal, `${JSON.stringify(old)}\n`);
   const file = open(folder.path);
-  for (const { rows, remove } of orphanedJournals(folder.path)) {
-    file.write(rows);
-    remove();
-  }
+  await new OutboxRecovery(folder.path, file).recover();
   expect(sums(file, ci)).toEqual([3, 3, 3]);
   expect(file.recent(1)).toEqual([{ ...old, project: null, estimatedCost: null }]);
   file.close();

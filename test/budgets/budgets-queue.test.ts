@@ -19,11 +19,11 @@ function setUp({ waitMs = 5000, max = 100 } = {}) {
   const { budgets } = createTestBudgets();
   const time = new VirtualTime();
   const queue = new BudgetQueue({ waitMs, max, timers: time, clock: time.clock });
-  const reservationLog = { begin: () => undefined, end: () => undefined };
+  const reservations = { reserve: () => undefined };
   const charging = createRequestCharging({
     budgets,
     capabilities: () => unrestrictedImages,
-    reservationLog,
+    reservations,
     queue,
   });
   /** `outcome` is undefined while the request is queued. */

@@ -25,12 +25,12 @@ const key = budgeted({ day: 10 });
 
 function setUp(targets: readonly Target[] = [priced]) {
   const { budgets } = createTestBudgets();
-  const reservationLog = { begin: () => undefined, end: () => undefined };
+  const reservations = { reserve: () => undefined };
   const queue = new BudgetQueue({ waitMs: 0, max: 0, timers: realTimers, clock: () => 0 });
   const charging = createRequestCharging({
     budgets,
     capabilities: () => unrestrictedImages,
-    reservationLog,
+    reservations,
     queue,
   });
   const begin = (options: GenerationQuery["options"] = {}): RequestRecord => {

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Estimate } from "../../server/budgets/budgets.ts";
 import type { BudgetedOwner } from "../../server/lib/budget.ts";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { scaled } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
 import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
@@ -163,10 +163,10 @@ describe("in a simulation of budgets", () => {
 test("with a real ledger, budgets equal the sums of its rows after any number of crashes", () => {
   for (let seed = 0; seed < scaled(20); seed++) {
     using folder = temporaryFolder();
-    let file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
-    const reopen = (): LedgerFile => {
+    let file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+    const reopen = (): SqliteLedgerStore => {
       file.close();
-      file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+      file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
       return file;
     };
     let written = 0;

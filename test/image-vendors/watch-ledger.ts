@@ -1,7 +1,7 @@
 /** Reads the new rows of a gateway's ledger after each of thousands of requests. */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
+import { outboxRows } from "../../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 
 export type WatchedRow = Pick<
@@ -24,10 +24,10 @@ export function watchLedger(folder: string): LedgerWatch {
   return {
     rows: (from) => {
       const first = earliestId(from);
-      // The journal first: rows move from there into the ledger.
-      const journaled = journaledRows(folder).filter(({ requestId }) => requestId >= first);
+      // The outbox first: rows move from there into the ledger.
+      const pending = outboxRows(folder).filter(({ requestId }) => requestId >= first);
       const rows = new Map<string, WatchedRow>();
-      for (const row of [...journaled, ...newest.all(first)]) rows.set(row.requestId, row);
+      for (const row of [...pending, ...newest.all(first)]) rows.set(row.requestId, row);
       return [...rows.values()].toSorted((a, b) => (a.requestId < b.requestId ? -1 : 1));
     },
     close: () => database.close(),

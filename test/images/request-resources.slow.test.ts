@@ -11,8 +11,8 @@ import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";
 import type { OutgoingResponse } from "../../server/request/http-types.ts";
-import { LedgerJournal } from "../../server/storage/files/ledger-journal.ts";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { OutboxFile } from "../../server/storage/files/outbox.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import {
   bearer,
   type GatewayWithFake,
@@ -75,16 +75,19 @@ const openTempFiles = (): number =>
 const noSpace = (): Error =>
   Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
 
-/** From the next row on. Rows before it may still be on their way from the journal into the file. */
+/** From the next row on. Rows before it may still be on their way from the outbox into the file. */
 function failLedger(): () => void {
-  const { write } = LedgerFile.prototype;
+  const { write } = SqliteLedgerStore.prototype;
   let isFull = false;
   const spies = [
-    spyOn(LedgerJournal.prototype, "append").mockImplementation(() => {
+    spyOn(OutboxFile.prototype, "append").mockImplementation(() => {
       isFull = true;
       throw noSpace();
     }),
-    spyOn(LedgerFile.prototype, "write").mockImplementation(function (this: LedgerFile, rows) {
+    spyOn(SqliteLedgerStore.prototype, "write").mockImplementation(function (
+      this: SqliteLedgerStore,
+      rows,
+    ) {
       if (isFull) throw noSpace();
       write.call(this, rows);
     }),

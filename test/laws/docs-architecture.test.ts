@@ -144,7 +144,8 @@ const terms = [
   "load shedding",
   "micro-batching",
   "group commit",
-  "write-ahead journal",
+  "write-ahead log",
+  "outbox",
   "ssrf guard",
   "idempotency",
 ];

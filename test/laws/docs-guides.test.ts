@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { eventTypes } from "../../contract/events.ts";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { fixedValues } from "./fixed-values.ts";
 import { blocksOf, codesIn, firstCodes, rowsOf, sectionOf, sectionsOf } from "./markdown.ts";
@@ -17,7 +17,7 @@ describe("docs/observability.md", () => {
 
   test("has every column of the ledger, and queries that run", () => {
     using folder = temporaryFolder();
-    new LedgerFile({ folder: folder.path, maxBytes: 0 }).close();
+    new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 }).close();
     const db = new Database(join(folder.path, "ledger.db"), { readonly: true });
     const columns = db.query<{ name: string }, []>("PRAGMA table_info(ledger)").all();
     expect(firstCodes(sectionOf(path, "Request ledger"))).toEqual(columns.map(({ name }) => name));

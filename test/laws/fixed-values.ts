@@ -10,10 +10,17 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   ],
   [
     "docs/operations.md",
-    "Ledger rows kept in memory while the journal cannot be written",
+    "Ledger rows kept in memory while the outbox cannot be written",
     "10,000",
     "server/ledger/ledger.ts",
     "maxPending: 10_000",
+  ],
+  [
+    "docs/operations.md",
+    "Size of the outbox, above which it counts as a full disk",
+    "64 MB",
+    "server/storage/files/outbox.ts",
+    "maxBytes: 64 * 1024 * 1024",
   ],
   [
     "docs/operations.md",
@@ -375,7 +382,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
   ],
   [
     "docs/observability.md",
-    "Time from the journal to `ledger.db`",
+    "Time from the outbox to `ledger.db`",
     "50 ms",
     "server/ledger/ledger.ts",
     "groupMs: 50",

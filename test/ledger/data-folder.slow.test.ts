@@ -17,7 +17,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
+import { outboxRows } from "../../server/storage/files/outbox-recovery.ts";
 import { startFake } from "../fake-upstream.ts";
 import {
   configFor,
@@ -270,7 +270,7 @@ test("a corrupted ledger file is found by the periodic check, logged, and makes 
   const { gateway, data } = running;
   const path = join(data, "ledger.db");
   // All rows are in the file: the next read of it is not the gateway's own.
-  await until(() => journaledRows(data).length === 0);
+  await until(() => outboxRows(data).length === 0);
   Bun.spawnSync([process.execPath, "-e", checkpoint, path]);
   expect((await running.ready()).status).toBe(200);
   expect(gateway.output()).not.toContain("ledger-unwritable");

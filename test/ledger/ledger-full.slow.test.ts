@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";
-import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
+import { outboxRows } from "../../server/storage/files/outbox-recovery.ts";
 import {
   embeddingModel,
   expectError,
@@ -27,7 +27,7 @@ describe('a full ledger under the policy "refuse"', () => {
     const { gateway, fake, embed, ready, makeRoom } = startSmall("refuse", roomyBytes);
     expect((await ready()).status).toBe(200);
     const { refused: first, successful } = await fill(embed);
-    // Each successful response has its row in the ledger or in the journal: no request was billed and then refused.
+    // Each successful response has its row in the ledger or in the outbox: no request was billed and then refused.
     expect(fake.requests).toHaveLength(successful.length);
     expect(idsOf(gateway.rows())).toEqual(successful);
     const message = await expectError(first, "ledger_unavailable");
@@ -54,17 +54,17 @@ describe('a full ledger under the policy "refuse"', () => {
       reason: expect.stringContaining("full"),
     });
 
-    const journaled = idsOf(journaledRows(gateway.folder));
-    expect(journaled.length).toBeGreaterThan(0);
+    const pending = idsOf(outboxRows(gateway.folder));
+    expect(pending.length).toBeGreaterThan(0);
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
     expect((await ready()).status).toBe(200);
     const next = await embed();
     expect(next.status).toBe(200);
-    expect(idsOf(gateway.rows())).toEqual([...journaled, next.headers.get("x-request-id")!]);
+    expect(idsOf(gateway.rows())).toEqual([...pending, next.headers.get("x-request-id")!]);
   });
 
-  test("lets a stream that has begun complete, with its row in the journal", async () => {
+  test("lets a stream that has begun complete, with its row in the outbox", async () => {
     const { gateway, embed } = startSmall("refuse");
     // Fills the ledger without the gateway's knowledge.
     await fillQuietly(gateway.folder);
@@ -74,7 +74,7 @@ describe('a full ledger under the policy "refuse"', () => {
       stream: true,
     });
     expect(await response.text()).toContain(".completed");
-    expect(idsOf(journaledRows(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
+    expect(idsOf(outboxRows(gateway.folder))).toEqual([response.headers.get("x-request-id")!]);
     await until(() => gateway.log().includes("ledger-unwritable"));
     await expectError(await embed(), "ledger_unavailable");
   });
@@ -87,7 +87,7 @@ describe('a full ledger under the policy "serve"', () => {
     const embedOnce = async () => {
       const response = await embed();
       expect(response.status).toBe(200);
-      // A row in the journal is as durable as one in the ledger.
+      // A row in the outbox is as durable as one in the ledger.
       expect(response.headers.has("vexel-ledger")).toBe(false);
       expect(await response.json()).toMatchObject({ object: "list" });
       successful.push(response.headers.get("x-request-id")!);
@@ -100,27 +100,33 @@ describe('a full ledger under the policy "serve"', () => {
     expect(gateway.log()).toContain('"policy":"serve"');
     expect(idsOf(gateway.rows())).toEqual(successful);
 
-    const journaled = idsOf(journaledRows(gateway.folder));
-    expect(journaled).toContain(successful.at(-1)!);
+    const pending = idsOf(outboxRows(gateway.folder));
+    expect(pending).toContain(successful.at(-1)!);
     makeRoom();
     await until(() => gateway.log().includes("ledger-recovered"));
-    expect(journaledRows(gateway.folder)).toEqual([]);
-    expect(idsOf(gateway.rows())).toEqual(journaled);
+    expect(outboxRows(gateway.folder)).toEqual([]);
+    expect(idsOf(gateway.rows())).toEqual(pending);
   });
 });
 
-describe("if the journal cannot be written either", () => {
+describe("if the outbox cannot be written either", () => {
   const full = (): never => {
     throw new Error("disk full");
   };
   const row = { requestId: "a", status: 200, inputTokens: 5 } as LedgerRow;
+  const emptyOutbox = {
+    rows: [],
+    append: () => undefined,
+    markStored: () => undefined,
+    release: () => undefined,
+  };
   const setUp = (policy: "refuse" | "serve") => {
     const written: LedgerRow[] = [];
     let broken = true;
     const reported: boolean[] = [];
     const ledger = new Ledger({
-      file: { write: (rows) => (broken ? full() : written.push(...rows)) },
-      journal: { append: () => (broken ? full() : undefined), clear: () => undefined },
+      store: { append: async (rows) => (broken ? full() : void written.push(...rows)) },
+      outbox: { ...emptyOutbox, append: () => (broken ? full() : undefined) },
       onError: policy,
       maxPending: 3,
       retryMs: 5,
@@ -150,20 +156,20 @@ describe("if the journal cannot be written either", () => {
       expect(await ledger.settle(row)).toBe("unsettled");
     }
     expect(() => ledger.admit()).toThrow("cannot write its ledger");
-    expect(ledger.close()).toEqual({ lost: 3 });
+    expect(await ledger.close()).toEqual({ lost: 3 });
   });
 
   test("but the file can, the row is settled", async () => {
     const written: LedgerRow[] = [];
     const ledger = new Ledger({
-      file: { write: (rows) => written.push(...rows) },
-      journal: { append: full, clear: () => undefined },
+      store: { append: async (rows) => void written.push(...rows) },
+      outbox: { ...emptyOutbox, append: full },
       onError: "refuse",
       report: () => undefined,
     });
     expect(await ledger.settle(row)).toBe("settled");
     expect(written).toEqual([row]);
-    expect(ledger.close()).toEqual({ lost: 0 });
+    expect(await ledger.close()).toEqual({ lost: 0 });
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { fakeTokens } from "../fake-upstream.ts";
 import { temporaryFolder } from "../harness.ts";
 import {
@@ -259,23 +259,23 @@ describe("old rows are pruned", () => {
   const row = (at: number): LedgerRow =>
     ledgerRow(at, { requestId: `req_${Bun.randomUUIDv7("hex", at).replaceAll("-", "")}` });
 
-  test("the oldest first, in bounded steps, and only rows that are old enough", () => {
+  test("the oldest first, in bounded steps, and only rows that are old enough", async () => {
     using folder = temporaryFolder();
-    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     const times = Array.from({ length: 30 }, (_, at) => 1_700_000_000_000 + at * 1000);
     file.write(times.toReversed().map(row));
     const before = times[20]!;
-    expect(file.prune(before, 8)).toBe(8);
+    expect(await file.prune(before, 8)).toBe(8);
     expect(file.recent(100).map(({ at }) => at)).toEqual(times.slice(8).toReversed());
-    expect(file.prune(before, 100)).toBe(12);
-    expect(file.prune(before, 100)).toBe(0);
+    expect(await file.prune(before, 100)).toBe(12);
+    expect(await file.prune(before, 100)).toBe(0);
     expect(file.recent(100).map(({ at }) => at)).toEqual(times.slice(20).toReversed());
     file.close();
   });
 
-  test("and their space is reused", () => {
+  test("and their space is reused", async () => {
     using folder = temporaryFolder();
-    const file = new LedgerFile({ folder: folder.path, maxBytes: 64 * 1024 });
+    const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 64 * 1024 });
     const fill = (): number => {
       for (let written = 0; ; written++) {
         try {
@@ -287,7 +287,7 @@ describe("old rows are pruned", () => {
       }
     };
     expect(fill()).toBeGreaterThan(50);
-    file.prune(Date.now(), 40);
+    await file.prune(Date.now(), 40);
     expect(fill()).toBeGreaterThan(20);
     file.close();
   });

@@ -3,13 +3,13 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { readLedger, temporaryFolder } from "../harness.ts";
 import { failedStart } from "./unwritable-ledger-fixture.ts";
 
 /** A new ledger without the record of its migrations, as earlier gateways created it. */
 function createUnversionedLedger(folder: string): Database {
-  new LedgerFile({ folder, maxBytes: 0 }).close();
+  new SqliteLedgerStore({ folder, maxBytes: 0 }).close();
   const database = new Database(join(folder, "ledger.db"));
   database.run("DROP TABLE schema_migrations");
   return database;

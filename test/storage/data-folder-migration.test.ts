@@ -2,6 +2,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -10,14 +11,16 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { orphanedJournals } from "../../server/storage/files/ledger-journal.ts";
-import { recoverReservations } from "../../server/storage/files/reservation-log.ts";
+import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import { migrateDataFolder } from "../../server/storage/migrate-folders.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
 import { EventStore } from "../../server/storage/sqlite/event-store.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { startFake } from "../fake-upstream.ts";
-import { configFor, post, startGateway, temporaryFolder } from "../harness.ts";
+import { configFor, post, readLedger, startGateway, temporaryFolder } from "../harness.ts";
 import { ledgerRow } from "../ledger/ledger-fixture.ts";
+import { until } from "../until.ts";
 
 const fake = startFake();
 const folders: Disposable[] = [];
@@ -187,12 +190,16 @@ test("a new data folder has only the present folder names", async () => {
 });
 
 describe("journals of an earlier version", () => {
-  test("with the earlier file name held-… are recovered as reservations", () => {
+  test("with the earlier file name held-… are recovered as reservations", async () => {
     using folder = temporaryFolder();
     const line = ["req_1", 1, "embeddings", "file:ci", "m", null, 0.04];
     writeFileSync(join(folder.path, "held-999999999-a.journal"), `${JSON.stringify(line)}\n`);
-    expect(recoverReservations(folder.path)).toEqual({ requests: 1, unreadable: 0 });
-    const rows = orphanedJournals(folder.path).flatMap((journal) => journal.rows);
+    const rows: LedgerRow[] = [];
+    const recovery = new OutboxRecovery(folder.path, {
+      append: async (recovered) => void rows.push(...recovered),
+    });
+    expect(recovery).toMatchObject({ reservations: 1, unreadable: 0 });
+    await recovery.recover();
     expect(rows).toMatchObject([{ requestId: "req_1", estimatedCost: 0.04 }]);
     expect(readdirSync(folder.path).filter((name) => name.startsWith("held-"))).toEqual([]);
   });
@@ -203,14 +210,45 @@ describe("journals of an earlier version", () => {
     const named = { ...row, fault: "upstream_timeout", knownInputs: 7, estimate: 0.25 };
     const lines = [named, [named], null].map((line) => `${JSON.stringify(line)}\n`).join("");
     writeFileSync(join(folder.path, "ledger-999999999-a.journal"), lines);
-    const [journal] = orphanedJournals(folder.path);
+    const journal = new OutboxRecovery(folder.path, { append: async () => undefined });
     const expected = {
       ...row,
       error: "upstream_timeout",
       cachedInputs: 7,
       estimatedCost: 0.25,
     };
-    expect(journal?.rows).toEqual([expected, expected]);
-    expect(journal?.unreadable).toBe(1);
+    expect(journal.rows).toEqual([expected, expected]);
+    expect(journal.unreadable).toBe(1);
+  });
+
+  test("of the version before the outbox are moved into the ledger at the start: rows as they are, open reservations as estimates", async () => {
+    const folder = newFolder();
+    cpSync(join(import.meta.dir, "data-folder-aa2395b"), folder, { recursive: true });
+    const gateway = start(folder);
+    try {
+      await until(() => !readdirSync(folder).some((name) => name.endsWith(".journal")));
+      const rows = readLedger(folder);
+      expect(rows.map(({ status, cost, estimatedCost }) => [status, cost, estimatedCost])).toEqual([
+        [200, 0.5, null],
+        [502, null, null],
+        [200, 0.5, null],
+        // Rows of the ledger journal.
+        [200, 0.5, null],
+        [200, 0.5, null],
+        [200, 0.5, null],
+        // Requests of the reservation log that have no row. The third and the sixth request have one.
+        [500, null, 0.25],
+        [500, null, 0.25],
+        [500, null, 0.25],
+        [500, null, 0.25],
+      ]);
+      expect(rows[4]?.model).toBe("größer – 大");
+      expect(gateway.log()).toContain('"reservations-recovered","requests":4}');
+    } finally {
+      await gateway.close();
+    }
+    const store = new SqliteLedgerStore({ folder, maxBytes: 0 });
+    expect(store.sumSpent({ scope: "project", id: "web" }, "2026-11-15")).toBe(4 * 0.5 + 4 * 0.25);
+    await store.close();
   });
 });

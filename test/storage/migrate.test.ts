@@ -5,7 +5,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
 import { EventStore } from "../../server/storage/sqlite/event-store.ts";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
 import { eventMigrations } from "../../server/storage/sqlite/migrations/events/index.ts";
 import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway/index.ts";
@@ -83,7 +83,7 @@ test("a ledger and events of a version without numbered migrations are migrated 
   using folder = temporaryFolder();
   cpSync(join(import.meta.dir, "data-folder-aa2395b"), folder.path, { recursive: true });
   for (let opening = 0; opening < 2; opening++) {
-    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
+    const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
     expect(file.recent(10).map(({ status }) => status)).toEqual([200, 502, 200]);
     expect(file.sumSpent({ scope: "key", id: "file:ci" }, "2026-11-15")).toBe(0.5);
     expect(file.sumSpent({ scope: "project", id: "web" }, "total")).toBe(0.5);

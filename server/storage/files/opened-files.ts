@@ -19,18 +19,20 @@ export interface WriteAheadLog {
 }
 
 export class OpenedFiles {
-  readonly #files: Opened[];
+  #files: Opened[];
   readonly #logs: readonly WriteAheadLog[];
   /** The largest observed size of each log. */
   readonly #sizes = new Map<WriteAheadLog, number>();
 
   /** Files and folders that are open, or in use, from now on. Those that do not exist are not watched. */
   constructor(paths: readonly string[], logs: readonly WriteAheadLog[] = []) {
-    this.#files = paths.flatMap((path) => {
-      const found = statSync(path, { throwIfNoEntry: false });
-      return found ? [{ path, device: found.dev, inode: found.ino }] : [];
-    });
+    this.#files = paths.flatMap(opened);
     this.#logs = logs;
+  }
+
+  /** This process has replaced the file at this path by another one. */
+  replace(path: string): void {
+    this.#files = [...this.#files.filter((file) => file.path !== path), ...opened(path)];
   }
 
   /** The problem, worded for the operator. Takes a few microseconds per file. */
@@ -64,6 +66,11 @@ export class OpenedFiles {
     return undefined;
   }
 }
+
+const opened = (path: string): Opened[] => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found ? [{ path, device: found.dev, inode: found.ino }] : [];
+};
 
 const remedy = "Restore the original, or restart the gateway.";
 

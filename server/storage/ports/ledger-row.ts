@@ -32,3 +32,10 @@ export interface LedgerRow {
   /** US dollars that count against budgets beside `cost`, or because `cost` is unknown: they may have been billed. */
   readonly estimatedCost: number | null;
 }
+
+/** Whether a row that was read from a file has every required value. A store that cannot take one row takes none after it. */
+export const isCompleteRow = (row: LedgerRow | null): boolean =>
+  [row?.requestId, row?.endpoint, row?.keyId].every((each) => typeof each === "string") &&
+  [row?.at, row?.attempts, row?.status, row?.latencyMs, row?.bytesIn, row?.bytesOut].every(
+    (each) => typeof each === "number",
+  );

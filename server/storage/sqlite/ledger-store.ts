@@ -4,9 +4,10 @@ import { join } from "node:path";
 import type { BudgetOwner } from "../../lib/budget.ts";
 import { rowNames, valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
 import { ledgerMigrations } from "./migrations/ledger/index.ts";
 import { openDatabase } from "./open-database.ts";
-import { SpendTable, SpendTally } from "./spend-table.ts";
+import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
 
 const columns = {
   requestId: "request_id",
@@ -35,34 +36,38 @@ const columns = {
 
 const columnOf = (name: keyof LedgerRow): string => columns[name];
 const slots = rowNames.map((_, at) => `?${at + 1}`).join(", ");
-/** An existing row stays: a journal is recovered again if its process died before it could clear it. */
+/** An existing row stays: an outbox is recovered again if its process died before it could mark the row as stored. */
 const insertion = `INSERT INTO ledger (${rowNames.map(columnOf).join(", ")}) VALUES (${slots})
   ON CONFLICT (request_id) DO NOTHING`;
 const listed = rowNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
-export interface LedgerFileOptions {
+export interface SqliteLedgerOptions {
   readonly folder: string;
   /** 0: no limit. */
   readonly maxBytes: number;
+  /** Unix milliseconds, recorded with the migrations. */
+  readonly now?: number;
 }
 
-export class LedgerFile {
+export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly path: string;
   readonly #db: Database;
   readonly #insert: Statement;
   readonly #begin: Statement;
   readonly #commit: Statement;
+  readonly #find: Statement;
   readonly #spent: SpendTable;
   /** The request id of the row that was written last. */
   #last: string | undefined;
 
-  constructor({ folder, maxBytes }: LedgerFileOptions) {
+  constructor({ folder, maxBytes, now = 0 }: SqliteLedgerOptions) {
     this.path = join(folder, "ledger.db");
     this.#db = openDatabase({
       path: this.path,
       // Writes run on the thread that serves requests: never wait long for a lock.
       busyMs: 50,
       migrations: ledgerMigrations,
+      now,
       prepare: (db) => {
         // With WAL this survives a crash of the process; a power failure may lose the last moments.
         db.run("PRAGMA synchronous = NORMAL");
@@ -76,6 +81,11 @@ export class LedgerFile {
     this.#insert = this.#db.prepare(insertion);
     this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
     this.#commit = this.#db.prepare("COMMIT");
+    this.#find = this.#db.prepare("SELECT 1 FROM ledger WHERE request_id = ?1");
+  }
+
+  async append(rows: readonly LedgerRow[]): Promise<void> {
+    this.write(rows);
   }
 
   /** Writes the rows and the spend table in one transaction. Throws SQLite errors. */
@@ -114,8 +124,7 @@ export class LedgerFile {
     this.#db.run("PRAGMA wal_checkpoint(FULL)");
   }
 
-  /** Deletes at most `limit` rows older than `before`, the oldest first; returns how many. */
-  prune(before: number, limit: number): number {
+  async prune(before: number, limit: number): Promise<number> {
     this.#spent.prune(before);
     return this.#db
       .query(
@@ -125,9 +134,11 @@ export class LedgerFile {
       .run(before, limit).changes;
   }
 
-  /** US dollars. `period`: a day, a month or "total", as in `lib/utc-periods.ts`. Pruned rows still count. */
-  sumSpent(spender: BudgetOwner, period: string): number {
-    return this.#spent.read(spender, period);
+  sumSpent(owner: BudgetOwner, period: string, pending: readonly LedgerRow[] = []): number {
+    const unstored = chargedTo(owner, period, pending).filter(
+      ({ requestId }) => this.#find.get(requestId) === null,
+    );
+    return this.#spent.read(owner, period) + sumDollars(unstored);
   }
 
   /** Newest first. */
@@ -137,9 +148,10 @@ export class LedgerFile {
       .all(limit);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#spent.close();
-    for (const statement of [this.#insert, this.#begin, this.#commit]) statement.finalize();
+    for (const statement of [this.#insert, this.#begin, this.#commit, this.#find])
+      statement.finalize();
     this.#db.close();
   }
 }

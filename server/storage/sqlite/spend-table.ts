@@ -22,15 +22,20 @@ const ownersOf = ({ keyId, project }: Pick<LedgerRow, "keyId" | "project">): Bud
   ...(project ? [{ scope: "project", id: project } as const] : []),
 ];
 
-/** The sum over rows that are not in the table yet. */
-export function sumDollars(rows: readonly LedgerRow[], who: BudgetOwner, period: string): number {
-  let sum = 0;
-  for (const row of rows) {
-    const isTheirs = ownersOf(row).some(({ scope, id }) => scope === who.scope && id === who.id);
-    if (isTheirs && Object.values(periodNames(row.at)).includes(period)) sum += dollarsOf(row);
-  }
-  return sum;
-}
+/** The rows that are charged to an owner in a period. */
+export const chargedTo = (
+  owner: BudgetOwner,
+  period: string,
+  rows: readonly LedgerRow[],
+): LedgerRow[] =>
+  rows.filter(
+    (row) =>
+      ownersOf(row).some(({ scope, id }) => scope === owner.scope && id === owner.id) &&
+      Object.values(periodNames(row.at)).includes(period),
+  );
+
+export const sumDollars = (rows: readonly LedgerRow[]): number =>
+  rows.reduce((sum, row) => sum + dollarsOf(row), 0);
 
 interface Sum extends BudgetOwner {
   readonly period: string;

@@ -3,8 +3,8 @@
  * collected often.
  */
 import { existsSync } from "node:fs";
-import { LedgerJournal } from "../../../server/storage/files/ledger-journal.ts";
-import { LedgerFile } from "../../../server/storage/sqlite/ledger-store.ts";
+import { OutboxFile } from "../../../server/storage/files/outbox.ts";
+import { SqliteLedgerStore } from "../../../server/storage/sqlite/ledger-store.ts";
 
 const mark = process.env.TEST_DISK_FULL ?? "";
 
@@ -13,13 +13,13 @@ function check(): void {
   throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
 }
 
-const { append } = LedgerJournal.prototype;
-LedgerJournal.prototype.append = function (rows) {
+const { append } = OutboxFile.prototype;
+OutboxFile.prototype.append = function (rows) {
   check();
   append.call(this, rows);
 };
-const { write } = LedgerFile.prototype;
-LedgerFile.prototype.write = function (rows) {
+const { write } = SqliteLedgerStore.prototype;
+SqliteLedgerStore.prototype.write = function (rows) {
   check();
   write.call(this, rows);
 };

@@ -1,10 +1,9 @@
-/** Rows in the journal of an earlier process are written to the ledger at the next start, or when there is room. */
+/** Rows in the outbox of an earlier process are written to the ledger at the next start, or when there is room. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { JournalRecovery } from "../../server/storage/files/journal-recovery.ts";
-import { journaledRows } from "../../server/storage/files/ledger-journal.ts";
-import { LedgerFile } from "../../server/storage/sqlite/ledger-store.ts";
+import { OutboxRecovery, outboxRows } from "../../server/storage/files/outbox-recovery.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { readLedger, temporaryFolder } from "../harness.ts";
 import { embeddingModel, expectError } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
@@ -35,16 +34,16 @@ test("rows that were not in the ledger at shutdown are written at the next start
   expect(response.status).toBe(200);
   await stop(first);
   const id = response.headers.get("x-request-id")!;
-  expect(idsOf(journaledRows(data))).toEqual([id]);
+  expect(idsOf(outboxRows(data))).toEqual([id]);
 
   emptyLedger(data);
   await stop(await start());
-  expect(journaledRows(data)).toEqual([]);
+  expect(outboxRows(data)).toEqual([]);
   expect(idsOf(readLedger(data))).toEqual([id]);
 });
 
-describe("with journaled rows of the last process and a disk that is still full at the start", () => {
-  /** A folder with a full ledger, and a journal with the row of one successful request. */
+describe("with rows of the last process in its outbox and a disk that is still full at the start", () => {
+  /** A folder with a full ledger, and an outbox with the row of one successful request. */
   async function leaveJournal(folder: string) {
     const data = join(folder, "data");
     const start = (policy: "refuse" | "serve") =>
@@ -58,7 +57,7 @@ describe("with journaled rows of the last process and a disk that is still full 
     return { data, start, makeRoom, id: response.headers.get("x-request-id")! };
   }
   const inLedger = (data: string): string[] => {
-    const file = new LedgerFile({ folder: data, maxBytes: 0 });
+    const file = new SqliteLedgerStore({ folder: data, maxBytes: 0 });
     const rows = file.recent(10);
     file.close();
     return idsOf(rows);
@@ -78,7 +77,7 @@ describe("with journaled rows of the last process and a disk that is still full 
     makeRoom();
     await until(() => gateway.output().includes("ledger-recovered"));
     expect(inLedger(data)).toEqual([id]);
-    expect(journaledRows(data)).toEqual([]);
+    expect(outboxRows(data)).toEqual([]);
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
     expect((await embed()).status).toBe(200);
   });
@@ -97,26 +96,26 @@ describe("with journaled rows of the last process and a disk that is still full 
     await until(() => gateway.output().includes("ledger-recovered"));
     await until(() => inLedger(data).length === 2);
     expect(inLedger(data)).toEqual([embedOnce.headers.get("x-request-id")!, id]);
-    expect(journaledRows(data)).toEqual([]);
+    expect(outboxRows(data)).toEqual([]);
   });
 
-  test("rows that no ledger can store do not block the others", () => {
+  test("rows that no ledger can store do not block the others", async () => {
     using folder = temporaryFolder();
     const good = { ...completeRow, requestId: "good" };
     const lines = [{ ...good, requestId: "bad", keyId: null }, null, [[1, 2]], good];
     const path = join(folder.path, "ledger-999999999-a.journal");
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    const file = new LedgerFile({ folder: folder.path, maxBytes: 0 });
-    const recovery = new JournalRecovery(folder.path, file);
+    const file = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+    const recovery = new OutboxRecovery(folder.path, file);
     expect(recovery.unreadable).toBe(3);
-    recovery.recover();
+    await recovery.recover();
     expect(idsOf(file.recent(10))).toEqual(["good"]);
     expect(recovery.rows).toEqual([]);
     expect(existsSync(path)).toBe(false);
     file.close();
   });
 
-  test("a partly recovered journal reports only its remaining rows", () => {
+  test("a partly recovered journal reports only its remaining rows", async () => {
     using folder = temporaryFolder();
     const lines = Array.from({ length: 1200 }, (_, at) => ({
       ...completeRow,
@@ -126,18 +125,18 @@ describe("with journaled rows of the last process and a disk that is still full 
     writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     const written: string[] = [];
     let room = 600;
-    const recovery = new JournalRecovery(folder.path, {
-      write: (rows) => {
+    const recovery = new OutboxRecovery(folder.path, {
+      append: async (rows) => {
         if (rows.length > room) throw new Error("full");
         room -= rows.length;
         written.push(...idsOf(rows));
       },
     });
-    expect(() => recovery.recover()).toThrow("full");
+    await expect(recovery.recover()).rejects.toThrow("full");
     expect([...written, ...idsOf(recovery.rows)]).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(true);
     room = 5000;
-    recovery.recover();
+    await recovery.recover();
     expect(written).toEqual(idsOf(lines));
     expect(existsSync(path)).toBe(false);
   });

@@ -1,0 +1,216 @@
+/**
+ * The outbox file. Ledger rows are appended when their requests end, which takes a few microseconds and survives the death of
+ * the process; shortly after, they go into the ledger store in groups. Requests that may be billed are appended when they
+ * begin, and settled by their row. The next start recovers the file of a killed process (`outbox-recovery.ts`). There is no
+ * fsync: a power failure may lose the last moments.
+ */
+import {
+  closeSync,
+  constants,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { Outbox, ReservedRequest } from "../ports/outbox.ts";
+import { releasedRecord, reservedRecord, rowsRecord, storedRecord } from "./outbox-records.ts";
+
+/** Appending, because a write at a position would leave a hole after the file was truncated. */
+const emptyForAppending =
+  constants.O_CREAT | constants.O_TRUNC | constants.O_WRONLY | constants.O_APPEND;
+
+/** Files of this process. A process id does not say which files are still being written: ids repeat. */
+export const ownOutboxes = new Set<string>();
+
+export interface OutboxFileOptions {
+  readonly folder: string;
+  /** Distinguishes the files of one process. */
+  readonly id: string;
+  /** Called with the disk's error when a record that is written later cannot be written. */
+  readonly onError: (error: unknown) => void;
+  /** Called when the file was replaced by a compacted one. */
+  readonly onReplaced?: () => void;
+  /** Above this size the file is compacted: rewritten with open reservations and unstored rows only. */
+  readonly compactBytes?: number;
+  /** The limit of the file: above it, appending fails as on a full disk. */
+  readonly maxBytes?: number;
+  /** A released reservation is written at most this much later. */
+  readonly releaseDelayMs?: number;
+  /** For tests: writes a text to a file, and returns the number of bytes that were written. */
+  readonly write?: (descriptor: number, text: string) => number;
+}
+
+export class OutboxFile implements Outbox {
+  readonly path: string;
+  readonly #options: Required<OutboxFileOptions>;
+  #descriptor: number;
+  #size = 0;
+  #compactAbove: number;
+  #rows: LedgerRow[] = [];
+  /** Requests that may be billed, by request id. */
+  readonly #reserved = new Map<string, ReservedRequest>();
+  /** Records that are written with the next write. */
+  #queue = "";
+  /** A record could not be written: the whole file is rewritten before the next one. */
+  #isIncomplete = false;
+  /** Whether a reservation was written in this turn of the event loop. */
+  #wroteThisTurn = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: OutboxFileOptions) {
+    this.#options = {
+      onReplaced: () => undefined,
+      compactBytes: 1024 * 1024,
+      maxBytes: 64 * 1024 * 1024,
+      releaseDelayMs: 50,
+      write: writeSync,
+      ...options,
+    };
+    this.path = join(options.folder, `outbox-${process.pid}-${options.id}.log`);
+    this.#compactAbove = this.#options.compactBytes;
+    this.#descriptor = openSync(this.path, "ax", 0o600);
+    ownOutboxes.add(this.path);
+  }
+
+  get rows(): readonly LedgerRow[] {
+    return this.#rows;
+  }
+
+  append(rows: readonly LedgerRow[]): void {
+    this.#write(rowsRecord(rows));
+    for (const row of rows) {
+      this.#rows.push(row);
+      if (this.#reserved.size > 0) this.#reserved.delete(row.requestId);
+    }
+  }
+
+  markStored(count: number): void {
+    const last = this.#rows.splice(0, count).at(-1);
+    if (last === undefined) return;
+    this.#containErrors(() => {
+      if (this.#isEmpty) this.#truncate();
+      else this.#write(storedRecord(last.requestId));
+    });
+  }
+
+  reserve(request: ReservedRequest, mayWait = false): void {
+    this.#reserved.set(request.requestId, request);
+    const record = reservedRecord(request);
+    if (mayWait && this.#wroteThisTurn) {
+      this.#queue += record;
+      return;
+    }
+    this.#write(record);
+    if (!mayWait) return;
+    this.#wroteThisTurn = true;
+    setImmediate(() => {
+      this.#wroteThisTurn = false;
+      this.#flush();
+    });
+  }
+
+  release(requestId: string): void {
+    if (!this.#reserved.delete(requestId)) return;
+    this.#queue += releasedRecord(requestId);
+    this.#timer ??= setTimeout(() => this.#flush(), this.#options.releaseDelayMs).unref();
+  }
+
+  close(): void {
+    const isEmpty = this.#isEmpty;
+    if (!isEmpty) this.#flush();
+    clearTimeout(this.#timer);
+    closeSync(this.#descriptor);
+    ownOutboxes.delete(this.path);
+    // The file may be gone already, with its folder.
+    if (isEmpty) rmSync(this.path, { force: true });
+  }
+
+  get #isEmpty(): boolean {
+    return this.#rows.length === 0 && this.#reserved.size === 0;
+  }
+
+  /** Writes the queue. A timer has no caller that could catch an error. */
+  #flush(): void {
+    if (this.#queue === "") return;
+    this.#containErrors(() => (this.#isEmpty ? this.#truncate() : this.#write("")));
+  }
+
+  /** For writes without which the recovery still works: stored rows are ignored, and released reservations have a row. */
+  #containErrors(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  /** Writes the queue and one more record. All or nothing. */
+  #write(record: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const queue = this.#queue;
+    this.#queue = "";
+    const needsCompaction = this.#isIncomplete || this.#size > this.#compactAbove;
+    try {
+      if (needsCompaction) this.#compact();
+      // A compacted file has the state that the queued records led to.
+      const text = needsCompaction ? record : queue + record;
+      this.#size += this.#writeAll(this.#descriptor, text, this.#size);
+    } catch (error) {
+      this.#isIncomplete = true;
+      throw error;
+    }
+  }
+
+  #truncate(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#queue = "";
+    ftruncateSync(this.#descriptor, 0);
+    this.#size = 0;
+    this.#isIncomplete = false;
+    this.#compactAbove = this.#options.compactBytes;
+  }
+
+  /** The new file is complete before it takes the name of the old one. */
+  #compact(): void {
+    const path = `${this.path}.new`;
+    const descriptor = openSync(path, emptyForAppending, 0o600);
+    let size: number;
+    try {
+      const reserved = [...this.#reserved.values()].map(reservedRecord).join("");
+      const rows = this.#rows.length > 0 ? rowsRecord(this.#rows) : "";
+      size = this.#writeAll(descriptor, reserved + rows, 0);
+      renameSync(path, this.path);
+    } catch (error) {
+      closeSync(descriptor);
+      rmSync(path, { force: true });
+      throw error;
+    }
+    closeSync(this.#descriptor);
+    this.#descriptor = descriptor;
+    this.#size = size;
+    this.#isIncomplete = false;
+    // With very many requests in flight, the file is not compacted again for each of them.
+    this.#compactAbove = Math.max(this.#options.compactBytes, 4 * size);
+    this.#options.onReplaced();
+  }
+
+  /** Writes all of the text or nothing; returns its length in bytes. `size`: the present length of the file. */
+  #writeAll(descriptor: number, text: string, size: number): number {
+    const { maxBytes, write } = this.#options;
+    const length = Buffer.byteLength(text);
+    if (length === 0) return 0;
+    if (size + length > maxBytes) throw new Error(`the outbox is full (${maxBytes} bytes)`);
+    try {
+      if (write(descriptor, text) !== length) throw new Error("the disk is full");
+      return length;
+    } catch (error) {
+      ftruncateSync(descriptor, size);
+      throw error;
+    }
+  }
+}

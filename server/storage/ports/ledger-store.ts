@@ -1,0 +1,23 @@
+/** The ledger store: one row per request, and the sums that budgets start from. */
+import type { BudgetOwner } from "../../lib/budget.ts";
+import type { LedgerRow } from "./ledger-row.ts";
+
+export interface LedgerStore {
+  /** Stores all rows or none. A row whose request id is stored already is ignored, so rows may be appended again. */
+  append(rows: readonly LedgerRow[]): Promise<void>;
+  /** Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many. */
+  prune(before: number, limit: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/**
+ * Sums of what was spent. Synchronous, because a budget is checked and reserved in one step; so an implementation reads
+ * locally. Counters that are shared between gateways replace `Budgets`, not this.
+ */
+export interface SpendSums {
+  /**
+   * US dollars. `period`: a day, a month or "total", as in `lib/utc-periods.ts`. `pending`: rows that may or may not be
+   * stored yet; each counts once. Pruned rows still count.
+   */
+  sumSpent(owner: BudgetOwner, period: string, pending?: readonly LedgerRow[]): number;
+}

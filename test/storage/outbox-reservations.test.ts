@@ -1,0 +1,178 @@
+/** Reservations in the outbox: a request that may have been billed is charged after a kill, once. */
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { OutboxFile } from "../../server/storage/files/outbox.ts";
+import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
+import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
+import type { ReservedRequest } from "../../server/storage/ports/outbox.ts";
+import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
+import { noon } from "../budgets/budgets-fixture.ts";
+import { temporaryFolder } from "../harness.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
+
+const openOutbox = (folder: string, compactBytes?: number) =>
+  new OutboxFile({
+    folder,
+    id: Bun.randomUUIDv7(),
+    onError: (error) => {
+      throw error;
+    },
+    ...(compactBytes && { compactBytes }),
+  });
+const request = () => ({ ...ledgerRow(noon), estimate: 0.04 });
+const store = () => {
+  const rows: LedgerRow[] = [];
+  return { rows, append: async (more: readonly LedgerRow[]) => void rows.push(...more) };
+};
+const recoveryOf = (folder: string) => new OutboxRecovery(folder, store());
+/** The row that the next process recovers. */
+const recoveredRow = ({ requestId }: ReservedRequest) =>
+  ledgerRow(noon, {
+    requestId,
+    ...{ estimatedCost: 0.04, status: 500, error: "internal", attempts: 0, latencyMs: 0 },
+    steps: "the gateway was killed before the request finished",
+  });
+/** A copy of the file, as a killed process leaves it. */
+function leaveCopy(folder: string, cutBytes = 0): void {
+  const [name] = readdirSync(folder);
+  const bytes = readFileSync(join(folder, name!));
+  writeFileSync(join(folder, "outbox-999999999-a.log"), bytes.subarray(0, bytes.length - cutBytes));
+}
+
+test("requests that began and have no row are recovered with their estimated cost, once", async () => {
+  using folder = temporaryFolder();
+  const outbox = openOutbox(folder.path);
+  const requests = [request(), request(), request(), request()];
+  for (const each of requests) outbox.reserve(each);
+  outbox.append([ledgerRow(noon, { requestId: requests[1]!.requestId })]);
+  outbox.markStored(1);
+  outbox.release(requests[3]!.requestId);
+  // The process is alive.
+  expect(recoveryOf(folder.path).reservations).toBe(0);
+  outbox.close();
+  const ledger = store();
+  const recovery = new OutboxRecovery(folder.path, ledger);
+  expect(recovery).toMatchObject({ reservations: 2, unreadable: 0, isDone: false });
+  await recovery.recover();
+  expect(ledger.rows).toEqual([requests[0]!, requests[2]!].map(recoveredRow));
+  expect(recovery.isDone).toBe(true);
+  expect(recoveryOf(folder.path).reservations).toBe(0);
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("a request's row and the end of its reservation are one write", () => {
+  using folder = temporaryFolder();
+  const outbox = openOutbox(folder.path);
+  const only = request();
+  outbox.reserve(only);
+  const before = Bun.file(outbox.path).size;
+  const row = ledgerRow(noon, { requestId: only.requestId });
+  outbox.append([row]);
+  // At any cut of the last write, the request has either its row or its reservation, never both or none.
+  const written = Bun.file(outbox.path).size - before;
+  for (let cut = 0; cut <= written; cut++) {
+    leaveCopy(folder.path, cut);
+    const { rows } = recoveryOf(folder.path);
+    expect(rows, `cut ${cut} of ${written}`).toEqual(cut === 0 ? [row] : [recoveredRow(only)]);
+  }
+  outbox.close();
+});
+
+test("reservations are recovered even if another process has the PID of the killed one", () => {
+  using folder = temporaryFolder();
+  const outbox = openOutbox(folder.path);
+  outbox.reserve(request());
+  const [name] = readdirSync(folder.path);
+  // The parent's PID is in use for certain.
+  const copy = join(folder.path, `outbox-${process.ppid}-a.log`);
+  writeFileSync(copy, readFileSync(join(folder.path, name!)));
+  expect(recoveryOf(folder.path).rows).toHaveLength(1);
+  outbox.close();
+});
+
+test("requests that begin in the same turn of the event loop are written as one group", async () => {
+  using folder = temporaryFolder();
+  const outbox = openOutbox(folder.path);
+  const sizes: number[] = [];
+  const recordSize = () => sizes.push(Bun.file(outbox.path).size);
+  const requests = [request(), request(), request(), request()];
+  for (const each of requests) {
+    outbox.reserve(each, true);
+    recordSize();
+  }
+  // The first one is written immediately: it may be the only one.
+  expect(sizes[0]).toBeGreaterThan(0);
+  expect(new Set(sizes).size).toBe(1);
+  outbox.release(requests[0]!.requestId);
+  await new Promise((done) => setImmediate(done));
+  recordSize();
+  expect(sizes.at(-1)).toBeGreaterThan(4 * 0.9 * sizes[0]!);
+  // As after kill -9: the file was not closed.
+  leaveCopy(folder.path);
+  expect(recoveryOf(folder.path).rows).toEqual(requests.slice(1).map(recoveredRow));
+  outbox.close();
+});
+
+describe("the outbox file", () => {
+  test("is empty when every request has its row in the store, and gone after a clean shutdown", () => {
+    using folder = temporaryFolder();
+    const outbox = openOutbox(folder.path);
+    const only = request();
+    outbox.reserve(only);
+    outbox.append([ledgerRow(noon, { requestId: only.requestId })]);
+    outbox.markStored(1);
+    expect(Bun.file(outbox.path).size).toBe(0);
+    outbox.close();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("stays bounded, however many requests begin and end during a long one", () => {
+    using folder = temporaryFolder();
+    const outbox = openOutbox(folder.path, 10_000);
+    const lasting = request();
+    outbox.reserve(lasting);
+    for (let count = 0; count < 500; count++) {
+      const short = request();
+      outbox.reserve(short);
+      outbox.append([ledgerRow(noon, { requestId: short.requestId })]);
+      outbox.markStored(1);
+      const files = readdirSync(folder.path);
+      expect(files).toHaveLength(1);
+      expect(Bun.file(join(folder.path, files[0]!)).size).toBeLessThan(11_000);
+    }
+    outbox.close();
+    expect(recoveryOf(folder.path).rows).toEqual([recoveredRow(lasting)]);
+  });
+});
+
+test("no request is charged again whose row is in the outbox or in the ledger", async () => {
+  using folder = temporaryFolder();
+  const outbox = openOutbox(folder.path);
+  const [pending, stored] = [request(), request()];
+  for (const each of [pending, stored]) outbox.reserve(each);
+  outbox.append([ledgerRow(noon, { requestId: pending.requestId, cost: 0.01 })]);
+  outbox.close();
+  const ledger = new SqliteLedgerStore({ folder: folder.path, maxBytes: 0 });
+  await ledger.append([ledgerRow(noon, { requestId: stored.requestId, cost: 0.02 })]);
+  const recovery = new OutboxRecovery(folder.path, ledger);
+  const owner = { scope: "key", id: "file:ci" } as const;
+  expect(ledger.sumSpent(owner, "total", recovery.rows)).toBeCloseTo(0.03, 12);
+  await recovery.recover();
+  expect(ledger.sumSpent(owner, "total")).toBeCloseTo(0.03, 12);
+  await ledger.close();
+});
+
+test("reservations are recovered up to the torn record after a power failure", () => {
+  using folder = temporaryFolder();
+  const whole = request();
+  const outbox = openOutbox(folder.path);
+  outbox.reserve(whole);
+  outbox.reserve(request());
+  leaveCopy(folder.path, 40);
+  outbox.close();
+  rmSync(outbox.path);
+  const recovery = recoveryOf(folder.path);
+  expect(recovery).toMatchObject({ reservations: 1, unreadable: 1 });
+  expect(recovery.rows).toEqual([recoveredRow(whole)]);
+});

@@ -1,0 +1,184 @@
+/** The outbox file: records survive torn and damaged neighbors, failed writes and compactions, and the file is bounded. */
+import { expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { OutboxFile, type OutboxFileOptions } from "../../server/storage/files/outbox.ts";
+import { readOutbox } from "../../server/storage/files/outbox-records.ts";
+import { OutboxRecovery, outboxRows } from "../../server/storage/files/outbox-recovery.ts";
+import { temporaryFolder } from "../harness.ts";
+import { ledgerRow } from "../ledger/ledger-fixture.ts";
+
+const open = (folder: string, more: Partial<OutboxFileOptions> = {}) =>
+  new OutboxFile({ folder, id: Bun.randomUUIDv7(), onError: () => undefined, ...more });
+const row = (more = {}) => ledgerRow(1000, more);
+const reservation = (requestId: string) => ({ ...row({ requestId }), estimate: 1 });
+const idsOf = (rows: readonly { readonly requestId: string }[]) =>
+  rows.map(({ requestId }) => requestId);
+
+test("every value of a row comes back, in any script", () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path);
+  const rows = [
+    row({ model: "größer\n– 大 🦦", steps: '"quoted"\u0000', cost: 1e-9, inputTokens: 0 }),
+    row({ steps: "x".repeat(2000), project: "", error: "internal", status: 500 }),
+  ];
+  outbox.append(rows);
+  expect(readOutbox(readFileSync(outbox.path))).toMatchObject({ rows, unreadable: 0 });
+  outbox.close();
+});
+
+test("after a cut at any byte, the rows of every complete record are read", () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path);
+  const [first, second, third] = [[row(), row()], [row({ model: "大" })], [row()]];
+  const ends = [first, second, third].map((rows) => {
+    outbox.append(rows);
+    return Bun.file(outbox.path).size;
+  });
+  const bytes = readFileSync(outbox.path);
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const { rows, unreadable } = readOutbox(bytes.subarray(0, cut));
+    const complete = [first, second, third].filter((_, at) => ends[at]! <= cut).flat();
+    expect(idsOf(rows)).toEqual(idsOf(complete));
+    expect(unreadable).toBe(cut === 0 || ends.includes(cut) ? 0 : 1);
+  }
+  outbox.close();
+});
+
+test("a damaged byte loses one record, and the records after it are read", () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path);
+  const rows = [row(), row(), row()];
+  for (const each of rows) outbox.append([each]);
+  const bytes = readFileSync(outbox.path);
+  for (let at = 0; at < bytes.length; at += 3) {
+    const damaged = Buffer.from(bytes);
+    damaged[at] = damaged[at]! ^ 0x15;
+    const { rows: read, unreadable } = readOutbox(damaged);
+    expect(unreadable).toBeGreaterThan(0);
+    // A damaged line feed can cost the record after it as well.
+    expect(read.length).toBeGreaterThanOrEqual(1);
+    for (const each of read) expect(rows).toContainEqual(each);
+  }
+  outbox.close();
+});
+
+test("rows that are marked as stored are not recovered, and rows after them are", () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path);
+  outbox.reserve(reservation("open"));
+  const rows = [row(), row(), row(), row()];
+  outbox.append(rows.slice(0, 3));
+  outbox.markStored(2);
+  outbox.append(rows.slice(3));
+  expect(idsOf(outboxRows(folder.path))).toEqual(idsOf(rows.slice(2)));
+  expect(idsOf(outbox.rows)).toEqual(idsOf(rows.slice(2)));
+  outbox.close();
+});
+
+test("a mark whose row was damaged drops no other row", () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path);
+  const rows = [row(), row()];
+  outbox.append([rows[0]!]);
+  const length = Bun.file(outbox.path).size;
+  outbox.append([rows[1]!]);
+  outbox.markStored(1);
+  const bytes = readFileSync(outbox.path);
+  bytes.fill(0x20, 0, length - 1);
+  expect(idsOf(readOutbox(bytes).rows)).toEqual([rows[1]!.requestId]);
+  outbox.close();
+});
+
+test("a write that fails leaves no part of its record, and the records that waited for it are not forgotten", () => {
+  using folder = temporaryFolder();
+  let isFull = false;
+  const outbox = open(folder.path, {
+    write: (file, text) => {
+      const bytes = Buffer.from(text);
+      // Half of the record is written before the disk is full.
+      return writeSync(file, isFull ? bytes.subarray(0, bytes.length / 2) : bytes);
+    },
+  });
+  outbox.append([row({ requestId: "first" })]);
+  // The second reservation of a turn of the event loop waits for the next write.
+  outbox.reserve(reservation("a"), true);
+  outbox.reserve(reservation("b"), true);
+  isFull = true;
+  expect(() => outbox.append([row({ requestId: "second" })])).toThrow("the disk is full");
+  expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
+    rows: [{ requestId: "first" }],
+    reserved: [{ requestId: "a" }],
+    unreadable: 0,
+  });
+  isFull = false;
+  outbox.append([row({ requestId: "third" })]);
+  expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
+    rows: [{ requestId: "first" }, { requestId: "third" }],
+    reserved: [{ requestId: "a" }, { requestId: "b" }],
+    unreadable: 0,
+  });
+  outbox.close();
+});
+
+test("a full outbox refuses rows as a full disk does, and accepts them when rows were stored", () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path, { maxBytes: 4000, compactBytes: 2000 });
+  let count = 0;
+  expect(() => {
+    for (; ; count++) outbox.append([row()]);
+  }).toThrow("the outbox is full (4000 bytes)");
+  expect(count).toBeGreaterThan(5);
+  expect(Bun.file(outbox.path).size).toBeLessThanOrEqual(4000);
+  expect(outboxRows(folder.path)).toHaveLength(count);
+  outbox.markStored(count);
+  outbox.append([row()]);
+  expect(outboxRows(folder.path)).toHaveLength(1);
+  outbox.close();
+});
+
+test("a compaction keeps unstored rows and open reservations, and reports the new file", () => {
+  using folder = temporaryFolder();
+  let replaced = 0;
+  const outbox = open(folder.path, { compactBytes: 5000, onReplaced: () => replaced++ });
+  outbox.reserve(reservation("open"));
+  const rows = Array.from({ length: 100 }, () => row());
+  for (const each of rows) {
+    outbox.append([each]);
+    if (outbox.rows.length > 3) outbox.markStored(1);
+  }
+  expect(replaced).toBeGreaterThan(1);
+  expect(Bun.file(outbox.path).size).toBeLessThan(10_000);
+  expect(readOutbox(readFileSync(outbox.path))).toMatchObject({
+    rows: rows.slice(-3),
+    reserved: [{ requestId: "open" }],
+    unreadable: 0,
+  });
+  outbox.close();
+});
+
+test("an interrupted compaction leaves the complete file, and its unfinished copy is removed", async () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path);
+  const only = row();
+  outbox.append([only]);
+  outbox.close();
+  writeFileSync(`${outbox.path}.new`, "00000");
+  const stored: string[] = [];
+  const recovery = new OutboxRecovery(folder.path, {
+    append: async (rows) => void stored.push(...idsOf(rows)),
+  });
+  await recovery.recover();
+  expect(stored).toEqual([only.requestId]);
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("an outbox whose folder is gone closes without an error", () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, "data");
+  mkdirSync(path);
+  const outbox = open(path);
+  outbox.append([row()]);
+  rmSync(path, { recursive: true });
+  outbox.close();
+});
