@@ -1,8 +1,10 @@
 // `npm run report`: how large the code is, folder by folder, and which files are long. A report and not a test: a file
-// is split when it does two things, not when it reaches a number of lines.
+// is split when it does two things, not when it reaches a number of lines. `npm run report -- --path`: the files that
+// run for one request.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { printRequestPath } from "./request-path.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const longFile = 300;
@@ -24,6 +26,11 @@ const row = (name, files) =>
   console.log(
     `${name.padEnd(24)}${String(files.length).padStart(6)} files${String(sum(files)).padStart(9)} lines`,
   );
+
+if (process.argv.includes("--path")) {
+  printRequestPath(process.argv.includes("--list"));
+  process.exit(0);
+}
 
 const server = codeFiles("server");
 for (const entry of readdirSync(join(root, "server"), { withFileTypes: true }))
