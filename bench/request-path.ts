@@ -7,10 +7,11 @@ import { fakeImage, startFake } from "../test/fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../test/harness.ts";
 
 function edit(): FormData {
+  const image = fakeImage("otter", 0, { format: "png", width: 64, height: 64 });
   const form = new FormData();
   form.append("model", "gpt-image-2");
   form.append("prompt", "an otter");
-  form.append("image", new Blob([fakeImage("otter", 0)], { type: "image/png" }), "otter.png");
+  form.append("image", new Blob([image], { type: "image/png" }), "otter.png");
   return form;
 }
 

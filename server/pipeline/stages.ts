@@ -21,7 +21,7 @@ import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-l
 import type { Route } from "../request/caller.ts";
 import { composeStages, type Send, type StageRequest } from "../request/stage.ts";
 import { embeddingPrice, imagePrice } from "../routing/expected-price.ts";
-import { sizeClassOf } from "../routing/request-size.ts";
+import { sizeClassOf } from "../routing/health/latency-stats.ts";
 import { routeRequest } from "../routing/route-request.ts";
 import { addStep } from "../routing/routing-steps.ts";
 import { targetCapacity, targetQueue } from "../routing/target-capacity.ts";

@@ -2,10 +2,10 @@
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
 import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
+import type { TargetHealth } from "./health/target-health.ts";
 import { wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies/policy.ts";
 import { isUnsent } from "./retry-policy.ts";
-import type { ModelTargets } from "./target-registry.ts";
 
 export interface AttemptOptions<Q, A> {
   readonly next: Send<Q, A>;
@@ -17,34 +17,26 @@ export interface AttemptOptions<Q, A> {
   readonly sizeClassOf?: ((query: Q) => number) | undefined;
   /** Called when a target has a free slot, for the requests that wait for one. */
   readonly onSlotFreed: () => void;
-  /** Handles a request that failed at the model's only target. */
-  readonly failOver: (
-    request: StageRequest<Q>,
-    modelTargets: ModelTargets,
-    error: unknown,
-  ) => Promise<A>;
 }
 
-export interface Attempt<Q, A> {
-  /** A measured attempt. `repeated`: the target has just failed this same request. */
-  send(
-    request: StageRequest<Q>,
-    candidate: Candidate,
-    modelTargets: ModelTargets,
-    size: number,
-    signal: AbortSignal,
-    repeated: boolean,
-  ): Promise<A>;
-  /** Fast path for a model's only target while it is healthy: no clock is read and latency is not recorded. */
-  sendUnmeasured(
-    request: StageRequest<Q>,
-    candidate: Candidate,
-    modelTargets: ModelTargets,
-  ): Promise<A>;
+export interface AttemptContext {
+  /** The health of all targets of the model. */
+  readonly peers: readonly TargetHealth[];
+  /** The size class of the request. */
+  readonly size: number;
+  readonly signal: AbortSignal;
+  /** The target has just failed this same request. */
+  readonly isRepeated: boolean;
 }
+
+export type Attempt<Q, A> = (
+  request: StageRequest<Q>,
+  candidate: Candidate,
+  context: AttemptContext,
+) => Promise<A>;
 
 export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A> {
-  const { next, clock, watchEnd, sizeClassOf, failOver, onSlotFreed } = options;
+  const { next, clock, watchEnd, sizeClassOf, onSlotFreed } = options;
   let lastError: unknown;
   /** The requests of one batch share one error object; it counts as one failure. */
   const isNewError = (error: unknown): boolean => {
@@ -53,14 +45,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     return true;
   };
 
-  const send: Attempt<Q, A>["send"] = (
-    request,
-    { health, target },
-    { peers },
-    size,
-    signal,
-    repeated,
-  ) => {
+  return (request, { health, target }, { peers, size, signal, isRepeated }) => {
     const startedAt = clock();
     const probe = health.start(startedAt);
     // A target without limits has no queue.
@@ -90,7 +75,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
           ? neutral
           : classifyOutcome(error, end);
       // A repeated failure may come from one bad input, which must not eject the target for all clients.
-      const isOld = repeated && outcome.kind === "failure";
+      const isOld = isRepeated && outcome.kind === "failure";
       health.recordEnd(now, isOld ? neutral : outcome, probe, peers);
       if (health.concurrency.slots.waiting > 0) onSlotFreed();
     };
@@ -114,41 +99,6 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       },
     );
   };
-
-  const sendUnmeasured: Attempt<Q, A>["sendUnmeasured"] = (
-    request,
-    { health, target },
-    modelTargets,
-  ) => {
-    request.record.routing.startAttempt(target);
-    health.inFlight++;
-    modelTargets.budgets.retries.uncounted++;
-    const queueWait = target.scopes && newQueueWait();
-    return sendSafely(
-      next,
-      queueWait ? { ...request, target, queueWait } : { ...request, target },
-    ).then(
-      (response) => {
-        request.record.routing.reachedUpstream = true;
-        health.recordUnmeasuredSuccess();
-        if (health.concurrency.slots.waiting > 0) onSlotFreed();
-        return response;
-      },
-      (error) => {
-        if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
-        const now = clock();
-        const outcome =
-          timedOutInQueue(queueWait, error, now) || !isNewError(error)
-            ? neutral
-            : classifyOutcome(error, unmeasuredEnd);
-        health.recordUnmeasuredEnd(now, outcome, [health]);
-        if (health.concurrency.slots.waiting > 0) onSlotFreed();
-        return failOver(request, modelTargets, error);
-      },
-    );
-  };
-
-  return { send, sendUnmeasured };
 }
 
 const newQueueWait = (): QueueWait => ({ ms: 0, isWaiting: false, admittedAt: 0 });
@@ -163,15 +113,6 @@ const timedOutInQueue = (wait: QueueWait | undefined, error: unknown, now: numbe
     (wait.ms > now - wait.admittedAt &&
       error instanceof GatewayError &&
       error.kind === "upstream_timeout"));
-
-/** An unmeasured attempt on a model's only target: no duration, and no other target to fail over to. */
-const unmeasuredEnd = {
-  aborted: false,
-  cutOff: false,
-  durationMs: 0,
-  timeoutMs: 0,
-  abandonedMs: 0,
-};
 
 /** Turns a synchronous throw of the next stage into a rejection. */
 function sendSafely<Q, A>(next: Send<Q, A>, request: StageRequest<Q>): Promise<A> {

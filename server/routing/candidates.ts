@@ -39,6 +39,20 @@ export function hasUntriedHealthy({ candidates, tried }: Selection, now: number)
   return false;
 }
 
+/** Starts a free health check of each skipped candidate that is due for a probe. */
+export function startHealthChecks(
+  { candidates }: Selection,
+  selected: Candidate | undefined,
+  now: number,
+  checkHealth: (target: Target) => Promise<boolean>,
+  clock: () => number,
+): void {
+  for (const { health, tier } of candidates) {
+    if (selected && (health === selected.health || tier > selected.tier)) continue;
+    if (health.state(now, false) === "probe") health.skipProbe(now, checkHealth, clock);
+  }
+}
+
 export const noCapableTarget = (model: string): GatewayError =>
   new GatewayError(
     "upstream_invalid",

@@ -32,7 +32,6 @@ export interface HedgedAttempt<T> {
 }
 
 export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
-  readonly first: R;
   /** Starts the hedge. Undefined: none is allowed. Called at most once. */
   hedge(): R | undefined;
   /**
@@ -56,8 +55,9 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
  * The first attempt that succeeds wins and the others are canceled. If all fail, the first attempt's error is thrown.
  */
 export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
+  first: R,
   options: HedgedRequestOptions<T, R>,
-): Promise<T> => new HedgedRequest(options).start();
+): Promise<T> => new HedgedRequest(first, options).start();
 
 interface RunningAttempt<R> {
   readonly attempt: R;
@@ -68,6 +68,7 @@ interface RunningAttempt<R> {
 }
 
 class HedgedRequest<T, R extends HedgedAttempt<T>> {
+  readonly #first: R;
   readonly #options: HedgedRequestOptions<T, R>;
   readonly #outcome = Promise.withResolvers<T>();
   /** In start order. */
@@ -76,12 +77,14 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #settled = false;
   #failure: { readonly error: unknown; readonly attempt: R } | undefined;
 
-  constructor(options: HedgedRequestOptions<T, R>) {
+  constructor(first: R, options: HedgedRequestOptions<T, R>) {
+    this.#first = first;
     this.#options = options;
   }
 
   start(): Promise<T> {
-    const { first, signal, timers } = this.#options;
+    const first = this.#first;
+    const { signal, timers } = this.#options;
     signal.addEventListener("abort", this.#cancelAll);
     const running = this.#launch(first);
     if (first.hedgeAfterMs === undefined) this.#armTimeout(running, 0);
@@ -153,16 +156,16 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #onFailure(running: RunningAttempt<R>, error: unknown): void {
     this.#remove(running);
     if (this.#settled) return;
-    const { first, isFinal } = this.#options;
     const { attempt } = running;
     // An upstream's error is preferred to our own timeout, and the first attempt's error to later ones.
-    const isFirst = attempt === first || this.#failure?.error instanceof AttemptTimeout;
+    const isFirst = attempt === this.#first || this.#failure?.error instanceof AttemptTimeout;
     if (!this.#failure || (isFirst && !(error instanceof AttemptTimeout))) {
       this.#failure = { error, attempt };
     }
     if (this.#running.length > 0) this.#options.onWasted(error);
     // If all other attempts have timed out and this error would be the same everywhere, waiting longer is useless.
-    const isDecided = this.#running.every(({ timedOut }) => timedOut) && isFinal(error);
+    const isDecided =
+      this.#running.every(({ timedOut }) => timedOut) && this.#options.isFinal(error);
     if (this.#running.length > 0 && !isDecided) return;
     const failure = isDecided ? { error, attempt } : this.#failure;
     this.#end(failure.attempt);
@@ -175,11 +178,11 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   }
 
   #end(attempt: R): void {
-    const { signal, timers, onSettled } = this.#options;
+    const { signal, timers } = this.#options;
     this.#settled = true;
     if (this.#pollTimer !== undefined) timers.stop(this.#pollTimer);
     signal.removeEventListener("abort", this.#cancelAll);
-    onSettled(attempt);
+    this.#options.onSettled(attempt);
     for (const running of this.#running) {
       this.#options.onWasted();
       this.#cancelLoser(running);

@@ -16,8 +16,6 @@ const burstMs = 100;
 export class RetryBudget {
   readonly #earned = new Uint32Array(seconds);
   readonly #spent = new Uint32Array(seconds);
-  /** Requests on the unmeasured fast path since the last `earn`: counted without reading a clock. */
-  uncounted = 0;
   #second = 0;
   #earnedSum = 0;
   #spentSum = 0;
@@ -27,11 +25,9 @@ export class RetryBudget {
   /** Counts a request. */
   earn(now: number): void {
     this.#advance(now);
-    const requests = 1 + this.uncounted;
-    this.uncounted = 0;
     const at = this.#second % seconds;
-    this.#earned[at] = (this.#earned[at] as number) + requests;
-    this.#earnedSum += requests;
+    this.#earned[at] = (this.#earned[at] as number) + 1;
+    this.#earnedSum++;
   }
 
   /** The delay in milliseconds before the retry, 0 unless there is a burst. Undefined: no retry is allowed. */
@@ -71,5 +67,28 @@ export class RetryBudget {
       this.#earned[at] = 0;
       this.#spent[at] = 0;
     }
+  }
+}
+
+/** Hedge budget of a model: every request earns a share of a hedge; unused hedges accumulate up to `max`. */
+export class HedgeBudget {
+  readonly #share: number;
+  readonly #max: number;
+  #available = 0;
+
+  constructor(share: number, max = 10) {
+    this.#share = share;
+    this.#max = max;
+  }
+
+  earn(): void {
+    this.#available = Math.min(this.#max, this.#available + this.#share);
+  }
+
+  /** False: the budget is used up. */
+  spend(): boolean {
+    if (this.#available < 1) return false;
+    this.#available--;
+    return true;
   }
 }

@@ -8,7 +8,7 @@ import type { Demand } from "../limits/limit-scope.ts";
 import { shortage } from "../limits/limiter.ts";
 import { demandOf, type LimitedQuery } from "../limits/request-cost.ts";
 import type { Target } from "../upstream/contract.ts";
-import type { TargetQueue } from "./route-request.ts";
+import type { TargetQueue } from "./routing-options.ts";
 import type { TargetCapacity } from "./select-target.ts";
 
 /** The smallest demand of any request. */

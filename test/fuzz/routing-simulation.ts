@@ -4,8 +4,8 @@ import { type ErrorDetails, GatewayError } from "../../server/lib/gateway-error.
 import type { Timers } from "../../server/lib/timers.ts";
 import { Admission } from "../../server/limits/admission.ts";
 import type { Route } from "../../server/request/caller.ts";
+import { sizeClassOf } from "../../server/routing/health/latency-stats.ts";
 import type { TargetChange } from "../../server/routing/health/target-health.ts";
-import { sizeClassOf } from "../../server/routing/request-size.ts";
 import { routeRequest } from "../../server/routing/route-request.ts";
 import { targetQueue } from "../../server/routing/target-capacity.ts";
 import { TargetRegistry } from "../../server/routing/target-registry.ts";

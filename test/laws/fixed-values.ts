@@ -223,7 +223,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/routing-and-failover.md",
     "Recent requests in the error share of a target",
     "64",
-    "server/routing/health/outcome-window.ts",
+    "server/routing/health/outlier-ejection.ts",
     "capacity = 64;",
   ],
   [
@@ -293,7 +293,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/routing-and-failover.md",
     "Responses before the first hedged request",
     "20",
-    "server/routing/health/latency-window.ts",
+    "server/routing/health/latency-stats.ts",
     "minimumCount = 20",
   ],
   [

@@ -1,8 +1,8 @@
 /**
  * Adaptive concurrency limit (AIMD) of one target: additive increase while it keeps up, multiplicative decrease on
- * overload. The limit is advisory as a rule: above it other targets are preferred, and without another target the request
- * is sent anyway. It is hard for 3 s after the target reports overload (429 or 503): requests that it would only reject
- * wait in the fair queue and are then served.
+ * overload. The limit is advisory as a rule: above it other targets are preferred, and without another target the
+ * request is sent anyway. It is hard for 3 s after the target reports overload (429 or 503): requests that it would
+ * only reject wait in the fair queue and are then served.
  */
 import { ConcurrencySlots } from "../../limits/concurrency-slots.ts";
 
@@ -17,7 +17,10 @@ const decreaseIntervalMs = 100;
 const hardLimitMs = 3000;
 /** The multiplicative decrease. */
 const share = 0.7;
-/** The additive increase per request duration: slower while the limit is hard, as each request above capacity is rejected. */
+/**
+ * The additive increase per request duration: slower while the limit is hard, as each request above capacity is
+ * rejected.
+ */
 const [growth, hardLimitedGrowth] = [8, 2];
 
 /** Concurrency slots without a limit, except for `hardLimitMs` after an overload error. */

@@ -1,7 +1,7 @@
 /**
- * Circuit breaker of one target. It opens after consecutive failures, or when the target fails more often than its peers
- * (outlier ejection). While it is open, single client requests serve as half-open probes; no request is made for that
- * alone. After it closes, the target's share of traffic ramps up (slow start).
+ * Circuit breaker of one target. It opens after consecutive failures, or when the target fails more often than its
+ * peers (outlier ejection). While it is open, single client requests serve as half-open probes; no request is made for
+ * that alone. After it closes, the target's share of traffic ramps up (slow start).
  */
 
 /** Consecutive failures of any kind that open the breaker. */
@@ -19,7 +19,9 @@ const resetBackoffMs = 60_000;
 /** The duration of slow start. */
 const rampMs = 10_000;
 const minRampShare = 0.1;
-/** Successful probes that close the breaker of a target that was ejected as an outlier: one success says little there. */
+/**
+ * Successful probes that close the breaker of a target that was ejected as an outlier: one success says little there.
+ */
 const goodProbesWhenPartial = 3;
 /**
  * The weight of one request in the failure rate (EWMA), and the failure rate above which failures are normal for the

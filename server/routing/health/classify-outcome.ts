@@ -1,4 +1,7 @@
-/** Classifies the outcome of an attempt for the health of its target: neutral, reachable, failure, rate-limited or refused. */
+/**
+ * Classifies the outcome of an attempt for the health of its target: neutral, reachable, failure, rate-limited or
+ * refused.
+ */
 import type { ErrorKind } from "../../../contract/errors.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
@@ -27,7 +30,10 @@ export interface AttemptEnd {
   readonly durationMs: number;
   /** The attempt timeout of this target. */
   readonly timeoutMs: number;
-  /** A client that disconnects after this long has given up on the target. One that disconnects sooner may have any reason. */
+  /**
+   * A client that disconnects after this long has given up on the target. One that disconnects sooner may have any
+   * reason.
+   */
   readonly abandonedMs: number;
 }
 
@@ -58,7 +64,8 @@ export function classifyOutcome(error: unknown, ended: AttemptEnd): AttemptOutco
   if (!(error instanceof GatewayError)) return neutral;
   const { kind: errorKind, details } = error;
   if (ended.aborted && !ended.cutOff) {
-    // A cancellation says nothing about the target, unless the attempt had its full timeout before the deadline or the disconnect.
+    // A cancellation says nothing about the target, unless the attempt had its full timeout before the deadline or the
+    // disconnect.
     const late =
       (errorKind === "upstream_timeout" && ended.durationMs >= ended.timeoutMs) ||
       (errorKind === "client_closed" && ended.durationMs >= ended.abandonedMs);

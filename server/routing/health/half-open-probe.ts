@@ -1,6 +1,7 @@
 /**
  * Half-open probe of an image target while another target serves. Clients pay for the images, so a free health check
- * comes first; only after it passes may one request be the probe, and after a failed probe at most one request in twenty.
+ * comes first; only after it passes may one request be the probe, and after a failed probe at most one request in
+ * twenty.
  */
 
 /** Requests that go to other targets between two probes. */

@@ -1,10 +1,25 @@
 /** Latency statistics of one target by request size class, and the attempt timeout that follows from them. */
 
-import { DecayingMean } from "./decaying-mean.ts";
-import { LatencyWindow } from "./latency-window.ts";
+import type { EmbeddingsQuery } from "../../upstream/contract.ts";
 
 /** Only latencies of one size class are compared with each other. */
 export const sizeClasses = 4;
+/** Upper sizeBounds in characters, one fewer than there are classes; a token counts as four characters. */
+const sizeBounds = [8192, 65_536, 524_288] as const;
+const [, , largest] = sizeBounds;
+
+/** The size class of an embeddings request: a thousand texts may take a hundred times as long as one. */
+export function sizeClassOf({ input }: EmbeddingsQuery): number {
+  const [list, each] = input.kind === "text" ? [input.texts, 1] : [input.tokens, 4];
+  let sum = 0;
+  for (const { length } of list) {
+    sum += length * each;
+    if (sum >= largest) return sizeBounds.length;
+  }
+  let size = 0;
+  while (sum >= (sizeBounds[size] as number)) size++;
+  return size;
+}
 
 /** The shortest attempt timeout. */
 const minTimeoutMs = 1000;
@@ -60,5 +75,75 @@ export class LatencyStats {
     const timeout = this.timeoutMs(size, peers);
     if (size > 0 || this.p99Ms(size) !== undefined) return timeout;
     return Math.min(timeout, Math.max(2 * minTimeoutMs, 10 * (this.lastMeanMs(size) ?? 0)));
+  }
+}
+
+/** The number of latencies kept. */
+const capacity = 128;
+/** With fewer latencies the percentiles are unknown. */
+const minimumCount = 20;
+/** Percentiles are computed again after this many additions: they hardly change from request to request. */
+const recomputeEvery = 16;
+
+/** The 95th and the 99th percentile (p95, p99) of the latest latencies. */
+export class LatencyWindow {
+  readonly #latencies = new Float64Array(capacity);
+  #count = 0;
+  #p95: number | undefined;
+  #p99: number | undefined;
+
+  add(ms: number): void {
+    this.#latencies[this.#count % capacity] = ms;
+    this.#count++;
+    if (this.#count >= minimumCount && this.#count % recomputeEvery === 0) this.#p95 = undefined;
+  }
+
+  /** Undefined with too few latencies. */
+  p95(): number | undefined {
+    if (this.#count < minimumCount) return undefined;
+    if (this.#p95 === undefined) this.#compute();
+    return this.#p95;
+  }
+
+  p99(): number | undefined {
+    if (this.#count < minimumCount) return undefined;
+    if (this.#p95 === undefined) this.#compute();
+    return this.#p99;
+  }
+
+  #compute(): void {
+    const sorted = this.#latencies.slice(0, Math.min(this.#count, capacity)).sort();
+    this.#p95 = sorted[Math.floor(sorted.length * 0.95)];
+    this.#p99 = sorted[Math.floor(sorted.length * 0.99)];
+  }
+}
+
+const weight = 0.2;
+const decayMs = 2000;
+
+/**
+ * Exponentially weighted moving average (EWMA) of a target's latency, as in Peak EWMA load balancing. It decays while
+ * no response arrives: a target that was slow once must be tried again to show that it no longer is.
+ */
+class DecayingMean {
+  #ms: number | undefined;
+  #at = 0;
+
+  add(now: number, ms: number): void {
+    this.#ms = this.#ms === undefined ? ms : this.#ms + (ms - this.#ms) * weight;
+    this.#at = now;
+  }
+
+  /** Without decay. */
+  get undecayed(): number | undefined {
+    return this.#ms;
+  }
+
+  /** With decay. Undefined before the first response. */
+  at(now: number): number | undefined {
+    if (this.#ms === undefined) return undefined;
+    const silent = now - this.#at;
+    // Most reads come within 100 ms of a response and skip the exponential.
+    return silent < 100 ? this.#ms : this.#ms * Math.exp(-silent / decayMs);
   }
 }

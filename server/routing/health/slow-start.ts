@@ -1,10 +1,10 @@
 /**
  * Slow start: a recovered target gets a tenth of its share of selections at first and all of it after ten seconds,
- * independent of policy and traffic. A share of selections works with one request a minute, too, where queue lengths say
- * nothing.
+ * independent of policy and traffic. A share of selections works with one request a minute, too, where queue lengths
+ * say nothing.
  */
-import { hashToUnit } from "../policies/hash-to-unit.ts";
 import type { Candidate, SelectionContext } from "../policies/policy.ts";
+import { hashToUnit } from "../policies/sticky.ts";
 
 /** True: the request goes to another candidate, if there is one. */
 export function isHeldBackBySlowStart(

@@ -9,9 +9,7 @@ import type { AttemptOutcome } from "./classify-outcome.ts";
 import { CoolDown } from "./cool-down.ts";
 import { HalfOpenProbe } from "./half-open-probe.ts";
 import { LatencyStats, sizeClasses } from "./latency-stats.ts";
-import { OutcomeWindow } from "./outcome-window.ts";
-import { isOutlier } from "./outlier-ejection.ts";
-import { MeasurementSampling } from "./sampling.ts";
+import { isOutlier, OutcomeWindow } from "./outlier-ejection.ts";
 
 /** A target was ejected or has recovered, for the log and events. */
 export interface TargetChange {
@@ -36,8 +34,6 @@ export type TargetState = "available" | "probe" | "degraded" | "unavailable";
 const silentRequestsLimit = 5;
 const silenceMs = 1500;
 
-const noPeers: readonly TargetHealth[] = [];
-
 export class TargetHealth {
   /** The target as in the newest configuration. */
   target: Target;
@@ -46,13 +42,12 @@ export class TargetHealth {
   readonly breaker: CircuitBreaker;
   readonly coolDown = new CoolDown();
   readonly latency = new LatencyStats();
-  readonly sampling = new MeasurementSampling();
   readonly #window = new OutcomeWindow();
   readonly concurrency = new AdaptiveConcurrency();
   readonly #onChange: HealthOptions["onChange"];
   /** The probe state of an image target while the target is ejected. */
   #probe: HalfOpenProbe | undefined;
-  /** Counts responses that are not failures, measured or not. */
+  /** Counts responses that are not failures. */
   responseCount = 0;
   /** When the target last responded, or got its first request after being idle. */
   #lastSignAt = 0;
@@ -81,18 +76,12 @@ export class TargetHealth {
     return this.coolDown.isOver && !this.breaker.open;
   }
 
-  /** For a model's only target: it is healthy, and this request is not in the sample. */
-  get canSkipMeasuring(): boolean {
-    return !this.sampling.due && this.isHealthy && !this.concurrency.isHardLimited;
-  }
-
   /**
    * A request exceeded its attempt timeout and is still waiting. After several of these the target is ejected, so that
    * the next request need not wait as well, unless the target responded to others since (`countAtStart`: the count when
    * the request started): then the target is busy and working.
    */
   recordSilence(now: number, countAtStart: number): void {
-    this.sampling.measureAll();
     if (
       this.responseCount > countAtStart ||
       ++this.#silentRequests < silentRequestsLimit ||
@@ -165,7 +154,7 @@ export class TargetHealth {
     return this.concurrency.isFull(now);
   }
 
-  /** It answered any measured request after `time`. */
+  /** It answered any request after `time`. */
   hasRespondedSince(time: number): boolean {
     return this.#lastResponseAt > time;
   }
@@ -203,28 +192,9 @@ export class TargetHealth {
     this.#lastSignAt = now;
     this.#lastResponseAt = now;
     this.#silentRequests = 0;
-    this.sampling.measureSome();
     this.#window.add(now, true);
     this.latency.add(now, tookMs, size);
     this.#onResponse(now, probe || this.#ejectedForSilence, peers);
-  }
-
-  /** `recordSuccess` on the unmeasured fast path. */
-  recordUnmeasuredSuccess(): void {
-    this.inFlight--;
-    this.counts.responses++;
-    this.responseCount++;
-    if (!this.breaker.open) this.#onResponse(0, false, noPeers);
-  }
-
-  /**
-   * `recordEnd` on the unmeasured fast path. Its successes are not in the outcome window, so its failures are not
-   * either, and the wait of a client that disconnected is not known. But the next requests are measured until one is
-   * answered.
-   */
-  recordUnmeasuredEnd(now: number, outcome: AttemptOutcome, peers: readonly TargetHealth[]): void {
-    this.#applyOutcome(now, outcome, false, peers);
-    if (outcome.kind === "failure" || outcome.kind === "neutral") this.sampling.measureAll();
   }
 
   /** An attempt ended without a response. */
@@ -236,15 +206,6 @@ export class TargetHealth {
   ): void {
     const { kind } = outcome;
     if (kind === "reachable" || kind === "failure") this.#window.add(now, kind === "reachable");
-    this.#applyOutcome(now, outcome, probe, peers);
-  }
-
-  #applyOutcome(
-    now: number,
-    outcome: AttemptOutcome,
-    probe: boolean,
-    peers: readonly TargetHealth[],
-  ): void {
     this.inFlight--;
     if (isSignOfLife(outcome)) this.#lastSignAt = now;
     if (outcome.kind !== "failure" && outcome.kind !== "reachable")

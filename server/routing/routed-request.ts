@@ -1,0 +1,302 @@
+/**
+ * One request on its way to a target: the candidates, the attempts that were made, and the selection of the next target
+ * after a failure.
+ */
+
+import { sleep } from "../lib/sleep.ts";
+import type { Timers } from "../lib/timers.ts";
+import type { StageRequest } from "../request/stage.ts";
+import type { Attempt } from "./attempt.ts";
+import {
+  capableCandidates,
+  hasUntriedHealthy,
+  noCapableTarget,
+  startHealthChecks,
+  untriedCandidates,
+} from "./candidates.ts";
+import { probeTimeoutMs } from "./health/circuit-breaker.ts";
+import {
+  type HedgedAttempt,
+  type HedgedRequestOptions,
+  hedgedRequest,
+  isReplaced,
+} from "./hedge.ts";
+import type { Candidate, Policy, SelectionContext } from "./policies/policy.ts";
+import {
+  errorCodeOf,
+  isUnsent,
+  mayFailOver,
+  mayHaveBeenBilled,
+  retryDelayMs,
+} from "./retry-policy.ts";
+import type { RouteRequestOptions } from "./routing-options.ts";
+import { addSkippedSteps, addStep } from "./routing-steps.ts";
+import { selectRetryTarget } from "./select-retry-target.ts";
+import {
+  isBusy,
+  noHealthyTarget,
+  type Selection,
+  selectHealthy,
+  selectTarget,
+  type TargetCapacity,
+} from "./select-target.ts";
+import type { ModelTargets } from "./target-registry.ts";
+
+/** An attempt on one candidate, and when it started. */
+interface TargetAttempt<A> extends HedgedAttempt<A> {
+  readonly candidate: Candidate;
+  readonly startedAt: number;
+  /** The target's `responseCount` at the start. */
+  readonly responseCount: number;
+}
+
+const hedgedStep = "hedged, because the first target was slow";
+
+export class RoutedRequest<Q, A>
+  implements Selection, SelectionContext, HedgedRequestOptions<A, TargetAttempt<A>>
+{
+  readonly #options: RouteRequestOptions<Q, A>;
+  readonly #attempt: Attempt<Q, A>;
+  readonly #request: StageRequest<Q>;
+  readonly #modelTargets: ModelTargets;
+  readonly candidates: readonly Candidate[];
+  readonly policy: Policy;
+  readonly capacity: TargetCapacity | undefined;
+  tried: readonly Candidate[] | undefined;
+  skippedAny = false;
+  /** When the next target is selected: read again after each wait. */
+  now: number;
+  readonly random: () => number;
+  readonly sizeClass: number;
+  readonly affinityHash: number;
+  /** How often the request was retried on targets that it had already tried. */
+  #repeats = 0;
+  /** For a request whose attempts have all timed out: when it last tried each candidate. */
+  #attemptedAt: Map<Candidate, number> | undefined;
+
+  constructor(
+    options: RouteRequestOptions<Q, A>,
+    attempt: Attempt<Q, A>,
+    request: StageRequest<Q>,
+  ) {
+    const { registry, canServe, sizeClassOf, capacity } = options;
+    const { route, query, record, tried } = request;
+    this.#options = options;
+    this.#attempt = attempt;
+    this.#request = request;
+    this.#modelTargets = registry.targetsFor(route);
+    const { candidates, policy } = this.#modelTargets;
+    const open = tried ? untriedCandidates(candidates, tried) : candidates;
+    this.candidates = canServe
+      ? capableCandidates(open, (target) => canServe(request, target))
+      : open;
+    this.policy = policy;
+    this.capacity = capacity;
+    this.now = registry.clock();
+    this.random = registry.random;
+    this.sizeClass = sizeClassOf ? sizeClassOf(query) : 0;
+    this.affinityHash = route.policy === "sticky" ? Bun.hash.crc32(record.caller?.id ?? "") : 0;
+  }
+
+  /** `failure`: the error of the targets that were tried for a request for missing images. */
+  async run(failure?: { readonly error: unknown }): Promise<A> {
+    let candidate = failure
+      ? await this.#selectNext(this.#modelTargets.candidates[0] as Candidate, failure.error)
+      : this.#selectFirst();
+    const { queue } = this.#options;
+    for (;;) {
+      if (queue && candidate.health.isAtHardLimit(this.now)) {
+        const { slots } = candidate.health.concurrency;
+        await queue.wait(this.#request, slots);
+        // The queue's wait takes the slot; it is released here, because the attempt counts itself as in flight.
+        slots.inFlight--;
+        candidate = this.#selectAfterWait(candidate);
+      }
+      try {
+        return await this.#attemptWithHedge(candidate);
+      } catch (error) {
+        candidate = await this.#selectNext(candidate, error);
+      }
+    }
+  }
+
+  /** The expected price of the request at a candidate, for the routing policy. */
+  price({ target }: Candidate): number | undefined {
+    return this.#options.priceOf?.(this.#request, target);
+  }
+
+  /** Selects the first candidate, and earns the retry and hedge budgets. */
+  #selectFirst(): Candidate {
+    const { route } = this.#request;
+    const { budgets } = this.#modelTargets;
+    if (this.candidates.length === 0) throw noCapableTarget(route.id);
+    const candidate = selectTarget(this, this, this.#probeMode);
+    if (this.skippedAny) this.#recordSkipped(candidate);
+    if (!candidate) throw noHealthyTarget(route.id, this.candidates, this.now);
+    // Only requests that are sent earn budget: otherwise the requests refused in an outage would earn retries for the
+    // time after it.
+    budgets.retries.earn(this.now);
+    budgets.hedges.earn();
+    return candidate;
+  }
+
+  /** After a wait for a slot: the candidate that was waited for, if it is still available, or another. */
+  #selectAfterWait(waitedFor: Candidate): Candidate {
+    const isSingle = this.candidates.length === 1;
+    this.#readClock();
+    if (waitedFor.health.state(this.now, isSingle) === "available") return waitedFor;
+    const candidate = selectTarget(this, this, this.#probeMode);
+    if (!candidate) throw noHealthyTarget(this.#request.route.id, this.candidates, this.now);
+    return candidate;
+  }
+
+  /**
+   * Selects the candidate after a failure: one that was not tried yet, or a tried one again after a backoff. Throws the
+   * error if no candidate is left.
+   */
+  async #selectNext(failed: Candidate, error: unknown): Promise<Candidate> {
+    const { record, signal } = this.#request;
+    const { retries } = this.#modelTargets.budgets;
+    if (signal.aborted || !mayFailOver(error, this.#request)) throw error;
+    if (mayHaveBeenBilled(error)) record.cost.earlierAttemptMayBeBilled = true;
+    this.#readClock();
+    const other = selectTarget(this, this, this.#probeMode);
+    let waitMs: number | undefined;
+    // A request that was never sent is not a retry, and a replaced attempt has already taken its retry from the budget.
+    const isFree = isUnsent(error) || isReplaced(error);
+    if (other) waitMs = isFree ? 0 : retries.take(this.now, this.random);
+    else if (this.candidates.some(({ health }) => !health.breaker.open)) {
+      waitMs = retryDelayMs(error, this.#request, this.#repeats++, this.random);
+      if (waitMs !== undefined && !retries.spend(this.now)) waitMs = undefined;
+    }
+    if (waitMs === undefined) throw error;
+    // The image stages record failed attempts themselves.
+    if (!this.#options.checkHealth) addStep(record, failed.target, errorCodeOf(error));
+    if (waitMs > 0) await sleep(waitMs, signal, this.timers);
+    if (other) return other;
+    this.#readClock();
+    const { candidates, policy, capacity } = this;
+    const again = selectHealthy({ candidates, policy, capacity, tried: undefined }, this, "none");
+    if (!again) throw error;
+    return again;
+  }
+
+  /** Sends the request to this candidate, with a hedge to another one when it is slow. Adds both to `tried`. */
+  #attemptWithHedge(candidate: Candidate): Promise<A> {
+    const isRepeated = this.tried?.includes(candidate) === true;
+    this.#addTried(candidate);
+    // Time in the target's queue is not latency, so a busy target is not hedged.
+    if (!this.#options.sizeClassOf || isBusy(this.capacity, candidate.target)) {
+      return this.#send(candidate, this.signal, isRepeated);
+    }
+    return hedgedRequest(this.#attemptOn(candidate, isRepeated), this);
+  }
+
+  #attemptOn(candidate: Candidate, isRepeated = false): TargetAttempt<A> {
+    const { health } = candidate;
+    const { candidates, peers } = this.#modelTargets;
+    const { sizeClass } = this;
+    return {
+      candidate,
+      startedAt: this.now,
+      responseCount: health.responseCount,
+      // A probe's own outcome decides whether the target has recovered, so it may outlive a faster winner.
+      lingerMs: health.breaker.open ? probeTimeoutMs : 0,
+      hedgeAfterMs: candidates.length > 1 ? health.latency.p95Ms(sizeClass) : undefined,
+      timeoutMs: () => health.latency.timeoutMs(sizeClass, peers),
+      run: (signal) => this.#send(candidate, signal, isRepeated),
+    };
+  }
+
+  #send(candidate: Candidate, signal: AbortSignal, isRepeated: boolean): Promise<A> {
+    const { peers } = this.#modelTargets;
+    return this.#attempt(this.#request, candidate, {
+      peers,
+      size: this.sizeClass,
+      signal,
+      isRepeated,
+    });
+  }
+
+  // What a hedged request asks for:
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  get timers(): Timers {
+    return this.#options.registry.timers;
+  }
+
+  hedge(): TargetAttempt<A> | undefined {
+    this.#readClock();
+    const { hedges, retries } = this.#modelTargets.budgets;
+    const other = selectHealthy(this, this, "none");
+    if (!other || other.health.isAtHardLimit(this.now)) return undefined;
+    if (!hedges.spend() || !retries.spend(this.now)) return undefined;
+    this.#addTried(other);
+    addStep(this.#request.record, other.target, hedgedStep);
+    return this.#attemptOn(other);
+  }
+
+  takeFailover(): boolean {
+    const now = this.#options.registry.clock();
+    return hasUntriedHealthy(this, now) && this.#modelTargets.budgets.retries.spend(now);
+  }
+
+  /** One more attempt on any candidate that is available now, including those already tried. */
+  extra(running: readonly TargetAttempt<A>[]): TargetAttempt<A> | undefined {
+    this.#readClock();
+    const { peers, budgets } = this.#modelTargets;
+    this.#attemptedAt ??= this.#recordSilence(running);
+    const attemptedAt = this.#attemptedAt;
+    const candidate = selectRetryTarget({ selection: this, context: this, peers, attemptedAt });
+    if (!candidate || candidate.health.isAtHardLimit(this.now)) return undefined;
+    if (!budgets.retries.spend(this.now)) return undefined;
+    attemptedAt.set(candidate, this.now);
+    if (!this.tried?.includes(candidate)) this.#addTried(candidate);
+    const isSame = running.some((each) => each.candidate === candidate);
+    const step = isSame ? "retried, because it did not respond" : hedgedStep;
+    addStep(this.#request.record, candidate.target, step);
+    return this.#attemptOn(candidate);
+  }
+
+  isFinal(error: unknown): boolean {
+    return !mayFailOver(error, this.#request);
+  }
+
+  /** The target whose response or error is returned is the one in the ledger row. */
+  onSettled({ candidate }: TargetAttempt<A>): void {
+    this.#request.record.routing.target = candidate.target;
+  }
+
+  /** Upstreams may bill canceled requests. */
+  onWasted(error?: unknown): void {
+    if (error === undefined || mayHaveBeenBilled(error))
+      this.#request.record.cost.earlierAttemptMayBeBilled = true;
+  }
+
+  #recordSilence(running: readonly TargetAttempt<A>[]): Map<Candidate, number> {
+    for (const { candidate, responseCount } of running)
+      candidate.health.recordSilence(this.now, responseCount);
+    return new Map(running.map(({ candidate, startedAt }) => [candidate, startedAt]));
+  }
+
+  #recordSkipped(selected: Candidate | undefined): void {
+    const { checkHealth, registry } = this.#options;
+    addSkippedSteps(this.#request.record, this, selected, this.now);
+    if (checkHealth) startHealthChecks(this, selected, this.now, checkHealth, registry.clock);
+  }
+
+  get #probeMode(): "checked" | "any" {
+    return this.#options.checkHealth ? "checked" : "any";
+  }
+
+  #addTried(candidate: Candidate): void {
+    this.tried = this.tried ? [...this.tried, candidate] : [candidate];
+  }
+
+  #readClock(): void {
+    this.now = this.#options.registry.clock();
+  }
+}
