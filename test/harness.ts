@@ -36,10 +36,10 @@ upstreams:
 models:
   - { id: text-embedding-3-small, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-small }] }
   - { id: text-embedding-ada-002, kind: embedding, targets: [{ upstream: fake, model: text-embedding-ada-002 }] }
-  - { id: our-embedder, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-large }] }
+  - { id: embedding-model, kind: embedding, targets: [{ upstream: fake, model: text-embedding-3-large }] }
   - { id: gpt-image-2, kind: image, targets: [{ upstream: fake, model: gpt-image-2 }] }
-  - { id: our-painter, kind: image, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
-  - { id: any-painter, kind: image, parameters: pass, targets: [{ upstream: fake, model: gpt-image-2 }] }
+  - { id: image-model, kind: image, targets: [{ upstream: fake, model: gpt-image-1.5 }] }
+  - { id: any-image-model, kind: image, parameters: pass, targets: [{ upstream: fake, model: gpt-image-2 }] }
   - { id: dall-e-3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }] }
 keys:
   - { name: test, key: ${testKey} }

@@ -102,18 +102,18 @@ test("a default model that does not exist causes a warning", async () => {
 
 test("keys list shows every option", async () => {
   const all = ["--budget-day", "5", "--budget-total", "100", "--unknown-price", "refuse"];
-  const defaults = ["--default-embedding", "our-embedder", "--default-image", "our-painter"];
+  const defaults = ["--default-embedding", "embedding-model", "--default-image", "image-model"];
   const more = ["--parameters", "drop", "--expires", "2099-01-31"];
   await create("--name", "full", ...all, ...defaults, ...more);
   const { out } = await keys("list");
   const row = out.split("\n").find((line) => line.includes(" full "));
   expect(row).toContain("$5 per day, $100 in total, known prices only");
-  expect(row).toContain(" our-embedder, our-painter ");
+  expect(row).toContain(" embedding-model, image-model ");
   expect(row).toMatch(/ drop +\S+ +2099-01-31T00:00$/);
   const listed = JSON.parse((await keys("list", "--json")).out) as { name: string }[];
   expect(listed.find(({ name }) => name === "full")).toMatchObject({
     budget: { day: 5, total: 100, unknownPrice: "refuse" },
-    defaults: { embedding: "our-embedder", image: "our-painter" },
+    defaults: { embedding: "embedding-model", image: "image-model" },
     parameters: "drop",
   });
 });

@@ -172,8 +172,8 @@ test("every embedding model has a space, provisioned and embedded models too", (
 describe("a valid model that cannot serve any request gets a warning", () => {
   test("whose `dimensions` differ from the known model's", () => {
     const small = ["openai text-embedding-3-small"];
-    const [told, ...others] = warnings(small, "    dimensions: 512\n");
-    expect(told).toStartWith(
+    const [warning, ...others] = warnings(small, "    dimensions: 512\n");
+    expect(warning).toStartWith(
       'the model "m" has dimensions: 512, but text-embedding-3-small returns 1536 unless a request has dimensions',
     );
     expect(others).toEqual([]);

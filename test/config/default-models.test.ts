@@ -13,14 +13,14 @@ const fake = startFake();
 afterAll(() => fake.close());
 
 const keys = `
-  - { name: one-of-each, key: sk-one-of-each-000000, models: [our-embedder, our-painter] }
+  - { name: one-of-each, key: sk-one-of-each-000000, models: [embedding-model, image-model] }
   - { name: own-defaults, key: sk-own-defaults-00000, defaults: { embedding: text-embedding-ada-002, image: dall-e-3 } }
   - { name: narrow, key: sk-narrow-0000000000, models: [text-*, gpt-image-*, dall-e-3] }
   - { name: nothing, key: sk-nothing-000000000, models: [text-embedding-3-small] }
 `;
 const plain = startGateway({ yaml: `${configFor(fake.url)}${keys.slice(1)}` });
 const chosen = startGateway({
-  yaml: `${configFor(fake.url)}${keys.slice(1)}defaults: { embedding: our-embedder, image: our-painter }\n`,
+  yaml: `${configFor(fake.url)}${keys.slice(1)}defaults: { embedding: embedding-model, image: image-model }\n`,
 });
 closeAfterAll(plain, chosen);
 
@@ -74,8 +74,8 @@ describe("a request that names no model", () => {
   test("is for the only model of the kind that its key may use", async () => {
     expect(await modelsOf(plain, "sk-one-of-each-000000")).toEqual({
       statuses: [200, 200, 200],
-      model: "our-embedder",
-      rows: ["our-embedder", "our-painter", "our-painter"],
+      model: "embedding-model",
+      rows: ["embedding-model", "image-model", "image-model"],
     });
   });
 
@@ -92,7 +92,7 @@ describe("a request that names no model", () => {
 
   test("is for the default of the configuration, unless its key may not use that one", async () => {
     const test = await modelsOf(chosen, "sk-test-0123456789abcdef");
-    expect(test.rows).toEqual(["our-embedder", "our-painter", "our-painter"]);
+    expect(test.rows).toEqual(["embedding-model", "image-model", "image-model"]);
     expect((await modelsOf(chosen, "sk-narrow-0000000000")).statuses).toEqual([400, 400, 400]);
   });
 
@@ -147,23 +147,23 @@ const base = `
 upstreams: [{ id: here, kind: openai, apiKey: sk-fake }]
 models:
   - { id: vectors, kind: embedding, targets: [{ upstream: here, model: text-embedding-3-small }] }
-  - { id: painter, kind: image, targets: [{ upstream: here, model: gpt-image-2 }] }
+  - { id: image-model, kind: image, targets: [{ upstream: here, model: gpt-image-2 }] }
 `;
 
 describe("defaults in the file", () => {
   test("are checked, with line and key", () => {
-    expect(problems(`${base}defaults: { embedding: vectors, image: painter }`)).toEqual([]);
+    expect(problems(`${base}defaults: { embedding: vectors, image: image-model }`)).toEqual([]);
     expect(
-      problems(`${base}defaults: { embedding: vector, image: vectors, picture: painter }`),
+      problems(`${base}defaults: { embedding: vector, image: vectors, picture: image-model }`),
     ).toEqual([
       '6 defaults.embedding: there is no model "vector" (did you mean "vectors"?)',
       '6 defaults.image: "vectors" is of kind embedding, and this must be a model of kind image',
       "6 defaults.picture: unknown key; known here: embedding, image",
     ]);
     const key =
-      "{ name: narrow, key: sk-narrow-0000000000, models: [vec*], defaults: { image: painter } }";
+      "{ name: narrow, key: sk-narrow-0000000000, models: [vec*], defaults: { image: image-model } }";
     expect(problems(`${base}keys:\n  - ${key}`)).toEqual([
-      '7 keys[0].defaults.image: the key may not use "painter": add it to the key\'s models',
+      '7 keys[0].defaults.image: the key may not use "image-model": add it to the key\'s models',
     ]);
     expect(problems(`${base}defaults: { embedding: 7 }`)[0]).toStartWith("6 defaults.embedding: ");
   });

@@ -15,38 +15,38 @@ const snapshot = (version: number, env: Record<string, string> = {}): Snapshot =
 test("a replacement that throws keeps the old snapshot and calls no subscriber", () => {
   const first = snapshot(1);
   const holder = new SnapshotHolder(first);
-  let told = 0;
-  holder.subscribe(() => told++);
+  let notified = 0;
+  holder.subscribe(() => notified++);
   expect(() =>
     holder.replace(() => {
       throw new Error("half built");
     }),
   ).toThrow("half built");
   expect(holder.current()).toBe(first);
-  expect(told).toBe(0);
+  expect(notified).toBe(0);
 });
 
 test("subscribers get the new and the old snapshot, until they unsubscribe", () => {
   const holder = new SnapshotHolder(snapshot(1));
-  const told: number[][] = [];
-  const leave = holder.subscribe((now, before) => told.push([before.version, now.version]));
+  const notified: number[][] = [];
+  const leave = holder.subscribe((now, before) => notified.push([before.version, now.version]));
   holder.replace(({ version }) => snapshot(version + 1));
   holder.replace((current) => current);
   leave();
   holder.replace(({ version }) => snapshot(version + 1));
-  expect(told).toEqual([[1, 2]]);
+  expect(notified).toEqual([[1, 2]]);
   expect(holder.current().version).toBe(3);
 });
 
 test("a subscriber that throws does not prevent the others from being notified", () => {
   const holder = new SnapshotHolder(snapshot(1));
-  let told = 0;
+  let notified = 0;
   holder.subscribe(() => {
     throw new Error("mine");
   });
-  holder.subscribe(() => told++);
+  holder.subscribe(() => notified++);
   expect(() => holder.replace(() => snapshot(2))).toThrow(AggregateError);
-  expect([told, holder.current().version]).toEqual([1, 2]);
+  expect([notified, holder.current().version]).toEqual([1, 2]);
 });
 
 test("changes are described as counts, and as nothing if nothing changed", () => {

@@ -16,7 +16,7 @@ const provider = createOpenAICompatible({
   apiKey: testKey,
 });
 const vectors = provider.embeddingModel("text-embedding-3-small");
-const painter = provider.imageModel("gpt-image-2");
+const imageModel = provider.imageModel("gpt-image-2");
 const big = { format: "png", width: 1024, height: 1024 } as const;
 
 describe("the AI SDK", () => {
@@ -44,14 +44,14 @@ describe("the AI SDK", () => {
   });
 
   test("generates an image", async () => {
-    const { image } = await generateImage({ model: painter, prompt: "an otter" });
+    const { image } = await generateImage({ model: imageModel, prompt: "an otter" });
     expect(image.base64).toBe(base64Of(fakeImage("an otter", 0, big)));
     expect(image.mediaType).toBe("image/png");
   });
 
   test("generates several images of one size, with its own options", async () => {
     const { images } = await generateImage({
-      model: painter,
+      model: imageModel,
       prompt: "an otter",
       n: 3,
       size: "1536x1024",
@@ -68,7 +68,7 @@ describe("the AI SDK", () => {
   test("edits images with a mask", async () => {
     const [first, second, mask] = [grayImage("first"), grayImage("second"), await maskOf()];
     const { image } = await generateImage({
-      model: painter,
+      model: imageModel,
       prompt: { text: "add a hat", images: [first, second], mask },
     });
     expect(image.base64).toBe(base64Of(fakeImage("add a hat", 0, big)));
@@ -82,7 +82,7 @@ describe("the AI SDK", () => {
 
   test("gets an error message that it can show", async () => {
     const error = await refusalOf(
-      generateImage({ model: painter, prompt: "an otter", size: "100x100", maxRetries: 0 }),
+      generateImage({ model: imageModel, prompt: "an otter", size: "100x100", maxRetries: 0 }),
       APICallError,
     );
     expect(error.statusCode).toBe(400);

@@ -27,35 +27,35 @@ const deployed = (deployment: string) =>
 
 describe("the official client for Azure", () => {
   test("gets embeddings from a deployment, which is a model of the gateway", async () => {
-    const response = await azure.embeddings.create({ model: "our-embedder", input: "hello" });
+    const response = await azure.embeddings.create({ model: "embedding-model", input: "hello" });
     expect(bitsOf(response.data[0]!.embedding)).toBe(bitsOf(fakeVector("hello", 3072)));
-    expect(response.model).toBe("our-embedder");
+    expect(response.model).toBe("embedding-model");
     expect(gateway.rows().at(-1)).toMatchObject({
       endpoint: "embeddings",
-      model: "our-embedder",
+      model: "embedding-model",
     });
   });
 
   test("gets the model of the path if the body names another", async () => {
-    const client = deployed("our-embedder");
+    const client = deployed("embedding-model");
     const response = await client.embeddings.create({
       model: "text-embedding-3-small",
       input: "a",
     });
-    expect(response.model).toBe("our-embedder");
-    expect(gateway.rows().at(-1)?.model).toBe("our-embedder");
+    expect(response.model).toBe("embedding-model");
+    expect(gateway.rows().at(-1)?.model).toBe("embedding-model");
   });
 
   test("generates and edits images, buffered and streamed", async () => {
     const image = await azure.images.generate({ model: "gpt-image-2", prompt: "an otter" });
     expect(image.data).toHaveLength(1);
-    const client = deployed("our-painter");
+    const client = deployed("image-model");
     const edited = await client.images.edit({
       prompt: "a hat",
       image: await toFile(grayImage("one"), "otter.png", { type: "image/png" }),
     });
     expect(edited.data).toHaveLength(1);
-    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "image-model" });
     const stream = await azure.images.generate({
       model: "gpt-image-2",
       prompt: "an otter",
@@ -68,25 +68,25 @@ describe("the official client for Azure", () => {
 
   test("lists models", async () => {
     const ids = (await azure.models.list()).data.map(({ id }) => id);
-    expect(ids).toContain("our-embedder");
-    expect((await azure.models.retrieve("our-embedder")).id).toBe("our-embedder");
+    expect(ids).toContain("embedding-model");
+    expect((await azure.models.retrieve("embedding-model")).id).toBe("embedding-model");
   });
 
   test("edits images without a deployment, and takes the model of the form", async () => {
     const edited = await azure.images.edit({
-      model: "our-painter",
+      model: "image-model",
       prompt: "a hat",
       image: await toFile(grayImage("one"), "otter.png", { type: "image/png" }),
     });
     expect(edited.data).toHaveLength(1);
-    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "image-model" });
   });
 
   test("works with an endpoint that ends with a slash", async () => {
     const options = { apiKey: testKey, apiVersion, maxRetries: 0 };
     const client = new AzureOpenAI({ ...options, endpoint: `${gateway.url}/` });
-    const { model } = await client.embeddings.create({ model: "our-embedder", input: "a" });
-    expect(model).toBe("our-embedder");
+    const { model } = await client.embeddings.create({ model: "embedding-model", input: "a" });
+    expect(model).toBe("embedding-model");
   });
 
   test("gets an error for an unknown deployment and for an invalid key", async () => {
@@ -98,7 +98,7 @@ describe("the official client for Azure", () => {
     const missing = await failure(azure, "no/such model");
     expect(missing).toMatchObject({ status: 404, code: "model_not_found" });
     const options = { endpoint: gateway.url, apiKey: "sk-wrong", apiVersion, maxRetries: 0 };
-    const wrong = await failure(new AzureOpenAI(options), "our-embedder");
+    const wrong = await failure(new AzureOpenAI(options), "embedding-model");
     expect(wrong).toMatchObject({ status: 401, code: "invalid_api_key" });
   });
 });
@@ -113,8 +113,8 @@ describe("the official client at Azure's v1 path", () => {
   });
 
   test("works as at /v1", async () => {
-    const { model } = await client.embeddings.create({ model: "our-embedder", input: "a" });
-    expect(model).toBe("our-embedder");
+    const { model } = await client.embeddings.create({ model: "embedding-model", input: "a" });
+    expect(model).toBe("embedding-model");
     await client.images.generate({ model: "gpt-image-2", prompt: "an otter" });
     const image = await toFile(grayImage("one"), "otter.png", { type: "image/png" });
     await client.images.edit({ model: "gpt-image-2", prompt: "a hat", image });
@@ -136,11 +136,11 @@ test("clients of 2022 list models as engines", async () => {
     });
     return { status: response.status, body: (await response.json()) as { data: unknown[] } };
   };
-  const engine = { id: "our-embedder", object: "engine", owner: "openai", ready: true };
+  const engine = { id: "embedding-model", object: "engine", owner: "openai", ready: true };
   const { body } = await get("/engines");
   expect(body).toMatchObject({ object: "list" });
   expect(body.data).toContainEqual(engine);
-  expect(await get("/engines/our-embedder")).toEqual({ status: 200, body: engine as never });
+  expect(await get("/engines/embedding-model")).toEqual({ status: 200, body: engine as never });
   expect(await get("/engines/nobody")).toMatchObject({ status: 404 });
 });
 
@@ -152,16 +152,16 @@ test("Azure clients without a deployment in the path name the model in the body"
       headers,
       body: JSON.stringify(body),
     });
-  const vectors = await post("embeddings", { model: "our-embedder", input: "a" });
-  expect(await vectors.json()).toMatchObject({ model: "our-embedder" });
-  const images = await post("images/generations", { model: "our-painter", prompt: "an otter" });
+  const vectors = await post("embeddings", { model: "embedding-model", input: "a" });
+  expect(await vectors.json()).toMatchObject({ model: "embedding-model" });
+  const images = await post("images/generations", { model: "image-model", prompt: "an otter" });
   expect(images.status).toBe(200);
   expect(gateway.rows().at(-1)).toMatchObject({
     endpoint: "generations",
-    model: "our-painter",
+    model: "image-model",
   });
-  const engine = await fetch(`${gateway.url}/openai/engines/our-embedder`, { headers });
-  expect(await engine.json()).toMatchObject({ id: "our-embedder", object: "engine" });
+  const engine = await fetch(`${gateway.url}/openai/engines/embedding-model`, { headers });
+  expect(await engine.json()).toMatchObject({ id: "embedding-model", object: "engine" });
   const engines = await fetch(`${gateway.url}/openai/engines`, { headers });
   expect(await engines.json()).toMatchObject({ object: "list" });
 });

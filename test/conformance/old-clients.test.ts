@@ -7,7 +7,7 @@ import { fakeImage, startFake } from "../fake-upstream.ts";
 import { configFor, startGateway, testKey } from "../harness.ts";
 
 const fake = startFake();
-const defaults = "defaults: { embedding: our-embedder, image: our-painter }\n";
+const defaults = "defaults: { embedding: embedding-model, image: image-model }\n";
 const gateway = startGateway({ yaml: `${configFor(fake.url)}${defaults}` });
 beforeEach(() => fake.clear());
 closeAfterAll(gateway, fake);
@@ -61,7 +61,7 @@ describe("openai-node 3.3.0", () => {
       ]),
     );
     expect(status).toBe(200);
-    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "image-model" });
   });
 
   test("createImage({ prompt, n, size }) is for the default image model", async () => {
@@ -70,7 +70,7 @@ describe("openai-node 3.3.0", () => {
     expect(await send(Buffer.from(head + body))).toBe(200);
     expect(gateway.rows().at(-1)).toMatchObject({
       endpoint: "generations",
-      model: "our-painter",
+      model: "image-model",
     });
   });
 });
@@ -85,7 +85,7 @@ describe("openai-python 0.28.1", () => {
     expect(await send(Buffer.from(head + body))).toBe(200);
     expect(gateway.rows().at(-1)).toMatchObject({
       endpoint: "generations",
-      model: "our-painter",
+      model: "image-model",
     });
   });
 
@@ -100,6 +100,6 @@ describe("openai-python 0.28.1", () => {
     ]);
     const head = `POST /v1/images/edits HTTP/1.1\r\n${common}Content-Length: ${body.length}\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\n\r\n`;
     expect(await send(Buffer.concat([Buffer.from(head), body]))).toBe(200);
-    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "our-painter" });
+    expect(gateway.rows().at(-1)).toMatchObject({ endpoint: "edits", model: "image-model" });
   });
 });

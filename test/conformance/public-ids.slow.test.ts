@@ -3,26 +3,26 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { toFile } from "openai";
 import { arrange, grayImage, refusalOf } from "./arrange.ts";
 
-// our-embedder is text-embedding-3-large at the upstream, our-painter is gpt-image-1.5.
+// embedding-model is text-embedding-3-large at the upstream, image-model is gpt-image-1.5.
 const { fake, gateway, client, close } = arrange();
 beforeEach(() => fake.clear());
 afterAll(close);
 
 describe("a model with its own public ID", () => {
   test("has it in the response, while the upstream request has the target's name", async () => {
-    const response = await client.embeddings.create({ model: "our-embedder", input: "a" });
-    expect(response.model).toBe("our-embedder");
+    const response = await client.embeddings.create({ model: "embedding-model", input: "a" });
+    expect(response.model).toBe("embedding-model");
     expect(response.data[0]!.embedding).toHaveLength(3072);
     expect(fake.requests[0]!.json).toMatchObject({ model: "text-embedding-3-large" });
     expect(gateway.rows().at(-1)).toMatchObject({
-      model: "our-embedder",
+      model: "embedding-model",
       targetModel: "text-embedding-3-large",
     });
   });
 
   test("is requested upstream by the target's name in JSON", async () => {
     const { data: _, response } = await client.images
-      .generate({ model: "our-painter", prompt: "an otter" })
+      .generate({ model: "image-model", prompt: "an otter" })
       .withResponse();
     expect(response.status).toBe(200);
     expect(fake.requests[0]!.json).toEqual({ model: "gpt-image-1.5", prompt: "an otter" });
@@ -30,14 +30,14 @@ describe("a model with its own public ID", () => {
 
   test("is requested upstream by the target's name in forms", async () => {
     const image = await toFile(grayImage("one"), "otter.png");
-    await client.images.edit({ model: "our-painter", prompt: "add a hat", image });
+    await client.images.edit({ model: "image-model", prompt: "add a hat", image });
     const model = fake.requests[0]!.form!.filter(({ field }) => field === "model");
     expect(model.map(({ value }) => value)).toEqual(["gpt-image-1.5"]);
   });
 
   test("is requested upstream by the target's name in JSON edits", async () => {
     const images = [{ file_id: "file-abc" }];
-    await gateway.post("/v1/images/edits", { model: "our-painter", prompt: "a hat", images });
+    await gateway.post("/v1/images/edits", { model: "image-model", prompt: "a hat", images });
     expect(fake.requests[0]!.json).toMatchObject({ model: "gpt-image-1.5", images });
   });
 
@@ -52,17 +52,19 @@ describe("a model with its own public ID", () => {
       response: { status: 400, headers: { "content-type": "application/json" }, body },
     });
     const error = await refusalOf(
-      client.embeddings.create({ model: "our-embedder", input: "a" }),
+      client.embeddings.create({ model: "embedding-model", input: "a" }),
       Error,
     );
-    expect(error.message).toContain("The model `our-embedder` is too tired for our-embedder work.");
+    expect(error.message).toContain(
+      "The model `embedding-model` is too tired for embedding-model work.",
+    );
   });
 
   test("is found in the list, and the target's name is not", async () => {
     const ids = (await client.models.list()).data.map(({ id }) => id);
-    expect(ids).toContain("our-painter");
+    expect(ids).toContain("image-model");
     expect(ids).not.toContain("gpt-image-1.5");
-    expect(JSON.stringify(await client.models.retrieve("our-painter"))).not.toContain("1.5");
+    expect(JSON.stringify(await client.models.retrieve("image-model"))).not.toContain("1.5");
   });
 
   test("appears nowhere under the target's name in a stream", async () => {
@@ -79,7 +81,7 @@ describe("a model with its own public ID", () => {
       },
     });
     const response = await gateway.post("/v1/images/generations", {
-      model: "our-painter",
+      model: "image-model",
       prompt: "an otter",
       stream: true,
     });

@@ -14,25 +14,24 @@ const entryBytes = slot + entryOverhead;
 
 /** Room for exactly this many vectors of eight numbers: each has a page of its own. */
 function roomFor(entries: number) {
-  const told: string[] = [];
+  const evictions: string[] = [];
   const cache = new EmbeddingCache({
     maxBytes: entries * entryBytes,
     slabBytes: slot,
     persistence: {
-      add: (key) => told.push(`add ${key}`),
-      touch: (key) => told.push(`used ${key}`),
-      clear: () => told.push("forget"),
+      add: (key) => evictions.push(`add ${key}`),
+      touch: (key) => evictions.push(`used ${key}`),
+      clear: () => evictions.push("forget"),
     },
   });
-  const learn = (...keys: string[]) => {
+  const addVector = (...keys: string[]) => {
     for (const key of keys) {
       cache.set(key, { vector: vectorOf(key.charCodeAt(0)), tokens: 1 });
     }
   };
   /** The keys of a full cache, read without counting as a use. */
-  const forgotten = (keys: string) =>
-    [...keys].filter((key) => !cache.restore(key, vectorOf(0), 0));
-  return { cache, learn, told, forgotten };
+  const evicted = (keys: string) => [...keys].filter((key) => !cache.restore(key, vectorOf(0), 0));
+  return { cache, addVector, evictions, evicted };
 }
 
 describe("a full cache", () => {
@@ -90,20 +89,20 @@ describe("a full cache", () => {
   });
 
   test("evicts the least recently used entry", () => {
-    const { cache, learn, forgotten } = roomFor(3);
-    learn("a", "b", "c");
+    const { cache, addVector, evicted } = roomFor(3);
+    addVector("a", "b", "c");
     cache.get("a", "float");
-    learn("d");
-    expect(forgotten("abcd")).toEqual(["b"]);
+    addVector("d");
+    expect(evicted("abcd")).toEqual(["b"]);
     cache.get("c", "float");
     cache.get("c", "float");
-    learn("e");
-    expect(forgotten("abcde")).toEqual(["a", "b"]);
+    addVector("e");
+    expect(evicted("abcde")).toEqual(["a", "b"]);
   });
 
   test("rejects a vector larger than a slab, and evicts nothing for it", () => {
-    const { cache, learn } = roomFor(2);
-    learn("a");
+    const { cache, addVector } = roomFor(2);
+    addVector("a");
     expect(cache.set("large", { vector: vectorOf(1, 1000), tokens: 5 })).toBe(true);
     expect(cache.get("large", "float")).toBeUndefined();
     expect(cache.size).toBe(1);
@@ -126,8 +125,8 @@ describe("a cached vector", () => {
   });
 
   test("is replaced by a newer one under the same key, and counted once", () => {
-    const { cache, learn } = roomFor(3);
-    learn("a", "b");
+    const { cache, addVector } = roomFor(3);
+    addVector("a", "b");
     cache.set("a", { vector: vectorOf(5), tokens: 9 });
     expect(cache.get("a", "float")).toMatchObject({ vector: vectorOf(5), tokens: 9 });
     expect([cache.size, cache.bytes]).toEqual([2, 2 * entryBytes]);
@@ -136,20 +135,20 @@ describe("a cached vector", () => {
 
 describe("a restored vector", () => {
   test("is older than the vectors of this process, in the order of use, until the cache is full", () => {
-    const { cache, learn } = roomFor(4);
-    learn("z");
+    const { cache, addVector } = roomFor(4);
+    addVector("z");
     const recalled = [..."abcde"].map((key) => cache.restore(key, vectorOf(1), 1));
     expect(recalled).toEqual([true, true, true, false, false]);
-    learn("y");
+    addVector("y");
     expect(cache.get("c", "float")).toBeUndefined();
-    learn("x");
+    addVector("x");
     expect(cache.get("b", "float")).toBeUndefined();
     expect([..."zayx"].every((key) => cache.get(key, "float"))).toBe(true);
   });
 
   test("does not replace a vector that was cached meanwhile", () => {
-    const { cache, learn } = roomFor(4);
-    learn("a");
+    const { cache, addVector } = roomFor(4);
+    addVector("a");
     expect(cache.restore("a", vectorOf(9), 9)).toBe(true);
     expect(cache.get("a", "float")?.vector).toEqual(vectorOf(97));
     expect(cache.size).toBe(1);
@@ -180,11 +179,11 @@ test("any order of set, get and restore has the same result as a plain list", ()
 });
 
 test("persistence is called for each new vector and each use, and not for vectors that it restored", () => {
-  const { cache, learn, told } = roomFor(4);
-  learn("a");
+  const { cache, addVector, evictions } = roomFor(4);
+  addVector("a");
   cache.restore("b", vectorOf(1), 1);
   cache.get("a", "float");
   cache.get("b", "float");
   cache.get("c", "float");
-  expect(told).toEqual(["add a", "used a", "used b"]);
+  expect(evictions).toEqual(["add a", "used a", "used b"]);
 });

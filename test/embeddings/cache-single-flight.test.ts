@@ -44,16 +44,16 @@ describe("an upstream", () => {
   test("gets ten of a hundred inputs, when ninety are cached or in flight", async () => {
     const setup = startMemory({ maxBytes: room });
     const known = setup.start(textQuery(letters(0, 60)), route);
-    setup.asked[0]?.respond("base64", true);
+    setup.upstreamRequests[0]?.respond("base64", true);
     await known.outcome;
     const flying = setup.start(textQuery(letters(60, 90)), route);
     const whole = setup.start(textQuery(letters(0, 100).toReversed()), route);
-    expect(setup.asked.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
-    expect(setup.asked[2]?.inputs).toEqual(letters(90, 100).toReversed());
-    setup.asked[2]?.respond("numbers", true);
-    setup.asked[1]?.respond("floats", true);
+    expect(setup.upstreamRequests.map(({ inputs }) => inputs.length)).toEqual([60, 30, 10]);
+    expect(setup.upstreamRequests[2]?.inputs).toEqual(letters(90, 100).toReversed());
+    setup.upstreamRequests[2]?.respond("numbers", true);
+    setup.upstreamRequests[1]?.respond("floats", true);
     for (const pending of [known, flying, whole]) await expectVectors(pending);
-    expect(whole.call.record.embeddings).toMatchObject({
+    expect(whole.request.record.embeddings).toMatchObject({
       inputs: 100,
       cachedInputs: 90,
       upstreamTokens: 70,
@@ -64,11 +64,11 @@ describe("an upstream", () => {
   test("gets a duplicate input once, and the usage counts it twice", async () => {
     const setup = startMemory({ maxBytes: room });
     const pending = setup.start(textQuery(["same", "other", "same", "same"]), route);
-    expect(setup.asked[0]?.inputs).toEqual(["same", "other"]);
-    setup.asked[0]?.respond("base64", true);
+    expect(setup.upstreamRequests[0]?.inputs).toEqual(["same", "other"]);
+    setup.upstreamRequests[0]?.respond("base64", true);
     await expectVectors(pending);
     expect((await upstreamResponseOf(pending)).usage).toEqual({ inputTokens: 4 * 3 + 5 });
-    expect(pending.call.record.embeddings).toMatchObject({
+    expect(pending.request.record.embeddings).toMatchObject({
       inputs: 4,
       cachedInputs: 2,
       upstreamTokens: 9,
@@ -78,12 +78,12 @@ describe("an upstream", () => {
   test("gets no request for cached inputs", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["a"], { single: true }), route);
-    setup.asked[0]?.respond("base64", true);
+    setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
     const again = setup.start(textQuery(["a"], { single: true }), route, "another key");
     await expectVectors(again);
-    expect(setup.asked).toHaveLength(1);
-    expect(again.call.record.embeddings).toMatchObject({
+    expect(setup.upstreamRequests).toHaveLength(1);
+    expect(again.request.record.embeddings).toMatchObject({
       inputs: 1,
       cachedInputs: 1,
       upstreamTokens: 0,
@@ -94,9 +94,9 @@ describe("an upstream", () => {
     const setup = startMemory({ maxBytes: room });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
       const pending = setup.start(query, route);
-      const question = setup.asked.at(-1);
-      expect(question?.call.query).toBe(pending.call.query);
-      expect(question?.call.record).toBe(pending.call.record);
+      const question = setup.upstreamRequests.at(-1);
+      expect(question?.request.query).toBe(pending.request.query);
+      expect(question?.request.record).toBe(pending.request.record);
       question?.respond("base64", true);
       expect(await upstreamResponseOf(pending)).toBe(question?.response as never);
     }
@@ -148,10 +148,10 @@ describe("a vector", () => {
   test("is shared only by models of one vector space at one upstream", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["a"]), route);
-    setup.asked[0]?.respond("base64", true);
+    setup.upstreamRequests[0]?.respond("base64", true);
     await settle();
     setup.start(textQuery(["a"], { user: "somebody", encoding: "float" }), routeOf("x", "space"));
-    expect(setup.asked).toHaveLength(1);
+    expect(setup.upstreamRequests).toHaveLength(1);
     const others = [
       [textQuery(["a"]), routeOf("model", "another space")],
       [textQuery(["a"]), routeOf("model")],
@@ -161,7 +161,7 @@ describe("a vector", () => {
       [textQuery(["a"], { input: { kind: "tokens", tokens: [[97]] } }), route],
     ] as const;
     for (const [query, route] of others) setup.start(query, route);
-    expect(setup.asked).toHaveLength(1 + others.length);
+    expect(setup.upstreamRequests).toHaveLength(1 + others.length);
   });
 
   test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
@@ -178,13 +178,13 @@ describe("a vector", () => {
     for (const route of [at(one), at(two), at(["ollama", "https://one.example"])]) {
       setup.start(textQuery(["a"]), route);
     }
-    expect(setup.asked).toHaveLength(3);
+    expect(setup.upstreamRequests).toHaveLength(3);
     // A fallback target has the same vectors: the operator vouches for that.
     setup.start(textQuery(["a"]), at(one, two));
     setup.start(textQuery(["a"]), { ...at(one), id: "another name" });
-    expect(setup.asked).toHaveLength(3);
+    expect(setup.upstreamRequests).toHaveLength(3);
     setup.start(textQuery(["a"]), { ...at(one), dimensions: 7 });
-    expect(setup.asked).toHaveLength(4);
+    expect(setup.upstreamRequests).toHaveLength(4);
   });
 
   test("is shared by two task types of one meaning only where upstreams have their own task types", async () => {
@@ -242,13 +242,13 @@ describe("usage", () => {
   test("that an upstream did not report stays unknown, and makes no partial sums", async () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["silent"]), route);
-    setup.asked[0]?.respond("base64", false);
+    setup.upstreamRequests[0]?.respond("base64", false);
     await settle();
     const mixed = setup.start(textQuery(["silent", "told"]), route);
-    setup.asked[1]?.respond("base64", true);
+    setup.upstreamRequests[1]?.respond("base64", true);
     expect((await upstreamResponseOf(mixed)).usage).toBeUndefined();
     // The usage of this request's own upstream request is reported.
-    expect(mixed.call.record.embeddings.upstreamTokens).toBe(4);
+    expect(mixed.request.record.embeddings.upstreamTokens).toBe(4);
   });
 });
 

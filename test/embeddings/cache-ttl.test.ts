@@ -133,7 +133,7 @@ test("VEXEL_CACHE_TTL makes the gateway request expired vectors again", async ()
       settings: { VEXEL_CACHE_BYTES: "1000000", VEXEL_CACHE_TTL: ttl },
       yaml: `
 upstreams: [{ id: up, kind: openai, baseUrl: "${fake.url}", apiKey: sk-fake }]
-models: [{ id: m, kind: embedding, targets: [{ upstream: up, model: house-embedder-1 }] }]
+models: [{ id: m, kind: embedding, targets: [{ upstream: up, model: custom-embedding-1 }] }]
 keys: [{ name: test, key: ${testKey} }]
 `,
     });

@@ -18,8 +18,10 @@ import {
 
 const route = routeOf("model", "space");
 const room = 1e6;
-const upstreamSignal = ({ asked }: ReturnType<typeof startMemory>, at: number): AbortSignal =>
-  asked[at]!.call.signal;
+const upstreamSignal = (
+  { upstreamRequests: asked }: ReturnType<typeof startMemory>,
+  at: number,
+): AbortSignal => asked[at]!.request.signal;
 const trouble = () => new GatewayError("upstream_error", "The upstream failed.");
 const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 
@@ -29,7 +31,7 @@ describe("requests that wait for an input in flight", () => {
     const setup = startMemory({ maxBytes: room });
     const first = setup.start(textQuery(texts), route);
     const waiting = [0, 1, 2].map(() => setup.start(textQuery(["a"]), route));
-    expect(setup.asked).toHaveLength(1);
+    expect(setup.upstreamRequests).toHaveLength(1);
     return { setup, first, waiting };
   }
 
@@ -38,10 +40,13 @@ describe("requests that wait for an input in flight", () => {
       for (const form of ["base64", "numbers", "floats"] as const) {
         const setup = startMemory({ maxBytes });
         const pendingRequests = [0, 1].map(() => setup.start(textQuery(["a"]), route));
-        setup.asked[0]?.respond(form, true);
+        setup.upstreamRequests[0]?.respond(form, true);
         const [first, second] = await Promise.all(pendingRequests.map(upstreamResponseOf));
         expect(second?.vectors[0]).toBe(first?.vectors[0] as never);
-        expect([setup.asked.length, setup.memory.size]).toEqual([1, maxBytes === 0 ? 0 : 1]);
+        expect([setup.upstreamRequests.length, setup.memory.size]).toEqual([
+          1,
+          maxBytes === 0 ? 0 : 1,
+        ]);
       }
     }
   });
@@ -49,13 +54,12 @@ describe("requests that wait for an input in flight", () => {
   test("fail with it when the upstream fails, which gets no second request", async () => {
     const { setup, first, waiting } = startWaiters(["a", "b"]);
     const error = trouble();
-    setup.asked[0]?.fail(error);
+    setup.upstreamRequests[0]?.fail(error);
     for (const { outcome } of [first, ...waiting]) expect(errorOf(await outcome)).toBe(error);
-    expect(setup.asked).toHaveLength(1);
+    expect(setup.upstreamRequests).toHaveLength(1);
     expect([setup.flights.size, setup.memory.size]).toEqual([0, 0]);
-    for (const { call: request } of waiting)
-      expect(request.record.embeddings.upstreamTokens).toBe(0);
-    expect(first.call.record.embeddings.upstreamTokens).toBeUndefined();
+    for (const { request } of waiting) expect(request.record.embeddings.upstreamTokens).toBe(0);
+    expect(first.request.record.embeddings.upstreamTokens).toBeUndefined();
   });
 
   test("get the vectors although its client disconnects: nothing is paid for twice", async () => {
@@ -64,12 +68,12 @@ describe("requests that wait for an input in flight", () => {
     await settle();
     expect(upstreamSignal(setup, 0).aborted).toBe(false);
     const later = setup.start(textQuery(["a"]), route);
-    setup.asked[0]?.respond("base64", true);
+    setup.upstreamRequests[0]?.respond("base64", true);
     for (const pending of [...waiting, later]) await expectVectors(pending);
-    expect(setup.asked).toHaveLength(1);
+    expect(setup.upstreamRequests).toHaveLength(1);
     // It sent the upstream request, so it is charged for it.
     expect((await upstreamResponseOf(first)).usage).toEqual({ inputTokens: 1 });
-    expect(first.call.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
+    expect(first.request.record.embeddings).toMatchObject({ cachedInputs: 0, upstreamTokens: 1 });
   });
 
   test("are aborted too: then the upstream request is canceled at once", async () => {
@@ -83,7 +87,7 @@ describe("requests that wait for an input in flight", () => {
       aborted: true,
       reason: { kind: "client_closed" },
     });
-    setup.asked[0]?.fail(first.cancel.signal.reason);
+    setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
     expect(errorOf(await first.outcome)).toBe(first.cancel.signal.reason);
     expect(setup.flights.size).toBe(0);
   });
@@ -95,7 +99,7 @@ describe("requests that wait for an input in flight", () => {
     const two = setup.start(textQuery(["a", "b"]), route);
     const three = setup.start(textQuery(["b", "d"]), route);
     const four = setup.start(textQuery(["d", "e"]), route);
-    const canceled = () => setup.asked.map(({ call }) => call.signal.aborted);
+    const canceled = () => setup.upstreamRequests.map(({ request: call }) => call.signal.aborted);
     one.cancel.abort(hungUp());
     expect(canceled()).toEqual([false, false, false, false]);
     // The request for "b" continues for the third client; no client waits for "a" any more.
@@ -105,7 +109,7 @@ describe("requests that wait for an input in flight", () => {
     expect(canceled()).toEqual([true, true, false, false]);
     four.cancel.abort(hungUp());
     expect(canceled()).toEqual([true, true, true, true]);
-    for (const question of setup.pending()) question.fail(question.call.signal.reason);
+    for (const question of setup.pending()) question.fail(question.request.signal.reason);
     for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
   });
 
@@ -116,10 +120,10 @@ describe("requests that wait for an input in flight", () => {
     first.cancel.abort(hungUp());
     expect(upstreamSignal(setup, 0).aborted).toBe(false);
     await new Promise((resolve) => upstreamSignal(setup, 0).addEventListener("abort", resolve));
-    setup.asked[0]?.fail(upstreamSignal(setup, 0).reason);
+    setup.upstreamRequests[0]?.fail(upstreamSignal(setup, 0).reason);
     expect(errorOf(await first.outcome)).toMatchObject({ kind: "upstream_timeout" });
     await settle();
-    setup.asked[1]?.respond("base64", true);
+    setup.upstreamRequests[1]?.respond("base64", true);
     await expectVectors(waiter);
   });
 
@@ -128,29 +132,33 @@ describe("requests that wait for an input in flight", () => {
     const { setup, first, waiting } = startWaiters(many);
     first.cancel.abort(hungUp());
     expect(upstreamSignal(setup, 0).aborted).toBe(true);
-    setup.asked[0]?.fail(first.cancel.signal.reason);
+    setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
     await settle();
-    expect(setup.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
-    setup.asked[1]?.respond("base64", true);
+    expect(setup.upstreamRequests.slice(1).map(({ inputs }) => inputs)).toEqual([["a"]]);
+    setup.upstreamRequests[1]?.respond("base64", true);
     for (const pending of waiting) await expectVectors(pending);
   });
 
   test("do not fail when its own timeout passes", async () => {
     const { setup, first, waiting } = startWaiters();
     first.cancel.abort(new GatewayError("upstream_timeout", "Its time is over."));
-    setup.asked[0]?.fail(first.cancel.signal.reason);
+    setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
     await settle();
-    setup.asked[1]?.respond("base64", true);
+    setup.upstreamRequests[1]?.respond("base64", true);
     for (const pending of waiting) await expectVectors(pending);
   });
 
   test("do not fail when another input may have been refused: each sends its own request, concurrently", async () => {
     const { setup, first, waiting } = startWaiters(["a", "much too long"]);
-    setup.asked[0]?.fail(refusal());
+    setup.upstreamRequests[0]?.fail(refusal());
     expect(errorOf(await first.outcome)).toBeInstanceOf(GatewayError);
     await settle();
-    expect(setup.asked.slice(1).map(({ inputs }) => inputs)).toEqual([["a"], ["a"], ["a"]]);
-    for (const question of setup.asked) question.respond("base64", true);
+    expect(setup.upstreamRequests.slice(1).map(({ inputs }) => inputs)).toEqual([
+      ["a"],
+      ["a"],
+      ["a"],
+    ]);
+    for (const question of setup.upstreamRequests) question.respond("base64", true);
     for (const pending of waiting) await expectVectors(pending);
   });
 
@@ -165,13 +173,13 @@ describe("requests that wait for an input in flight", () => {
       embed("k", "u"),
     ];
     const error = refusal();
-    setup.asked[0]?.fail(error);
+    setup.upstreamRequests[0]?.fail(error);
     expect(errorOf(await first.outcome)).toBe(error);
     expect(errorOf(await same.outcome)).toBe(error);
     await settle();
-    expect(setup.asked.slice(1).map(({ call: request }) => request.record)).toEqual([
-      otherKey.call.record,
-      otherUser.call.record,
+    expect(setup.upstreamRequests.slice(1).map(({ request }) => request.record)).toEqual([
+      otherKey.request.record,
+      otherUser.request.record,
     ]);
   });
 
@@ -179,9 +187,9 @@ describe("requests that wait for an input in flight", () => {
     const setup = startMemory({ maxBytes: room });
     setup.start(textQuery(["a"]), route);
     const other = setup.start(textQuery(["a"]), routeOf("elsewhere", "space"));
-    setup.asked[0]?.fail(trouble());
+    setup.upstreamRequests[0]?.fail(trouble());
     await settle();
-    setup.asked[1]?.respond("base64", true);
+    setup.upstreamRequests[1]?.respond("base64", true);
     await expectVectors(other);
   });
 
@@ -191,8 +199,8 @@ describe("requests that wait for an input in flight", () => {
     leaving.cancel.abort(hungUp());
     expect(errorOf(await leaving.outcome)).toBe(leaving.cancel.signal.reason);
     await settle();
-    expect(setup.asked).toHaveLength(1);
-    setup.asked[0]?.respond("base64", true);
+    expect(setup.upstreamRequests).toHaveLength(1);
+    setup.upstreamRequests[0]?.respond("base64", true);
     for (const pending of [first, ...staying]) await expectVectors(pending);
   });
 
@@ -202,7 +210,7 @@ describe("requests that wait for an input in flight", () => {
     setup.start(textQuery(["broken"]), route);
     const both = setup.start(textQuery(["slow", "broken"]), route);
     const error = trouble();
-    setup.asked[1]?.fail(error);
+    setup.upstreamRequests[1]?.fail(error);
     expect(errorOf(await both.outcome)).toBe(error);
   });
 
@@ -211,12 +219,12 @@ describe("requests that wait for an input in flight", () => {
     setup.start(textQuery(["broken"]), route);
     const both = setup.start(textQuery(["broken", "own"]), route);
     const error = trouble();
-    setup.asked[0]?.fail(error);
+    setup.upstreamRequests[0]?.fail(error);
     await settle();
     expect(both.ended).toBe(false);
-    setup.asked[1]?.respond("base64", true);
+    setup.upstreamRequests[1]?.respond("base64", true);
     expect(errorOf(await both.outcome)).toBe(error);
-    expect(both.call.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
+    expect(both.request.record.embeddings).toMatchObject({ cachedInputs: 1, upstreamTokens: 3 });
   });
 });
 
@@ -225,12 +233,12 @@ test("no request waits for an aborted one, and the next request replaces it", as
   const first = setup.start(textQuery(["a"]), route);
   first.cancel.abort(hungUp());
   const second = setup.start(textQuery(["a"]), route);
-  expect(setup.asked).toHaveLength(2);
-  setup.asked[0]?.fail(first.cancel.signal.reason);
+  expect(setup.upstreamRequests).toHaveLength(2);
+  setup.upstreamRequests[0]?.fail(first.cancel.signal.reason);
   await settle();
   const third = setup.start(textQuery(["a"]), route);
-  expect(setup.asked).toHaveLength(2);
-  setup.asked[1]?.respond("base64", true);
+  expect(setup.upstreamRequests).toHaveLength(2);
+  setup.upstreamRequests[1]?.respond("base64", true);
   for (const pending of [second, third]) await expectVectors(pending);
 });
 
@@ -241,10 +249,12 @@ test("a request that waits for several requests that time out sends its own in t
   const over = () => new GatewayError("upstream_timeout", "Its time is over.");
   for (const at of [0, 1]) {
     leavers[at]?.cancel.abort(over());
-    setup.asked[at]?.fail(leavers[at]?.cancel.signal.reason);
+    setup.upstreamRequests[at]?.fail(leavers[at]?.cancel.signal.reason);
     await settle();
   }
-  expect(setup.asked.map(({ call: request }) => request.record)).toContain(patient.call.record);
-  for (const question of setup.asked) question.respond("base64", true);
+  expect(setup.upstreamRequests.map(({ request }) => request.record)).toContain(
+    patient.request.record,
+  );
+  for (const question of setup.upstreamRequests) question.respond("base64", true);
   await expectVectors(patient);
 });

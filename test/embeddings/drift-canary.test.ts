@@ -307,21 +307,21 @@ test("similarity is the cosine of the directions, and -1 where vectors cannot be
 });
 
 test("a gateway detects drift by itself, logs it, and uses the other target only", async () => {
-  const [honest, liar] = [startFake(), startFake()];
-  const lie = JSON.stringify({
+  const [referenceFake, driftedFake] = [startFake(), startFake()];
+  const otherVectors = JSON.stringify({
     data: [{ index: 0, embedding: Array.from(fakeVector("a lie", 1536)) }],
     usage: { prompt_tokens: 1, total_tokens: 1 },
   });
-  liar.script({ response: { status: 200, body: lie } }, { times: Infinity });
+  driftedFake.script({ response: { status: 200, body: otherVectors } }, { times: Infinity });
   const gateway = startGateway({
     // Empty counts as unset: as often as it does for everyone.
     settings: { VEXEL_CANARY_HOURS: "" },
     yaml: `
 upstreams:
-  - { id: honest, kind: openai, baseUrl: "${honest.url}", apiKey: sk-fake }
-  - { id: liar, kind: openai, baseUrl: "${liar.url}", apiKey: sk-fake }
+  - { id: honest, kind: openai, baseUrl: "${referenceFake.url}", apiKey: sk-fake }
+  - { id: liar, kind: openai, baseUrl: "${driftedFake.url}", apiKey: sk-fake }
 models:
-  - { id: vectors, kind: embedding, targets: [{ upstream: honest, model: house-embedder-1 }, { upstream: liar, model: house-embedder-1 }] }
+  - { id: vectors, kind: embedding, targets: [{ upstream: honest, model: custom-embedding-1 }, { upstream: liar, model: custom-embedding-1 }] }
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -334,17 +334,17 @@ keys:
       .find((one) => one.includes("target-drifted"));
     expect(JSON.parse(line!)).toMatchObject({ level: "error", model: "vectors", upstream: "liar" });
     expect(line).toContain("those of honest");
-    liar.clear();
-    liar.script({ response: { status: 200, body: lie } }, { times: Infinity });
-    honest.script({ fail: "overloaded" }, { times: 3 });
+    driftedFake.clear();
+    driftedFake.script({ response: { status: 200, body: otherVectors } }, { times: Infinity });
+    referenceFake.script({ fail: "overloaded" }, { times: 3 });
     const ask = () => gateway.post("/v1/embeddings", { model: "vectors", input: "a" });
     // Better no vector than another model's.
     expect((await ask()).status).toBe(503);
     await expectVectors(await ask(), ["a"]);
-    expect(liar.requests).toHaveLength(0);
+    expect(driftedFake.requests).toHaveLength(0);
   } finally {
     await gateway.close();
-    honest.close();
-    liar.close();
+    referenceFake.close();
+    driftedFake.close();
   }
 });

@@ -47,7 +47,11 @@ function through(
 describe("a request within the limits", () => {
   const response: EmbeddingsResponse = {
     vectors: [[1], [2]],
-    verbatim: { body: ChunkedBytes.of(Buffer.from("{}")), model: "our-model", encoding: "float" },
+    verbatim: {
+      body: ChunkedBytes.of(Buffer.from("{}")),
+      model: "public-model",
+      encoding: "float",
+    },
   };
 
   test("is passed on unchanged, and so is its response", async () => {
@@ -178,7 +182,7 @@ describe("the usage of a split request", () => {
   test("is the sum, and the response has no verbatim body", async () => {
     const verbatim = {
       body: ChunkedBytes.of(Buffer.from("{}")),
-      model: "our-model",
+      model: "public-model",
       encoding: "float",
     } as const;
     const { send } = through({ maxItems: 2 }, async (request) => ({

@@ -26,7 +26,7 @@ export const targetNamed = (id: string): Target => ({
 
 export const routeTo = (...targets: Target[]): Route =>
   brand<Model, "permitted">({
-    id: "our-model",
+    id: "public-model",
     kind: "embedding",
     targets,
     source: "file",

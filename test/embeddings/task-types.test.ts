@@ -15,8 +15,8 @@ const vendors = {
   nvidia: "nvidia/nv-embedqa-e5-v5",
   heroku: "cohere-embed-multilingual",
   openai: "text-embedding-3-small",
-  together: "house-embedder-1",
-  vllm: "house-embedder-1",
+  together: "custom-embedding-1",
+  vllm: "custom-embedding-1",
 } as const;
 type Kind = keyof typeof vendors;
 const gateway = startGateway({

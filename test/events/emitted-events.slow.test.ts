@@ -85,7 +85,7 @@ upstreams:
   - { id: reference, kind: openai, baseUrl: "${reference.url}", apiKey: sk-fake }
   - { id: drifted, kind: openai, baseUrl: "${drifted.url}", apiKey: sk-fake }
 models:
-  - { id: vectors, kind: embedding, targets: [{ upstream: reference, model: house-embedder-1 }, { upstream: drifted, model: house-embedder-1 }] }
+  - { id: vectors, kind: embedding, targets: [{ upstream: reference, model: custom-embedding-1 }, { upstream: drifted, model: custom-embedding-1 }] }
 `,
   });
   open(reference, drifted, gateway);
@@ -96,7 +96,7 @@ models:
       data: {
         model: "vectors",
         upstream: "drifted",
-        target_model: "house-embedder-1",
+        target_model: "custom-embedding-1",
         reason: expect.stringContaining("cosine"),
       },
     },

@@ -9,7 +9,7 @@ export const embeddingModels: Readonly<Record<string, number>> = {
   "text-embedding-3-large": 3072,
   "text-embedding-ada-002": 1536,
   /** Not in the catalog: the length of its vectors is known only from its responses. */
-  "house-embedder-1": 1536,
+  "custom-embedding-1": 1536,
 };
 
 export interface ImageModel {

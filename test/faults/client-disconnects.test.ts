@@ -24,7 +24,7 @@ const image = Buffer.concat([
 
 function form(): FormData {
   const body = new FormData();
-  body.append("model", "painter");
+  body.append("model", "image-model");
   body.append("prompt", "an otter");
   body.append("image", new Blob([image]), "large.png");
   return body;
@@ -54,14 +54,14 @@ describe("a client disconnect cancels the upstream request", () => {
     [
       "of an image request",
       "/v1/images/generations",
-      () => ({ headers: json, body: JSON.stringify({ model: "painter", prompt: "an otter" }) }),
+      () => ({ headers: json, body: JSON.stringify({ model: "image-model", prompt: "an otter" }) }),
     ],
     [
       "of a stream that has not started",
       "/v1/images/generations",
       () => ({
         headers: json,
-        body: JSON.stringify({ model: "painter", prompt: "an otter", stream: true }),
+        body: JSON.stringify({ model: "image-model", prompt: "an otter", stream: true }),
       }),
     ],
     ["of an edit", "/v1/images/edits", () => ({ headers, body: form() })],
@@ -111,7 +111,7 @@ describe("a client disconnect cancels the upstream request", () => {
         ? { headers, body: edit }
         : {
             headers: json,
-            body: JSON.stringify({ model: "painter", prompt: "an otter", ...streaming }),
+            body: JSON.stringify({ model: "image-model", prompt: "an otter", ...streaming }),
           }),
       signal: disconnect.signal,
     });

@@ -104,7 +104,7 @@ describe("an upstream error is mapped to its meaning:", () => {
       "a model it does not have",
       errorResponse(404, {
         error: {
-          message: "The model `house-embedder-1` does not exist",
+          message: "The model `custom-embedding-1` does not exist",
           type: "invalid_request_error",
           code: "model_not_found",
         },
@@ -263,7 +263,7 @@ describe("retry-after is passed on", () => {
 describe("internal details are not disclosed", () => {
   test("when the upstream's message contains keys, ids and addresses", async () => {
     const host = new URL(fake.url).host;
-    const message = `Key ${upstreamKey} with ${upstreamToken} (also sk-proj-abcdefgh12345678) of org-AbCdEf123456 in proj_AbCdEf123456 may not use house-embedder-1 at ${fake.url}/embeddings on ${host}; see https://platform.openai.com/docs.`;
+    const message = `Key ${upstreamKey} with ${upstreamToken} (also sk-proj-abcdefgh12345678) of org-AbCdEf123456 in proj_AbCdEf123456 may not use custom-embedding-1 at ${fake.url}/embeddings on ${host}; see https://platform.openai.com/docs.`;
     fake.script(
       errorResponse(400, {
         error: { message, type: upstreamKey, code: upstreamKey, param: upstreamKey },

@@ -181,7 +181,7 @@ describe("an upload", () => {
   ])("reaches the second upstream complete when the first rejects it %s", async (_, fault) => {
     first.script(fault);
     const form = new FormData();
-    form.append("model", "painter");
+    form.append("model", "image-model");
     form.append("prompt", "an otter");
     form.append("image", new Blob([large]), "large.png");
     form.append("image", new Blob([small]), "small.png");

@@ -53,9 +53,9 @@ export function startFaultSetup({
 upstreams:
 ${urls.map((url, at) => `  - { id: hidden-${at}, kind: openai, baseUrl: "${url}", apiKey: ${upstreamKey}, headers: { x-proxy-token: ${upstreamToken} } }`).join("\n")}
 models:
-  - { id: vectors, kind: embedding, targets: ${targets("house-embedder-1")} }
-  - { id: sized-vectors, kind: embedding, dimensions: 1536, targets: ${targets("house-embedder-1")} }
-  - { id: painter, kind: image, targets: ${targets("gpt-image-1.5")} }
+  - { id: vectors, kind: embedding, targets: ${targets("custom-embedding-1")} }
+  - { id: sized-vectors, kind: embedding, dimensions: 1536, targets: ${targets("custom-embedding-1")} }
+  - { id: image-model, kind: image, targets: ${targets("gpt-image-1.5")} }
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -75,7 +75,7 @@ export const ask = {
   embeddings: ({ gateway }: FaultSetup, more: object = {}): Promise<Response> =>
     gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"], ...more }),
   image: ({ gateway }: FaultSetup, more: object = {}): Promise<Response> =>
-    gateway.post("/v1/images/generations", { model: "painter", prompt: "an otter", ...more }),
+    gateway.post("/v1/images/generations", { model: "image-model", prompt: "an otter", ...more }),
   edit: ({ gateway }: FaultSetup, form: FormData): Promise<Response> =>
     fetch(`${gateway.baseURL}/images/edits`, {
       method: "POST",
@@ -143,7 +143,7 @@ export function expectNoSecrets(
     "org-fake",
     "proj_fake",
     "openai-organization",
-    "house-embedder-1",
+    "custom-embedding-1",
     "gpt-image-1.5",
     "hidden-",
     gateway.folder,

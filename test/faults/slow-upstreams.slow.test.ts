@@ -58,7 +58,7 @@ const silent = { delayMs: 5_000 };
 shortBodyTimeout.fake.script(silent, { times: 3, when: containing("a slow otter") });
 shortBodyTimeout.fake.script({ eventDelayMs: 5_000 }, { when: containing("an otter in steps") });
 const form = new FormData();
-form.append("model", "painter");
+form.append("model", "image-model");
 form.append("prompt", "a slow otter");
 const source = fakeImage("source", 0, { format: "png", width: 16, height: 16 });
 form.append("image", new Blob([new Uint8Array(source)]), "source.png");

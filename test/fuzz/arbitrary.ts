@@ -44,13 +44,13 @@ export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
 const embedders = [
   "text-embedding-3-small",
   "text-embedding-ada-002",
-  "our-embedder",
+  "embedding-model",
   "all-minilm-l6-v2",
 ];
-const painters = ["gpt-image-2", "our-painter", "dall-e-3"];
+const imageModels = ["gpt-image-2", "image-model", "dall-e-3"];
 export const models = fc.oneof(
   { weight: 8, arbitrary: fc.constantFrom(...embedders) },
-  { weight: 8, arbitrary: fc.constantFrom(...painters) },
+  { weight: 8, arbitrary: fc.constantFrom(...imageModels) },
   { weight: 1, arbitrary: oddText },
 );
 
@@ -83,7 +83,7 @@ const embeddingsBody = some(
 );
 
 const imageFields = {
-  model: fc.constantFrom(...painters),
+  model: fc.constantFrom(...imageModels),
   prompt: words,
   n: fc.integer({ min: 1, max: 3 }),
   size: fc.constantFrom("auto", "1024x1024", "1536x1024", "256x256", "1x1"),
@@ -138,7 +138,7 @@ const at = (path: string, bodies: fc.Arbitrary<object>): fc.Arbitrary<JsonCall> 
 /** Requests that are valid, except for rare combinations of values. */
 export const validCall: fc.Arbitrary<JsonCall> = fc.oneof(
   { weight: 6, arbitrary: at("/v1/embeddings", embeddingsBody) },
-  { weight: 1, arbitrary: at("/v1/engines/our-embedder/embeddings", embeddingsBody) },
+  { weight: 1, arbitrary: at("/v1/engines/embedding-model/embeddings", embeddingsBody) },
   { weight: 5, arbitrary: at("/v1/images/generations", generationBody) },
   { weight: 3, arbitrary: at("/v1/images/edits", editBody) },
 );

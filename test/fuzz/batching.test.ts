@@ -271,8 +271,8 @@ async function expectSafeTravels(given: World): Promise<void> {
   expect(upstream.underWay).toBe(0);
   const responses = arrived.flatMap(({ outcome }) => ("value" in outcome ? [outcome.value] : []));
   if (responses.length === arrived.length && upstream.unmetered.size === 0) {
-    const told = responses.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
-    expect(told).toBe(upstream.charged);
+    const reportedTokens = responses.reduce((sum, { usage }) => sum + (usage?.inputTokens ?? 0), 0);
+    expect(reportedTokens).toBe(upstream.charged);
   }
 }
 

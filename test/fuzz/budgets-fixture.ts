@@ -70,9 +70,9 @@ interface Held {
 const close = (a: number, b: number): boolean =>
   Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
 
-export class House {
+export class BudgetSimulation {
   readonly books: Books;
-  readonly told: string[] = [];
+  readonly emitted: string[] = [];
   open: Open[] = [];
   /** The sums of the rows, computed independently of the gateway. */
   readonly #spent = new Map<string, number>();
@@ -88,7 +88,7 @@ export class House {
   /** The process crashes: requests in flight are lost, written rows are read again. */
   restart(): void {
     this.open = [];
-    this.told.length = 0;
+    this.emitted.length = 0;
     this.#budgets = this.#start();
   }
 
@@ -211,7 +211,7 @@ export class House {
       spentBefore: (spender, period) => this.books.spent(spender, period),
       emit: ({ once, data }) => {
         expect(data.spent).toBeGreaterThan(0);
-        this.told.push(once);
+        this.emitted.push(once);
       },
       maxCounters: this.#maxPurses,
     });

@@ -8,7 +8,7 @@ import type { BudgetedOwner } from "../../server/lib/budget.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { scaled } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";
-import { type Books, chance, House, plainBooks } from "./budgets-fixture.ts";
+import { type Books, BudgetSimulation, chance, plainBooks } from "./budgets-fixture.ts";
 
 /** Two minutes before a new year, two minutes before a leap day, and an ordinary day. */
 const starts = [
@@ -27,7 +27,7 @@ interface Run {
   readonly reloads: boolean;
 }
 
-function run({ seed, books, steps, errs, reloads }: Run): House {
+function run({ seed, books, steps, errs, reloads }: Run): BudgetSimulation {
   const random = chance(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const amount = (): number => pick([0.01, 0.03, 0.1, 1 / 3, 1, 2e-8, random() * 2]);
@@ -52,7 +52,7 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
   let shared = projects.map((name) => budget("project", name));
   let charged = configure();
   const room = pick([1, 4, 1000]);
-  const house = new House(books, room);
+  const simulation = new BudgetSimulation(books, room);
   let at = pick(starts);
   for (let step = 0; step < steps; step++) {
     const what = random();
@@ -70,28 +70,29 @@ function run({ seed, books, steps, errs, reloads }: Run): House {
           : { dollars: undefined, isCertain: false };
       const count = random() < 0.1 ? 25 : 1;
       for (let call = 0; call < count; call++) {
-        house.begin(key, homes[key] as string, charged[key] ?? [], estimate, at);
+        simulation.begin(key, homes[key] as string, charged[key] ?? [], estimate, at);
       }
     } else if (what < 0.85) {
-      const which = Math.floor(random() * house.open.length);
-      const estimate = house.open[which]?.estimate.dollars ?? amount();
+      const which = Math.floor(random() * simulation.open.length);
+      const estimate = simulation.open[which]?.estimate.dollars ?? amount();
       const cost = pick([estimate, estimate * random(), 0, undefined, null]);
-      house.end(which, errs && random() < 0.3 ? estimate * (1 + random()) : cost);
+      simulation.end(which, errs && random() < 0.3 ? estimate * (1 + random()) : cost);
     } else if (what < 0.97) {
       at += pick([1, 1000, minute, 3 * minute, day, 31 * day, -minute, -day, -31 * day]);
     } else if (what < 0.985) {
-      house.restart();
+      simulation.restart();
     } else if (reloads) {
       shared = projects.map((name) => budget("project", name));
       // Requests in flight keep the budgets they started with, and their ends are checked against those.
-      while (house.open.length > 0) house.end(0, 0);
+      while (simulation.open.length > 0) simulation.end(0, 0);
       charged = configure();
     }
   }
-  while (house.open.length > 0) house.end(0, null);
+  while (simulation.open.length > 0) simulation.end(0, null);
   // Without room for its counter a budget reports an event again, and the event log deduplicates it by its ID.
-  if (!reloads && room === 1000) expect(new Set(house.told).size).toBe(house.told.length);
-  return house;
+  if (!reloads && room === 1000)
+    expect(new Set(simulation.emitted).size).toBe(simulation.emitted.length);
+  return simulation;
 }
 
 describe("in a simulation of budgets", () => {
@@ -104,7 +105,7 @@ describe("in a simulation of budgets", () => {
   test("no budget is exceeded if no request costs more than its estimate", () => {
     for (let seed = 0; seed < scaled(1000); seed++) {
       const random = chance(seed);
-      const house = new House(plainBooks(), 1000);
+      const simulation = new BudgetSimulation(plainBooks(), 1000);
       const key: BudgetedOwner = {
         ...{ scope: "key", id: "k0", name: "k0" },
         budget: { day: 1, month: 3, total: 5, unknownPrice: "allow" },
@@ -112,20 +113,20 @@ describe("in a simulation of budgets", () => {
       let at = starts[seed % starts.length] as number;
       for (let step = 0; step < 80; step++) {
         const dollars = random() * 0.3;
-        if (random() < 0.6) house.begin("k0", "p0", [key], { dollars, isCertain: true }, at);
+        if (random() < 0.6) simulation.begin("k0", "p0", [key], { dollars, isCertain: true }, at);
         else {
-          const which = Math.floor(random() * house.open.length);
-          const estimate = house.open[which]?.estimate.dollars ?? 0;
-          house.end(which, random() < 0.2 ? undefined : estimate * random());
+          const which = Math.floor(random() * simulation.open.length);
+          const estimate = simulation.open[which]?.estimate.dollars ?? 0;
+          simulation.end(which, random() < 0.2 ? undefined : estimate * random());
         }
         if (random() < 0.1) at += (random() - 0.3) * day;
-        if (random() < 0.02) house.restart();
+        if (random() < 0.02) simulation.restart();
         for (const [period, limit] of [
           [new Date(at).toISOString().slice(0, 10), 1],
           [new Date(at).toISOString().slice(0, 7), 3],
           ["total", 5],
         ] as const) {
-          const spent = house.books.spent(key, period);
+          const spent = simulation.books.spent(key, period);
           if (spent > limit * (1 + 1e-8)) expect(`seed ${seed}: ${spent}`).toBe(`${limit} at most`);
         }
       }
@@ -136,7 +137,7 @@ describe("in a simulation of budgets", () => {
     for (let seed = 0; seed < scaled(300); seed++) {
       const random = chance(seed);
       const price = random() + 0.001;
-      const house = new House(plainBooks(), 1000);
+      const simulation = new BudgetSimulation(plainBooks(), 1000);
       const key: BudgetedOwner = {
         ...{ scope: "key", id: "k0", name: "k0" },
         budget: { total: price * 10, unknownPrice: "allow" },
@@ -144,18 +145,18 @@ describe("in a simulation of budgets", () => {
       const at = starts[0] as number;
       const estimate = { dollars: price, isCertain: true };
       const outcomes = Array.from({ length: 100 }, () =>
-        house.begin("k0", "p0", [key], estimate, at),
+        simulation.begin("k0", "p0", [key], estimate, at),
       );
       expect(outcomes.filter(Boolean)).toHaveLength(10);
       // One of the ten costs 1.5 times its estimate.
       const odd = Math.floor(random() * 10);
       for (let call = 0; call < 10; call++) {
-        const which = Math.floor(random() * house.open.length);
-        house.end(which, call === odd ? price * 1.5 : price);
+        const which = Math.floor(random() * simulation.open.length);
+        simulation.end(which, call === odd ? price * 1.5 : price);
         // No further request is admitted while others end.
-        expect(house.begin("k0", "p0", [key], estimate, at)).toBe(false);
+        expect(simulation.begin("k0", "p0", [key], estimate, at)).toBe(false);
       }
-      expect(house.books.spent(key, "total")).toBeLessThanOrEqual(price * 10.5 * (1 + 1e-9));
+      expect(simulation.books.spent(key, "total")).toBeLessThanOrEqual(price * 10.5 * (1 + 1e-9));
     }
   });
 });

@@ -22,12 +22,12 @@ import type {
   Vector,
 } from "../../server/upstream/contract.ts";
 
-export type EmbeddingsCall = StageRequest<EmbeddingsQuery>;
+export type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 export type Form = "base64" | "numbers" | "floats";
 
 /** A request made by the test, as if it had arrived over HTTP. */
 export interface PendingRequest {
-  readonly call: EmbeddingsCall;
+  readonly request: EmbeddingsRequest;
   readonly cancel: AbortController;
   readonly outcome: Promise<Outcome>;
   ended: boolean;
@@ -38,10 +38,10 @@ export type Outcome =
   | { readonly ok: false; readonly error: unknown };
 
 /** One request that has reached the upstream. */
-export interface Asked {
-  readonly call: EmbeddingsCall;
+export interface UpstreamRequest {
+  readonly request: EmbeddingsRequest;
   readonly inputs: readonly (string | readonly number[])[];
-  readonly respond: (form: Form, told: boolean) => void;
+  readonly respond: (form: Form, hasUsage: boolean) => void;
   readonly fail: (error: unknown) => void;
   state: "pending" | "answered" | "failed";
   response?: EmbeddingsResponse;
@@ -68,7 +68,7 @@ export const inputsOf = (input: EmbeddingInput): readonly (string | readonly num
 
 /** Everything that may affect the vector, written out. Text as code units: a lone surrogate counts too. */
 export const materialOf = (
-  { query, route }: Pick<EmbeddingsCall, "query" | "route">,
+  { query, route }: Pick<EmbeddingsRequest, "query" | "route">,
   input: string | readonly number[],
 ): string => {
   const { space } = route;
@@ -143,7 +143,7 @@ export function callOf(
   { signal } = new AbortController(),
   caller = "key",
   deadlineAt = 60_000,
-): EmbeddingsCall {
+): EmbeddingsRequest {
   const record = new RequestRecord("request", "embeddings", 0);
   record.caller = { id: caller } as NonNullable<RequestRecord["caller"]>;
   return { operation: "embeddings", query, route, signal, deadlineAt, temp: noRequestTemp, record };
@@ -152,37 +152,41 @@ export function callOf(
 export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
   const memory = new EmbeddingCache(options);
   const flights = new SingleFlight(() => 0);
-  const asked: Asked[] = [];
+  const upstreamRequests: UpstreamRequest[] = [];
 
-  const next = (call: EmbeddingsCall): Promise<EmbeddingsResponse> => {
+  const next = (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddingsResponse>();
-    const inputs = inputsOf(call.query.input);
-    const question: Asked = {
-      call,
+    const inputs = inputsOf(request.query.input);
+    const upstreamRequest: UpstreamRequest = {
+      request,
       inputs,
       state: "pending",
-      respond: (form, told) => {
-        if (question.state !== "pending") return;
+      respond: (form, hasUsage) => {
+        if (upstreamRequest.state !== "pending") return;
         const vectors = inForm(
-          inputs.map((input) => embed(materialOf(call, input))),
+          inputs.map((input) => embed(materialOf(request, input))),
           form,
         );
-        const { model, encoding } = call.query;
+        const { model, encoding } = request.query;
         const response: EmbeddingsResponse = {
           vectors,
-          ...(told && { usage: { inputTokens: sumTokens(inputs) } }),
+          ...(hasUsage && { usage: { inputTokens: sumTokens(inputs) } }),
           verbatim: { body: ChunkedBytes.of(Buffer.from("as it came")), model, encoding },
         };
-        Object.assign(question, { state: "answered", response });
+        Object.assign(upstreamRequest, { state: "answered", response });
         resolve(response);
       },
       fail: (error) => {
-        if (question.state !== "pending") return;
-        Object.assign(question, { state: "failed", error, abandoned: call.signal.aborted });
+        if (upstreamRequest.state !== "pending") return;
+        Object.assign(upstreamRequest, {
+          state: "failed",
+          error,
+          abandoned: request.signal.aborted,
+        });
         reject(error);
       },
     };
-    asked.push(question);
+    upstreamRequests.push(upstreamRequest);
     return promise;
   };
 
@@ -191,16 +195,16 @@ export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000
   return {
     memory,
     flights,
-    asked,
-    pending: () => asked.filter(({ state }) => state === "pending"),
+    upstreamRequests,
+    pending: () => upstreamRequests.filter(({ state }) => state === "pending"),
     start: (query: EmbeddingsQuery, route: Route, caller = "key"): PendingRequest => {
       const cancel = new AbortController();
-      const call = callOf(query, route, cancel, caller, timeoutMs);
-      const outcome = (async () => send(call))().then(
+      const request = callOf(query, route, cancel, caller, timeoutMs);
+      const outcome = (async () => send(request))().then(
         (response): Outcome => ({ ok: true, response }),
         (error: unknown): Outcome => ({ ok: false, error }),
       );
-      const pending: PendingRequest = { call, cancel, outcome, ended: false };
+      const pending: PendingRequest = { request, cancel, outcome, ended: false };
       void outcome.then(() => {
         pending.ended = true;
       });
@@ -245,7 +249,7 @@ export const errorOf = (ended: Outcome): unknown => (ended.ok ? undefined : ende
 /** Expects the vector of each input, in order. */
 export async function expectVectors(pending: PendingRequest): Promise<void> {
   const { vectors } = await upstreamResponseOf(pending);
-  const { call } = pending;
-  const expected = inputsOf(call.query.input).map((one) => embed(materialOf(call, one)));
+  const { request } = pending;
+  const expected = inputsOf(request.query.input).map((one) => embed(materialOf(request, one)));
   expect(vectors.map(bitsOf)).toEqual(expected.map(bitsOf));
 }

@@ -16,7 +16,12 @@ export type Step =
       readonly route: Route;
       readonly caller: string;
     }
-  | { readonly do: "answer"; readonly which: number; readonly form: Form; readonly told: boolean }
+  | {
+      readonly do: "answer";
+      readonly which: number;
+      readonly form: Form;
+      readonly hasUsage: boolean;
+    }
   | { readonly do: "fail"; readonly which: number; readonly fault: (typeof faults)[number] }
   | { readonly do: "leave"; readonly which: number; readonly late: boolean }
   | { readonly do: "flood" }
@@ -118,7 +123,7 @@ const response: fc.Arbitrary<Step> = fc.record({
   do: fc.constant("answer" as const),
   which,
   form: fc.constantFrom<Form>("base64", "numbers", "floats"),
-  told: often(9, fc.constant(true), fc.constant(false)),
+  hasUsage: often(9, fc.constant(true), fc.constant(false)),
 });
 const fail: fc.Arbitrary<Step> = fc.record({
   do: fc.constant("fail" as const),

@@ -14,7 +14,6 @@ import { joinChunks } from "../../server/request/response-bodies.ts";
 import type { EmbeddingInput, EmbeddingsQuery } from "../../server/upstream/contract.ts";
 import { scaled, tries } from "../depth.ts";
 import {
-  type Asked,
   bitsOf,
   embed,
   type Form,
@@ -27,6 +26,7 @@ import {
   settle,
   startMemory,
   sumTokens,
+  type UpstreamRequest,
 } from "./cache-fixture.ts";
 import {
   calm,
@@ -40,22 +40,27 @@ import {
   texts,
 } from "./cache-steps.ts";
 
-function answerOrRefuse(question: Asked | undefined, form: Form, told: boolean): void {
-  const refused = question?.inputs.includes(poison);
-  if (refused) question?.fail(new GatewayError("upstream_rejected", "This input is refused."));
-  else question?.respond(form, told);
+function answerOrRefuse(
+  upstreamRequest: UpstreamRequest | undefined,
+  form: Form,
+  hasUsage: boolean,
+): void {
+  const refused = upstreamRequest?.inputs.includes(poison);
+  if (refused)
+    upstreamRequest?.fail(new GatewayError("upstream_rejected", "This input is refused."));
+  else upstreamRequest?.respond(form, hasUsage);
 }
 
 async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
   const world = startMemory(room);
   const pendingRequests: PendingRequest[] = [];
-  const ownOf = ({ call }: PendingRequest): Asked[] =>
-    world.pending().filter((question) => question.call.record === call.record);
+  const ownOf = ({ request }: PendingRequest): UpstreamRequest[] =>
+    world.pending().filter((upstreamRequest) => upstreamRequest.request.record === request.record);
   for (const step of steps) {
     const pending = world.pending();
     if (step.do === "ask") pendingRequests.push(world.start(step.query, step.route, step.caller));
     if (step.do === "answer") {
-      answerOrRefuse(pending[step.which % pending.length], step.form, step.told);
+      answerOrRefuse(pending[step.which % pending.length], step.form, step.hasUsage);
     }
     if (step.do === "fail") {
       pending[step.which % pending.length]?.fail(new GatewayError(step.fault, "It was to fail."));
@@ -66,15 +71,15 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
       leaving.cancel.abort(hungUp());
       // The upstream request is canceled now or later; while other clients wait for it, it is not canceled.
       if (!step.late)
-        for (const question of ownOf(leaving))
-          if (question.call.signal.aborted) question.fail(hungUp());
+        for (const upstreamRequest of ownOf(leaving))
+          if (upstreamRequest.request.signal.aborted) upstreamRequest.fail(hungUp());
     }
     if (step.do === "flood") flood(world.memory);
     if (step.do === "settle") {
       await settle();
-      for (const journey of pendingRequests) {
-        const gone = journey.call.signal.aborted && ownOf(journey).length === 0;
-        expect(journey.ended || !gone, "somebody who left is still there").toBe(true);
+      for (const pending of pendingRequests) {
+        const gone = pending.request.signal.aborted && ownOf(pending).length === 0;
+        expect(pending.ended || !gone, "somebody who left is still there").toBe(true);
       }
     }
     expect(world.memory.bytes).toBeLessThanOrEqual(room.maxBytes);
@@ -82,10 +87,11 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
   // Completes all upstream requests, the latest first.
   for (;;) {
     await settle();
-    const question = world.pending().at(-1);
-    if (!question) break;
-    if (question.call.signal.aborted) question.fail(question.call.signal.reason);
-    else answerOrRefuse(question, "base64", true);
+    const upstreamRequest = world.pending().at(-1);
+    if (!upstreamRequest) break;
+    if (upstreamRequest.request.signal.aborted)
+      upstreamRequest.fail(upstreamRequest.request.signal.reason);
+    else answerOrRefuse(upstreamRequest, "base64", true);
   }
   expect(
     pendingRequests.every(({ ended }) => ended),
@@ -100,26 +106,26 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
 
 type World = Awaited<ReturnType<typeof play>>;
 
-const materials = ({ call }: { readonly call: PendingRequest["call"] }): string[] =>
-  inputsOf(call.query.input).map((one) => materialOf(call, one));
+const materials = ({ request }: { readonly request: PendingRequest["request"] }): string[] =>
+  inputsOf(request.query.input).map((one) => materialOf(request, one));
 
-function checkReply(
-  { call }: PendingRequest,
+function checkResponse(
+  { request }: PendingRequest,
   { response }: Outcome & { ok: true },
   world: World,
 ): void {
-  expect(response.vectors.map(bitsOf)).toEqual(materials({ call }).map(embed).map(bitsOf));
+  expect(response.vectors.map(bitsOf)).toEqual(materials({ request }).map(embed).map(bitsOf));
   if (response.usage)
-    expect(response.usage.inputTokens).toBe(sumTokens(inputsOf(call.query.input)));
+    expect(response.usage.inputTokens).toBe(sumTokens(inputsOf(request.query.input)));
   // The upstream's bytes are passed through only to the client whose request was sent unchanged.
-  const question = world.asked.find((asked) => asked.response === response);
+  const upstreamRequest = world.upstreamRequests.find((asked) => asked.response === response);
   if (response.verbatim) {
-    expect(question?.call.record).toBe(call.record);
-    expect(question?.call.query).toBe(call.query);
+    expect(upstreamRequest?.request.record).toBe(request.record);
+    expect(upstreamRequest?.request.query).toBe(request.query);
   }
-  const untouched = world.asked.some(
-    ({ call: { record }, inputs }) =>
-      record === call.record && inputs.length === record.embeddings.inputs,
+  const untouched = world.upstreamRequests.some(
+    ({ request: { record }, inputs }) =>
+      record === request.record && inputs.length === record.embeddings.inputs,
   );
   expect(response.verbatim !== undefined).toBe(untouched);
   // The prepared response body encodes the same vectors.
@@ -128,43 +134,45 @@ function checkReply(
     expect(ready).toEqual({
       body: joinChunks(
         writeBase64Response(bare, {
-          model: call.query.model,
+          model: request.query.model,
           tokens: bare.usage?.inputTokens ?? -1,
         }),
       ),
-      model: call.query.model,
+      model: request.query.model,
     });
 }
 
 /**
  * An error is the request's own, or that of a shared upstream request that would have failed for this client as well.
  */
-function checkFault(
-  { call }: PendingRequest,
+function checkError(
+  { request }: PendingRequest,
   { error }: Outcome & { ok: false },
   world: World,
 ): void {
-  if (call.signal.aborted && error === call.signal.reason) return;
-  const question = world.asked.find((one) => one.error === error);
-  if (!question) throw error;
-  if (question.call.record === call.record) return;
-  expect(question.abandoned).toBe(false);
-  expect(question.call.route).toBe(call.route);
-  expect(materials(question).some((one) => materials({ call }).includes(one))).toBe(true);
+  if (request.signal.aborted && error === request.signal.reason) return;
+  const upstreamRequest = world.upstreamRequests.find((one) => one.error === error);
+  if (!upstreamRequest) throw error;
+  if (upstreamRequest.request.record === request.record) return;
+  expect(upstreamRequest.abandoned).toBe(false);
+  expect(upstreamRequest.request.route).toBe(request.route);
+  expect(materials(upstreamRequest).some((one) => materials({ request }).includes(one))).toBe(true);
   const { causedBy, retry } = (error as GatewayError).definition;
   if (causedBy === "upstream" && retry !== "never") return;
-  expect(question.inputs).toHaveLength(1);
-  const likeness = ({ query, record }: PendingRequest["call"]) => [
+  expect(upstreamRequest.inputs).toHaveLength(1);
+  const likeness = ({ query, record }: PendingRequest["request"]) => [
     query.user,
     query.encoding,
     record.caller?.id,
   ];
-  expect(likeness(question.call)).toEqual(likeness(call));
+  expect(likeness(upstreamRequest.request)).toEqual(likeness(request));
 }
 
-function checkTrip({ call }: PendingRequest, outcome: Outcome, world: World): void {
-  const { record, query } = call;
-  const own = world.asked.filter((question) => question.call.record === record);
+function checkRecord({ request }: PendingRequest, outcome: Outcome, world: World): void {
+  const { record, query } = request;
+  const own = world.upstreamRequests.filter(
+    (upstreamRequest) => upstreamRequest.request.record === record,
+  );
   const askedFor = own.flatMap(materials);
   expect(new Set(askedFor).size).toBe(askedFor.length);
   const count = inputsOf(query.input).length;
@@ -173,8 +181,8 @@ function checkTrip({ call }: PendingRequest, outcome: Outcome, world: World): vo
     count - askedFor.length,
   ]);
   if (!outcome.ok) return;
-  const told = own.map(({ response }) => response?.usage?.inputTokens);
-  const known = told.every((tokens) => tokens !== undefined);
+  const reportedTokens = own.map(({ response }) => response?.usage?.inputTokens);
+  const known = reportedTokens.every((tokens) => tokens !== undefined);
   expect(record.embeddings.upstreamTokens).toBe(
     known ? sumTokens(own.flatMap(({ inputs }) => inputs)) : undefined,
   );
@@ -200,8 +208,8 @@ describe("requests that share a cache", () => {
         const world = await play(steps, room);
         for (const [at, pending] of world.pendingRequests.entries()) {
           const outcome = world.outcomes[at] as Outcome;
-          if (outcome.ok) checkReply(pending, outcome, world);
-          known += outcome.ok && pending.call.record.embeddings.cachedInputs > 0 ? 1 : 0;
+          if (outcome.ok) checkResponse(pending, outcome, world);
+          known += outcome.ok && pending.request.record.embeddings.cachedInputs > 0 ? 1 : 0;
         }
       }),
       tries(600),
@@ -216,10 +224,10 @@ describe("requests that share a cache", () => {
         const world = await play(steps, room);
         for (const [at, pending] of world.pendingRequests.entries()) {
           const outcome = world.outcomes[at] as Outcome;
-          if (outcome.ok) checkReply(pending, outcome, world);
-          else checkFault(pending, outcome, world);
-          checkTrip(pending, outcome, world);
-          const refused = inputsOf(pending.call.query.input).includes(poison);
+          if (outcome.ok) checkResponse(pending, outcome, world);
+          else checkError(pending, outcome, world);
+          checkRecord(pending, outcome, world);
+          const refused = inputsOf(pending.request.query.input).includes(poison);
           if (refused) expect(outcome.ok).toBe(false);
         }
       }),
@@ -231,16 +239,16 @@ describe("requests that share a cache", () => {
     await fc.assert(
       fc.asyncProperty(calm, async (steps) => {
         const world = await play(steps, { maxBytes: 1e6 });
-        const all = world.asked.flatMap(materials);
+        const all = world.upstreamRequests.flatMap(materials);
         expect(new Set(all).size).toBe(all.length);
         const silent = new Set(
-          world.asked.filter(({ response }) => !response?.usage).flatMap(materials),
+          world.upstreamRequests.filter(({ response }) => !response?.usage).flatMap(materials),
         );
         for (const [at, pending] of world.pendingRequests.entries()) {
           const outcome = world.outcomes[at] as Outcome;
           if (!outcome.ok) throw outcome.error;
-          checkReply(pending, outcome, world);
-          checkTrip(pending, outcome, world);
+          checkResponse(pending, outcome, world);
+          checkRecord(pending, outcome, world);
           const unknown = materials(pending).some((one) => silent.has(one));
           expect(outcome.response.usage === undefined).toBe(unknown);
         }
@@ -265,7 +273,7 @@ describe("a cache key", () => {
   const anyRest = fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 2 }), {
     maxKeys: 3,
   });
-  const question = fc
+  const upstreamRequest = fc
     .record({
       query,
       input: anyInput,
@@ -287,7 +295,7 @@ describe("a cache key", () => {
     const materialsSeen = new Map<string, string>();
     const keysSeen = new Map<string, string>();
     fc.assert(
-      fc.property(question, (one) => {
+      fc.property(upstreamRequest, (one) => {
         const [key, material] = [keyFor(one), materialFor(one)];
         expect(materialsSeen.get(key) ?? material).toBe(material);
         expect(keysSeen.get(material) ?? key).toBe(key);

@@ -40,7 +40,7 @@ upstreams:
 models:
   - { id: pair, kind: embedding, targets: [{ upstream: one, model: text-embedding-3-small }, { upstream: two, model: text-embedding-3-small }] }
   - { id: small, kind: embedding, targets: [{ upstream: small, model: text-embedding-3-small }] }
-  - { id: plain, kind: embedding, cache: false, dimensions: 1536, targets: [{ upstream: one, model: house-embedder-1 }] }
+  - { id: plain, kind: embedding, cache: false, dimensions: 1536, targets: [{ upstream: one, model: custom-embedding-1 }] }
 keys:
 ${keys.map((key, at) => `  - { name: key-${at}, key: ${key} }`).join("\n")}
 `,
@@ -135,7 +135,7 @@ export const harmful = fc.constantFrom<InjectedFault>(
 export interface Question {
   readonly body: object;
   /** The inputs that the model's upstream embeds, one for each input of the request. */
-  readonly meant: readonly (string | readonly number[])[];
+  readonly effectiveInputs: readonly (string | readonly number[])[];
   readonly length: number;
   /** Shortened and normalized by the gateway, so the last bit may differ. */
   readonly cut: boolean;
@@ -160,7 +160,7 @@ export function questionOf(given: Caller, run: number): Question {
       dimensions,
       user,
     },
-    meant: asTokens && model === "small" ? decoded : inputs,
+    effectiveInputs: asTokens && model === "small" ? decoded : inputs,
     length: dimensions ?? 1536,
     cut: model === "small" && dimensions !== undefined && dimensions !== 1536,
     tokens: inputs.reduce((sum, input) => sum + fakeTokens(input), 0),
@@ -177,22 +177,22 @@ const bits = (floats: Float32Array): string =>
 
 /** Equal to the last bit, in the requested encoding. */
 export function expectOwnVectors(response: ResponseBody, question: Question, given: Caller): void {
-  const { meant, length, cut } = question;
-  expect(response.data.map(({ index }) => index)).toEqual(meant.map((_, at) => at));
+  const { effectiveInputs, length, cut } = question;
+  expect(response.data.map(({ index }) => index)).toEqual(effectiveInputs.map((_, at) => at));
   for (const [at, { embedding }] of response.data.entries()) {
     const base64 = typeof embedding === "string";
     expect(base64).toBe(given.encoding === "base64");
     const floats = base64
       ? new Float32Array(new Uint8Array(Buffer.from(embedding, "base64")).buffer)
       : Float32Array.from(embedding as number[]);
-    const right = fakeVector(meant[at]!, length);
+    const right = fakeVector(effectiveInputs[at]!, length);
     if (!cut) {
-      if (bits(floats) !== bits(right)) throw new Error(`not the vector of ${meant[at]}`);
+      if (bits(floats) !== bits(right)) throw new Error(`not the vector of ${effectiveInputs[at]}`);
       continue;
     }
     expect(floats.length).toBe(length);
     const off = Math.max(...floats.map((number, i) => Math.abs(number - right[i]!)));
-    expect(off, `not the vector of ${meant[at]}`).toBeLessThan(1e-6);
+    expect(off, `not the vector of ${effectiveInputs[at]}`).toBeLessThan(1e-6);
   }
 }
 

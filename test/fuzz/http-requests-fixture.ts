@@ -166,7 +166,7 @@ export function converse(port: number, pieces: readonly Buffer[], end = false): 
   });
 }
 
-export interface Told {
+export interface ParsedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: ReadonlyMap<string, string>;
@@ -174,7 +174,7 @@ export interface Told {
   complete: boolean;
 }
 
-type Listener = (...told: never[]) => unknown;
+type Listener = (...parsed: never[]) => unknown;
 interface Parser {
   initialize(type: number, resource: object): void;
   execute(bytes: Buffer): number | Error;
@@ -189,8 +189,11 @@ const { HTTPParser, methods }: Parsing = createRequire(import.meta.url)("node:_h
 const event = (name: string): number => HTTPParser[name] as number;
 
 /** The result of another parser: the requests it read completely, and whether it refused the rest. */
-export function toldBy(wire: Buffer): { readonly told: Told[]; readonly refused: boolean } {
-  const told: Told[] = [];
+export function parsedByNode(wire: Buffer): {
+  readonly parsed: ParsedRequest[];
+  readonly refused: boolean;
+} {
+  const parsed: ParsedRequest[] = [];
   const parser = new HTTPParser();
   parser.initialize(event("REQUEST"), {});
   // Once it has seen trailers, it reports the headers before a body in this way as well.
@@ -208,17 +211,17 @@ export function toldBy(wire: Buffer): { readonly told: Told[]; readonly refused:
   ) => {
     const headers = namedIn(lines ?? early);
     const name = methods[method] as string;
-    told.push({ method: name, url: url ?? start, headers, body: "", complete: false });
+    parsed.push({ method: name, url: url ?? start, headers, body: "", complete: false });
     return 0;
   };
   parser[event("kOnBody")] = (some: Buffer) => {
-    (told.at(-1) as Told).body += some.toString("latin1");
+    (parsed.at(-1) as ParsedRequest).body += some.toString("latin1");
   };
   parser[event("kOnMessageComplete")] = () => {
-    (told.at(-1) as Told).complete = true;
+    (parsed.at(-1) as ParsedRequest).complete = true;
   };
   const refused = typeof parser.execute(wire) !== "number";
-  return { told: told.filter(({ complete }) => complete), refused };
+  return { parsed: parsed.filter(({ complete }) => complete), refused };
 }
 
 /** Names and values alternate. */

@@ -21,9 +21,9 @@ import {
   inChunks,
   lastOne,
   latin,
+  parsedByNode,
   piecesOf,
   requests,
-  toldBy,
 } from "./http-requests-fixture.ts";
 
 interface Reading {
@@ -42,7 +42,7 @@ const reader = serve(async (exchange) => {
 });
 let response: () => OutgoingResponse["body"] = () => "";
 const teller = serve(() => respondWith(response()));
-const patience = createBodyTimeout({
+const bodyTimeout = createBodyTimeout({
   idleMs: 20_000,
   minRate: 0,
   clock: () => performance.now(),
@@ -60,7 +60,7 @@ const taker = serve(async ({ head, body: content }) => {
   const form = await readForm(
     arriving,
     limits,
-    { timeout: patience, countReceived: () => undefined },
+    { timeout: bodyTimeout, countReceived: () => undefined },
     "a-key",
   );
   file = Buffer.from((await form.files[0]?.bytes()) ?? "");
@@ -68,7 +68,7 @@ const taker = serve(async ({ head, body: content }) => {
   return respondWith(form.fields.map(({ value }) => value).join());
 });
 afterAll(async () => {
-  patience.close();
+  bodyTimeout.close();
   for (const served of [reader, teller, taker]) {
     expect(served.errors).toEqual([]);
     expect(served.server.pending()).toBe(0);
@@ -83,7 +83,7 @@ interface Heard {
 }
 
 /** Parses consecutive responses with a content-length, and nothing else. */
-function answersIn(received: Buffer): Heard[] {
+function responsesIn(received: Buffer): Heard[] {
   const found: Heard[] = [];
   for (let rest = received.toString("latin1"); rest !== ""; ) {
     const [whole, status] =
@@ -102,7 +102,7 @@ test("pipelined requests are parsed exactly as they were sent", async () => {
   const property = fc.asyncProperty(requests, cuts, async (sent, places) => {
     readings.length = 0;
     const wire = Buffer.concat([...sent.map((one) => one.wire), lastOne]);
-    const responses = answersIn(await converse(reader.server.port, piecesOf(wire, places)));
+    const responses = responsesIn(await converse(reader.server.port, piecesOf(wire, places)));
     const paths = sent.map(({ target }) => target.replace(/\?.*/, ""));
     expect(responses.map(({ status, body }) => [status, body])).toEqual(
       [...paths, "/last"].map((path) => [200, path]),
@@ -123,7 +123,7 @@ test("mutated requests are parsed in one way, which other parsers share, or clos
     const outcomes: string[] = [];
     for (const pieces of [[wire], piecesOf(wire, places)]) {
       readings.length = 0;
-      const responses = answersIn(await converse(reader.server.port, pieces, true));
+      const responses = responsesIn(await converse(reader.server.port, pieces, true));
       const final = responses.filter(({ status }) => status !== 100);
       for (const [at, { status, head, body }] of final.entries()) {
         if (status === 200) continue;
@@ -152,9 +152,9 @@ const latin1 = (some: Buffer): string => some.toString("latin1");
  * If Node parses a request too, it parses the same. It is stricter in some cases, but never sees a different request.
  */
 function expectShared(wire: Buffer): void {
-  const { told, refused } = toldBy(wire);
+  const { parsed, refused } = parsedByNode(wire);
   for (const [at, { head, body }] of readings.entries()) {
-    const other = told[at];
+    const other = parsed[at];
     if (!other) {
       expect(refused).toBe(true);
       return;
@@ -215,7 +215,7 @@ test("uploads arrive as they were sent, although their memory is released early"
     ]);
     file = undefined;
     const received = await converse(taker.server.port, piecesOf(Buffer.concat(wire), places));
-    expect(answersIn(received).map(({ body }) => body)).toEqual(["5", "5"]);
+    expect(responsesIn(received).map(({ body }) => body)).toEqual(["5", "5"]);
     expect((file as Buffer | undefined)?.equals(second.whole)).toBe(true);
   });
   await fc.assert(property, tries(100));

@@ -306,7 +306,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
       // The content type that the client sends for a file is ignored.
       for (const file of files)
         form.append("image[]", new File([file], "x.gif", { type: "image/gif" }));
-      form.append("model", "our-painter");
+      form.append("model", "image-model");
       const response = await send(form);
       expect(response.status, await response.text()).toBe(200);
       const parts = fake.requests[0]?.form ?? [];
@@ -333,7 +333,7 @@ describe("every file of a form reaches the upstream byte for byte, with the type
     await until(() => other.output().includes("config-reloaded"));
     const file = generated("png", 2_000_000);
     const form = new FormData();
-    form.append("model", "our-painter");
+    form.append("model", "image-model");
     form.append("prompt", "a hat");
     form.append("image", new Blob([file]), "a.png");
     const response = await send(form);

@@ -164,7 +164,7 @@ class Narrow {
 }
 
 describe("a socket that accepts one byte at a time", () => {
-  const house = (response: ServerContext["onRequest"]): ServerContext => ({
+  const contextWith = (response: ServerContext["onRequest"]): ServerContext => ({
     onRequest: response,
     refuse: toErrorResponse,
     onError: (error) => {
@@ -220,7 +220,7 @@ describe("a socket that accepts one byte at a time", () => {
       const socket = new Narrow(room);
       const connection = new Connection(
         socket as unknown as ByteSocket,
-        house(async () => respondWith(body())),
+        contextWith(async () => respondWith(body())),
       );
       connection.receive(Buffer.from(get("/") + get("/")));
       await new Promise(setImmediate);
@@ -244,7 +244,7 @@ describe("a socket that accepts one byte at a time", () => {
       const socket = new Narrow();
       const connection = new Connection(
         socket as unknown as ByteSocket,
-        house(async () => respondWith(name.repeat(100))),
+        contextWith(async () => respondWith(name.repeat(100))),
       );
       connection.receive(Buffer.from(get("/")));
       return { name, socket, connection };
@@ -261,7 +261,7 @@ describe("a socket that accepts one byte at a time", () => {
     const taken = gate();
     const connection = new Connection(
       socket as unknown as ByteSocket,
-      house(async ({ body: content }) => {
+      contextWith(async ({ body: content }) => {
         await taken.opened;
         expect(content.whole()).toHaveLength(300_000);
         return respondWith("");
@@ -278,7 +278,7 @@ describe("a socket that accepts one byte at a time", () => {
     const socket = new Narrow();
     const connection = new Connection(
       socket as unknown as ByteSocket,
-      house(() => Promise.reject(new Error("no request"))),
+      contextWith(() => Promise.reject(new Error("no request"))),
     );
     connection.receive(Buffer.from("nonsense\r\n\r\n"));
     socket.room = 100;

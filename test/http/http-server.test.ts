@@ -157,8 +157,8 @@ describe("a response without a body", () => {
         await connection.response({ to: "HEAD" }),
         await connection.response({ to: "HEAD" }),
       ];
-      const told = first.headers.get("content-length") ?? first.headers.get("transfer-encoding");
-      expect(["4", "5", "chunked"]).toContain(told as string);
+      const framing = first.headers.get("content-length") ?? first.headers.get("transfer-encoding");
+      expect(["4", "5", "chunked"]).toContain(framing as string);
       expect(second.status).toBe(200);
       expect(connection.received).toBe("");
     },

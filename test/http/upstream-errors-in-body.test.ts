@@ -14,8 +14,8 @@ upstreams:
   - { id: ollama, kind: ollama, baseUrl: "${fake.url}" }
   - { id: cohere, kind: cohere, baseUrl: "${fake.url}", apiKey: sk-fake-secret }
 models:
-  - { id: openai, kind: embedding, targets: [{ upstream: openai, model: house-embedder-1 }] }
-  - { id: ollama, kind: embedding, targets: [{ upstream: ollama, model: house-embedder-1 }] }
+  - { id: openai, kind: embedding, targets: [{ upstream: openai, model: custom-embedding-1 }] }
+  - { id: ollama, kind: embedding, targets: [{ upstream: ollama, model: custom-embedding-1 }] }
   - { id: cohere, kind: embedding, targets: [{ upstream: cohere, model: embed-v4.0 }] }
 keys:
   - { name: test, key: ${testKey} }

@@ -22,7 +22,7 @@ export function startEdits() {
       if (image) return new Response(image);
       if (request.headers.get("content-type")?.includes("json")) {
         arrived.push(ofJson((await request.json()) as never));
-        const info = JSON.stringify({ sd_model_name: "house-checkpoint" });
+        const info = JSON.stringify({ sd_model_name: "custom-checkpoint" });
         return Response.json({ images: [response], info });
       }
       arrived.push(await ofForm((await request.formData()) as FormData));
@@ -37,7 +37,7 @@ upstreams:
   - { id: a1111, kind: automatic1111, baseUrl: "${origin}" }
 models:
   - { id: form, kind: image, targets: [{ upstream: openai, model: gpt-image-2 }] }
-  - { id: json, kind: image, targets: [{ upstream: a1111, model: house-checkpoint }] }
+  - { id: json, kind: image, targets: [{ upstream: a1111, model: custom-checkpoint }] }
   - { id: d2, kind: image, targets: [{ upstream: openai, model: dall-e-2 }] }
   - { id: either, kind: image, targets: [{ upstream: openai, model: dall-e-2, tier: 1 }, { upstream: openai, model: gpt-image-2, tier: 2 }] }
 keys: [{ name: test, key: ${testKey} }]
@@ -80,7 +80,7 @@ const fromBase64 = (text: string): Uint8Array =>
   Buffer.from(text.replace(/^data:[^,]*,/, ""), "base64");
 
 const ofJson = (body: { init_images: string[]; mask?: string }): Arrived => ({
-  model: "house-checkpoint",
+  model: "custom-checkpoint",
   images: body.init_images.map(fromBase64),
   ...(body.mask && { mask: fromBase64(body.mask) }),
 });

@@ -47,8 +47,8 @@ describe("a model that reads PNG of up to 4 MiB", () => {
     expect((await edit("d2", photo)).status).toBe(200);
     const sent = arrived[0]?.images[0] ?? new Uint8Array();
     expect(sent.length).toBeLessThanOrEqual(limit);
-    const [found, meant] = [await storedIn(sent), await storedIn(plain)];
-    expect(Buffer.compare(found.pixels, meant.pixels), "it has lost something").toBe(0);
+    const [found, expected] = [await storedIn(sent), await storedIn(plain)];
+    expect(Buffer.compare(found.pixels, expected.pixels), "it has lost something").toBe(0);
   });
 
   test("is skipped where another target of the model accepts the image", async () => {

@@ -75,7 +75,7 @@ const first = "{ upstream: east, model: dall-e-3, tier: 0, price: { image: 0.5 }
 const second = "{ upstream: west, model: gpt-image-1, tier: 1, price: { image: 0.25 } }";
 const third = "{ upstream: north, model: dall-e-3, tier: 2, price: { image: 1 } }";
 const house = (name: string, tier: number) =>
-  `{ upstream: ${name}-house, model: painter, tier: ${tier} }`;
+  `{ upstream: ${name}-house, model: image-model, tier: ${tier} }`;
 const richKey = "sk-test-rich-0123456789";
 
 export function openOrders() {
@@ -96,7 +96,7 @@ ${Object.entries(all)
   })
   .join("\n")}
 models:
-  - { id: painter, kind: image, targets: [${first}, ${second}] }
+  - { id: image-model, kind: image, targets: [${first}, ${second}] }
   - { id: three, kind: image, targets: [${first}, ${second}, ${third}] }
   - { id: several, kind: image, targets: [${second.replace("tier: 1", "tier: 0")}, ${first.replace("tier: 0", "tier: 1")}] }
   - { id: fickle, kind: image, onDisconnect: cancel, targets: [${first}, ${second}] }
@@ -121,7 +121,7 @@ keys:
   const post = (body: object) =>
     gateway.post(
       "/v1/images/generations",
-      { model: "painter", prompt: "an otter", n: 4, ...body },
+      { model: "image-model", prompt: "an otter", n: 4, ...body },
       { authorization: `Bearer ${richKey}` },
     );
   const row = () => gateway.rows().at(-1);

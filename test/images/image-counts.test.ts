@@ -24,11 +24,11 @@ const fake = Bun.serve({
     return Response.json({ created: 1, data });
   },
 });
-const target = "[{ upstream: fake, model: house-painter }]";
+const target = "[{ upstream: fake, model: custom-image-model }]";
 const yaml = `
 upstreams: [{ id: fake, kind: openai-compatible, baseUrl: "http://127.0.0.1:${fake.port}/v1" }]
 models:
-  - { id: painter, kind: image, targets: ${target}, price: { image: 0.5 } }
+  - { id: image-model, kind: image, targets: ${target}, price: { image: 0.5 } }
   - { id: strict, kind: image, parameters: strict, targets: ${target} }
   - { id: pass, kind: image, parameters: pass, targets: ${target} }
 keys: [{ name: test, key: ${testKey} }]
@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const ask = async (body: object) => {
   const response = await gateway.post("/v1/images/generations", {
-    model: "painter",
+    model: "image-model",
     prompt: "x",
     ...body,
   });
@@ -111,7 +111,7 @@ test("images beyond the requested number are not delivered; the ledger has the n
 
 test("a stream that is assembled from several responses has as many images as requested", async () => {
   gives = (_, call) => (call === 0 ? 1 : 3);
-  const body = { model: "painter", prompt: "x", n: 2, stream: true };
+  const body = { model: "image-model", prompt: "x", n: 2, stream: true };
   const events = await (await gateway.post("/v1/images/generations", body)).text();
   expect(events.match(/^event: image_generation\.completed$/gm)).toHaveLength(2);
   expect(gateway.rows().at(-1)).toMatchObject({ status: 200, images: 2 });

@@ -19,7 +19,7 @@ const fake = Bun.serve({
     const image = shown.get(pathname);
     if (image) return new Response(image);
     upstreamRequests.push((await request.json()) as Record<string, unknown>);
-    const info = JSON.stringify({ sd_model_name: "house-checkpoint" });
+    const info = JSON.stringify({ sd_model_name: "custom-checkpoint" });
     return Response.json({ images: [base64Of(grayImage("an otter"))], info });
   },
 });
@@ -27,7 +27,7 @@ const origin = `http://127.0.0.1:${fake.port}`;
 const yaml = `
 upstreams: [{ id: fake, kind: automatic1111, baseUrl: "${origin}" }]
 models:
-  - { id: painter, kind: image, targets: [{ upstream: fake, model: house-checkpoint }] }
+  - { id: image-model, kind: image, targets: [{ upstream: fake, model: custom-checkpoint }] }
 keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml, settings: { VEXEL_DOWNLOAD_PRIVATE: "127.0.0.1" } });
@@ -44,7 +44,7 @@ const inline = (image: Uint8Array) => ({
   image_url: `data:image/png;base64,${base64Of(image)}`,
 });
 const edit = (body: object) =>
-  gateway.post("/v1/images/edits", { model: "painter", prompt: "a hat", ...body });
+  gateway.post("/v1/images/edits", { model: "image-model", prompt: "a hat", ...body });
 
 describe("an edit without a size, at a server that has a size of its own", () => {
   const image = (width: number, height: number) =>
@@ -138,7 +138,7 @@ describe("an error about the images of an edit names them as the client spelled 
   test("`image` in a form", async () => {
     const form = new FormData();
     for (const [name, value] of [
-      ["model", "painter"],
+      ["model", "image-model"],
       ["prompt", "a hat"],
     ] as const) {
       form.append(name, value);
@@ -158,13 +158,13 @@ describe("an error about the images of an edit names them as the client spelled 
 describe("a field that the drawing program does not know", () => {
   const sketch = (body: object, parameters = "adapt") => {
     const models = `models: [{ id: sketch, kind: image, parameters: ${parameters}, targets: [{ upstream: here, model: x }] }]`;
-    const house = startGateway({
+    const nativeGateway = startGateway({
       yaml: `upstreams: [{ id: here, kind: sketch }]\n${models}\nkeys: [{ name: test, key: ${testKey} }]\n`,
     });
-    return house
+    return nativeGateway
       .post("/v1/images/generations", { model: "sketch", prompt: "x", size: "64x64", ...body })
       .then(async (response) => ({ response, body: (await response.json()) as object }))
-      .finally(() => house.close());
+      .finally(() => nativeGateway.close());
   };
 
   test("is refused with the advice to omit it; a supported one is not", async () => {

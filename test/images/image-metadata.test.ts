@@ -24,7 +24,7 @@ models:
   - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }] }
   - { id: shaped, kind: image, targets: [{ upstream: shapes, model: grok-imagine-image }] }
   - { id: drop, kind: image, parameters: drop, targets: [{ upstream: fake, model: gpt-image-2 }] }
-  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: painter }] }
+  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: image-model }] }
 keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml });

@@ -139,7 +139,7 @@ describe("an upstream's link", () => {
     });
     const yaml = `
 upstreams: [{ id: links, kind: openai-compatible, baseUrl: "http://127.0.0.1:${upstream.port}/v1" }]
-models: [{ id: linker, kind: image, targets: [{ upstream: links, model: painter }] }]
+models: [{ id: linker, kind: image, targets: [{ upstream: links, model: image-model }] }]
 keys: [{ name: test, key: ${testKey} }]
 `;
     const other = startGateway({ yaml });

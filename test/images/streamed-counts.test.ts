@@ -45,8 +45,8 @@ upstreams:
 models:
   - { id: d3, kind: image, targets: [{ upstream: fake, model: dall-e-3 }], price: { image: 0.5 } }
   - { id: g1, kind: image, targets: [{ upstream: fake, model: gpt-image-1 }], price: { image: 0.5 } }
-  - { id: house, kind: image, targets: [{ upstream: house, model: painter }], price: { image: 0.5 } }
-  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: painter }] }
+  - { id: house, kind: image, targets: [{ upstream: house, model: image-model }], price: { image: 0.5 } }
+  - { id: strict, kind: image, parameters: strict, targets: [{ upstream: house, model: image-model }] }
 keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml });

@@ -62,7 +62,7 @@ export const subjects: ReadonlyMap<string, Subject> = new Map([
 ]);
 
 /** The OpenAI-compatible adapters that also have OpenAI's image API. */
-export const painters: ReadonlyMap<string, Subject> = new Map(
+export const imageAdapters: ReadonlyMap<string, Subject> = new Map(
   [...subjects].filter(([, { adapter }]) => adapter.generations),
 );
 

@@ -8,7 +8,14 @@ import {
 } from "../../server/upstream/adapters/index.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
-import { formEdits, jsonEdits, jsonOf, painters, partsOf, type Subject } from "./adapter-cases.ts";
+import {
+  formEdits,
+  imageAdapters,
+  jsonEdits,
+  jsonOf,
+  partsOf,
+  type Subject,
+} from "./adapter-cases.ts";
 import { type Law, obey } from "./law.ts";
 
 const runs = tries(15);
@@ -54,7 +61,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   },
 };
 
-obey(painters, laws);
+obey(imageAdapters, laws);
 
 test("an adapter without images declares so, and no other does", () => {
   for (const { kind, adapter } of openaiEmbeddings) {

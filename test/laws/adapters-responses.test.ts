@@ -149,8 +149,8 @@ describe("a response is passed on byte for byte", () => {
     (index) => `{"object":"embedding","index":${index},"embedding":"${vector}"}`,
   );
   const usage = `{"prompt_tokens":5,"total_tokens":5}`;
-  const whole = (data: readonly string[], told = usage, more = "") =>
-    `{"object":"list",${more}"data":[${data.join(", ")}],"model":"a:b","usage":${told}}`;
+  const whole = (data: readonly string[], reportedUsage = usage, more = "") =>
+    `{"object":"list",${more}"data":[${data.join(", ")}],"model":"a:b","usage":${reportedUsage}}`;
   const read = (text: string) => readEmbeddings(ChunkedBytes.of(Buffer.from(text)), query);
 
   test("if the parser has read all of it", () => {

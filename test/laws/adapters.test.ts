@@ -7,7 +7,7 @@ import { verifyImages } from "../../server/images/verify-images.ts";
 import { tries } from "../depth.ts";
 import {
   anything,
-  painters as imageAdapters,
+  imageAdapters,
   type Subject,
   subjects,
   upstreamResponseOf,

@@ -84,7 +84,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
     return found;
   };
   const route: Route = brand<Model, "permitted">({
-    id: "our-model",
+    id: "public-model",
     kind: "embedding",
     targets: [target],
     source: "file",

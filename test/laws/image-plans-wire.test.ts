@@ -29,20 +29,20 @@ async function requestOf(query: Query, { adapter, operation, target }: Row): Pro
 interface Asked {
   readonly option: string;
   /** As sent to the vendor. */
-  readonly told: string;
+  readonly sentValue: string;
   readonly request: string;
 }
 
 /** Each value of each option alone, if it is sent to the vendor. The plan removes unsupported options before. */
-async function* asking(row: Row): AsyncGenerator<Asked> {
+async function* requestsFor(row: Row): AsyncGenerator<Asked> {
   for (const options of optionValues()) {
     const [[option = "", value] = [], another] = Object.entries(options);
     // The number of images is sent with each request. Partial images are requested by polling the progress.
     if (another || option === "n" || option === "partial_images" || value === "auto") continue;
     const { query } = planImage(queryOf(options, row), row.capabilities, "drop");
-    const told = (query.options as Record<string, unknown>)[option] ?? query.aspectRatio;
-    if (told !== undefined) {
-      yield { option, told: String(told), request: await requestOf(query, row) };
+    const sentValue = (query.options as Record<string, unknown>)[option] ?? query.aspectRatio;
+    if (sentValue !== undefined) {
+      yield { option, sentValue: String(sentValue), request: await requestOf(query, row) };
     }
   }
 }
@@ -70,10 +70,11 @@ const ofEach =
 const laws: Readonly<Record<string, Law<Rows>>> = {
   "no two values of an option make the same request": ofEach(async (row) => {
     const received = new Map<string, string>();
-    for await (const { option, told, request } of asking(row)) {
+    for await (const { option, sentValue, request } of requestsFor(row)) {
       const before = received.get(`${option} ${request}`);
-      if (before !== undefined && before !== told) return `${option} ${told} is told as ${before}`;
-      received.set(`${option} ${request}`, told);
+      if (before !== undefined && before !== sentValue)
+        return `${option} ${sentValue} is told as ${before}`;
+      received.set(`${option} ${request}`, sentValue);
     }
     return undefined;
   }),
@@ -81,7 +82,7 @@ const laws: Readonly<Record<string, Law<Rows>>> = {
   "an option that a model does not support is refused before the upstream request": ofEach(
     async (row) => {
       try {
-        await Array.fromAsync(asking(row));
+        await Array.fromAsync(requestsFor(row));
         return undefined;
       } catch (error) {
         if (error instanceof GatewayError) return error.message;

@@ -44,7 +44,7 @@ interface Document {
 const receiver = { url: "http://127.0.0.1:9/", events: '["webhook.*"]' };
 const { fake, gateway, close } = arrange({
   yaml: (url) =>
-    `${configFor(url)}${webhookYaml(receiver)}\ndefaults: { embedding: our-embedder, image: any-painter }\n`,
+    `${configFor(url)}${webhookYaml(receiver)}\ndefaults: { embedding: embedding-model, image: any-image-model }\n`,
   settings: { VEXEL_ADMIN_KEY: adminKey },
 });
 beforeEach(() => fake.clear());
@@ -225,7 +225,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   embeddings: async () => [
     await gateway.post("/v1/embeddings", { model: "text-embedding-3-small", input: "an otter" }),
     await gateway.post("/v1/embeddings", {
-      model: "our-embedder",
+      model: "embedding-model",
       input: ["an otter", "a boat"],
       encoding_format: "base64",
       dimensions: 8,
@@ -274,11 +274,11 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     return [await get(`/v1/images/results/${made.headers.get("x-request-id")}`)];
   },
   models: async () => [await get("/v1/models")],
-  model: async () => [await get("/v1/models/gpt-image-2"), await get("/v1/models/our-embedder")],
+  model: async () => [await get("/v1/models/gpt-image-2"), await get("/v1/models/embedding-model")],
   engines: async () => [await get("/v1/engines")],
   engine: async () => [await get("/v1/engines/gpt-image-2")],
   azureEmbeddings: async () => [
-    await gateway.post("/openai/v1/embeddings", { model: "our-embedder", input: "an otter" }),
+    await gateway.post("/openai/v1/embeddings", { model: "embedding-model", input: "an otter" }),
   ],
   azureGenerations: async () => [
     await gateway.post("/openai/v1/images/generations", {
@@ -296,7 +296,9 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   azureModels: async () => [await get("/openai/v1/models")],
   azureModel: async () => [await get("/openai/v1/models/gpt-image-2")],
   deploymentEmbeddings: async () => [
-    await gateway.post(`/openai/deployments/our-embedder/embeddings${apiVersion}`, { input: "a" }),
+    await gateway.post(`/openai/deployments/embedding-model/embeddings${apiVersion}`, {
+      input: "a",
+    }),
   ],
   deploymentGenerations: async () => [
     await gateway.post(`/openai/deployments/gpt-image-2/images/generations${apiVersion}`, {
@@ -314,7 +316,7 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   deploymentEngines: async () => [await get(`/openai/engines${apiVersion}`)],
   deploymentEngine: async () => [await get(`/openai/engines/gpt-image-2${apiVersion}`)],
   undeployedEmbeddings: async () => [
-    await gateway.post(`/openai/embeddings${apiVersion}`, { model: "our-embedder", input: "a" }),
+    await gateway.post(`/openai/embeddings${apiVersion}`, { model: "embedding-model", input: "a" }),
   ],
   undeployedGenerations: async () => [
     await gateway.post(`/openai/images/generations${apiVersion}`, {
@@ -361,10 +363,12 @@ describe("every real response matches the document", () => {
         const type = response.headers.get("content-type")?.split(";")[0] ?? "";
         expect(response.status).toBe(200);
         const content = operationOf(row).responses[200]?.content;
-        const told = content?.[type] ?? content?.[type.replace(/\/.*/, "/*")];
-        expect(`${type} ${told ? "is told of" : "is not told of"}`).toBe(`${type} is told of`);
+        const documented = content?.[type] ?? content?.[type.replace(/\/.*/, "/*")];
+        expect(`${type} ${documented ? "is told of" : "is not told of"}`).toBe(
+          `${type} is told of`,
+        );
         if (type !== "application/json") continue;
-        const { schema } = told as Content;
+        const { schema } = documented as Content;
         if (schema) expect(complaints(schema, await response.json())).toBe("");
       }
     });
@@ -383,7 +387,7 @@ describe("every error response matches the document", () => {
     [405, () => get("/v1/embeddings")],
     [400, () => gateway.post("/v1/embeddings", "{")],
     [415, () => gateway.post("/v1/embeddings", "{}", { "content-type": "text/plain" })],
-    [400, () => gateway.post("/v1/embeddings", { model: "our-embedder" })],
+    [400, () => gateway.post("/v1/embeddings", { model: "embedding-model" })],
     [400, () => gateway.post("/v1/images/generations", { model: "gpt-image-2", prompt: 3 })],
     [400, () => gateway.post("/v1/images/edits", { model: "gpt-image-2", prompt: "a hat" })],
   ];
@@ -400,7 +404,7 @@ describe("every error response matches the document", () => {
     for (const status of [400, 401, 403, 404, 429, 500, 503]) {
       fake.clear();
       fake.script({ response: { status, body: JSON.stringify({ error: { message: "no" } }) } });
-      const body = { model: "our-embedder", input: "an otter" };
+      const body = { model: "embedding-model", input: "an otter" };
       const response = await gateway.post("/v1/embeddings", body);
       expect(response.ok).toBeFalse();
       expect(complaints(errorSchema, await response.json())).toBe("");
@@ -463,18 +467,18 @@ const unsaid: readonly { readonly why: string; readonly is: (body: Json) => bool
 ];
 
 const bases = {
-  embeddings: { path: "/v1/embeddings", body: { model: "our-embedder", input: "an otter" } },
+  embeddings: { path: "/v1/embeddings", body: { model: "embedding-model", input: "an otter" } },
   engineEmbeddings: {
-    path: "/v1/engines/our-embedder/embeddings",
+    path: "/v1/engines/embedding-model/embeddings",
     body: { input: "an otter" },
   },
   generations: {
     path: "/v1/images/generations",
-    body: { model: "any-painter", prompt: "an otter" },
+    body: { model: "any-image-model", prompt: "an otter" },
   },
   edits: {
     path: "/v1/images/edits",
-    body: { model: "any-painter", prompt: "a hat", images: [{ image_url: image }] },
+    body: { model: "any-image-model", prompt: "a hat", images: [{ image_url: image }] },
   },
 } as const satisfies Partial<Record<RouteName, { path: string; body: Json }>>;
 

@@ -26,15 +26,15 @@ import { upstreamResponseOf, words } from "./adapter-cases.ts";
 export interface VendorSubject {
   readonly vendor: VendorCase;
   readonly adapter: Adapter;
-  readonly question: EmbeddingsAdapter;
+  readonly endpoint: EmbeddingsAdapter;
   readonly capabilities: EmbeddingCapabilities;
 }
 
 function subjectOf(vendor: VendorCase): VendorSubject {
   const adapter = adapters.get(vendor.target.upstream.kind);
-  const question = adapter?.embeddings;
-  if (!adapter || !question) throw new Error(`${vendor.name} has no embeddings adapter`);
-  return { vendor, adapter, question, capabilities: question.capabilities(vendor.target) };
+  const endpoint = adapter?.embeddings;
+  if (!adapter || !endpoint) throw new Error(`${vendor.name} has no embeddings adapter`);
+  return { vendor, adapter, endpoint, capabilities: endpoint.capabilities(vendor.target) };
 }
 
 export const vendorSubjects: ReadonlyMap<string, VendorSubject> = new Map(
@@ -113,13 +113,13 @@ export const plainQuery = (count: number): EmbeddingsQuery => ({
 
 /** Through the adapter and the verify stage. */
 export async function readAnswer(
-  { question, vendor: { target } }: VendorSubject,
+  { endpoint, vendor: { target } }: VendorSubject,
   { status, headers, body }: VendorResponse,
   count: number,
 ): Promise<EmbeddingsResponse> {
   const query = plainQuery(count);
   const given = { ...(status !== undefined && { status }), ...(headers && { headers }) };
-  const response = await question.fromUpstream(upstreamResponseOf(body, given), query, target);
+  const response = await endpoint.fromUpstream(upstreamResponseOf(body, given), query, target);
   return verifyEmbeddings(response, query, undefined);
 }
 

@@ -29,8 +29,10 @@ const runs = tries(25);
 const now = Date.parse("2026-01-01T00:00:00Z");
 
 test("every vendor with embeddings has a case, and every case has a unique name", () => {
-  const told = new Set(vendorCases.map(({ target }) => target.upstream.kind));
-  const silent = vendors.filter(({ adapter }) => adapter.embeddings && !told.has(adapter.name));
+  const kindsWithCase = new Set(vendorCases.map(({ target }) => target.upstream.kind));
+  const silent = vendors.filter(
+    ({ adapter }) => adapter.embeddings && !kindsWithCase.has(adapter.name),
+  );
   expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
   expect(vendorSubjects.size).toBe(vendorCases.length);
 });
@@ -44,12 +46,12 @@ const bitsOf = (vector: Vector): string =>
 const signed = ({ adapter, vendor }: VendorSubject, request: UpstreamRequest): UpstreamRequest =>
   adapter.sign?.(request, vendor.target.upstream, now) ?? request;
 
-const hostOf = ({ question, vendor }: VendorSubject): string =>
+const hostOf = ({ endpoint: question, vendor }: VendorSubject): string =>
   new URL(question.toUpstream(plainQuery(1), vendor.target).url).host;
 
 const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the vendor understands the request: every input in order, the dimensions, the task type": ({
-    question,
+    endpoint: question,
     vendor,
     capabilities,
   }) => {
@@ -74,7 +76,11 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       runs,
     );
   },
-  "a second attempt sends the same as the first": ({ question, vendor, capabilities }) => {
+  "a second attempt sends the same as the first": ({
+    endpoint: question,
+    vendor,
+    capabilities,
+  }) => {
     fc.assert(
       fc.property(queriesWithin(capabilities), (query) => {
         const ask = () => question.toUpstream(query, vendor.target);
@@ -83,11 +89,11 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       runs,
     );
   },
-  "unknown fields are passed on": ({ question, vendor }) => {
+  "unknown fields are passed on": ({ endpoint: question, vendor }) => {
     const query = { ...plainQuery(1), extraFields: { otters: "marker-0123456789" } };
     expect(question.toUpstream(query, vendor.target).body).toContain("marker-0123456789");
   },
-  "headers of the configuration are sent, in any letter case": ({ question, vendor }) => {
+  "headers of the configuration are sent, in any letter case": ({ endpoint: question, vendor }) => {
     const upstream = { ...vendor.target.upstream, headers: { "X-Team": "otters" } };
     const { headers } = question.toUpstream(plainQuery(1), { ...vendor.target, upstream });
     expect(headers["x-team"]).toBe("otters");
@@ -96,7 +102,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the API key is in headers and nowhere else, and a signing secret is not sent at all": (
     subject,
   ) => {
-    const { question, vendor, capabilities } = subject;
+    const { endpoint: question, vendor, capabilities } = subject;
     const { apiKey } = vendor.target.upstream;
     fc.assert(
       fc.property(queriesWithin(capabilities), (query) => {
@@ -112,21 +118,21 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     );
   },
   "every URL is below the vendor's base URL, whatever the model's name": (subject) => {
-    const { question, vendor } = subject;
+    const { endpoint: question, vendor } = subject;
     const host = hostOf(subject);
     for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b", "a:0"]) {
       const { upstream } = vendor.target;
       // Where the model name would have to contain more, an option of the upstream has it.
-      const told =
+      const reported =
         upstream.kind === "bedrock" ? { family: "titan", ...upstream.options } : upstream.options;
-      const target = { upstream: { ...upstream, options: told }, model };
+      const target = { upstream: { ...upstream, options: reported }, model };
       const url = new URL(question.toUpstream(plainQuery(1), target).url);
       expect([url.host, url.hash, url.username]).toEqual([host, "", ""]);
       expect(url.pathname).not.toContain("/admin");
       expect(url.searchParams.has("b")).toBe(false);
     }
   },
-  "its capabilities are consistent": ({ capabilities, question, vendor }) => {
+  "its capabilities are consistent": ({ capabilities, endpoint: question, vendor }) => {
     const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, taskTypes } = capabilities;
     for (const limit of [maxItems, maxTokens, maxBytes]) {
       expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
@@ -206,11 +212,11 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       [3, 0],
     ] as const) {
       if (asked > capabilities.maxItems) continue;
-      const lie = vendor.response(
+      const invalidResponse = vendor.response(
         Array.from({ length: got }, (_, at) => row(at)),
         3,
       );
-      const fault = await errorKindOf(() => readAnswer(subject, lie, asked));
+      const fault = await errorKindOf(() => readAnswer(subject, invalidResponse, asked));
       expect(fault?.kind, `${got} for ${asked}`).toBe("upstream_invalid");
     }
   },

@@ -33,7 +33,7 @@ const nothingUsed = { inputTokens: null, outputTokens: null, images: null };
 
 describe("the row of a successful request", () => {
   test("has the tokens that the upstream counted and the bytes in and out, for embeddings", async () => {
-    const body = JSON.stringify({ model: "our-embedder", input: ["a red boat", "a blue car"] });
+    const body = JSON.stringify({ model: "embedding-model", input: ["a red boat", "a blue car"] });
     const before = Date.now();
     const response = await gateway.post("/v1/embeddings", body);
     const text = await response.text();
@@ -43,7 +43,7 @@ describe("the row of a successful request", () => {
       at: row.at,
       endpoint: "embeddings",
       keyId: "file:test",
-      model: "our-embedder",
+      model: "embedding-model",
       upstream: "fake",
       targetModel: "text-embedding-3-large",
       attempts: 1,

@@ -39,10 +39,10 @@ describe("a stack of work", () => {
 
   test("may grow while it runs, and added items run concurrently", async () => {
     const { begun, work, end } = held();
-    const pile = ["whole"];
-    const done = runConcurrently(pile, 2, async (item) => {
+    const stack = ["whole"];
+    const done = runConcurrently(stack, 2, async (item) => {
       await work(item);
-      if (item === "whole") pile.push("right", "left");
+      if (item === "whole") stack.push("right", "left");
     });
     await end("whole");
     expect(begun).toEqual(["whole", "left", "right"]);

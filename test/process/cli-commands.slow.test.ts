@@ -81,7 +81,7 @@ describe("check", () => {
     const ended = configFor(fake.url).replaceAll("gpt-image-1.5", "gpt-image-1");
     const { code, err } = await run(["check", file("ended.yaml", ended)]);
     expect(code).toBe(0);
-    expect(err).toContain('warning: the model "our-painter": "gpt-image-1" at "fake" ended on ');
+    expect(err).toContain('warning: the model "image-model": "gpt-image-1" at "fake" ended on ');
   });
 
   test("reports every mistake in a file with its location, with exit code 1", async () => {
@@ -168,8 +168,8 @@ describe("models", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const [head, ...rows] = out.trim().split("\n");
     expect(head).toMatch(/^MODEL +KIND +SOURCE +TARGETS$/);
-    expect(rows.find((row) => row.startsWith("our-embedder "))).toMatch(
-      /^our-embedder +embedding +file +fake:text-embedding-3-large$/,
+    expect(rows.find((row) => row.startsWith("embedding-model "))).toMatch(
+      /^embedding-model +embedding +file +fake:text-embedding-3-large$/,
     );
     expect(rows.some((row) => /^all-minilm-l6-v2 +embedding +embedded /.test(row))).toBe(true);
   });
@@ -179,8 +179,8 @@ describe("models", () => {
     const { code, out } = await run(["models", "--json"], { VEXEL_CONFIG: path });
     expect(code).toBe(0);
     const listed = JSON.parse(out) as { id: string }[];
-    expect(listed.find(({ id }) => id === "our-painter")).toEqual({
-      id: "our-painter",
+    expect(listed.find(({ id }) => id === "image-model")).toEqual({
+      id: "image-model",
       kind: "image",
       source: "file",
       targets: ["fake:gpt-image-1.5"],

@@ -38,7 +38,7 @@ interface Arranged {
   /** So many calls that took so long, by a clock of their own. */
   train(times: number, ms: number): Promise<void>;
   /** Waits longer than any second call would. */
-  patience(): Promise<void>;
+  pastHedgeDelay(): Promise<void>;
 }
 
 const rosterOf = (route: Route, clock: () => number, hedgeShare?: number): TargetRegistry =>
@@ -76,7 +76,7 @@ function arrange({ share = 1, route = routeTo(a, b) } = {}): Arranged & { route:
       for (let at = 0; at < times; at++) await send(requestFor(["x"], route));
       training = undefined;
     },
-    patience: () => Bun.sleep(30),
+    pastHedgeDelay: () => Bun.sleep(30),
   };
 }
 
@@ -133,10 +133,10 @@ describe("a target that exceeds its attempt timeout", () => {
 
 describe("a hedge", () => {
   test("is not sent before the latency is known", async () => {
-    const { upstream, send, route, train, patience } = arrange();
+    const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(19, 3);
     const response = send(requestFor(["x"], route));
-    await patience();
+    await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
     await response;
@@ -148,20 +148,20 @@ describe("a hedge", () => {
   });
 
   test("is not sent while the first attempt is within its usual latency", async () => {
-    const { upstream, send, route, train, patience } = arrange();
+    const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 60_000);
     const response = send(requestFor(["x"], route));
-    await patience();
+    await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
     await response;
   });
 
   test("is not sent when there is no other target", async () => {
-    const { upstream, send, route, train, patience } = arrange({ route: routeTo(a) });
+    const { upstream, send, route, train, pastHedgeDelay } = arrange({ route: routeTo(a) });
     await train(40, 3);
     const response = send(requestFor(["x"], route));
-    await patience();
+    await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
     await response;
@@ -202,13 +202,13 @@ describe("a hedge", () => {
 
 describe("when one of two attempts fails", () => {
   test.each([0, 1])("the response of the other one is waited for: %i", async (failing) => {
-    const { upstream, send, route, train, patience } = arrange();
+    const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 3);
     const request = requestFor(["x"], route);
     const response = send(request);
     await until(() => upstream.requests.length === 2);
     upstream.requests[failing]!.fail(overloaded());
-    await patience();
+    await pastHedgeDelay();
     expect(upstream.requests).toHaveLength(2);
     upstream.requests[1 - failing]!.respond({ vectors: [[7]] });
     expect((await response).vectors).toEqual([[7]]);
@@ -216,12 +216,12 @@ describe("when one of two attempts fails", () => {
   });
 
   test("before the hedge, the other target is tried by failover, and once", async () => {
-    const { upstream, send, route, train, patience } = arrange();
+    const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 20);
     const response = send(requestFor(["x"], route));
     upstream.requests[0]!.fail(overloaded());
     await until(() => upstream.requests.length === 2);
-    await patience();
+    await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a", "b"]);
     upstream.requests[1]!.respond();
     await response;
@@ -235,7 +235,7 @@ describe("when both attempts fail", () => {
   ])(
     "with an error that is not transient, the client gets the first one's error, and no retry follows: %s",
     async (_, order) => {
-      const { upstream, send, route, train, patience } = arrange();
+      const { upstream, send, route, train, pastHedgeDelay } = arrange();
       await train(20, 3);
       const request = requestFor(["x"], route);
       const outcome = outcomeOf(send(request));
@@ -244,7 +244,7 @@ describe("when both attempts fail", () => {
       const errorKinds = errors.map((name) => new GatewayError(name, "no more"));
       for (const at of order) upstream.requests[at]!.fail(errorKinds[at]);
       expect(await outcome).toEqual({ error: errorKinds[0] });
-      await patience();
+      await pastHedgeDelay();
       expect(upstream.requests).toHaveLength(2);
       expect(request.record.routing.target).toBe(a);
       expect(request.record.routing.attempts).toBe(2);
@@ -265,13 +265,13 @@ describe("when both attempts fail", () => {
   });
 
   test("because the request is invalid, no third target is tried", async () => {
-    const { upstream, send, route, train, patience } = arrange({ route: routeTo(a, b, c) });
+    const { upstream, send, route, train, pastHedgeDelay } = arrange({ route: routeTo(a, b, c) });
     await train(20, 3);
     const outcome = outcomeOf(send(requestFor(["x"], route)));
     await until(() => upstream.requests.length === 2);
     for (const visit of upstream.requests) visit.fail(rejected("no"));
     expect(await outcome).toHaveProperty("error.kind", "upstream_rejected");
-    await patience();
+    await pastHedgeDelay();
     expect(upstream.requests).toHaveLength(2);
   });
 });
@@ -292,13 +292,13 @@ describe("a client that disconnects", () => {
   });
 
   test("before the hedge prevents it", async () => {
-    const { upstream, send, route, train, patience } = arrange();
+    const { upstream, send, route, train, pastHedgeDelay } = arrange();
     await train(20, 10);
     const request = requestFor(["x"], route);
     const outcome = outcomeOf(send(request));
     request.signal.abort(new Error("gone"));
     expect(await outcome).toHaveProperty("error.message", "gone");
-    await patience();
+    await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
   });
 });
@@ -330,12 +330,12 @@ describe("the hedge budget", () => {
   });
 
   test("allows none when the retry budget of the model is empty", async () => {
-    const { upstream, send, registry, route, train, patience } = arrange();
+    const { upstream, send, registry, route, train, pastHedgeDelay } = arrange();
     await train(20, 3);
     const { retries } = registry.targetsFor(route).budgets;
     while (retries.spend(registry.clock()));
     const response = send(requestFor(["x"], route));
-    await patience();
+    await pastHedgeDelay();
     expect(where(upstream)).toEqual(["a"]);
     upstream.requests[0]!.respond();
     await response;

@@ -46,7 +46,7 @@ upstreams:
 ${fakes.map(({ url }, at) => `  - { id: u${at}, kind: openai, baseUrl: "${addresses[at] ?? url}", apiKey: sk-fake${upstreamFields} }`).join("\n")}
 models:
   - { id: vectors, kind: embedding${embeddingModelFields}, targets: ${targets("text-embedding-3-small")} }
-  - { id: painter, kind: image${imageModelFields}, targets: ${targets("gpt-image-1.5")} }
+  - { id: image-model, kind: image${imageModelFields}, targets: ${targets("gpt-image-1.5")} }
 keys:
   - { name: test, key: ${testKey} }
 `,
@@ -57,7 +57,7 @@ keys:
     fakes,
     embed: () => gateway.post("/v1/embeddings", { model: "vectors", input: ["a", "b"] }),
     generateImage: () =>
-      gateway.post("/v1/images/generations", { model: "painter", prompt: "an otter" }),
+      gateway.post("/v1/images/generations", { model: "image-model", prompt: "an otter" }),
   };
 }
 

@@ -213,7 +213,7 @@ describe("image requests", () => {
     const { gateway, fakes, generateImage } = arrange({ upstreams: 2 });
     const stream = () =>
       gateway.post("/v1/images/generations", {
-        model: "painter",
+        model: "image-model",
         prompt: "an otter",
         stream: true,
         partial_images: 1,

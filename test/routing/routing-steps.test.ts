@@ -93,9 +93,9 @@ describe("GET /admin/targets", () => {
     const { gateway, fakes } = arrange({ upstreams: 2, settings });
     const list = await shown(gateway.url);
     expect(list.map(({ upstream, models }) => `${upstream} ${models}`).sort()).toEqual([
-      "u0 painter",
+      "u0 image-model",
       "u0 vectors",
-      "u1 painter",
+      "u1 image-model",
       "u1 vectors",
       "vexel-minilm all-minilm-l6-v2",
       "vexel-sketch vexel-sketch",

@@ -19,7 +19,7 @@ const target: Target = {
   upstream: { id: "hidden", kind: "automatic1111", headers: {}, options: {} },
 };
 const query: GenerationQuery = {
-  model: "painter",
+  model: "image-model",
   prompt: "an otter",
   stream: false,
   options: {},
@@ -35,7 +35,7 @@ const responseOf = (images: readonly string[], info: object = {}): UpstreamRespo
     }),
   );
 
-const reachWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse>) =>
+const clientWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse>) =>
   createUpstreamClient({
     adapters: new Map([["automatic1111", automatic1111.adapter]]),
     embeddedModels: new Map(),
@@ -47,7 +47,7 @@ const { signal } = new AbortController();
 const draw = (
   send: (request: UpstreamRequest) => Promise<UpstreamResponse>,
   more: Partial<GenerationQuery>,
-) => reachWith(send).generations({ ...query, ...more }, target, signal, noRequestTemp);
+) => clientWith(send).generations({ ...query, ...more }, target, signal, noRequestTemp);
 
 const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
@@ -123,8 +123,8 @@ describe("previews", () => {
 
 describe("a checkpoint", () => {
   const drawnBy = async (model: string, name: unknown): Promise<string> => {
-    const reach = reachWith(async () => responseOf(["picture"], { sd_model_name: name }));
-    const { kind } = await reach
+    const client = clientWith(async () => responseOf(["picture"], { sd_model_name: name }));
+    const { kind } = await client
       .generations(query, { ...target, model }, signal, noRequestTemp)
       .catch((error) => {
         if (!(error instanceof GatewayError)) throw error;

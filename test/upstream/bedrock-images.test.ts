@@ -28,7 +28,7 @@ const upstream = (more: Partial<Upstream> = {}): Upstream => ({
 const targetOf = (model: string, place = upstream()): Target => ({ model, upstream: place });
 
 const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
-  model: "painter",
+  model: "image-model",
   prompt: "an otter",
   stream: false,
   options: {},
@@ -121,15 +121,15 @@ test("the family of an unknown model is not guessed: the operator must set it", 
   const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
   const fault = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
   expect(fault.kind).toBe("unsupported_operation");
-  expect(fault.message).toContain("'painter'");
+  expect(fault.message).toContain("'image-model'");
   expect(fault.message).not.toContain("471147114711");
-  const told = upstream({ options: { ...upstream().options, family: "stability" } });
-  const body = await sent(adapter.generations!.toUpstream(wish(), targetOf(model, told)));
+  const configured = upstream({ options: { ...upstream().options, family: "stability" } });
+  const body = await sent(adapter.generations!.toUpstream(wish(), targetOf(model, configured)));
   expect(body).toEqual({ prompt: "an otter" });
 });
 
 test("an image family gets no embeddings request", () => {
-  const told = upstream({ options: { ...upstream().options, family: "stability" } });
+  const configured = upstream({ options: { ...upstream().options, family: "stability" } });
   const query = {
     model: "vectors",
     input: { kind: "text", texts: ["an otter"] },
@@ -137,7 +137,9 @@ test("an image family gets no embeddings request", () => {
     encoding: "float",
     extraFields: {},
   } as const;
-  const fault = errorKindOf(() => adapter.embeddings!.toUpstream(query, targetOf("arn:x", told)));
+  const fault = errorKindOf(() =>
+    adapter.embeddings!.toUpstream(query, targetOf("arn:x", configured)),
+  );
   expect(fault.kind).toBe("unsupported_operation");
 });
 

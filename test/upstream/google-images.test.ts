@@ -21,7 +21,7 @@ const target = (model: string, options: Record<string, unknown> = {}): Target =>
 });
 
 const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
-  model: "painter",
+  model: "image-model",
   prompt: "an otter",
   stream: false,
   options: {},

@@ -209,11 +209,11 @@ describe("images of half a megabyte in a stream arrive byte for byte", () => {
       yaml: `
 keys: [{ name: dev, key: "${testKey}" }]
 upstreams: [{ id: fake, kind: openai, baseUrl: "${upstream.url.origin}/v1", apiKey: sk-fake }]
-models: [{ id: painter, kind: image, targets: [{ upstream: fake, model: ${model} }] }]
+models: [{ id: image-model, kind: image, targets: [{ upstream: fake, model: ${model} }] }]
 `,
     });
     const ask = async (): Promise<readonly Buffer[]> => {
-      const wish = { model: "painter", prompt: "fox", stream: true, partial_images: 2 };
+      const wish = { model: "image-model", prompt: "fox", stream: true, partial_images: 2 };
       const text = await (await gateway.post("/v1/images/generations", wish)).text();
       const payloads = [...text.matchAll(/^data: (.*)$/gm)].map(
         ([, data]) => JSON.parse(data as string) as { b64_json: string },

@@ -28,7 +28,7 @@ const ask = (model: string, more: Partial<EditQuery>): UpstreamRequest => {
   const { edits } = localai.adapter;
   if (!edits) throw new Error("LocalAI edits");
   const query: EditQuery = {
-    model: "painter",
+    model: "image-model",
     prompt: "an otter",
     stream: false,
     options: {},

@@ -17,7 +17,7 @@ const target: Target = {
   },
 };
 const query: GenerationQuery = {
-  model: "painter",
+  model: "image-model",
   prompt: "an otter",
   stream: true,
   options: { partial_images: 1 },

@@ -16,7 +16,7 @@ upstreams:
   - { id: mistral, kind: mistral, baseUrl: "${fake.url}", apiKey: sk-fake }
   - { id: jina, kind: jina, baseUrl: "${fake.url}", apiKey: sk-fake }
 models:
-  - { id: openai, kind: embedding, targets: [{ upstream: openai, model: house-embedder-1 }] }
+  - { id: openai, kind: embedding, targets: [{ upstream: openai, model: custom-embedding-1 }] }
   - { id: voyage, kind: embedding, targets: [{ upstream: voyage, model: voyage-3 }] }
   - { id: mistral, kind: embedding, targets: [{ upstream: mistral, model: mistral-embed }] }
   - { id: jina, kind: embedding, targets: [{ upstream: jina, model: jina-embeddings-v3 }] }

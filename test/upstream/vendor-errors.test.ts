@@ -21,7 +21,7 @@ const targetOf = (kind: string): Target => ({
 const errorKindOf = (kind: string, status: number, body: object, headers = {}) =>
   adapters.get(kind)!.readError(upstreamResponseOf(JSON.stringify(body), { status, headers }), {
     target: targetOf(kind),
-    model: "our-model",
+    model: "public-model",
   });
 
 describe("the message of an error response is found", () => {

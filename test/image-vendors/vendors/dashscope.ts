@@ -86,7 +86,7 @@ function progress(id: string, job: Job | undefined): VendorResponse {
 interface Case {
   readonly name: string;
   readonly model: string;
-  readonly door: EndpointName;
+  readonly endpoint: EndpointName;
   readonly operations: FakeVendor["operations"];
   readonly source: string;
 }
@@ -97,21 +97,21 @@ const cases: readonly Case[] = [
   {
     name: "dashscope-qwen-image",
     model: "qwen-image-plus",
-    door: "messages",
+    endpoint: "messages",
     operations: ["generations"],
     source: `${help}/qwen-image-api`,
   },
   {
     name: "dashscope-qwen-image-2",
     model: "qwen-image-2.0-pro",
-    door: "messages",
+    endpoint: "messages",
     operations: ["generations", "edits"],
     source: `${help}/qwen-image-edit-api, ${help}/qwen-image-generation-and-editing-api-reference`,
   },
   {
     name: "dashscope-wan2.7",
     model: "wan2.7-image",
-    door: "messages-job",
+    endpoint: "messages-job",
     operations: ["generations", "edits"],
     source:
       "https://docs.qwencloud.com/api-reference/image-generation/wan27-image-gen-edit/query-result",
@@ -119,28 +119,28 @@ const cases: readonly Case[] = [
   {
     name: "dashscope-wan2.2",
     model: "wan2.2-t2i-flash",
-    door: "prompt-job",
+    endpoint: "prompt-job",
     operations: ["generations"],
     source: `${help}/text-to-image-v2-api-reference`,
   },
   {
     name: "dashscope-wan2.5-edit",
     model: "wan2.5-i2i-preview",
-    door: "prompt-job",
+    endpoint: "prompt-job",
     operations: ["edits"],
     source: `${help}/wan2-5-image-edit-api-reference`,
   },
   {
     name: "dashscope-wanx-edit",
     model: "wanx2.1-imageedit",
-    door: "masked-job",
+    endpoint: "masked-job",
     operations: ["edits"],
     source: `${help}/wanx-image-edit`,
   },
 ];
 
 export const dashscope: readonly FakeVendor[] = cases.map(
-  ({ name, model, door: endpoint, operations, source }): FakeVendor => ({
+  ({ name, model, endpoint, operations, source }): FakeVendor => ({
     name,
     kind: "dashscope",
     model,
