@@ -175,7 +175,13 @@ describe("a socket that accepts one byte at a time", () => {
     isProbe: () => false,
     keyIdOf: () => undefined,
     refuseConnection: () => toErrorResponse(new GatewayError("overloaded", "too many connections")),
-    limit: { admit: () => true, requestBegan: () => undefined },
+    limit: {
+      admit: () => true,
+      wait: () => false,
+      mustClose: () => false,
+      lastResponseSent: () => undefined,
+      requestBegan: () => undefined,
+    },
     isStopping: false,
     timeouts: {
       handshakeMs: 1,

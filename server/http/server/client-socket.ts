@@ -2,6 +2,7 @@
 import type { ConnectionPhase } from "./connection-phase.ts";
 import { HalfClose } from "./half-close.ts";
 import { ReadFlow } from "./read-flow.ts";
+import { ReadRate } from "./read-rate.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
 /** The functions of Bun's sockets that a connection calls. */
@@ -14,6 +15,7 @@ export class ClientSocket {
   readonly phase: ConnectionPhase;
   readonly writer: SocketWriter;
   readonly flow: ReadFlow;
+  readonly readRate = new ReadRate();
   readonly halfClose = new HalfClose();
   readonly #socket: ByteSocket;
   /** Called once, when the socket is closed by either side. */

@@ -11,10 +11,14 @@ import type { ServerContext } from "./server-context.ts";
 export interface TableConnection {
   readonly socket: ClientSocket;
   readonly request: HttpRequest | undefined;
+  /** The head of the current request, or of the last one if that was recent. */
+  readonly lastHead: RequestHead | undefined;
   /** A part of the next request head has arrived. */
   readonly hasPartialHead: boolean;
   /** Writes the refusal of a connection beyond the maximum, and closes. */
   refuseSurplus(): void;
+  /** Serves the request that waited for room. */
+  resume(): void;
 }
 
 export class ConnectionEntry<C extends TableConnection> implements LimitedConnection {
@@ -58,8 +62,13 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
     return this.isAwaitingBody || state === "discarding" || state === "lingering";
   }
 
+  get isReadingSlowly(): boolean {
+    const { isBusy, readRate } = this.connection.socket;
+    return isBusy && readRate.isSlow;
+  }
+
   get holder(): Holder {
-    return this.#holderOf(this.connection.request?.head);
+    return this.#holderOf(this.connection.lastHead);
   }
 
   #holderOf(head: RequestHead | undefined): Holder {
@@ -72,13 +81,20 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
     this.#isSurplus = true;
   }
 
-  /** A request head has arrived. False if the request has to be refused: the table stays full. `isProbe`: it is served in any case. */
-  admit(head: RequestHead, isProbe: boolean): boolean {
+  /** A request head has arrived. `isProbe`: the request is served in any case. */
+  admit(head: RequestHead, isProbe: boolean): "serve" | "wait" | "refuse" {
     this.#hasRequested = true;
-    if (!this.#isSurplus || isProbe) return true;
-    if (!this.#server.limit.admit(this, this.#holderOf(head))) return false;
+    if (!this.#isSurplus || isProbe) return "serve";
+    const { limit } = this.#server;
+    const holder = this.#holderOf(head);
+    if (!limit.admit(this, holder)) return limit.wait(this, holder) ? "wait" : "refuse";
     this.#isSurplus = false;
-    return true;
+    return "serve";
+  }
+
+  resume(): void {
+    this.#isSurplus = false;
+    this.connection.resume();
   }
 
   /** Called about once a second. True when a surplus connection has had at least a second for its request head. */
@@ -87,8 +103,11 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
   }
 
   drop(): void {
+    const { socket } = this.connection;
     if (this.#isSurplus && this.isIdle) this.connection.refuseSurplus();
-    this.connection.socket.end();
+    // The client must notice that its response is incomplete.
+    if (this.isReadingSlowly) socket.reset();
+    else socket.end();
   }
 
   abandonBody(): void {

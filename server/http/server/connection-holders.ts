@@ -10,6 +10,10 @@ export interface HeldConnection {
   readonly holder: Holder;
   /** The server waits for the client: for a request head, the rest of a body, or the end of a refused one. */
   readonly isAwaitingClient: boolean;
+  /** No request is in flight. */
+  readonly isIdle: boolean;
+  /** The client reads its response more slowly than the minimum rate. */
+  readonly isReadingSlowly: boolean;
   /** When bytes last moved, in milliseconds. */
   readonly lastActivityAt: number;
 }
@@ -47,8 +51,9 @@ export class ConnectionHolders<C extends HeldConnection> {
 
   /**
    * Selects the connection to evict: the holder with the most connections loses the one that has been silent for longest.
-   * A connection that was active after `silentSince` is evicted only if `isOverShare` says that its holder has too many
-   * connections. Undefined if no connection may be evicted. Examines each connection at most once.
+   * A connection that was active after `silentSince`, or whose client reads its response slowly, is evicted only if
+   * `isOverShare` says that its holder has too many connections. Undefined if no connection may be evicted. Examines each
+   * connection at most twice.
    */
   selectVictim(
     silentSince: number,
@@ -58,21 +63,53 @@ export class ConnectionHolders<C extends HeldConnection> {
     let most = 0;
     for (const [holder, connections] of this.#connections) {
       if (connections.size <= most) continue;
-      const candidate = longestSilent(connections);
+      const isOver = isOverShare(holder, connections.size);
+      let candidate = longestSilent(connections, (each) => each.isAwaitingClient);
+      if (candidate && candidate.lastActivityAt > silentSince && !isOver) candidate = undefined;
+      if (!candidate && isOver) {
+        candidate = longestSilent(connections, (each) => each.isReadingSlowly);
+      }
       if (!candidate) continue;
-      if (candidate.lastActivityAt > silentSince && !isOverShare(holder, connections.size))
-        continue;
       victim = candidate;
       most = connections.size;
     }
     return victim;
   }
+
+  /**
+   * Selects a connection that has to close after its response: of the largest holder that `isOverShare` accepts, an idle
+   * one if there is one, and among these the one that has been silent for longest.
+   */
+  selectToClose(
+    isOverShare: (holder: Holder, connections: number) => boolean,
+    isClosing: (connection: C) => boolean,
+  ): C | undefined {
+    let selected: C | undefined;
+    let most = 0;
+    for (const [holder, connections] of this.#connections) {
+      if (connections.size <= most || !isOverShare(holder, connections.size)) continue;
+      const candidate =
+        longestSilent(connections, (each) => each.isIdle && !isClosing(each)) ??
+        longestSilent(connections, (each) => !isClosing(each));
+      if (!candidate) continue;
+      selected = candidate;
+      most = connections.size;
+    }
+    return selected;
+  }
+
+  holderOf(connection: C): Holder | undefined {
+    return this.#holders.get(connection);
+  }
 }
 
-function longestSilent<C extends HeldConnection>(connections: Iterable<C>): C | undefined {
+function longestSilent<C extends HeldConnection>(
+  connections: Iterable<C>,
+  isCandidate: (connection: C) => boolean,
+): C | undefined {
   let longest: C | undefined;
   for (const connection of connections) {
-    if (!connection.isAwaitingClient) continue;
+    if (!isCandidate(connection)) continue;
     if (!longest || connection.lastActivityAt < longest.lastActivityAt) longest = connection;
   }
   return longest;

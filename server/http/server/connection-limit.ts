@@ -3,9 +3,11 @@
  * maximum (a surplus connection) is read up to the end of its first request head. Then it is served in place of an
  * evicted connection, or refused; probes are served in any case.
  */
+import { ConnectionCounters } from "./connection-counters.ts";
 import { ConnectionHolders, type Holder } from "./connection-holders.ts";
 import { SpareDescriptors } from "./descriptors.ts";
 import type { ConnectionCounts, ConnectionReport } from "./http-server.ts";
+import { WaitingConnections } from "./waiting-connections.ts";
 
 /**
  * The most surplus connections: each waits for its request head, serves a probe, or waits until the client has read a
@@ -17,42 +19,43 @@ const maxSurplus = 64;
  * a body.
  */
 const evictedAfterMs = 1000;
-/** Minimum interval between two log lines. */
-const reportMs = 5000;
 
 /** The properties of a connection that the limit reads. */
 export interface LimitedConnection {
   readonly isIdle: boolean;
   readonly isAwaitingBody: boolean;
   readonly isAwaitingClient: boolean;
+  readonly isReadingSlowly: boolean;
   /** Milliseconds, on the server's clock. */
   readonly lastActivityAt: number;
   readonly holder: Holder;
   abandonBody(): void;
   drop(): void;
+  /** The request of this connection, which waited, is served now. */
+  resume(): void;
 }
 
 export class ConnectionLimit<C extends LimitedConnection> {
   readonly #max: number;
-  readonly #report: (report: ConnectionReport) => void;
+  readonly #counters: ConnectionCounters;
   readonly #open = new Set<C>();
   readonly #surplus = new Set<C>();
+  /** Surplus connections whose request waits for room. */
+  readonly #waiting = new WaitingConnections<C>();
+  /** Connections that close after their current or next response, to make room for a waiting one. */
+  readonly #closing = new Set<C>();
   readonly #spares = new SpareDescriptors();
   /** Idle connections, the longest idle last. Rebuilt at most once per check. */
   #idle: C[] | undefined;
   /** The holders of all connections except surplus ones. Absent while the maximum is not reached. */
   #holders: ConnectionHolders<C> | undefined;
   #now: number;
-  #reportedAt = Number.NEGATIVE_INFINITY;
-  #reported = { refused: 0, evicted: 0 };
-  #refused = 0;
-  #evicted = 0;
   #outOfDescriptors = false;
 
   constructor(max: number, now: number, report: (report: ConnectionReport) => void) {
     this.#max = max;
     this.#now = now;
-    this.#report = report;
+    this.#counters = new ConnectionCounters(report);
     this.#spares.hold();
   }
 
@@ -64,8 +67,8 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return {
       open: this.#open.size,
       max: this.#max,
-      refused: this.#refused,
-      evicted: this.#evicted,
+      refused: this.#counters.refused,
+      evicted: this.#counters.evicted,
     };
   }
 
@@ -99,6 +102,41 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return isAdmitted;
   }
 
+  /**
+   * Whether a request that was not admitted may wait for room. It may if a holder has more connections than this one will
+   * have: then one connection of that holder closes after its response. Without this, a client that sends requests
+   * without a pause would hold its connections for ever.
+   */
+  wait(connection: C, holder: Holder): boolean {
+    if (this.#outOfDescriptors) return false;
+    const holders = this.#heldConnections();
+    const share = holders.count(holder) + this.#waiting.count(holder) + 1;
+    const closing = holders.selectToClose(
+      (other, connections) =>
+        connections - this.#closingOf(other) > share && mayDisplace(holder, other),
+      (each) => this.#closing.has(each),
+    );
+    if (!closing) return false;
+    this.#closing.add(closing);
+    this.#waiting.add(connection, holder);
+    return true;
+  }
+
+  /** Whether the connection has to close after its response. */
+  mustClose(connection: C): boolean {
+    return this.#closing.has(connection);
+  }
+
+  /** The connection has sent its last response. It makes room although its client has not closed it yet. */
+  lastResponseSent(connection: C): void {
+    if (!this.#closing.has(connection) || this.#surplus.size >= maxSurplus) return;
+    this.#closing.delete(connection);
+    this.#counters.evicted++;
+    this.#holders?.delete(connection);
+    this.#surplus.add(connection);
+    this.#serveWaiting();
+  }
+
   /** While the maximum is reached, notes the holder of each request that begins. */
   requestBegan(connection: C): void {
     if (this.#holders && !this.#surplus.has(connection)) {
@@ -107,36 +145,31 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   countRefused(): void {
-    this.#refused++;
+    this.#counters.refused++;
   }
 
   delete(connection: C): void {
     this.#open.delete(connection);
     this.#surplus.delete(connection);
     this.#holders?.delete(connection);
+    this.#waiting.delete(connection);
+    this.#closing.delete(connection);
+    this.#serveWaiting();
   }
 
   /** Called about once a second. */
   check(now: number): void {
     this.#now = now;
     this.#idle = undefined;
-    const wasOut = this.#outOfDescriptors;
     this.#outOfDescriptors = !this.#spares.hold();
     if (this.#outOfDescriptors) {
       for (let at = 0; at < maxSurplus; at++) if (!this.#evictSilent()) break;
     }
     if (this.#open.size - this.#surplus.size < this.#max) this.#holders = undefined;
-    const begins = this.#outOfDescriptors && !wasOut;
-    const { refused, evicted } = this.#reported;
-    if (!begins && this.#refused === refused && this.#evicted === evicted) return;
-    if (!begins && now - this.#reportedAt < reportMs) return;
-    this.#reportedAt = now;
-    this.#reported = { refused: this.#refused, evicted: this.#evicted };
-    this.#report({
+    if (this.#waiting.size === 0) this.#closing.clear();
+    this.#counters.check(now, {
       open: this.#open.size,
       max: this.#max,
-      refused: this.#refused - refused,
-      evicted: this.#evicted - evicted,
       outOfDescriptors: this.#outOfDescriptors,
     });
   }
@@ -175,15 +208,14 @@ export class ConnectionLimit<C extends LimitedConnection> {
 
   /**
    * Makes room for a new connection at the expense of a holder with more connections. Afterwards the new connection's
-   * holder must not have more connections than the other holder, or the two would evict each other in turns. A client
-   * without a valid API key must not end the uploads of a key: otherwise anyone could.
+   * holder must not have more connections than the other holder, or the two would evict each other in turns.
    */
   #evictForHolder(newcomer: C, holder: Holder): boolean {
     const holders = this.#heldConnections();
     holders.delete(newcomer);
     const share = holders.count(holder) + 1;
     return this.#evictHeld(
-      (other, connections) => connections > share && (isKey(holder) || !isKey(other)),
+      (other, connections) => connections > share && mayDisplace(holder, other),
     );
   }
 
@@ -204,8 +236,28 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return this.#holders;
   }
 
+  /** How many connections of a holder close after their response. */
+  #closingOf(holder: Holder): number {
+    let count = 0;
+    for (const each of this.#closing) if (this.#holders?.holderOf(each) === holder) count++;
+    return count;
+  }
+
+  /** Serves waiting requests while there is room. */
+  #serveWaiting(): void {
+    while (this.#waiting.size > 0 && this.#open.size - this.#surplus.size < this.#max) {
+      const holders = this.#heldConnections();
+      const next = this.#waiting.take((holder) => holders.count(holder));
+      if (!next) return;
+      const [connection, holder] = next;
+      this.#surplus.delete(connection);
+      holders.set(connection, holder);
+      connection.resume();
+    }
+  }
+
   #evict(connection: C): void {
-    this.#evicted++;
+    this.#counters.evicted++;
     this.#holders?.delete(connection);
     if (connection.isAwaitingBody && this.#hasSurplusRoom()) {
       // The connection stays open as a surplus connection until its client has read the response.
@@ -231,5 +283,8 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return true;
   }
 }
+
+/** A client without a valid API key must not end the requests of a key: otherwise anyone could. */
+const mayDisplace = (holder: Holder, other: Holder): boolean => isKey(holder) || !isKey(other);
 
 const isKey = (holder: Holder): boolean => holder.startsWith("key ");

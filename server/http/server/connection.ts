@@ -8,10 +8,11 @@ import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";
 import { ConnectionPhase } from "./connection-phase.ts";
 import { HeadReader } from "./head-reader.ts";
 import { incompleteBody } from "./http-server.ts";
-import { Http2Unsupported, http2HeadersMs, http2Response } from "./http2.ts";
+import { Http2Unsupported, http2HeadersMs } from "./http2.ts";
 import type { RequestHead } from "./parse-head.ts";
+import { RefusalWriter } from "./refusal-writer.ts";
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
-import { closingResponse, cookieLines } from "./response-head.ts";
+import { cookieLines } from "./response-head.ts";
 import { discardBody, sendResponse } from "./send-response.ts";
 import type { ServerContext } from "./server-context.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
@@ -26,9 +27,12 @@ export class Connection implements TableConnection, RequestConnection {
   readonly socket: ClientSocket;
   readonly #server: ServerContext;
   readonly #headReader = new HeadReader();
+  readonly #refusals: RefusalWriter;
   #request: HttpRequest | undefined;
   /** The response to the current request has begun: `100 Continue` must not be written any more. */
   #isResponding = false;
+  /** The head of a request that waits until there is room for its connection. */
+  #waitingHead: RequestHead | undefined;
   /** Pipelined requests so far. */
   #pipelined = 0;
 
@@ -38,10 +42,18 @@ export class Connection implements TableConnection, RequestConnection {
     const phase = new ConnectionPhase(server, isEncrypted ? "handshake" : "idle");
     this.socket = new ClientSocket(socket, phase, () => this.#clientDisconnected());
     this.entry = new ConnectionEntry(this, server);
+    this.#refusals = new RefusalWriter(this.socket, server, {
+      onSent: () => this.linger(),
+      onError: (error) => this.#onError(error),
+    });
   }
 
   get request(): HttpRequest | undefined {
     return this.#request;
+  }
+
+  get lastHead(): RequestHead | undefined {
+    return this.#request?.head ?? this.#headReader.lastHead;
   }
 
   get hasPartialHead(): boolean {
@@ -52,7 +64,9 @@ export class Connection implements TableConnection, RequestConnection {
   receive(bytes: Buffer): void {
     const { flow, phase, writer } = this.socket;
     flow.countRead(bytes.length);
-    if (phase.state === "idle") {
+    if (this.#waitingHead) {
+      this.#headReader.addRest(bytes);
+    } else if (phase.state === "idle") {
       this.#readHead(bytes);
     } else if (phase.state === "busy") {
       // Received bytes do not extend the timeout of a client that does not read its response.
@@ -83,11 +97,12 @@ export class Connection implements TableConnection, RequestConnection {
   checkTimeouts(): void {
     const { phase, writer, halfClose } = this.socket;
     const { now, timeouts } = this.#server;
+    this.socket.readRate.sample(now, writer);
     if (this.socket.isIdle) {
       const idleMs = now - this.socket.lastActivityAt;
       if (idleMs > timeouts.headCacheMs) this.#headReader.clearCache();
       if (idleMs > http2HeadersMs && this.#headReader.isHttp2Preface) {
-        this.#refuseHead(new Http2Unsupported(0));
+        this.#refusals.refuseHead(new Http2Unsupported(0));
       }
     }
     if (this.socket.isBusy && this.#isResponding && halfClose.isDisconnected(writer))
@@ -104,19 +119,19 @@ export class Connection implements TableConnection, RequestConnection {
   /** Closes, and discards what the client still sends. */
   linger(): void {
     this.#request = undefined;
+    this.#waitingHead = undefined;
     this.#headReader.clear();
     this.socket.linger();
   }
 
   refuseSurplus(): void {
-    // Before the end of the handshake, a client cannot read a response.
-    if (this.socket.isInHandshake) this.socket.reset();
-    else this.#refuse(this.#server.refuseConnection());
+    this.#refusals.refuseConnection();
   }
 
   /** Pauses or resumes the socket, by how much is buffered. */
   updateFlow(): void {
-    this.socket.flow.setFull(this.#headReader.isFull || this.#request?.body.isFull === true);
+    const isFull = this.#headReader.isFull || this.#request?.body.isFull === true;
+    this.socket.flow.setFull(isFull || this.#waitingHead !== undefined);
   }
 
   /** An interim response: the client may send the body that it has announced (`expect: 100-continue`). */
@@ -127,6 +142,7 @@ export class Connection implements TableConnection, RequestConnection {
   #clientDisconnected(): void {
     const request = this.#request;
     this.#request = undefined;
+    this.#waitingHead = undefined;
     request?.clientDisconnected();
   }
 
@@ -136,7 +152,7 @@ export class Connection implements TableConnection, RequestConnection {
     try {
       head = this.#headReader.read(bytes);
     } catch (error) {
-      this.#refuseHead(error as GatewayError);
+      this.#refusals.refuseHead(error as GatewayError);
       return;
     }
     if (head) this.#startRequest(head);
@@ -146,10 +162,30 @@ export class Connection implements TableConnection, RequestConnection {
 
   #startRequest(head: RequestHead): void {
     const isProbe = this.entry.isSurplus && this.#server.isProbe(head.path);
-    if (!this.entry.admit(head, isProbe)) {
+    const admission = this.entry.admit(head, isProbe);
+    if (admission === "refuse") {
       this.refuseSurplus();
-      return;
+    } else if (admission === "wait") {
+      this.#waitingHead = head;
+      this.updateFlow();
+    } else {
+      this.#handleRequest(head, isProbe);
     }
+  }
+
+  resume(): void {
+    const head = this.#waitingHead;
+    if (!head) return;
+    this.#waitingHead = undefined;
+    try {
+      this.#handleRequest(head, false);
+      this.updateFlow();
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
+  #handleRequest(head: RequestHead, isProbe: boolean): void {
     const request = new HttpRequest(head, this);
     if (isProbe) request.isLast = true;
     this.#request = request;
@@ -202,7 +238,8 @@ export class Connection implements TableConnection, RequestConnection {
     try {
       this.#isResponding = true;
       const isOver = this.socket.halfClose.ended && !this.hasPartialHead;
-      if (this.#server.isStopping || isOver) request.isLast = true;
+      const mustClose = this.#server.isStopping || this.#server.limit.mustClose(this.entry);
+      if (mustClose || isOver) request.isLast = true;
       let headerLines = connectionHeader(request, response) + this.#server.dateHeader;
       if (response.setCookies) headerLines += cookieLines(response.setCookies);
       sending = sendResponse(response, request.head, headerLines, this.socket.writer);
@@ -221,6 +258,7 @@ export class Connection implements TableConnection, RequestConnection {
     try {
       if (request.isLast) {
         this.linger();
+        this.#server.limit.lastResponseSent(this.entry);
       } else if (request.body.complete) {
         this.#nextRequest();
       } else {
@@ -259,22 +297,4 @@ export class Connection implements TableConnection, RequestConnection {
     }
     this.updateFlow();
   };
-
-  #refuseHead(error: GatewayError): void {
-    const refusal = this.#server.refuse(error);
-    if (error instanceof Http2Unsupported) this.#writeLast(http2Response(refusal, error.stream));
-    else this.#refuse(refusal);
-  }
-
-  /** Writes a response and closes the connection, whatever the client has sent. */
-  #refuse(response: OutgoingResponse): void {
-    this.#writeLast(closingResponse(response, this.#server.dateHeader));
-  }
-
-  #writeLast(response: string | Uint8Array): void {
-    const sending = this.socket.writer.write(response);
-    this.socket.phase.enter("busy");
-    if (sending) sending.then(() => this.linger()).catch(this.#onError);
-    else this.linger();
-  }
 }

@@ -23,6 +23,11 @@ export class HeadReader {
   #cachedHead: RequestHead | undefined;
   #cachedBytes: Buffer = noBytes;
 
+  /** The last head, for some seconds after its request. */
+  get lastHead(): RequestHead | undefined {
+    return this.#cachedHead;
+  }
+
   get hasBufferedBytes(): boolean {
     return this.#buffered.length > 0;
   }
@@ -65,6 +70,11 @@ export class HeadReader {
     if (head) this.#buffered = noBytes;
     this.#rest = head && bytes.length > this.#bodyStart ? bytes.subarray(this.#bodyStart) : noBytes;
     return head;
+  }
+
+  /** More bytes of the body, or of pipelined requests, have arrived before the rest was taken. */
+  addRest(bytes: Buffer): void {
+    this.#rest = this.#rest.length > 0 ? Buffer.concat([this.#rest, bytes]) : bytes;
   }
 
   /** Takes the bytes after the head that was read last: its body, and pipelined requests. */

@@ -22,6 +22,9 @@ export interface ServerContext extends ServerTime {
   refuseConnection(): OutgoingResponse;
   readonly limit: {
     admit(connection: LimitedConnection, holder: Holder): boolean;
+    wait(connection: LimitedConnection, holder: Holder): boolean;
+    mustClose(connection: LimitedConnection): boolean;
+    lastResponseSent(connection: LimitedConnection): void;
     requestBegan(connection: LimitedConnection): void;
   };
   /** Called with an internal error that broke off a response. */
