@@ -32,9 +32,10 @@ test("a glob matches as defined", () => {
 });
 
 test("a glob made to be slow is not", () => {
-  const began = performance.now();
+  const before = process.cpuUsage();
   for (let i = 0; i < 100; i++) matchesGlob(`${"*a".repeat(99)}*b`, "a".repeat(200));
-  expect(performance.now() - began).toBeLessThan(500);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan(500);
 });
 
 test("a suggestion is the nearest candidate, or none if all are too different", () => {

@@ -139,9 +139,10 @@ describe("counting tokens", () => {
 
   test("takes no longer for a text of megabytes than for its first 16 KB", async () => {
     const time = async (text: string) => {
-      const began = performance.now();
+      const before = process.cpuUsage();
       const tokens = await countTokens([text]);
-      return { ms: performance.now() - began, tokens };
+      const { user, system } = process.cpuUsage(before);
+      return { ms: (user + system) / 1000, tokens };
     };
     await time("load the table");
     for (const sign of ["a", "x9", " ", "\n", "中", "😀", "The fox jumped. "]) {

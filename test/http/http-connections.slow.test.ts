@@ -126,10 +126,14 @@ describe("a body that stops arriving", () => {
   });
 
   test("does not delay other requests", async () => {
+    const timeOf = async (): Promise<number> => {
+      const started = performance.now();
+      for (let i = 0; i < 5; i++) await (await gateway.post("/v1/embeddings", body)).text();
+      return performance.now() - started;
+    };
+    const alone = await timeOf();
     const slowly = Array.from({ length: 20 }, () => slow(head({ "content-length": "100" })));
-    const started = performance.now();
-    for (let i = 0; i < 5; i++) await (await gateway.post("/v1/embeddings", body)).text();
-    expect(performance.now() - started).toBeLessThan(900);
+    expect(await timeOf()).toBeLessThan(800 + 10 * alone);
     for (const { response: responseBody } of await Promise.all(slowly))
       expect(responseBody.status).toBe(408);
   });
@@ -159,12 +163,16 @@ describe("requests on one connection", () => {
 
   test("that are pipelined by the thousand do not delay other clients", async () => {
     const connection = await connect();
+    const timeOf = async (): Promise<number> => {
+      const started = performance.now();
+      for (let i = 0; i < 3; i++) expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+      return performance.now() - started;
+    };
+    const alone = await timeOf();
     const one = "POST /nope HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\na";
     connection.send(one.repeat(50_000));
-    const started = performance.now();
-    for (let i = 0; i < 3; i++) expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     // It took two seconds for each 50,000.
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(await timeOf()).toBeLessThan(900 + 10 * alone);
     connection.disconnect();
   });
 

@@ -1,15 +1,19 @@
 /** A queued request holds no other slots, and one that timed out sends no upstream request. */
 import { afterEach, expect, test } from "bun:test";
 import { startGateway, type TestGateway } from "../harness.ts";
+import { until } from "../until.ts";
 
 let gateway: TestGateway | undefined;
 let upstreamRequests = 0;
-/** An upstream that takes 1.5 s for texts that begin with "slow". */
+let release = (): void => undefined;
+let released = Promise.resolve();
+/** An upstream that takes 1.5 s for texts that begin with "slow", and holds texts that begin with "held". */
 const upstream = Bun.serve({
   ...{ port: 0, hostname: "127.0.0.1" },
   fetch: async (request) => {
     upstreamRequests++;
     const { input } = (await request.json()) as { input: string[] };
+    if (input[0]?.startsWith("held")) await released;
     await Bun.sleep(input[0]?.startsWith("slow") ? 1500 : 5);
     const data = input.map((_, index) => ({ object: "embedding", index, embedding: [0.6, 0.8] }));
     const usage = { prompt_tokens: 1, total_tokens: 1 };
@@ -50,17 +54,18 @@ test("requests in the budget queue hold no concurrency slots", async () => {
 `,
   );
   // The first request reserves the whole budget while it is in flight.
-  const slow = embed("limited", "slow text");
-  await Bun.sleep(100);
-  const queued = Array.from({ length: 6 }, (_, at) => embed("limited", `slow ${at}`));
-  await Bun.sleep(100);
-  const began = performance.now();
+  ({ promise: released, resolve: release } = Promise.withResolvers<void>());
+  const first = embed("limited", "held text");
+  await until(() => upstreamRequests === 1);
+  const queued = Array.from({ length: 6 }, (_, at) => embed("limited", `held ${at}`));
+  await until(() => gateway!.inFlight() === 7);
+  // Served while the first request is held, and the others are queued.
   const unlimited = await Promise.all(
     Array.from({ length: 4 }, (_, at) => embed("unlimited", `quick ${at}`)),
   );
   expect(unlimited.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-  expect(performance.now() - began).toBeLessThan(1200);
-  await Promise.all([slow, ...queued]);
+  release();
+  await Promise.all([first, ...queued]);
   expect(gateway.inFlight()).toBe(0);
 });
 

@@ -14,11 +14,9 @@ afterAll(() => pair.close());
 test("an embeddings request is hedged to the second upstream when the first is slow, and the first is canceled", async () => {
   for (let at = 0; at < 40; at++) await expectVectors(await ask.embeddings(pair));
   const usual = second.requests.length;
-  first.script({ delayMs: 2000 });
-  const startedAt = performance.now();
+  first.script({ hang: "headers" });
   const response = await ask.embeddings(pair);
   await expectVectors(response);
-  expect(performance.now() - startedAt).toBeLessThan(1500);
   expect(second.requests).toHaveLength(usual + 1);
   expect(rowOf(pair, response)).toMatchObject({
     status: 200,
