@@ -80,7 +80,7 @@ export function startLawGateway(name: GatewayName, vendors: readonly FakeVendor[
     });
   const gateway = startGateway({
     yaml: JSON.stringify(configOf(allFakes, roles)),
-    settings: { VEXEL_IMAGES_TIMEOUT: name === "short-timeout" ? "5" : "30" },
+    settings: { VEXEL_IMAGES_TIMEOUT: name === "short-timeout" ? "5" : "300" },
     logLevel: "error",
   });
   const ledger = watchLedger(gateway.folder);
