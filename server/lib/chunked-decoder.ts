@@ -3,6 +3,9 @@
  * Small chunks are joined, so that a sender of 1-byte chunks costs no object for each of them.
  */
 
+import { cr, hexDigits, lf } from "./chunk-framing.ts";
+import { ChunkJoiner } from "./chunk-joiner.ts";
+
 /** The longest line between two chunks, and the most bytes of trailers. */
 const maxLineBytes = 16 * 1024;
 
@@ -13,12 +16,6 @@ const maxLineBytes = 16 * 1024;
 const maxExcessBytes = 16 * 1024;
 const freeBytesPerChunk = 16;
 
-/**
- * Chunks up to this size are joined in blocks of up to the second size; a longer chunk is handed over without a copy.
- */
-const joinedBytes = 512;
-const blockBytes = 16 * 1024;
-
 /** Other lines are refused: one parser could read them as the end of the message, another as the next message. */
 const trailer = /^(?:[!-9;-~]+:[\t\x20-\x7e\x80-\xff]*)?$/;
 
@@ -26,49 +23,42 @@ const trailer = /^(?:[!-9;-~]+:[\t\x20-\x7e\x80-\xff]*)?$/;
 const sizeLine =
   /^([0-9a-f]{1,8})[ \t]*(?:;(?:[\t\x20\x21\x23-\x7e\x80-\xff]|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*")*)?$/i;
 
-const cr = 0x0d;
-const lf = 0x0a;
-/** The value of a hexadecimal digit by its code; 255 for any other byte. */
-const digits = new Uint8Array(256).fill(255);
-for (const [value, digit] of [..."0123456789abcdef"].entries()) {
-  digits[digit.charCodeAt(0)] = value;
-  digits[digit.toUpperCase().charCodeAt(0)] = value;
-}
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
-type Frame = "size" | "bytes" | "line" | "trailer";
+/** A size line, a chunk's bytes, the line break after them, or the lines after the last chunk. */
+type Frame = "size" | "bytes" | "chunk-end" | "trailer";
 
 export class ChunkedDecoder {
   done = false;
   /** A line that has not completely arrived. */
-  #pending: Buffer = nothing;
+  #pending: Buffer = noBytes;
   /** Remaining bytes of the current chunk. */
-  #left = 0;
-  /** A size line, a chunk's bytes, the line break after them, or the lines after the last chunk. */
+  #chunkBytesLeft = 0;
+  /** What comes next. */
   #frame: Frame = "size";
   #trailerBytes = 0;
   #excessBytes = 0;
-  readonly #broken: (why: string) => Error;
+  readonly #malformed: (reason: string) => Error;
 
-  /** `broken`: creates the error for malformed framing. */
-  constructor(broken: (why: string) => Error) {
-    this.#broken = broken;
+  /** `malformed`: creates the error for malformed framing. */
+  constructor(malformed: (reason: string) => Error) {
+    this.#malformed = malformed;
   }
 
-  /** Passes the bytes inside the chunks to `take`, and returns the bytes after the last chunk. */
-  push(bytes: Buffer, take: (chunk: Buffer) => void): Buffer {
+  /** Passes the bytes inside the chunks to `onChunk`, and returns the bytes after the last chunk. */
+  push(bytes: Buffer, onChunk: (chunk: Buffer) => void): Buffer {
     const all = this.#pending.length > 0 ? Buffer.concat([this.#pending, bytes]) : bytes;
-    this.#pending = nothing;
+    this.#pending = noBytes;
     const end = all.length;
-    const joined = new Joined(take);
+    const joiner = new ChunkJoiner(onChunk);
     let at = 0;
     while (at < end && !this.done) {
       if (this.#frame === "bytes") {
-        const length = Math.min(this.#left, end - at);
-        joined.add(all, at, length);
+        const length = Math.min(this.#chunkBytesLeft, end - at);
+        joiner.add(all, at, length);
         at += length;
-        this.#left -= length;
-        if (this.#left === 0) this.#frame = "line";
+        this.#chunkBytesLeft -= length;
+        if (this.#chunkBytesLeft === 0) this.#frame = "chunk-end";
         continue;
       }
       if (
@@ -77,7 +67,7 @@ export class ChunkedDecoder {
         all[at + 1] === cr &&
         at + 20 < end
       ) {
-        at = joined.addTiny(all, at);
+        at = joiner.addTinyChunks(all, at);
       }
       const next = this.#takePlainLine(all, at);
       if (next > at) {
@@ -86,7 +76,7 @@ export class ChunkedDecoder {
       }
       const lineEnd = all.indexOf("\r\n", at, "latin1");
       if ((lineEnd < 0 ? end : lineEnd) - at > maxLineBytes) {
-        throw this.#broken("a line is too long");
+        throw this.#malformed("a line is too long");
       }
       if (lineEnd < 0) {
         // A copy: readers may release the memory of the chunks before the line.
@@ -97,8 +87,8 @@ export class ChunkedDecoder {
       this.#takeLine(all.toString("latin1", at, lineEnd));
       at = lineEnd + 2;
     }
-    joined.flush();
-    return at < end ? all.subarray(at) : nothing;
+    joiner.flush();
+    return at < end ? all.subarray(at) : noBytes;
   }
 
   /** The lines that most senders write: a size without extensions, or the line break after a chunk. Returns its end. */
@@ -108,7 +98,7 @@ export class ChunkedDecoder {
     let end = at;
     if (this.#frame === "size") {
       for (; end < at + 8 && end < all.length; end++) {
-        const digit = digits[all[end]!]!;
+        const digit = hexDigits[all[end]!]!;
         if (digit > 15) break;
         size = size * 16 + digit;
       }
@@ -121,26 +111,26 @@ export class ChunkedDecoder {
   }
 
   #begin(size: number, lineBytes: number): void {
-    this.#left = size;
+    this.#chunkBytesLeft = size;
     this.#frame = size === 0 ? "trailer" : "bytes";
     const excess = this.#excessBytes + lineBytes - freeBytesPerChunk - 2 * size;
     this.#excessBytes = Math.max(excess, 0);
-    if (excess > maxExcessBytes) throw this.#broken("the framing is too large for the body");
+    if (excess > maxExcessBytes) throw this.#malformed("the framing is too large for the body");
   }
 
   #takeLine(line: string): void {
     if (this.#frame === "trailer") {
-      if (!trailer.test(line)) throw this.#broken("a trailer is malformed");
+      if (!trailer.test(line)) throw this.#malformed("a trailer is malformed");
       this.done = line === "";
       this.#trailerBytes += line.length;
-      if (this.#trailerBytes > maxLineBytes) throw this.#broken("the trailers are too long");
-    } else if (this.#frame === "line") {
-      if (line !== "") throw this.#broken("a chunk is longer than its size");
+      if (this.#trailerBytes > maxLineBytes) throw this.#malformed("the trailers are too long");
+    } else if (this.#frame === "chunk-end") {
+      if (line !== "") throw this.#malformed("a chunk is longer than its size");
       this.#frame = "size";
     } else {
       const size = sizeLine.exec(line)?.[1];
       if (size === undefined) {
-        throw this.#broken(
+        throw this.#malformed(
           /^[0-9a-f]{1,8}[ \t]*;/i.test(line)
             ? "a chunk has a malformed extension (a control character or an unclosed quote)"
             : "a chunk has no valid size",
@@ -148,79 +138,5 @@ export class ChunkedDecoder {
       }
       this.#begin(Number.parseInt(size, 16), line.length);
     }
-  }
-}
-
-/**
- * Hands over chunks in order: small ones joined in blocks, others unchanged. Readers release a buffer when a chunk of
- * another buffer follows, so after a block was handed over, the chunks after it are copies too.
- */
-class Joined {
-  readonly #take: (chunk: Buffer) => void;
-  /** A small chunk that no other small chunk follows yet. If none does, it is handed over without a copy. */
-  #alone: Buffer | undefined;
-  #block: Buffer = nothing;
-  #filled = 0;
-  #hasCopied = false;
-
-  constructor(take: (chunk: Buffer) => void) {
-    this.#take = take;
-  }
-
-  add(all: Buffer, at: number, length: number): void {
-    const chunk = all.subarray(at, at + length);
-    if (length > joinedBytes) {
-      this.flush();
-      this.#take(this.#hasCopied ? Buffer.from(chunk) : chunk);
-    } else if (this.#filled === 0 && !this.#alone) {
-      this.#alone = chunk;
-    } else {
-      this.#makeRoom(length, all.length - at);
-      this.#block.set(chunk, this.#filled);
-      this.#filled += length;
-    }
-  }
-
-  /** Joins consecutive whole chunks of up to 15 bytes. Returns the offset after the last of them. */
-  addTiny(all: Buffer, from: number): number {
-    this.#makeRoom(15, all.length - from);
-    const block = this.#block;
-    // From `most` on, a chunk might be incomplete, or might not fit into the block. Fewer bytes are copied than read.
-    const most = Math.min(all.length - 19, from + block.length - this.#filled - 14);
-    let filled = this.#filled;
-    let at = from;
-    while (at < most) {
-      const size = digits[all[at]!]!;
-      const after = at + 3 + size;
-      if (size === 0 || size > 15 || all[at + 1] !== cr || all[at + 2] !== lf) break;
-      if (all[after] !== cr || all[after + 1] !== lf) break;
-      for (let copied = at + 3; copied < after; copied++) block[filled++] = all[copied]!;
-      at = after + 2;
-    }
-    this.#filled = filled;
-    return at;
-  }
-
-  flush(): void {
-    if (this.#alone) this.#take(this.#hasCopied ? Buffer.from(this.#alone) : this.#alone);
-    this.#alone = undefined;
-    if (this.#filled === 0) return;
-    this.#hasCopied = true;
-    this.#take(this.#block.subarray(0, this.#filled));
-    this.#block = nothing;
-    this.#filled = 0;
-  }
-
-  /** Ensures that the block has room for `length` bytes. `rest`: how many bytes may still follow in this turn. */
-  #makeRoom(length: number, rest: number): void {
-    const alone = this.#alone;
-    const needed = length + (alone?.length ?? 0);
-    if (this.#filled + needed <= this.#block.length && !alone) return;
-    this.#alone = undefined;
-    this.flush();
-    this.#block = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(needed + rest, blockBytes)));
-    if (!alone) return;
-    this.#block.set(alone);
-    this.#filled = alone.length;
   }
 }
