@@ -19,7 +19,7 @@ import { createServe, type Execute } from "./pipeline/serve.ts";
 import { showTargets } from "./routing/show-target.ts";
 import type { TargetRegistry } from "./routing/target-registry.ts";
 import type { Settings } from "./settings.ts";
-import { migrateDataFolder } from "./storage/migrate-folders.ts";
+import { migrateDataFolder } from "./storage/files/migrate-folders.ts";
 import { adapters } from "./upstream/adapters/index.ts";
 import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
@@ -287,7 +287,7 @@ export function build({
     server = startListening();
   } catch (error) {
     certificate.close();
-    embeddings.close();
+    void embeddings.close();
     void images.close();
     void ledgerWiring.close();
     events.close();
@@ -318,7 +318,7 @@ export function build({
       // Requests that were cut off still write their ledger row.
       await waitUntilIdle(inFlight);
       limits.admission.close();
-      embeddings.close();
+      await embeddings.close();
       sender.close();
       await images.close();
       await Promise.all([...new Set(embeddedModels.values())].map((model) => model.close?.()));

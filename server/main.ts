@@ -4,7 +4,7 @@ import { fileText } from "./config/file-text.ts";
 import { releaseAll } from "./lib/release-all.ts";
 import { createLog, type Log } from "./observe/log.ts";
 import type { Settings } from "./settings.ts";
-import { type FolderLock, lockFolder } from "./storage/folder-lock.ts";
+import { type FolderLock, lockFolder } from "./storage/sqlite/folder-lock.ts";
 import type { ConfigEntityStore } from "./storage/ports/config-entity-store.ts";
 import type { KeyStore } from "./storage/ports/key-store.ts";
 import { openConfigEntityStore } from "./storage/sqlite/config-entity-store.ts";

@@ -6,8 +6,12 @@
 
 import { abortable } from "../lib/abortable.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import type { ResponseStore, ResponseWriter, StoredResponse } from "../lib/response-store.ts";
 import { clientClosedError } from "../request/deadline.ts";
+import type {
+  ResponseStore,
+  ResponseWriter,
+  StoredResponse,
+} from "../storage/ports/response-store.ts";
 import {
   type ClaimOptions,
   type FailedRequest,

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
-import type { ResponseMetadata, ResponseWriter } from "../lib/response-store.ts";
+import type { ResponseMetadata, ResponseWriter } from "../storage/ports/response-store.ts";
 
 /** The most names of one response. The request ID of a waiter beyond it does not find the response. */
 const maxNames = 64;

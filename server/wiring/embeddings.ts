@@ -16,7 +16,8 @@ import { embeddingsStages, type StageLists } from "../pipeline/stages.ts";
 import type { Route } from "../request/caller.ts";
 import type { TargetRegistry } from "../routing/target-registry.ts";
 import type { Settings } from "../settings.ts";
-import { EmbeddingCacheFile } from "../storage/embedding-cache-file.ts";
+import type { EmbeddingCacheStore } from "../storage/ports/embedding-cache-store.ts";
+import { EmbeddingCacheFile } from "../storage/sqlite/embedding-cache-file.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { EmbeddedModel } from "../upstream/contract.ts";
 import { scheduleDriftChecks } from "./drift-checks.ts";
@@ -46,7 +47,7 @@ export interface EmbeddingsWiring {
   stopDriftChecks(): void;
   /** Evicts every cached vector. */
   clearCache(): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** How long the first target serves alone while the others are compared with it. */
@@ -132,14 +133,14 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
       canary.close();
     },
     clearCache: () => cache.clear(),
-    close: () => file?.close(),
+    close: async () => file?.close(),
   };
 }
 
 function createCache(settings: Settings, log: Log, now: () => number) {
   const maxBytes = settings.VEXEL_CACHE_BYTES;
   const ttlMs = settings.VEXEL_CACHE_TTL * 1000;
-  const newCache = (persistence?: EmbeddingCacheFile) => {
+  const newCache = (persistence?: EmbeddingCacheStore) => {
     return new EmbeddingCache({
       maxBytes,
       ...(persistence && { persistence }),

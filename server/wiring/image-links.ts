@@ -4,9 +4,9 @@ import { createImageFiles } from "../api/image-files.ts";
 import type { Handler } from "../http/route.ts";
 import { imageTypeOf, type LoadedImage } from "../images/image-head.ts";
 import { signLink, verifyLink } from "../lib/signed-link.ts";
-import type { BlobSource } from "../storage/blob-store.ts";
+import { ImageFiles, type ImageFilesOptions } from "../storage/files/image-files.ts";
 import { openLinkSecret } from "../storage/files/link-secret.ts";
-import { ImageFiles, type ImageFilesOptions } from "../storage/image-files.ts";
+import type { BlobSource } from "../storage/ports/blob-store.ts";
 
 export interface ImageLinksOptions {
   /** The data folder; it must exist. */

@@ -16,7 +16,7 @@ import {
   ResponseFiles,
   type ResponseFilesOptions,
   StoreFullError,
-} from "../storage/response-files.ts";
+} from "../storage/files/response-files.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Target } from "../upstream/contract.ts";
 import { hasCredentials, isPrivateHost } from "../upstream/download/address-ranges.ts";

@@ -7,7 +7,7 @@ import { MemoryBudget } from "../lib/spill-buffer.ts";
 import { TempStorage } from "../lib/temp-storage.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
-import { diskSpace } from "../storage/expiring-files.ts";
+import { diskSpace } from "../storage/files/expiring-files.ts";
 
 /** Memory for responses that wait to be passed on, for all requests together; the rest is spilled to disk. */
 const memoryBytes = 8 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** When a target turns out to have drifted, all cached vectors are cleared. */
 import { expect, test } from "bun:test";
 import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts";
-import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";
+import { EmbeddingCacheFile } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { temporaryFolder } from "../harness.ts";
 
 const keyFor = (name: string): string => Bun.SHA256.hash(name, "base64");

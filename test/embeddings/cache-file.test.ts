@@ -8,7 +8,7 @@ import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts
 import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
-} from "../../server/storage/embedding-cache-file.ts";
+} from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { routeOf, textQuery } from "../fuzz/cache-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../server/embeddings/cache/embedding-cache.ts";
 import { sizeClassOf } from "../../server/embeddings/cache/slab-allocator.ts";
 import { decodeVector, encodeVector } from "../../server/embeddings/vector-formats.ts";
-import { EmbeddingCacheFile } from "../../server/storage/embedding-cache-file.ts";
+import { EmbeddingCacheFile } from "../../server/storage/sqlite/embedding-cache-file.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { tries } from "../depth.ts";
 import { temporaryFolder } from "../harness.ts";

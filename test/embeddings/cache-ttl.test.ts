@@ -6,7 +6,7 @@ import { EmbeddingCache } from "../../server/embeddings/cache/embedding-cache.ts
 import {
   EmbeddingCacheFile,
   type EmbeddingCacheFileOptions,
-} from "../../server/storage/embedding-cache-file.ts";
+} from "../../server/storage/sqlite/embedding-cache-file.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { startGateway, temporaryFolder, testKey } from "../harness.ts";
 

@@ -7,7 +7,7 @@ import { IdempotentRequest } from "../../server/idempotency/idempotent-request.t
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
 import type { IncomingRequest } from "../../server/request/http-types.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
-import { ResponseFiles } from "../../server/storage/response-files.ts";
+import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import { temporaryFolder, unlimitedDisk } from "../harness.ts";
 import { until } from "../until.ts";
 

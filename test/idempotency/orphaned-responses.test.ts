@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { detachableStream } from "../../server/idempotency/detached-stream.ts";
 import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
 import { OrphanedResponses } from "../../server/idempotency/orphaned-responses.ts";
-import { ResponseFiles } from "../../server/storage/response-files.ts";
+import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import { arrange } from "../conformance/arrange.ts";
 import { temporaryFolder, testKey, unlimitedDisk } from "../harness.ts";
 import { until } from "../until.ts";

@@ -6,7 +6,7 @@ import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts"
 import { neverAborted } from "../../server/idempotency/idempotent-request.ts";
 import type { ClaimOptions } from "../../server/idempotency/in-flight-request.ts";
 import { keepAlive } from "../../server/images/keep-alive.ts";
-import type { ResponseStore } from "../../server/lib/response-store.ts";
+import type { ResponseStore } from "../../server/storage/ports/response-store.ts";
 import { MemoryBudget } from "../../server/lib/spill-buffer.ts";
 import { UnlinkedTempFile } from "../../server/lib/unlinked-temp-file.ts";
 import { ConcurrencySlots } from "../../server/limits/concurrency-slots.ts";

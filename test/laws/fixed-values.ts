@@ -433,7 +433,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "docs/security.md",
     "Random bytes in the name of an image link",
     "24",
-    "server/storage/image-files.ts",
+    "server/storage/files/image-files.ts",
     "randomBytes(24)",
   ],
   [

@@ -23,7 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   auth: ["lib", "storage", "config", "request"],
   limits: ["lib", "upstream", "config", "ledger", "request"],
   routing: ["lib", "upstream", "config", "ledger", "request", "limits"],
-  embeddings: ["lib", "upstream", "config", "request", "limits"],
+  embeddings: ["lib", "storage", "upstream", "config", "request", "limits"],
   images: [
     "lib",
     "upstream",
@@ -36,7 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "embeddings",
   ],
   budgets: ["lib", "upstream", "ledger", "request", "images"],
-  idempotency: ["lib", "upstream", "request", "images"],
+  idempotency: ["lib", "storage", "upstream", "request", "images"],
   pipeline: [
     "lib",
     "upstream",

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { migrateDataFolder } from "../../server/storage/files/migrate-folders.ts";
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
-import { migrateDataFolder } from "../../server/storage/migrate-folders.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
 import { EventStore } from "../../server/storage/sqlite/event-store.ts";

@@ -3,7 +3,7 @@
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { ExpiryQueue } from "../../server/storage/expiry-queue.ts";
+import { ExpiryQueue } from "../../server/storage/files/expiry-queue.ts";
 
 test("expired files are taken in the order of their expiry, and no others", () => {
   fc.assert(

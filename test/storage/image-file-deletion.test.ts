@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { ImageFiles } from "../../server/storage/image-files.ts";
+import { ImageFiles } from "../../server/storage/files/image-files.ts";
 import { temporaryFolder, unlimitedDisk } from "../harness.ts";
 
 test("a file that cannot be deleted counts against the limit until it is deleted", async () => {

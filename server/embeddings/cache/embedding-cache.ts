@@ -5,6 +5,7 @@
  * Bulk requests have a list of their own (a probation segment, as in segmented LRU): once the cache is full, it holds a
  * small share of the cache, so one large batch does not flush what interactive requests use.
  */
+import type { EmbeddingCacheStore } from "../../storage/ports/embedding-cache-store.ts";
 import type { Vector } from "../../upstream/contract.ts";
 import { dimensionsOf, inspectVector } from "../vector-formats.ts";
 import { LruList } from "./lru-list.ts";
@@ -17,19 +18,7 @@ export interface CachedEmbedding {
 }
 
 /** Persists cached vectors across restarts. Called for each new vector, and for each use. */
-export interface CachePersistence {
-  /**
-   * The vector is a view that will be overwritten: the implementation copies it synchronously. `isBulk`: it is the first to
-   * be evicted.
-   */
-  add(
-    key: string,
-    known: CachedEmbedding & { readonly vector: Float32Array },
-    isBulk: boolean,
-  ): void;
-  touch(key: string): void;
-  clear(): void;
-}
+export type CachePersistence = Pick<EmbeddingCacheStore, "add" | "touch" | "clear">;
 
 export interface EmbeddingCacheOptions {
   /** The maximum bytes of slabs and entries together. 0: nothing is cached. */

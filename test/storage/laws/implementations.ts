@@ -1,12 +1,58 @@
 /** The implementations of each storage port. A new one is one entry here, and obeys the laws of its port. */
+import { join } from "node:path";
+import { ImageFiles } from "../../../server/storage/files/image-files.ts";
+import { ResponseFiles } from "../../../server/storage/files/response-files.ts";
+import type { BlobStore } from "../../../server/storage/ports/blob-store.ts";
 import type { ConfigEntityStore } from "../../../server/storage/ports/config-entity-store.ts";
+import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
+import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
 import { openConfigEntityStore } from "../../../server/storage/sqlite/config-entity-store.ts";
+import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
 import { openKeyStore } from "../../../server/storage/sqlite/key-store.ts";
+import { unlimitedDisk } from "../../harness.ts";
 import { type Implementation, inFolder } from "./backend.ts";
+import { blobMaxBytes } from "./blob-store.laws.ts";
+import { vectorMaxBytes, vectorTtlMs } from "./embedding-cache-store.laws.ts";
+import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
 
 export const keyStores: readonly Implementation<KeyStore>[] = [inFolder("SQLite", openKeyStore)];
 
 export const configEntityStores: readonly Implementation<ConfigEntityStore>[] = [
   inFolder("SQLite", openConfigEntityStore),
+];
+
+export const blobStores: readonly Implementation<BlobStore>[] = [
+  inFolder(
+    "file",
+    (folder, now) =>
+      new ImageFiles({
+        ...{ folder: join(folder, "images"), maxBytes: blobMaxBytes },
+        ...{ disk: unlimitedDisk, now },
+      }),
+  ),
+];
+
+export const responseStores: readonly Implementation<ResponseStore>[] = [
+  inFolder(
+    "file",
+    (folder, now) =>
+      new ResponseFiles({
+        ...{ folder: join(folder, "responses"), ttlMs: responseTtlMs, maxBytes: responseMaxBytes },
+        ...{ disk: unlimitedDisk, now },
+      }),
+  ),
+];
+
+export const embeddingCacheStores: readonly Implementation<EmbeddingCacheStore>[] = [
+  inFolder(
+    "SQLite",
+    (folder, now) =>
+      new EmbeddingCacheFile({
+        ...{ folder, maxBytes: vectorMaxBytes, ttlMs: vectorTtlMs, keyFormat: 1, now },
+        report: (reason) => {
+          throw new Error(reason);
+        },
+      }),
+  ),
 ];

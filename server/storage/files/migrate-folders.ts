@@ -1,7 +1,7 @@
 /** Data folder migration: gives subfolders of earlier versions their present names, so that stored files are found. */
 import { existsSync, readdirSync, renameSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
-import { StoreError } from "./sqlite/open-database.ts";
+import { StoreError } from "../sqlite/open-database.ts";
 
 /** The old name, the present one. */
 const renamedFolders = [

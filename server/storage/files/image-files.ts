@@ -3,11 +3,17 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeSync } from "node:fs";
 import { type FileHandle, open, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { decodeBase64Stream, InvalidBase64 } from "../lib/base64-stream.ts";
-import type { DiskReserve } from "../lib/disk-reserve.ts";
-import { GatewayError } from "../lib/gateway-error.ts";
-import { extensionOf, typeOfExtension } from "../lib/sniff-image.ts";
-import type { BlobMetadata, BlobSource, BlobStore, FoundBlob, PutBlob } from "./blob-store.ts";
+import { decodeBase64Stream, InvalidBase64 } from "../../lib/base64-stream.ts";
+import type { DiskReserve } from "../../lib/disk-reserve.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { extensionOf, typeOfExtension } from "../../lib/sniff-image.ts";
+import type {
+  BlobMetadata,
+  BlobSource,
+  BlobStore,
+  FoundBlob,
+  PutBlob,
+} from "../ports/blob-store.ts";
 import { removeIfExists, statIfExists } from "./expiring-files.ts";
 import { type ExpiringFile, ExpiryQueue } from "./expiry-queue.ts";
 

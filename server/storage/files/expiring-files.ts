@@ -1,7 +1,7 @@
 /** File operations that tolerate missing files, because files expire; and the free disk space. */
 import { type Stats, statfsSync } from "node:fs";
 import { stat, unlink } from "node:fs/promises";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../../lib/error-code.ts";
 
 /** Undefined if the file does not exist. */
 export const statIfExists = (path: string): Promise<Stats | undefined> =>

@@ -6,13 +6,13 @@ import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { DiskReserve } from "../lib/disk-reserve.ts";
+import type { DiskReserve } from "../../lib/disk-reserve.ts";
 import type {
   ResponseMetadata,
   ResponseStore,
   ResponseWriter,
   StoredResponse,
-} from "../lib/response-store.ts";
+} from "../ports/response-store.ts";
 import { removeIfExists, statIfExists } from "./expiring-files.ts";
 
 export interface ResponseFilesOptions {

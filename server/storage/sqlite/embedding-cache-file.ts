@@ -5,13 +5,14 @@
  */
 
 import { join } from "node:path";
-import { errorCode } from "../lib/error-code.ts";
-import {
-  EmbeddingCacheTable,
-  type OnCachedVector,
-  type ReadPosition,
-} from "./embedding-cache-table.ts";
-import { StoreError } from "./sqlite/open-database.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import type {
+  EmbeddingCacheStore,
+  PersistedEmbedding,
+  RestoreEmbedding,
+} from "../ports/embedding-cache-store.ts";
+import { EmbeddingCacheTable, type ReadPosition } from "./embedding-cache-table.ts";
+import { StoreError } from "./open-database.ts";
 
 export interface EmbeddingCacheFileOptions {
   readonly folder: string;
@@ -34,14 +35,9 @@ export interface EmbeddingCacheFileOptions {
   readonly usedMs?: number;
 }
 
-interface CachedVector {
-  readonly vector: Float32Array;
-  readonly tokens: number | undefined;
-}
-
 interface QueuedVector {
   readonly key: string;
-  readonly known: CachedVector;
+  readonly known: PersistedEmbedding;
   /** A bulk request's vector counts as never used, so that it is evicted first. */
   readonly isBulk: boolean;
 }
@@ -52,7 +48,7 @@ const maxUsed = 4096;
 /** The most evictions per write, which runs on the thread that serves requests. */
 const maxTrims = 16;
 
-export class EmbeddingCacheFile {
+export class EmbeddingCacheFile implements EmbeddingCacheStore {
   readonly #options: Required<EmbeddingCacheFileOptions>;
   readonly #path: string;
   #table: EmbeddingCacheTable | undefined;
@@ -85,7 +81,7 @@ export class EmbeddingCacheFile {
   }
 
   /** Copies the vector, because its slab may be reused before it is written. */
-  add(key: string, { vector, tokens }: CachedVector, isBulk = false): void {
+  add(key: string, { vector, tokens }: PersistedEmbedding, isBulk = false): void {
     const { byteLength } = vector;
     if (!this.#table || this.#queuedBytes + byteLength > this.#options.maxQueuedBytes) return;
     this.#queue.push({ key, known: { vector: vector.slice(), tokens }, isBulk });
@@ -105,7 +101,7 @@ export class EmbeddingCacheFile {
   }
 
   /** Loads vectors, most recently used first, until the cache is full. In small steps, so that requests are served meanwhile. */
-  async load(recall: OnCachedVector): Promise<void> {
+  async load(restore: RestoreEmbedding): Promise<void> {
     while (this.#attempt((table) => this.#expire(table))) {
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
@@ -116,12 +112,12 @@ export class EmbeddingCacheFile {
     while (last) {
       await new Promise<void>((resolve) => setImmediate(resolve));
       const from: ReadPosition = last;
-      last = this.#attempt((table) => table.read(from, this.#options.groupRows, recall));
+      last = this.#attempt((table) => table.read(from, this.#options.groupRows, restore));
     }
   }
 
   /** Writes all pending vectors. */
-  close(): void {
+  async close(): Promise<void> {
     this.#attempt((table) => {
       while (this.#queue.length > 0) this.#write(table);
       this.#noteUsed(table);

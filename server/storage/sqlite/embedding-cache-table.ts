@@ -1,16 +1,8 @@
 /** The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts by last use (LRU). */
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
-import { openDatabase } from "./sqlite/open-database.ts";
-
-/** False: the cache is full. */
-export type OnCachedVector = (
-  key: string,
-  vector: Float32Array,
-  tokens: number | undefined,
-  /** Unix milliseconds. */
-  madeAt: number,
-) => boolean;
+import type { RestoreEmbedding } from "../ports/embedding-cache-store.ts";
+import { openDatabase } from "./open-database.ts";
 
 /** The position from which reading continues. */
 export interface ReadPosition {
@@ -137,7 +129,7 @@ export class EmbeddingCacheTable {
   }
 
   /** Returns the position to continue from; undefined at the end. A damaged row is skipped, which is a cache miss. */
-  read(from: ReadPosition, rows: number, recall: OnCachedVector): ReadPosition | undefined {
+  read(from: ReadPosition, rows: number, restore: RestoreEmbedding): ReadPosition | undefined {
     let last: ReadPosition | undefined;
     for (const { id, key, vector, tokens, checksum, used_at, made_at } of this.#read.all(
       from.usedAt,
@@ -148,7 +140,7 @@ export class EmbeddingCacheTable {
       if (checksum !== checksumOf(key, vector, tokens)) continue;
       const floats = new Float32Array(vector.slice().buffer);
       const name = Buffer.from(key).toString("base64");
-      if (!recall(name, floats, tokens ?? undefined, made_at)) return undefined;
+      if (!restore(name, floats, tokens ?? undefined, made_at)) return undefined;
     }
     return last;
   }

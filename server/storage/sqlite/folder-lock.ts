@@ -4,8 +4,8 @@
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
-import { errorCode } from "../lib/error-code.ts";
-import { StoreError } from "./sqlite/open-database.ts";
+import { errorCode } from "../../lib/error-code.ts";
+import { StoreError } from "./open-database.ts";
 
 /** A gateway that is shutting down may still hold the lock. */
 const lockTimeoutMs = 1000;

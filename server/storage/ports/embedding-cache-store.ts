@@ -1,0 +1,32 @@
+/**
+ * Port: cached embeddings that survive a restart. Writes are write-behind: they never wait and never fail, and a vector
+ * that was not written yet may be lost, which is a cache miss.
+ */
+
+export interface PersistedEmbedding {
+  readonly vector: Float32Array;
+  /** This input's share of the tokens that the upstream reported. Undefined: it reported none. */
+  readonly tokens: number | undefined;
+}
+
+/** Takes one vector of the store. False: the cache is full. */
+export type RestoreEmbedding = (
+  key: string,
+  vector: Float32Array,
+  tokens: number | undefined,
+  /** Unix milliseconds. */
+  madeAt: number,
+) => boolean;
+
+export interface EmbeddingCacheStore {
+  /** Copies the vector before it returns: the caller overwrites it. `isBulk`: it is the first to be evicted. */
+  add(key: string, embedding: PersistedEmbedding, isBulk?: boolean): void;
+  /** The vector was used, so it is evicted later. */
+  touch(key: string): void;
+  /** Deletes everything, including vectors that wait to be written. */
+  clear(): void;
+  /** Passes the vectors to `restore`, most recently used first, until it returns false. */
+  load(restore: RestoreEmbedding): Promise<void>;
+  /** Writes all pending vectors. Afterwards every method does nothing. */
+  close(): Promise<void>;
+}
