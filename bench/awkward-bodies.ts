@@ -1,0 +1,105 @@
+/** JSON bodies that are expensive to parse, validate or send upstream for their size. */
+
+const MB = 1_000_000;
+
+/** `before` and `after` with copies of `filler` in between, about `megabytes` in total. */
+const filled = (megabytes: number, before: string, filler: string, after: string) => (): Buffer => {
+  const count = Math.floor((megabytes * MB) / Buffer.byteLength(filler));
+  return Buffer.concat([
+    Buffer.from(before),
+    Buffer.alloc(count * Buffer.byteLength(filler), filler),
+    Buffer.from(after),
+  ]);
+};
+
+/** The beginning of an embeddings body. */
+export const request = '{"model":"text-embedding-3-small","input":';
+
+function manyFields(count: number): Buffer {
+  const fields = Array.from({ length: count }, (_, at) => `"f${at}":1`);
+  return Buffer.from(`${request}"a",${fields.join(",")}}`);
+}
+
+const inputs = (texts: readonly string[]): Buffer =>
+  Buffer.from(`${request}${JSON.stringify(texts)}}`);
+
+const different = (count: number, text: string): Buffer =>
+  inputs(Array.from({ length: count }, (_, at) => `${at} ${text}`));
+
+/** 2,000 token arrays of `count` tokens each. */
+const tokenArrays = (count: number): Buffer =>
+  Buffer.from(
+    `${request}[${Array(2000)
+      .fill(`[${Array(count).fill("99999").join(",")}]`)
+      .join(",")}]}`,
+  );
+
+export const awkwardBodies: Readonly<Record<string, () => Buffer>> = {
+  "2 MB of tokens": filled(2, `${request}[`, "12345,", "1]}"),
+  "31 MB of tokens": filled(31, `${request}[`, "12345,", "1]}"),
+  "2 MB of one-digit tokens": filled(2, `${request}[`, "1,", "1]}"),
+  "0.9 MB of one-digit tokens": filled(0.9, `${request}[`, "1,", "1]}"),
+  "2,000 arrays of 150 tokens": () => tokenArrays(150),
+  "2,000 arrays of 500 tokens": () => tokenArrays(500),
+  '8 MB of "",': filled(8, `${request}[`, '"",', '"a"]}'),
+  "2 MB of one-digit values in an extra field": filled(2, `${request}"a","x":[`, "1,", "1]}"),
+  "131,000 objects in an extra field": filled(0.393, `${request}"a","x":[`, "{},", "1]}"),
+  "60,000 objects in an extra field": filled(0.18, `${request}"a","x":[`, "{},", "1]}"),
+  "500,000 empty texts in an extra field": filled(1.5, `${request}"a","x":[`, '"",', "1]}"),
+  "500,000 short texts in an extra field": filled(2.5, `${request}"a","x":[`, '"ab",', "1]}"),
+  "arrays of 120 levels in an extra field": filled(
+    8,
+    `${request}"a","x":[`,
+    `${"[".repeat(120)}${"]".repeat(120)},`,
+    "1]}",
+  ),
+  "long numbers in an extra field": filled(
+    6,
+    `${request}"a","x":[`,
+    `-1.${"7".repeat(300)}e-200,`,
+    "1]}",
+  ),
+  "numbers with 17 digits in an extra field": filled(
+    6,
+    `${request}"a","x":[`,
+    "0.12345678901234567,",
+    "1]}",
+  ),
+  "7 texts of 4 MB with a lone surrogate": () =>
+    Buffer.from(
+      `${request}[${Array(7)
+        .fill(`"\\ud800${"x".repeat(4_000_000)}"`)
+        .join(",")}]}`,
+    ),
+  "7 different texts of 4 MB, UTF-16": () => different(7, `猫${"x".repeat(4_000_000)}`),
+  "7 texts of 4 MB, Chinese": () => different(7, "猫".repeat(1_300_000)),
+  "20 MB of \\u0041": filled(20, `${request}["`, "\\u0041", '"]}'),
+  "24 MB of escaped Chinese in 2,000 texts": () =>
+    Buffer.from(
+      `${request}[${Array(2000)
+        .fill(`"${"\\u732b".repeat(2000)}"`)
+        .join(",")}]}`,
+    ),
+  "2.4 million unknown fields": () => manyFields(2_400_000),
+  "4,000 unknown fields": () => manyFields(4000),
+  "4,000 unknown fields of one name": filled(0.024, `${request}"a",`, '"f":1,', '"f":1}'),
+  "input 4,000 times": filled(0.044, "{", '"input":"",', `${request.slice(1)}"a"}`),
+  "31 MB of [": filled(31, `${request}`, "[", ""),
+  '31 MB of {"a":': filled(31, `${request}`, '{"a":', ""),
+  "one text of 31 MB": filled(31, `${request}"`, "lorem ipsum ", '"}'),
+  "one text of 31 MB, UTF-16": filled(31, `${request}"猫`, "lorem ipsum ", '"}'),
+  "one text of 31 MB, escaped": filled(31, `${request}"`, "\\n", '"}'),
+  "one text of 4 MB, base64": filled(4, `${request}"`, "QUJDREVG", '"}'),
+  "a text of 31 MB in an extra field, UTF-16": filled(
+    31,
+    `${request}"a","x":"猫`,
+    "lorem ipsum ",
+    '"}',
+  ),
+  "one number of 31 MB": filled(31, request, "1", "}"),
+  "31 MB of spaces": filled(31, request, " ", '"a"}'),
+  "2,000 texts of 15 KB": () => inputs(Array<string>(2000).fill("lorem ipsum ".repeat(1280))),
+  "2,000 different texts of 15 KB": () => different(2000, "lorem ipsum ".repeat(1280)),
+  "2,000 different texts of 15 KB, UTF-16": () =>
+    different(2000, `猫${"lorem ipsum ".repeat(1280)}`),
+};
