@@ -83,6 +83,8 @@ export interface ImageRequestContext<Q extends GenerationQuery> {
   readonly target: Target;
   /** Temp storage for large parts of the response. */
   readonly temp: RequestTemp;
+  /** The job that was polled. Absent: this is the response to the first request, or the vendor has no job ids. */
+  readonly jobId?: string;
 }
 
 /** Maps moderation requests for a prompt. */
@@ -94,6 +96,8 @@ export interface ModerationAdapter {
 /** A job that is not done yet. */
 export interface PendingJob {
   readonly kind: "pending";
+  /** The vendor's id of the job. Absent in the response to a poll: unchanged. */
+  readonly jobId?: string;
   /** The poll request. Absent in the response to a poll: unchanged. */
   readonly poll?: UpstreamRequest;
   /** Its cost in US dollars, if the upstream reports it in advance. */

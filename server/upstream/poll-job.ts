@@ -84,7 +84,11 @@ async function* pollUntilDone<Q extends GenerationQuery>(
           throw markMayBeBilled(error);
         continue;
       }
-      const next = await adapter.fromUpstream(response, { query, target, temp });
+      const { jobId } = pending;
+      const next = await adapter.fromUpstream(response, {
+        ...{ query, target, temp },
+        ...(jobId !== undefined && { jobId }),
+      });
       if (next.kind === "buffered") {
         const { cost } = pending;
         yield { type: "buffered", response: cost === undefined ? next : { cost, ...next } };

@@ -25,7 +25,7 @@ import { asBase64 } from "./wire/edit-sources.ts";
 import { headersOf } from "./wire/headers.ts";
 import { imageContentIn } from "./wire/image-content.ts";
 import { revised } from "./wire/image-list.ts";
-import { jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
+import { jobIdOf, jobLink, jobRequest, stillPending } from "./wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf, textIn } from "./wire/members.ts";
 import { modelPath } from "./wire/model-path.ts";
 import { nativeErrorReader, toMappedError, waitInBody } from "./wire/native-errors.ts";
@@ -116,7 +116,8 @@ async function fromUpstream(
 ): Promise<BufferedImageResponse | PendingJob> {
   const body = await response.json();
   const status = memberOf(body, "status");
-  if (status === undefined) return taken(body, context.target);
+  const job = jobIdOf(memberOf(body, "id"), context);
+  if (status === undefined) return { ...taken(body, context.target), ...job };
   if (status === "Ready") return ready(memberOf(body, "result"), context);
   if (status === "Request Moderated" || status === "Content Moderated") {
     throw toMappedError("moderated", reasonsIn(body, status), context);

@@ -22,6 +22,7 @@ import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
 import { revised } from "../wire/image-list.ts";
+import { jobIdOf } from "../wire/jobs.ts";
 import { invalidResponse, listOf, memberOf, objectOf, textIn } from "../wire/members.ts";
 import { toMappedError } from "../wire/native-errors.ts";
 import { dashscopeRoot } from "./endpoints.ts";
@@ -134,8 +135,9 @@ async function read(
   const body = await readDocument(response, temp);
   const output = memberOf(body, "output");
   const status = memberOf(output, "task_status");
+  const job = jobIdOf(memberOf(output, "task_id"), context);
   if (typeof status === "string" && status !== "SUCCEEDED" && !ended.has(status)) {
-    return pending(memberOf(output, "task_id"), target);
+    return { ...pending(memberOf(output, "task_id"), target), ...job };
   }
   const results = [...inMessages(output, context), ...inResults(output, context)];
   if (results.length > 0) return { kind: "buffered", results, metadata: {}, ...usageIn(body) };

@@ -23,7 +23,7 @@ import { asDataUrl } from "../wire/edit-sources.ts";
 import { headersOf } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
 import { revised } from "../wire/image-list.ts";
-import { jobLink, jobRequest } from "../wire/jobs.ts";
+import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listOf, memberOf } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
@@ -81,6 +81,7 @@ async function fromUpstream(
 ): Promise<BufferedImageResponse | PendingJob> {
   const body = await readDocument(response, context.temp);
   const status = memberOf(body, "status");
+  const job = jobIdOf(memberOf(body, "request_id"), context);
   if (typeof status !== "string" || memberOf(body, "response_url") === undefined) {
     return done(body, context);
   }
@@ -89,10 +90,12 @@ async function fromUpstream(
   const link = (name: string) => jobLink(memberOf(body, name), baseUrlOf(upstream), domains);
   // A failed job has the status completed too: its error is at the URL of its result.
   if (status === "COMPLETED") {
-    return { kind: "pending", poll: jobRequest(link("response_url"), headers), afterMs: 100 };
+    const poll = jobRequest(link("response_url"), headers);
+    return { kind: "pending", ...job, poll, afterMs: 100 };
   }
   return {
     kind: "pending",
+    ...job,
     poll: jobRequest(link("status_url"), headers),
     ...(memberOf(body, "cancel_url") !== undefined && {
       cancel: { url: link("cancel_url"), headers, method: "PUT" },

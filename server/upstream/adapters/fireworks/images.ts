@@ -23,7 +23,7 @@ import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
-import { stillPending } from "../wire/jobs.ts";
+import { jobIdOf, stillPending } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 import { toMappedError } from "../wire/native-errors.ts";
@@ -127,7 +127,10 @@ async function fromUpstream(
   if (isImageResponse(response)) return readBinaryImage(response, context);
   const body = await readDocument(response, context.temp);
   const job = memberOf(body, "request_id");
-  if (typeof job === "string") return { kind: "pending", poll: pollOf(job, context.target) };
+  if (typeof job === "string") {
+    return { kind: "pending", jobId: job, poll: pollOf(job, context.target) };
+  }
+  jobIdOf(memberOf(body, "id"), context);
   return memberOf(body, "status") === undefined ? inJson(body, context) : ofJob(body, context);
 }
 

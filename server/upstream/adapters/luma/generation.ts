@@ -14,7 +14,7 @@ import type {
 } from "../../contract.ts";
 import { imageJsonRequest } from "../wire/build-request.ts";
 import { bearer } from "../wire/headers.ts";
-import { jobRequest } from "../wire/jobs.ts";
+import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { type ErrorMeaning, toMappedError } from "../wire/native-errors.ts";
 
@@ -44,6 +44,7 @@ export const readGeneration =
   ): Promise<BufferedImageResponse | PendingJob> => {
     const generation = await response.json();
     const [id, state] = [textIn(generation, "id"), memberOf(generation, "state")];
+    const job = jobIdOf(id, context);
     if (state === "failed") {
       const message = textIn(generation, "failure_reason");
       throw toMappedError(meaningOf(generation, message ?? ""), message, context);
@@ -56,6 +57,7 @@ export const readGeneration =
     const headers = bearer(upstream);
     return {
       kind: "pending",
+      ...job,
       poll: jobRequest(url, headers),
       ...(cancels && { cancel: { url, headers, method: "DELETE" } }),
     };

@@ -22,7 +22,7 @@ import { edgesOf } from "../wire/edges.ts";
 import { asDataUrl } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
-import { jobLink, jobRequest } from "../wire/jobs.ts";
+import { jobIdOf, jobLink, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf, textIn } from "../wire/members.ts";
 import { modelPath } from "../wire/model-path.ts";
 import {
@@ -104,6 +104,7 @@ async function fromUpstream(
   context: ImageRequestContext<GenerationQuery>,
 ): Promise<BufferedImageResponse | PendingJob> {
   const prediction = await readDocument(response, context.temp);
+  const job = jobIdOf(memberOf(prediction, "id"), context);
   switch (memberOf(prediction, "status")) {
     case "succeeded":
       return done(prediction);
@@ -114,7 +115,7 @@ async function fromUpstream(
     case "starting":
     case "queued":
     case "processing":
-      return underWay(prediction, context.target);
+      return { ...underWay(prediction, context.target), ...job };
     default:
       throw invalidResponse("it is not a prediction");
   }

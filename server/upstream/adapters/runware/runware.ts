@@ -28,6 +28,7 @@ import { asDataUrl } from "../wire/edit-sources.ts";
 import { replayBody } from "../wire/error-body.ts";
 import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
+import { jobIdOf } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, listIn, listOf, memberOf } from "../wire/members.ts";
 import { nativeErrorReader } from "../wire/native-errors.ts";
 import { meaningOf, statusOf } from "./codes.ts";
@@ -99,6 +100,7 @@ async function fromUpstream(
   const body = await readDocument(response, context.temp);
   const errors = listOf(memberOf(body, "errors"));
   const done = memberOf(body, "data") === undefined ? [] : listIn(body, "data");
+  const [job = {}] = done.map((entry) => jobIdOf(memberOf(entry, "taskUUID"), context));
   const generated = done.filter((entry) => imageIn(entry) !== undefined);
   // Some of several images may fail: the delivered ones are billed.
   if (generated.length > 0) return whole(generated);
@@ -108,7 +110,7 @@ async function fromUpstream(
     throw await readError(refusal, { target, model: query.model });
   }
   if (done.length === 0) throw invalidResponse("it has neither images nor errors");
-  return later(done[0], context.target);
+  return { ...later(done[0], context.target), ...job };
 }
 
 const imageIn = (entry: unknown) =>

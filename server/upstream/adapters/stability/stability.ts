@@ -21,7 +21,7 @@ import { readDocument } from "../wire/document.ts";
 import { filesOf } from "../wire/edit-sources.ts";
 import { bearer } from "../wire/headers.ts";
 import { imageContentIn } from "../wire/image-content.ts";
-import { jobRequest } from "../wire/jobs.ts";
+import { jobIdOf, jobRequest } from "../wire/jobs.ts";
 import { extraFieldsOf, invalidResponse, memberOf } from "../wire/members.ts";
 import { fieldParts, type Part } from "../wire/multipart.ts";
 import { nativeErrorReader, toMappedError } from "../wire/native-errors.ts";
@@ -93,7 +93,9 @@ async function fromUpstream(
   if (isImageResponse(response)) return readBinaryImage(response, context);
   const body = await readDocument(response, context.temp);
   const job = memberOf(body, "id");
-  if (typeof job === "string") return pending(job, context.target);
+  if (typeof job === "string") {
+    return { ...pending(job, context.target), ...jobIdOf(job, context) };
+  }
   if (isFiltered(memberOf(body, "finish_reason")))
     throw toMappedError("moderated", undefined, context);
   const image = imageContentIn(memberOf(body, "image"));

@@ -1,9 +1,23 @@
 /** Shared by vendors whose response is a job that is polled. */
-import type { PendingJob, UpstreamRequest } from "../../adapter.ts";
+import type { ImageRequestContext, PendingJob, UpstreamRequest } from "../../adapter.ts";
+import type { GenerationQuery } from "../../contract.ts";
 import { invalidResponse } from "./members.ts";
 
 /** The job is still pending: fields that are absent stay as they were. */
 export const stillPending: PendingJob = { kind: "pending" };
+
+/**
+ * The id of a job, as a response has it. Throws where the response to a poll repeats the id of another job: its image
+ * could be another client's.
+ */
+export function jobIdOf(
+  id: unknown,
+  { jobId }: Pick<ImageRequestContext<GenerationQuery>, "jobId">,
+): Pick<PendingJob, "jobId"> {
+  if (typeof id !== "string") return {};
+  if (jobId !== undefined && jobId !== id) throw invalidResponse("it is about another job");
+  return { jobId: id };
+}
 
 /** A poll of a job, which is free of charge. */
 export const jobRequest = (url: string, headers: UpstreamRequest["headers"]): UpstreamRequest => ({

@@ -1,0 +1,116 @@
+/** A poll whose response repeats the id of another job is refused: its image could be another client's. */
+import { describe, expect, test } from "bun:test";
+import { noRequestTemp } from "../../server/lib/request-temp.ts";
+import type { PendingJob } from "../../server/upstream/adapter.ts";
+import { bfl } from "../../server/upstream/adapters/bfl.ts";
+import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";
+import { fal } from "../../server/upstream/adapters/fal/fal.ts";
+import { fireworks } from "../../server/upstream/adapters/fireworks/fireworks.ts";
+import { luma } from "../../server/upstream/adapters/luma/luma.ts";
+import { replicate } from "../../server/upstream/adapters/replicate/replicate.ts";
+import { runware } from "../../server/upstream/adapters/runware/runware.ts";
+import { stability } from "../../server/upstream/adapters/stability/stability.ts";
+import { runImageJob } from "../../server/upstream/poll-job.ts";
+import type { Vendor } from "../../server/upstream/vendor.ts";
+import { replyOf } from "../laws/adapter-cases.ts";
+import { faultOf } from "../laws/adapter-responses.ts";
+import { query, targetOf } from "./image-jobs-fixture.ts";
+
+const image = "https://example.com/image.png";
+const falLinks = (id: string) => {
+  const url = `https://queue.fal.run/fal-ai/flux/requests/${id}`;
+  return { response_url: url, status_url: `${url}/status` };
+};
+const replicateLinks = (id: string) => ({ get: `https://api.replicate.com/v1/predictions/${id}` });
+
+/** The response that accepts a job, and a response to its poll, both with the job's id. */
+const vendors: Record<string, [Vendor, string, (id: string) => object, (id: string) => object]> = {
+  bfl: [
+    bfl,
+    "flux-2-pro",
+    (id) => ({ id }),
+    (id) => ({ id, status: "Ready", result: { sample: image } }),
+  ],
+  dashscope: [
+    dashscope,
+    "wan2.2-t2i-flash",
+    (task_id) => ({ output: { task_id, task_status: "PENDING" } }),
+    (task_id) => ({ output: { task_id, task_status: "SUCCEEDED", results: [{ url: image }] } }),
+  ],
+  fal: [
+    fal,
+    "fal-ai/flux/dev",
+    (request_id) => ({ status: "IN_QUEUE", request_id, ...falLinks(request_id) }),
+    (request_id) => ({ request_id, images: [{ url: image }] }),
+  ],
+  fireworks: [
+    fireworks,
+    "flux-kontext-pro",
+    (request_id) => ({ request_id }),
+    (id) => ({ id, status: "Ready", result: { sample: image } }),
+  ],
+  luma: [
+    luma,
+    "photon-1",
+    (id) => ({ id, state: "queued" }),
+    (id) => ({ id, state: "completed", assets: { image } }),
+  ],
+  replicate: [
+    replicate,
+    "a/b",
+    (id) => ({ id, status: "starting", urls: replicateLinks(id) }),
+    (id) => ({ id, status: "succeeded", output: image }),
+  ],
+  runware: [
+    runware,
+    "runware:100@1",
+    (taskUUID) => ({ data: [{ taskUUID, taskType: "imageInference" }] }),
+    (taskUUID) => ({ data: [{ taskUUID, imageURL: image }] }),
+  ],
+  stability: [
+    stability,
+    "ultra",
+    (id) => ({ id }),
+    // Its image comes without an id.
+    (id) => ({ id, status: "in-progress" }),
+  ],
+};
+
+describe("the response to a poll", () => {
+  test.each(Object.keys(vendors))("of %s is refused, if it is about another job", async (name) => {
+    const [{ adapter }, model, accepted, done] = vendors[name]!;
+    const target = targetOf(name, model);
+    const read = (body: object, jobId?: string) =>
+      adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
+        ...{ query: query(), target, temp: noRequestTemp },
+        ...(jobId !== undefined && { jobId }),
+      });
+    const { kind, jobId } = (await read(accepted("job-1"))) as PendingJob;
+    expect({ kind, jobId }).toEqual({ kind: "pending", jobId: "job-1" });
+    await read(done("job-1"), jobId);
+    const fault = await faultOf(async () => read(done("job-2"), jobId));
+    expect(fault?.kind).toBe("upstream_invalid");
+    expect(fault?.message).toContain("another job");
+  });
+
+  test("is compared with the job that the request started", async () => {
+    const [{ adapter }, model, accepted, done] = vendors.replicate!;
+    const target = targetOf("replicate", model);
+    const runJob = (polled: readonly object[]) => {
+      const responses = [accepted("job-1"), ...polled];
+      return runImageJob({
+        adapter: adapter.generations!,
+        ...{ query: query(), target, temp: noRequestTemp },
+        signal: new AbortController().signal,
+        send: async () => replyOf(JSON.stringify(responses.shift())),
+        read: async (response) =>
+          adapter.generations!.fromUpstream(response, {
+            ...{ query: query(), target, temp: noRequestTemp },
+          }),
+      });
+    };
+    expect(await runJob([accepted("job-1"), done("job-1")])).toMatchObject({ kind: "buffered" });
+    const fault = await faultOf(() => runJob([accepted("job-1"), done("job-2")]));
+    expect(fault?.kind).toBe("upstream_invalid");
+  });
+});
