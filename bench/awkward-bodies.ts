@@ -13,7 +13,7 @@ const filled = (megabytes: number, before: string, filler: string, after: string
 };
 
 /** The beginning of an embeddings body. */
-export const request = '{"model":"text-embedding-3-small","input":';
+export const request = '{"model":"short-vectors","input":';
 
 function manyFields(count: number): Buffer {
   const fields = Array.from({ length: count }, (_, at) => `"f${at}":1`);

@@ -4,7 +4,8 @@
  */
 declare const self: Worker;
 
-const embedding = Array<number>(1536).fill(0.025);
+/** Short: what is measured is the request. */
+const embedding = Array<number>(8).fill(0.25);
 
 const upstream = Bun.serve({
   port: 0,

@@ -129,6 +129,7 @@ export function build({
     embeddedModels,
     send: sender.send,
     now: Date.now,
+    clock,
     onRateLimitExhausted: onRateLimitExhausted,
   });
   const limits = wireLimits({ settings, snapshot, clock });

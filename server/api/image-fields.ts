@@ -1,7 +1,7 @@
 /** The parameters that image generations and edits share, and the conversion of a parsed body to a query. */
 import { z } from "zod";
+import { maxTextLength } from "../lib/max-text-length.ts";
 import type { GenerationQuery, ImageOptions } from "../upstream/contract.ts";
-import { maxTextLength } from "./max-text-length.ts";
 
 /**
  * Values that depend on the model (sizes, qualities, formats) are any string here; the model's capabilities decide.

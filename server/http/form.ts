@@ -1,12 +1,16 @@
 /** Step 3: reads a multipart form as a stream, within limits on files, fields and bytes; files are spooled. */
 
 import { GatewayError } from "../lib/gateway-error.ts";
-import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { TempAccount, TempStorage } from "../lib/temp-storage.ts";
 import type { Form } from "../request/http-types.ts";
 import { decodeFields, type TextPart } from "./form-charset.ts";
 import { boundaryOf, charsetOf, type FormPart, readParts } from "./multipart.ts";
-import { type BodyContext, checkEncoding, type IncomingBody, readChunks } from "./read-body.ts";
+import {
+  type BodyContext,
+  checkEncoding,
+  type IncomingBody,
+  readReleasedChunks,
+} from "./read-body.ts";
 import { type SpooledFile, type SpoolLimits, spool } from "./spool.ts";
 
 export interface FormLimits extends SpoolLimits {
@@ -37,7 +41,7 @@ export async function readForm(
   const dispose = async (): Promise<void> => {
     await Promise.all(files.map((file) => file.dispose()));
   };
-  const body = new ReleasedChunks(readChunks(incoming, limits.maxFormBytes, context));
+  const body = new ResumableChunks(readReleasedChunks(incoming, limits.maxFormBytes, context));
   try {
     const boundary = boundaryOf(incoming.headers.get("content-type") ?? "");
     for await (const part of readParts(body.chunks(), boundary)) {
@@ -70,7 +74,7 @@ export async function readForm(
  */
 function reserve(account: TempAccount, { headers }: IncomingBody, limits: FormLimits): void {
   const announced = Number(headers.get("content-length") ?? 0);
-  // readChunks refuses a body above the maximum size.
+  // readReleasedChunks refuses a body above the maximum size.
   if (announced > limits.maxFormBytes) return;
   if (announced > limits.memoryBytes) account.reserve(announced);
 }
@@ -96,31 +100,19 @@ async function readText({ name, body }: FormPart, maxBytes: number): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/** The chunks of a body, whose memory is released after use. */
-class ReleasedChunks {
+/** The chunks of a body, which can be read on after a reader has stopped. */
+class ResumableChunks {
   readonly #chunks: AsyncIterator<Uint8Array>;
 
   constructor(chunks: AsyncIterable<Uint8Array>) {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /**
-   * The memory of each chunk is released after the next one is requested: left to the garbage collector, eight large
-   * uploads would hold 150 MB of it. Consecutive chunks may share one buffer, which is released with the last of them.
-   */
   async *chunks(): AsyncGenerator<Uint8Array> {
-    let shared: ArrayBufferLike | undefined;
     for (;;) {
       const { done, value } = await this.#chunks.next();
-      if (shared && shared !== value?.buffer) freeBuffer(shared);
       if (done) return;
-      const { buffer, length } = value;
       yield value;
-      shared = buffer;
-      if (length === buffer.byteLength) {
-        freeBuffer(buffer);
-        shared = undefined;
-      }
     }
   }
 

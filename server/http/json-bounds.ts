@@ -1,11 +1,13 @@
 /**
  * Bounds on the structure of a JSON body, checked on its bytes as they arrive and before they are parsed. `JSON.parse`
  * takes 10 to 100 ns for each value, field and escape sequence, whatever its size, so a body of the largest size that
- * is allowed could hold the event loop for seconds; within these bounds it takes at most 50 ms for each 10 MB, and at
- * most 75 ms where the body is smaller than 15 MB.
+ * is allowed could take seconds of CPU time, and many times its size in memory; within these bounds, a value that cannot
+ * be parsed in slices (`json-slices.ts`) takes at most 50 ms for each 10 MB.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan } from "../lib/json-scan.ts";
+import { exceededLimit, type SliceLimits } from "../lib/json-slices.ts";
+import { maxTextLength } from "../lib/max-text-length.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */
@@ -26,7 +28,11 @@ export const jsonBounds = {
 } as const;
 
 export class JsonBounds {
-  readonly #scan = new JsonScan();
+  readonly #scan: JsonScan;
+
+  constructor(scan = new JsonScan()) {
+    this.#scan = scan;
+  }
 
   /** Scans the next bytes of the body. Throws at the first bound that is exceeded. */
   take(bytes: Uint8Array): void {
@@ -41,7 +47,7 @@ export class JsonBounds {
       throw tooMany("fields", "fields", "Remove fields that the API does not define.");
     }
     if (scan.escapes > jsonBounds.escapes) {
-      throw tooMany("escapes", "escape sequences", "Send text as UTF-8 instead of escaping it.");
+      throw tooMany("escapes", "escape sequences", utf8Advice);
     }
     if (scan.plainBytes > jsonBounds.plainBytes) {
       throw tooMany(
@@ -53,12 +59,30 @@ export class JsonBounds {
   }
 }
 
+/** Of one slice of a large body. 1,048,576 escape sequences are more text than any model accepts. */
+const sliceLimits: SliceLimits = { wideCharacters: maxTextLength, escapes: 1_048_576 };
+
+/** Throws where a slice would take more than four times its size in memory, or too much time. */
+export function checkSlice(slice: Buffer): void {
+  const exceeded = exceededLimit(slice, sliceLimits);
+  if (exceeded === undefined) return;
+  const [what, advice] =
+    exceeded === "escapes"
+      ? ["escape sequences", utf8Advice]
+      : ["characters, and not all of them are ASCII", fewerInputs];
+  throw new GatewayError(
+    "request_too_large",
+    `A value in the JSON body has more than ${sliceLimits[exceeded].toLocaleString("en-US")} ${what}. ${advice}`,
+  );
+}
+
 const tooDeep = (): GatewayError =>
   new GatewayError(
     "invalid_json",
     `The JSON body is nested more than ${jsonBounds.depth} levels deep. Send it with fewer levels.`,
   );
 
+const utf8Advice = "Send text as UTF-8 instead of escaping it.";
 const fewerInputs = "Send the inputs in several requests.";
 
 const tooMany = (bound: keyof typeof jsonBounds, what: string, advice: string): GatewayError =>

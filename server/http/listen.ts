@@ -5,13 +5,13 @@
 import { type ErrorKind, errorTable } from "../../contract/errors.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { newRequestId } from "../lib/request-id.ts";
+import { TurnQueue } from "../lib/turn-queue.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
 import { addCors, type Cors } from "./cors.ts";
 import { type DispatchOptions, dispatch } from "./dispatch.ts";
 import { matchPath, type PathMatch, routeName, routeOf } from "./match-route.ts";
-import { ParseQueue } from "./parse-queue.ts";
 import { type BodyLimits, ReceivedRequest } from "./received-request.ts";
 import type { RouteName } from "./routes.ts";
 import type { ConnectionReport, HttpServer, TlsCredentials } from "./server/http-server.ts";
@@ -78,7 +78,7 @@ export function listen(options: ListenOptions): Listener {
     clock,
   });
   const scheme = options.tls ? ("https" as const) : ("http" as const);
-  const requestOptions = { ...options, scheme, bodyTimeout, parseQueue: new ParseQueue(clock) };
+  const requestOptions = { ...options, scheme, bodyTimeout, parseQueue: new TurnQueue(clock) };
   const server = startServer({
     host,
     port: options.port,

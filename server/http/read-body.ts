@@ -3,17 +3,21 @@
 import { isUtf8 } from "node:buffer";
 import { GatewayError } from "../lib/gateway-error.ts";
 import { mayExceedDepth } from "../lib/json-scan.ts";
+import { InvalidUtf8, JsonSlices } from "../lib/json-slices.ts";
 import { freeBuffer } from "../lib/spill-buffer.ts";
 import type { RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
-import { JsonBounds, jsonBounds } from "./json-bounds.ts";
+import { checkSlice, JsonBounds, jsonBounds } from "./json-bounds.ts";
 import { incompleteBody, type RequestBody } from "./server/http-server.ts";
 
 /** Smaller bodies cannot exceed any bound except the one on depth. */
 const smallBytes = 16 * 1024;
 
-/** Parsing a body of this size takes milliseconds, so larger ones are queued. */
-const queuedBytes = 1024 * 1024;
+/** Parsing a body of this size takes milliseconds: larger ones are parsed in slices, while they arrive. */
+const slicedBytes = 256 * 1024;
+
+/** The memory of a body without an announced length is reserved in steps of this size. */
+const reservedBytes = 1024 * 1024;
 
 /**
  * Bodies of at least this size count against the memory for JSON bodies; the number of connections bounds smaller ones.
@@ -36,8 +40,8 @@ export interface BodyContext {
 export interface JsonBodyContext extends BodyContext {
   /** Reserves memory for more bytes of the body. Throws GatewayError. */
   reserveMemory(bytes: number): void;
-  /** Runs the parser in a turn of the event loop in which no other large body is parsed. */
-  parseInTurn<T>(parse: () => T): Promise<T>;
+  /** Runs the parser of a large body in turns with those of other bodies, a few milliseconds at a time. */
+  parseInTurns<T>(steps: Generator<void, T>): Promise<T>;
 }
 
 /** Most bodies arrive with their heads, and are parsed at once. */
@@ -71,7 +75,6 @@ async function readStreamedJson(
   const { headers } = incoming;
   // Otherwise a compressed body would be refused for its structure, which only the uncompressed body has.
   checkEncoding(headers);
-  const bounds = new JsonBounds();
   const announced = Number(headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
   let reserved = 0;
@@ -80,62 +83,39 @@ async function readStreamedJson(
     context.reserveMemory(announced);
     reserved = announced;
   }
-  const body = new GrowingBytes(announced);
-  for await (const chunk of readChunks(incoming, maxBytes, context)) {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-    bounds.take(bytes);
-    const length = body.bytes.length + bytes.length;
-    if (length > reserved && length >= countedBytes) {
-      const step = Math.max(length - reserved, queuedBytes);
-      context.reserveMemory(step);
-      reserved += step;
+  const slices = new JsonSlices(Math.min(announced, slicedBytes), checkSlice);
+  const bounds = new JsonBounds(slices);
+  try {
+    for await (const chunk of readReleasedChunks(incoming, maxBytes, context)) {
+      bounds.take(chunk);
+      if (slices.length > reserved && slices.length >= countedBytes) {
+        const step = Math.max(slices.length - reserved, reservedBytes);
+        context.reserveMemory(step);
+        reserved += step;
+      }
+      if (slices.readyBytes >= slicedBytes) await context.parseInTurns(slices.parseReady());
     }
-    body.append(bytes);
-  }
-  const parseBody = (): unknown => {
-    const text = decode(body.bytes, headers);
+    if (slices.length < slicedBytes) return parse(decode(slices.whole, headers), headers);
+    return await context.parseInTurns(slices.end());
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalidJson(error, headers);
+    throw error instanceof InvalidUtf8 ? invalidUtf8(headers) : error;
+  } finally {
     // The parser copies every string: the bytes must not wait for the garbage collector.
-    freeBuffer(body.bytes.buffer);
-    return parse(text, headers);
-  };
-  return body.bytes.length < queuedBytes ? parseBody() : context.parseInTurn(parseBody);
+    slices.free();
+  }
 }
 
-/** One buffer for all chunks of a body: separate chunks would take the same memory again when joined. */
-class GrowingBytes {
-  #buffer: Buffer;
-  #length = 0;
-
-  /** `expected`: the announced length; the system assigns the memory as bytes are written. */
-  constructor(expected: number) {
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(expected, smallBytes));
-  }
-
-  get bytes(): Buffer<ArrayBuffer> {
-    return this.#buffer.subarray(0, this.#length) as Buffer<ArrayBuffer>;
-  }
-
-  append(chunk: Buffer): void {
-    const length = this.#length + chunk.length;
-    if (length > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#buffer.length * 2));
-      this.#buffer.copy(larger, 0, 0, this.#length);
-      freeBuffer(this.#buffer.buffer);
-      this.#buffer = larger;
-    }
-    chunk.copy(this.#buffer, this.#length);
-    this.#length = length;
-  }
+function invalidUtf8(headers: RequestHeaders): GatewayError {
+  checkEncoding(headers);
+  return new GatewayError(
+    "invalid_json",
+    "The request body is not valid UTF-8. Encode the JSON in UTF-8.",
+  );
 }
 
 function decode(bytes: Buffer, headers: RequestHeaders): string {
-  if (!isUtf8(bytes)) {
-    checkEncoding(headers);
-    throw new GatewayError(
-      "invalid_json",
-      "The request body is not valid UTF-8. Encode the JSON in UTF-8.",
-    );
-  }
+  if (!isUtf8(bytes)) throw invalidUtf8(headers);
   // A byte order mark is not part of the text.
   const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return bytes.toString("utf8", isMarked ? 3 : 0);
@@ -145,13 +125,17 @@ function parse(text: string, headers: RequestHeaders): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    checkEncoding(headers);
-    throw new GatewayError(
-      "invalid_json",
-      `We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The gateway expects a JSON payload, but what was sent was not valid JSON${text === "" ? ": the body was empty" : ""}.)`,
-      { cause },
-    );
+    throw invalidJson(cause, headers, text === "" ? ": the body was empty" : "");
   }
+}
+
+function invalidJson(cause: unknown, headers: RequestHeaders, reason = ""): GatewayError {
+  checkEncoding(headers);
+  return new GatewayError(
+    "invalid_json",
+    `We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. The gateway expects a JSON payload, but what was sent was not valid JSON${reason}.)`,
+    { cause },
+  );
 }
 
 /** A missing type is read as JSON, because the first clients sent none. */
@@ -197,6 +181,28 @@ export async function* readChunks(
     if (progress.bytes > maxBytes) throw tooLarge(maxBytes);
     yield chunk;
   }
+}
+
+/**
+ * The same for a consumer that copies each chunk. The memory of a chunk is released after the next one is requested: left
+ * to the garbage collector, eight large uploads would hold 150 MB of it. Consecutive chunks may share one buffer, which
+ * is released with the last of them.
+ */
+export async function* readReleasedChunks(
+  incoming: IncomingBody,
+  maxBytes: number,
+  context: BodyContext,
+): AsyncGenerator<Uint8Array> {
+  let shared: ArrayBufferLike | undefined;
+  for await (const chunk of readChunks(incoming, maxBytes, context)) {
+    const { buffer, length } = chunk;
+    if (shared && shared !== buffer) freeBuffer(shared);
+    yield chunk;
+    const isWhole = length === buffer.byteLength;
+    if (isWhole) freeBuffer(buffer);
+    shared = isWhole ? undefined : buffer;
+  }
+  if (shared) freeBuffer(shared);
 }
 
 const identity = <T>(value: T): T => value;

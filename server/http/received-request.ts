@@ -1,11 +1,11 @@
 /** Step 1: a request as the pipeline sees it: its head, and its body within the bounds of the settings. */
 import type { MemoryShares } from "../lib/memory-shares.ts";
 import { newRequestId } from "../lib/request-id.ts";
+import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { Form, RequestHeaders } from "../request/http-types.ts";
 import type { BodyTimeout } from "./body-timeout.ts";
 import type { BridgedRequest } from "./fetch-bridge.ts";
 import { type FormLimits, readForm } from "./form.ts";
-import type { ParseQueue } from "./parse-queue.ts";
 import { type JsonBodyContext, readChunks, readJson } from "./read-body.ts";
 import { incompleteBody, type RequestBody, type ServerRequest } from "./server/http-server.ts";
 
@@ -22,7 +22,7 @@ export interface ReceivedRequestOptions extends BodyLimits {
   /** The scheme on which the gateway listens. A proxy in front may serve another one. */
   readonly scheme: "http" | "https";
   readonly bodyTimeout: BodyTimeout;
-  readonly parseQueue: ParseQueue;
+  readonly parseQueue: TurnQueue;
 }
 
 export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
@@ -85,12 +85,18 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
     this.#reservedBytes += bytes;
   }
 
-  parseInTurn<T>(parse: () => T): Promise<T> {
-    return this.#options.parseQueue.run(this.#keyId, () => {
-      // The client may have disconnected while its body waited for its turn.
+  parseInTurns<T>(steps: Generator<void, T>): Promise<T> {
+    return this.#options.parseQueue.run(this.#keyId, this.#whileConnected(steps));
+  }
+
+  /** The client may disconnect while its body waits for its turn. */
+  *#whileConnected<T>(steps: Generator<void, T>): Generator<void, T> {
+    for (;;) {
       if (this.signal.aborted) throw incompleteBody();
-      return parse();
-    });
+      const { done, value } = steps.next();
+      if (done) return value;
+      yield;
+    }
   }
 
   releaseBody(): void {

@@ -3,7 +3,9 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
+import { LargeJson } from "../lib/large-json.ts";
 import type { RequestTemp } from "../lib/request-temp.ts";
+import { TurnQueue } from "../lib/turn-queue.ts";
 import type {
   Adapter,
   ErrorContext,
@@ -81,6 +83,8 @@ export interface UpstreamClientOptions {
   readonly send: Send;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
   /** Called for a target that responded and whose rate limit is now exhausted. */
   readonly onRateLimitExhausted?: OnRateLimitExhausted;
 }
@@ -90,9 +94,11 @@ export function createUpstreamClient({
   embeddedModels: embedded,
   send,
   now,
+  clock,
   onRateLimitExhausted,
 }: UpstreamClientOptions): UpstreamClient {
   const tokens = createTokenCache({ send, now });
+  const turns = new TurnQueue(clock);
   const observeRateLimit = onRateLimitExhausted && createRateLimitObserver(onRateLimitExhausted);
 
   /** Rejects and never throws. No async function and few steps, because this is the hot path of every request. */
@@ -120,6 +126,22 @@ export function createUpstreamClient({
     return adapter.token || adapter.sign
       ? tokens.authenticate(request, adapter, upstream, signal).then(sendAuthenticated)
       : sendAuthenticated(request);
+  };
+
+  /** Serializes a large body in turns with others. Most signatures are computed from a string. */
+  const serialize = async (
+    request: UpstreamRequest,
+    body: LargeJson,
+    adapter: Adapter,
+    signal: AbortSignal,
+  ): Promise<UpstreamRequest> => {
+    if (adapter.sign && !adapter.signStreamed) return { ...request, body: body.text() };
+    await turns.run(request.url, body.write());
+    if (signal.aborted) {
+      body.free();
+      throw signal.reason;
+    }
+    return request;
   };
 
   const generateOverHttp = <Q extends GenerationQuery>(
@@ -167,15 +189,19 @@ export function createUpstreamClient({
       try {
         const request = endpoint.toUpstream(query, target);
         const context = { target, model: query.model };
-        return sendAndRead(adapter, request, context, signal, (response) => {
-          try {
-            const read = endpoint.fromUpstream(response, query, target);
-            if (!(read instanceof Promise)) return read;
-            return read.catch((error) => throwErrorInside(error, response, adapter, context));
-          } catch (error) {
-            return throwErrorInside(error, response, adapter, context);
-          }
-        });
+        const sendQuery = (serialized: UpstreamRequest): Promise<EmbeddingsResponse> =>
+          sendAndRead(adapter, serialized, context, signal, (response) => {
+            try {
+              const read = endpoint.fromUpstream(response, query, target);
+              if (!(read instanceof Promise)) return read;
+              return read.catch((error) => throwErrorInside(error, response, adapter, context));
+            } catch (error) {
+              return throwErrorInside(error, response, adapter, context);
+            }
+          });
+        return request.body instanceof LargeJson
+          ? serialize(request, request.body, adapter, signal).then(sendQuery)
+          : sendQuery(request);
       } catch (error) {
         return Promise.reject(error);
       }

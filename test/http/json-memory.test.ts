@@ -1,8 +1,8 @@
 /** Large JSON bodies share the event loop and the memory with the requests of other clients. */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { ParseQueue } from "../../server/http/parse-queue.ts";
 import { MemoryShares } from "../../server/lib/memory-shares.ts";
+import { TurnQueue } from "../../server/lib/turn-queue.ts";
 import { testKey } from "../harness.ts";
 import { until } from "../until.ts";
 import {
@@ -108,6 +108,11 @@ describe("the memory of JSON bodies", () => {
   });
 });
 
+/** Work that cannot be divided. */
+const oneStep = <T>(work: () => T): Iterator<void, T> => ({
+  next: () => ({ done: true, value: work() }),
+});
+
 describe("large bodies that are complete at the same moment", () => {
   test("are parsed one per turn of the event loop, and each request goes on in another turn", async () => {
     let turn = 0;
@@ -117,11 +122,14 @@ describe("large bodies that are complete at the same moment", () => {
       if (isCounting) setImmediate(count);
     };
     setImmediate(count);
-    const queue = new ParseQueue(() => 0);
+    const queue = new TurnQueue(() => 0);
     const turns: number[] = [];
     await Promise.all(
       Array.from({ length: 10 }, async () => {
-        await queue.run("a", () => turns.push(turn));
+        await queue.run(
+          "a",
+          oneStep(() => turns.push(turn)),
+        );
         turns.push(turn);
       }),
     );
@@ -131,33 +139,49 @@ describe("large bodies that are complete at the same moment", () => {
   });
 
   test("are parsed round robin among API keys", async () => {
-    const queue = new ParseQueue(() => 0);
+    const queue = new TurnQueue(() => 0);
     const order: string[] = [];
     const names = ["a1", "a2", "a3", "b1", "c1", "b2"];
-    await Promise.all(names.map((name) => queue.run(name.charAt(0), () => order.push(name))));
+    await Promise.all(
+      names.map((name) =>
+        queue.run(
+          name.charAt(0),
+          oneStep(() => order.push(name)),
+        ),
+      ),
+    );
     expect(order).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
   });
 
   test("that cannot be parsed fail alone", async () => {
-    const queue = new ParseQueue(() => 0);
+    const queue = new TurnQueue(() => 0);
     const results = await Promise.allSettled([
-      queue.run("a", () => JSON.parse("{")),
-      queue.run("a", () => JSON.parse("{}")),
+      queue.run(
+        "a",
+        oneStep(() => JSON.parse("{")),
+      ),
+      queue.run(
+        "a",
+        oneStep(() => JSON.parse("{}")),
+      ),
     ]);
     expect(results.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
   });
 
   test("leave half of the time to other requests while more of them wait", async () => {
     let now = 0;
-    const queue = new ParseQueue(() => now);
+    const queue = new TurnQueue(() => now);
     const began = performance.now();
     const waits: number[] = [];
     await Promise.all(
       Array.from({ length: 3 }, () =>
-        queue.run("a", () => {
-          waits.push(performance.now() - began);
-          now += 40;
-        }),
+        queue.run(
+          "a",
+          oneStep(() => {
+            waits.push(performance.now() - began);
+            now += 40;
+          }),
+        ),
       ),
     );
     expect(waits[1]! - waits[0]!).toBeGreaterThan(35);

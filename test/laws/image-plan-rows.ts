@@ -130,6 +130,7 @@ const inside = createUpstreamClient({
   embeddedModels: new Map(),
   send: () => Promise.reject(new Error("nobody is asked")),
   now: () => 0,
+  clock: () => 0,
 });
 
 function* insideRows(): Generator<[string, Row]> {

@@ -41,6 +41,7 @@ const clientWith = (send: (request: UpstreamRequest) => Promise<UpstreamResponse
     embeddedModels: new Map(),
     send,
     now: () => 0,
+    clock: () => 0,
   });
 
 const { signal } = new AbortController();

@@ -79,6 +79,7 @@ function arrange(given: Partial<World> = {}) {
     embeddedModels: new Map(),
     send,
     now: () => world.now,
+    clock: () => 0,
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>

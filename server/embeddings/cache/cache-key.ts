@@ -81,7 +81,7 @@ function hashUtf16(prefix: string, text: string): string {
 }
 
 /** Long texts are hashed in place: joining them with the prefix would copy them twice. */
-const longText = 64 * 1024;
+const longText = 4 * 1024;
 
 const hashOf = (prefix: string, text: string): string =>
   text.length < longText

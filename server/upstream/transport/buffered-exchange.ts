@@ -1,4 +1,5 @@
 /** One request with a buffered response, on a pooled or a new connection. */
+import type { LargeJson } from "../../lib/large-json.ts";
 import type { Connection, Exchange } from "./connection.ts";
 import { AmbiguousResponse, CallAborted, ConnectionLost } from "./connection-error.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
@@ -9,6 +10,8 @@ export interface BufferedExchangeOptions {
   readonly pool: ConnectionPool;
   readonly endpoint: Endpoint;
   readonly request: string;
+  /** A large body, which is sent after `request` and then freed. */
+  readonly body?: LargeJson;
   /** May be sent on a connection that carried another request, and again if that connection was lost. */
   readonly mayReuse: boolean;
   readonly maxBytes: number;
@@ -31,7 +34,10 @@ export class BufferedExchange implements Exchange {
 
   begin(): void {
     const { signal, mayReuse, pool, endpoint } = this.#options;
-    if (signal.aborted) throw new CallAborted();
+    if (signal.aborted) {
+      this.#end();
+      throw new CallAborted();
+    }
     signal.addEventListener("abort", this.#abort);
     const idle = mayReuse ? pool.takeIdle(endpoint.key) : undefined;
     if (!idle) {
@@ -46,7 +52,7 @@ export class BufferedExchange implements Exchange {
     if (!this.response.done) return;
     const { pool, endpoint, resolve } = this.#options;
     const connection = this.#connection as Connection;
-    this.#unsubscribe();
+    this.#end();
     connection.release();
     pool.release(endpoint.key, connection);
     resolve(this.response);
@@ -62,7 +68,7 @@ export class BufferedExchange implements Exchange {
       this.#open();
       return;
     }
-    this.#unsubscribe();
+    this.#end();
     this.#options.reject(error);
   }
 
@@ -73,7 +79,7 @@ export class BufferedExchange implements Exchange {
 
   #send(connection: Connection): void {
     this.#connection = connection;
-    connection.send(this.#options.request, this);
+    connection.send(this.#options.request, this, this.#options.body);
   }
 
   #open(): void {
@@ -90,7 +96,8 @@ export class BufferedExchange implements Exchange {
     );
   }
 
-  #unsubscribe(): void {
+  #end(): void {
     this.#options.signal.removeEventListener("abort", this.#abort);
+    this.#options.body?.free();
   }
 }

@@ -4,6 +4,7 @@
  */
 import { isIP } from "node:net";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import type { LargeJson } from "../../lib/large-json.ts";
 import { AmbiguousResponse, ConnectionLost, NotConnected } from "./connection-error.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { isResponse, unsolicitedBytes } from "./unsolicited-bytes.ts";
@@ -62,8 +63,9 @@ export class Connection {
   readonly #handshake = Promise.withResolvers<void>();
   #socket: Socket | undefined;
   #exchange: Exchange | undefined;
-  /** Bytes that the socket has not accepted yet (backpressure). */
+  /** Bytes that the socket has not accepted yet (backpressure), and the chunks after them, the next one last. */
   #unsent: Buffer | undefined;
+  #nextChunks: Buffer[] = [];
   /** Number of complete responses on this connection. */
   #responses = 0;
   /** It carried another request before this one. */
@@ -131,7 +133,8 @@ export class Connection {
     return false;
   }
 
-  send(request: string, exchange: Exchange): void {
+  /** `body`: sent after `request`, where the body is large. */
+  send(request: string, exchange: Exchange, body?: LargeJson): void {
     this.#exchange = exchange;
     this.#isReused = this.#responses > 0;
     this.#isEarly = false;
@@ -144,6 +147,10 @@ export class Connection {
     else if (written < request.length || written < Buffer.byteLength(request)) {
       this.#unsent = Buffer.from(request).subarray(written);
     }
+    if (!body || this.closed) return;
+    this.#nextChunks = body.chunks().toReversed();
+    this.#unsent ??= this.#nextChunks.pop();
+    this.onDrain();
   }
 
   /** The exchange has read its response. The connection is closed unless it can carry another request. */
@@ -243,10 +250,15 @@ export class Connection {
   }
 
   onDrain(): void {
-    const rest = this.#unsent;
-    if (!rest || !this.#socket) return;
-    const written = this.#socket.write(rest);
-    this.#unsent = written < rest.length ? rest.subarray(Math.max(0, written)) : undefined;
+    while (this.#unsent && this.#socket && !this.closed) {
+      const rest = this.#unsent;
+      const written = Math.max(0, this.#socket.write(rest));
+      if (written < rest.length) {
+        this.#unsent = rest.subarray(written);
+        return;
+      }
+      this.#unsent = this.#nextChunks.pop();
+    }
   }
 
   onEnd(cause?: unknown): void {

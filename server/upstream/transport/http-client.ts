@@ -3,6 +3,7 @@
  * through another thread; it knows whether a failed request had reached the upstream at all; and unlike the pool of
  * `fetch`, it detects unsolicited responses.
  */
+import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BufferedExchange } from "./buffered-exchange.ts";
 import { BufferedResponse } from "./buffered-response.ts";
@@ -43,7 +44,7 @@ export class HttpClient {
    * left to `fetch`: they come from the internet, where the connection costs more than the CPU.
    */
   static carries({ url, body, streams, method }: UpstreamRequest): boolean {
-    if (typeof body === "object") return false;
+    if (typeof body === "object" && !(body instanceof LargeJson && !streams)) return false;
     return streams ? url.startsWith("http://") : !method;
   }
 
@@ -79,6 +80,7 @@ export class HttpClient {
           pool: this.#buffered,
           endpoint,
           request: serializeRequest(request, endpoint),
+          ...(request.body instanceof LargeJson && { body: request.body }),
           // A request that is not idempotent needs a new connection.
           mayReuse: !request.once,
           maxBytes: this.#maxBytes,

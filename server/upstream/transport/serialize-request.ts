@@ -15,6 +15,7 @@ const ownHeaders = new Set(["content-length", "transfer-encoding", "connection"]
 
 const lineBreak = /[\r\n\0]/;
 
+/** The request; only its head where the body is large. */
 export function serializeRequest(
   { headers, body, method }: UpstreamRequest,
   { host, path }: Endpoint,
@@ -33,7 +34,8 @@ export function serializeRequest(
   if (headers.accept === undefined) head += "accept: */*\r\n";
   // Compression costs both sides more than bandwidth in a private network does.
   if (headers["accept-encoding"] === undefined) head += "accept-encoding: identity\r\n";
-  return body === undefined
-    ? `${head}\r\n`
-    : `${head}content-length: ${Buffer.byteLength(body as string)}\r\n\r\n${body as string}`;
+  if (body === undefined) return `${head}\r\n`;
+  return typeof body === "string"
+    ? `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    : `${head}content-length: ${body.length}\r\n\r\n`;
 }

@@ -1,4 +1,5 @@
 /** Builds upstream requests: JSON or a form, for embeddings or for images, which are billed per request. */
+import { isLongJson, LargeJson } from "../../../lib/large-json.ts";
 import type { UpstreamRequest } from "../../adapter.ts";
 import type { ExtraFields, Upstream } from "../../contract.ts";
 import { bearer, type WireHeaders } from "./headers.ts";
@@ -8,11 +9,11 @@ import { type Part, writeForm } from "./multipart.ts";
 /** Most upstreams take an object, some a list of objects. */
 type Body = ExtraFields | readonly ExtraFields[];
 
-/** Undefined members are not written, in this request and those below. */
+/** Undefined members are not written, in this request and those below. A large body is serialized when it is sent. */
 export const jsonRequest = (url: string, headers: WireHeaders, body: Body): UpstreamRequest => ({
   url,
   headers: { ...headers, "content-type": "application/json" },
-  body: JSON.stringify(body),
+  body: isLongJson(body) ? new LargeJson(body) : JSON.stringify(body),
 });
 
 export const bearerJsonRequest = (url: string, upstream: Upstream, body: Body): UpstreamRequest =>

@@ -1,0 +1,204 @@
+/**
+ * Serializes a large JSON value to UTF-8 bytes in steps. The text as a string would take up to twice the size of its
+ * bytes, and making it would hold the event loop for 4 ms for each MB of characters that are not Latin.
+ */
+import { GarbageHint } from "./garbage-hint.ts";
+import { freeBuffer } from "./spill-buffer.ts";
+
+/** Values that are shorter are serialized at once. */
+const largeLength = 256 * 1024;
+
+/** What a token and its comma take, about. */
+const tokenLength = 6;
+
+/** Serialized in one piece, in characters. */
+const pieceLength = 16 * 1024;
+/** Serialized in one step, in characters. */
+const stepLength = 256 * 1024;
+
+const chunkBytes = 256 * 1024;
+const maxBytesPerCharacter = 3;
+
+/** Whether the text of the value is long. The estimate ends there. */
+export const isLongJson = (value: unknown): boolean => lengthLeft(value, largeLength) < 0;
+
+/** `left` without the length of the value's text, about. Negative: the value is longer, and was not read to its end. */
+function lengthLeft(value: unknown, left: number): number {
+  if (typeof value === "string") return left - value.length - 3;
+  if (typeof value !== "object" || value === null) return left - tokenLength;
+  let rest = left - 3;
+  if (!Array.isArray(value)) {
+    for (const name in value) {
+      rest = lengthLeft((value as Readonly<Record<string, unknown>>)[name], rest - name.length - 3);
+      if (rest < 0) break;
+    }
+    return rest;
+  }
+  if (typeof value[0] === "number") return rest - tokenLength * value.length;
+  for (let at = 0; at < value.length && rest >= 0; at++) rest = lengthLeft(value[at], rest);
+  return rest;
+}
+
+/** A request body: the value is serialized once, in steps or when its bytes are first needed. */
+export class LargeJson {
+  readonly #value: unknown;
+  #chunks: readonly Buffer[] | undefined;
+  #length = 0;
+
+  constructor(value: unknown) {
+    this.#value = value;
+  }
+
+  get length(): number {
+    this.chunks();
+    return this.#length;
+  }
+
+  /** The bytes of JSON.stringify(value). */
+  chunks(): readonly Buffer[] {
+    const steps = this.write();
+    while (!steps.next().done);
+    return this.#chunks as readonly Buffer[];
+  }
+
+  async *open(): AsyncGenerator<Uint8Array> {
+    yield* this.chunks();
+  }
+
+  text(): string {
+    return JSON.stringify(this.#value);
+  }
+
+  /** The steps of the serialization. */
+  *write(): Generator<void, void> {
+    if (this.#chunks) return;
+    const writer = new Writer();
+    yield* writer.value(this.#value);
+    this.#chunks = writer.end();
+    this.#length = this.#chunks.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** Frees the bytes, which will not be sent again. Left to the garbage collector, they would accumulate. */
+  free(): void {
+    for (const { buffer } of this.#chunks ?? []) freeBuffer(buffer);
+    this.#chunks = undefined;
+  }
+}
+
+class Writer {
+  readonly #chunks: Buffer[] = [];
+  #chunk = Buffer.allocUnsafeSlow(chunkBytes);
+  #used = 0;
+  #sinceStep = 0;
+  readonly #garbage = new GarbageHint();
+
+  end(): readonly Buffer[] {
+    this.#chunks.push(this.#chunk.subarray(0, this.#used));
+    return this.#chunks;
+  }
+
+  *value(value: unknown): Generator<void, void> {
+    if (typeof value === "string") yield* this.#text(value);
+    else if (Array.isArray(value)) yield* this.#list(value);
+    else if (typeof value === "object" && value !== null) yield* this.#object(value);
+    else this.#append(JSON.stringify(value) ?? "null");
+  }
+
+  *#object(object: object): Generator<void, void> {
+    let separator = "{";
+    for (const [name, value] of Object.entries(object)) {
+      // As JSON.stringify does.
+      if (value === undefined) continue;
+      this.#append(`${separator}${JSON.stringify(name)}:`);
+      yield* this.value(value);
+      separator = ",";
+    }
+    this.#append(separator === "{" ? "{}" : "}");
+  }
+
+  *#list(list: readonly unknown[]): Generator<void, void> {
+    // Fast, and always ASCII: pieces would take as much memory again.
+    if (isNumbers(list)) {
+      this.#appendAscii(JSON.stringify(list));
+      return;
+    }
+    this.#append("[");
+    for (let at = 0; at < list.length; ) {
+      if (at > 0) this.#append(",");
+      const end = endOfPieceIn(list, at);
+      if (end > at) {
+        this.#append(JSON.stringify(list.slice(at, end)).slice(1, -1));
+        at = end;
+      } else {
+        yield* this.value(list[at]);
+        at += 1;
+      }
+      if (this.#isStepDone()) yield;
+    }
+    this.#append("]");
+  }
+
+  *#text(text: string): Generator<void, void> {
+    if (text.length <= pieceLength) {
+      this.#append(JSON.stringify(text));
+      return;
+    }
+    this.#append('"');
+    for (let from = 0; from < text.length; ) {
+      const to = endOfPieceOf(text, from);
+      this.#append(JSON.stringify(text.slice(from, to)).slice(1, -1));
+      from = to;
+      if (this.#isStepDone()) yield;
+    }
+    this.#append('"');
+  }
+
+  #append(piece: string): void {
+    this.#write(piece, maxBytesPerCharacter * piece.length);
+  }
+
+  #appendAscii(text: string): void {
+    this.#write(text, text.length);
+  }
+
+  #write(piece: string, maxBytes: number): void {
+    if (maxBytes > this.#chunk.length - this.#used) {
+      this.#chunks.push(this.#chunk.subarray(0, this.#used));
+      this.#chunk = Buffer.allocUnsafeSlow(Math.max(chunkBytes, maxBytes));
+      this.#used = 0;
+    }
+    this.#used += this.#chunk.write(piece, this.#used);
+    this.#sinceStep += piece.length;
+    this.#garbage.add(piece.length);
+  }
+
+  #isStepDone(): boolean {
+    if (this.#sinceStep < stepLength) return false;
+    this.#sinceStep = 0;
+    return true;
+  }
+}
+
+const isNumbers = (list: readonly unknown[]): boolean => {
+  for (let at = 0; at < list.length; at++) if (typeof list[at] !== "number") return false;
+  return true;
+};
+
+/** The end of the entries that are one piece together. `from`: the entry there is longer than a piece. */
+function endOfPieceIn(list: readonly unknown[], from: number): number {
+  let left = pieceLength;
+  let at = from;
+  while (at < list.length) {
+    left = lengthLeft(list[at], left);
+    if (left < 0) break;
+    at++;
+  }
+  return at;
+}
+
+/** Not between the two halves of a character (a surrogate pair): each half would be escaped. */
+function endOfPieceOf(text: string, from: number): number {
+  const to = Math.min(from + pieceLength, text.length);
+  const last = text.charCodeAt(to - 1);
+  return to < text.length && last >= 0xd800 && last < 0xdc00 ? to - 1 : to;
+}

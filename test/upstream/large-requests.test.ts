@@ -1,0 +1,92 @@
+/** Large request bodies, which are serialized in steps and sent in chunks, reach the upstream whole. */
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { LargeJson } from "../../server/lib/large-json.ts";
+import { startGatewayWithFake } from "../http/gateway-fixture.ts";
+import { type Asked, ok, rawServer, testClient } from "./http-client-fixture.ts";
+
+const hashOf = (bytes: Buffer | string): string => createHash("sha1").update(bytes).digest("hex");
+const answerHash = ({ socket, body }: Asked): void => void socket.write(ok(hashOf(body)));
+const bodyWith = (letter: string) => ({
+  model: "a",
+  input: [`猫${letter.repeat(3_000_000)}`, "b"],
+});
+
+describe("a large request body", () => {
+  test("reaches an upstream that reads slowly, also on a connection that is used again", async () => {
+    using server = rawServer(answerHash, {
+      onHead: ({ socket }) => {
+        socket.pause();
+        setTimeout(() => socket.resume(), 50);
+      },
+    });
+    using client = testClient();
+    for (const letter of ["x", "y", "\n"]) {
+      const value = bodyWith(letter);
+      const hash = await client.ask(server.url, "", { body: new LargeJson(value) });
+      expect(hash).toBe(hashOf(JSON.stringify(value)));
+      expect(await client.ask(server.url, "small")).toBe(hashOf("small"));
+    }
+    expect(server.opened).toBe(1);
+  });
+
+  test("is sent again whole, if the upstream closed the connection meanwhile", async () => {
+    using server = rawServer(answerHash, {
+      onHead: ({ socket, connection, turn }) => {
+        if (connection === 1 && turn === 2) socket.destroy();
+      },
+    });
+    using client = testClient();
+    expect(await client.ask(server.url, "first")).toBe(hashOf("first"));
+    const value = bodyWith("x");
+    const hash = await client.ask(server.url, "", { body: new LargeJson(value) });
+    expect(hash).toBe(hashOf(JSON.stringify(value)));
+    expect(server.opened).toBe(2);
+  });
+
+  test("is freed when the request is over, and when it fails", async () => {
+    using server = rawServer(answerHash);
+    using client = testClient();
+    const body = new LargeJson(bodyWith("x"));
+    const chunks = body.chunks();
+    await client.ask(server.url, "", { body });
+    expect(chunks.map(({ length }) => length).filter((length) => length > 0)).toEqual([]);
+    const failed = new LargeJson(bodyWith("x"));
+    const unsent = failed.chunks();
+    const outcome = client.ask("http://127.0.0.1:1/v1", "", { body: failed });
+    expect(await outcome.catch(() => "failed")).toBe("failed");
+    expect(unsent.map(({ length }) => length).filter((length) => length > 0)).toEqual([]);
+  });
+});
+
+const edge = startGatewayWithFake();
+const { fake, gateway } = edge;
+afterAll(() => edge.close());
+
+test("a large request is neither parsed nor serialized as one text", async () => {
+  const texts = Array.from({ length: 300 }, (_, at) => `${at} 猫 "\\ ${"lorem\n".repeat(2500)}`);
+  const body = JSON.stringify({ model: "our-embedder", input: texts });
+  const parse = spyOn(JSON, "parse");
+  const stringify = spyOn(JSON, "stringify");
+  let parsed: number;
+  let serialized: number;
+  try {
+    const response = await gateway.post("/v1/embeddings", body);
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
+  } finally {
+    parsed = Math.max(...parse.mock.calls.map(([text]) => text.length));
+    const written = stringify.mock.results.map(({ value }) => String(value));
+    serialized = Math.max(
+      ...written.filter((text) => text.includes("lorem")).map(({ length }) => length),
+    );
+    parse.mockRestore();
+    stringify.mockRestore();
+  }
+  expect(body.length).toBeGreaterThan(5_000_000);
+  // The fake upstream in this process parses the parts into which the request is split.
+  expect(parsed).toBeLessThan(body.length / 3);
+  expect(serialized).toBeLessThan(100_000);
+  const sent = fake.requests.flatMap(({ json }) => (json as { input: string[] }).input);
+  expect(sent.toSorted()).toEqual(texts.toSorted());
+});
