@@ -11,21 +11,22 @@ import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
 import type { Endpoint, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { ResponseBody } from "../request/operation.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
-import { embeddingsBody, engineEmbeddingsBody, readEmbeddingsBody } from "./embeddings-body.ts";
+import { embeddingsBody } from "./embeddings-body.ts";
 import { withoutNulls } from "./fields.ts";
 
 export function embeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
+  const { schema, read } = embeddingsBody(options.maxInputs);
   return {
     operation: "embeddings",
     kind: "embedding",
-    body: embeddingsBody,
+    body: schema,
     read: async (incoming, keyId, nameModel) => {
       const body = withoutNulls(await incoming.json(keyId));
       const model = nameModel(body.model);
       const named = model === body.model ? body : { ...body, model };
-      return { query: readEmbeddingsBody(named, options.maxInputs) };
+      return { query: read(named) };
     },
     cost: (record, route) => embeddingsCost(record, route.targets),
     write,
@@ -36,13 +37,14 @@ export function embeddingsEndpoint(options: {
 export function engineEmbeddingsEndpoint(options: {
   readonly maxInputs: number;
 }): Endpoint<EmbeddingsQuery, EmbeddingsResponse> {
+  const { engineSchema, read } = embeddingsBody(options.maxInputs);
   return {
     ...embeddingsEndpoint(options),
-    body: engineEmbeddingsBody,
+    body: engineSchema,
     read: async (incoming, keyId, nameModel) => {
       const { timeout, ...body } = withoutNulls(await incoming.json(keyId));
       const model = nameModel(body.model);
-      return { query: readEmbeddingsBody({ ...body, model }, options.maxInputs) };
+      return { query: read({ ...body, model }) };
     },
   };
 }
@@ -74,9 +76,9 @@ async function bodyOf(
   if (isAsRequested && !(query.encoding === "float" && areFloat32Numbers(response.vectors))) {
     return releasedAfterSending(verbatim.body);
   }
-  const { model } = query;
-  if (query.encoding === "base64") return writeBase64Response(response, { model, tokens });
-  return releasedAfterSending(await writeFloatResponse(response, { model, tokens }));
+  const tail = { model: query.model, tokens, totalTokens: response.usage?.totalTokens };
+  if (query.encoding === "base64") return writeBase64Response(response, tail);
+  return releasedAfterSending(await writeFloatResponse(response, tail));
 }
 
 const largeBodyBytes = 64 * 1024;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { eventsQuery } from "../admin/events.ts";
 import { type OwnRouteName, type Route, type RouteName, routes } from "../http/routes.ts";
 import { editsBody, editsForm } from "./edits.ts";
-import { embeddingsBody, engineEmbeddingsBody } from "./embeddings-body.ts";
+import { embeddingsBody } from "./embeddings-body.ts";
 import { generationsBody } from "./generations.ts";
 import { examples } from "./openapi-examples.ts";
 import * as schemas from "./response-schemas.ts";
@@ -50,9 +50,12 @@ function formSchema(): Json {
   };
 }
 
+/** The maximum number of inputs is a setting, and not in the document. */
+const embeddings = embeddingsBody(Number.POSITIVE_INFINITY);
+
 const requestBodies: Partial<Record<OwnRouteName, Json>> = {
-  embeddings: { "application/json": { schema: schemaOf(embeddingsBody, "input") } },
-  engineEmbeddings: { "application/json": { schema: schemaOf(engineEmbeddingsBody, "input") } },
+  embeddings: { "application/json": { schema: schemaOf(embeddings.schema, "input") } },
+  engineEmbeddings: { "application/json": { schema: schemaOf(embeddings.engineSchema, "input") } },
   generations: { "application/json": { schema: schemaOf(generationsBody, "input") } },
   edits: {
     "multipart/form-data": { schema: formSchema() },

@@ -78,6 +78,7 @@ async function sendSplit(
   if (signal.aborted) throw signal.reason;
   const vectors = new Array<Vector>(itemsOf(query.input));
   let inputTokens: number | undefined = 0;
+  let totalTokens = 0;
   let perInput: number[] | undefined = new Array(vectors.length);
 
   const controller = new AbortController();
@@ -97,6 +98,7 @@ async function sendSplit(
       response.usage && inputTokens !== undefined
         ? inputTokens + response.usage.inputTokens
         : undefined;
+    totalTokens += response.usage?.totalTokens ?? response.usage?.inputTokens ?? 0;
     if (!response.usage?.perInput) perInput = undefined;
     for (const [at, tokens] of response.usage?.perInput?.entries() ?? []) {
       if (perInput) perInput[range.from + at] = tokens;
@@ -130,7 +132,8 @@ async function sendSplit(
     );
   }
   if (inputTokens === undefined) return { vectors };
-  return { vectors, usage: { inputTokens, ...(perInput && { perInput }) } };
+  const usage = { inputTokens, ...(totalTokens !== inputTokens && { totalTokens }) };
+  return { vectors, usage: { ...usage, ...(perInput && { perInput }) } };
 }
 
 const indexesOf = ({ from, to }: InputRange): number[] =>

@@ -12,8 +12,8 @@ import { dimensionsOf, encodeVector, floatsOf } from "./vector-formats.ts";
 const entry = (index: number): string => `{"object":"embedding","index":${index},"embedding":`;
 const begin = `{"object":"list","data":[${entry(0)}`;
 
-const endOf = ({ model, tokens }: ResponseTail): string =>
-  `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
+const endOf = ({ model, tokens, totalTokens = tokens }: ResponseTail): string =>
+  `],"model":${JSON.stringify(model)},"usage":{"prompt_tokens":${tokens},"total_tokens":${totalTokens}}}`;
 
 /** The fields after the vectors. */
 export interface ResponseTail {
@@ -21,6 +21,8 @@ export interface ResponseTail {
   readonly model: string;
   /** For `usage`, which OpenAI's types require: as reported, or estimated. */
   readonly tokens: number;
+  /** Absent: the same. */
+  readonly totalTokens?: number | undefined;
 }
 
 /**

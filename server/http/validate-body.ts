@@ -2,7 +2,7 @@
  * Step 4: validates a body against its schema. The first issue becomes the error that OpenAI would give, with the
  * parameter and the fix.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import { GatewayError } from "../lib/gateway-error.ts";
 
 export function parse<S extends z.ZodType>(
@@ -11,12 +11,22 @@ export function parse<S extends z.ZodType>(
 ): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw toError(result.error.issues[0] as Issue, value);
+  throw toError(result.error.issues[0] as Issue, value, schema);
 }
 
 type Issue = z.core.$ZodIssue;
 
-function toError(issue: Issue, root: unknown): GatewayError {
+/** Refuses a value in a transform of a schema. `error`: the GatewayError that the client gets; others are thrown. */
+export function refused(context: z.RefinementCtx, error: unknown): never {
+  if (!(error instanceof GatewayError)) throw error;
+  context.issues.push({ code: "custom", input: context.value, params: { error } });
+  return z.NEVER;
+}
+
+function toError(issue: Issue, root: unknown, schema: z.ZodType): GatewayError {
+  if (issue.code === "custom" && issue.params?.error instanceof GatewayError) {
+    return issue.params.error;
+  }
   const param = formatPath(issue.path);
   const given = at(root, issue.path);
   if (given === undefined) {
@@ -26,7 +36,7 @@ function toError(issue: Issue, root: unknown): GatewayError {
   }
   switch (issue.code) {
     case "invalid_type":
-      return invalidType(param, expected(issue.expected), given);
+      return invalidType(param, expected(issue, schema), given);
     case "invalid_value":
       return unsupportedValue(param, issue.values, given);
     case "too_small":
@@ -44,14 +54,14 @@ function toError(issue: Issue, root: unknown): GatewayError {
   }
 }
 
-export const invalidType = (param: string, wanted: string, given: unknown): GatewayError =>
+const invalidType = (param: string, wanted: string, given: unknown): GatewayError =>
   new GatewayError(
     "invalid_type",
     `Invalid type for '${param}': expected ${article(wanted)}, but got ${describeType(given)} instead.`,
     { param },
   );
 
-export const unsupportedValue = (
+const unsupportedValue = (
   param: string,
   values: readonly unknown[],
   given: unknown,
@@ -96,7 +106,20 @@ const at = (root: unknown, path: readonly PropertyKey[]): unknown =>
     root,
   );
 
-const expected = (type: string): string => ({ int: "integer", record: "object" })[type] ?? type;
+function expected(
+  { expected: type, path }: z.core.$ZodIssueInvalidType,
+  schema: z.ZodType,
+): string {
+  // zod expects a number, and then that it is an integer.
+  if (type === "number" && isIntegerField(schema, path)) return "integer";
+  return { int: "integer", record: "object" }[type as string] ?? type;
+}
+
+function isIntegerField(schema: z.ZodType, [name, ...more]: readonly PropertyKey[]): boolean {
+  if (!(schema instanceof z.ZodObject) || more.length > 0) return false;
+  const field: unknown = schema.shape[name as string];
+  return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodNumberFormat;
+}
 const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 
 export function describeType(value: unknown): string {

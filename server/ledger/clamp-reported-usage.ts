@@ -35,7 +35,11 @@ export function clampEmbeddingsUsage<C extends { readonly query: Pick<Embeddings
   call: C,
   onImplausibleUsage: (call: C, usage: ImplausibleUsage) => void,
 ): EmbeddingsResponse {
-  const reported = response.usage?.inputTokens;
+  const { inputTokens, totalTokens } = response.usage ?? {};
+  const reported =
+    inputTokens === undefined || totalTokens === undefined
+      ? inputTokens
+      : Math.max(inputTokens, totalTokens);
   // Nearly all requests return here.
   if (reported === undefined || (reported >= 0 && reported <= aroundText)) return response;
   const max = maxTokens(call.query.input, reported);

@@ -101,6 +101,8 @@ export interface EmbeddingsResponse {
   /** As reported by the upstream, 0 included. Absent where it reports none. */
   readonly usage?: {
     readonly inputTokens: number;
+    /** Where the upstream reported another total. Only the client gets it; limits and costs count input tokens. */
+    readonly totalTokens?: number;
     /** Of each input, in input order, where they are known. They add up to `inputTokens`. */
     readonly perInput?: readonly number[];
   };

@@ -2,13 +2,18 @@
  * One validator reads every embeddings body: what the OpenAPI document describes, in one pass, up to the first problem.
  */
 import { describe, expect, test } from "bun:test";
+import Ajv from "ajv/dist/2020";
 import fc from "fast-check";
-import { embeddingsBody, readEmbeddingsBody } from "../../server/api/embeddings-body.ts";
+import { z } from "zod";
+import { embeddingsBody } from "../../server/api/embeddings-body.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { tries } from "../depth.ts";
 
 const maxInputs = 4;
-const read = (body: Record<string, unknown>) => readEmbeddingsBody(body, maxInputs);
+const { read, schema } = embeddingsBody(maxInputs);
+
+/** Whether the schema in the OpenAPI document allows a body. */
+const isAllowed = new Ajv({ strict: false }).compile(z.toJSONSchema(schema, { io: "input" }));
 
 const scalar = fc.oneof(
   fc.constantFrom("", "a", "naïve 猫 🐈", "\ud800", null, true, 0, 1, -1, 1.5, 1e300, -0, 100_276),
@@ -40,7 +45,7 @@ test("the validator takes exactly what the schema of the OpenAPI document takes"
   fc.assert(
     fc.property(bodies, (body) => {
       const given: Record<string, unknown> = { ...body };
-      const { success } = embeddingsBody.safeParse(given);
+      const success = isAllowed(given);
       let refusal: unknown;
       try {
         const { model, input, single, encoding, extraFields } = read(given);
@@ -109,9 +114,7 @@ test.each([
   "a text longer than any model takes is refused by its length: %s",
   (_, input, words) => {
     const longest = "x".repeat(4 * 1024 * 1024);
-    expect(readEmbeddingsBody({ model: "m", input: input(longest) }, 10).input.kind).toBe("text");
-    expect(() => readEmbeddingsBody({ model: "m", input: input(`${longest}y`) }, 10)).toThrow(
-      words,
-    );
+    expect(read({ model: "m", input: input(longest) }).input.kind).toBe("text");
+    expect(() => read({ model: "m", input: input(`${longest}y`) })).toThrow(words);
   },
 );

@@ -62,6 +62,32 @@ describe("the usage of embeddings", () => {
   });
 
   test.each(["float", "base64"])(
+    "has the total that the upstream reports, and the ledger its input tokens (%s)",
+    async (encoding_format) => {
+      const { response } = uncounted("");
+      const usage = { prompt_tokens: 5, total_tokens: 9 };
+      fake.script({
+        response: { ...response, body: JSON.stringify({ ...JSON.parse(response.body), usage }) },
+      });
+      expect((await embed(`five of nine, ${encoding_format}`, { encoding_format })).usage).toEqual(
+        usage,
+      );
+      expect(lastRow()).toMatchObject({ inputTokens: 5, upstreamTokens: 5 });
+    },
+  );
+
+  test("has no total that is impossible", async () => {
+    const { response } = uncounted("");
+    const usage = { prompt_tokens: 5, total_tokens: 1e12 };
+    fake.script({
+      response: { ...response, body: JSON.stringify({ ...JSON.parse(response.body), usage }) },
+    });
+    const { usage: sent, header } = await embed("impossible");
+    expect([sent.total_tokens, header]).toEqual([await countTokens(["impossible"]), "estimated"]);
+    expect(lastRow()).toMatchObject({ inputTokens: null });
+  });
+
+  test.each(["float", "base64"])(
     "is counted where the upstream reports none (%s)",
     async (encoding_format) => {
       const text = `The quick brown fox jumped over the lazy dog, in ${encoding_format}`;

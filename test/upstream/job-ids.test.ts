@@ -12,8 +12,8 @@ import { runware } from "../../server/upstream/adapters/runware/runware.ts";
 import { stability } from "../../server/upstream/adapters/stability/stability.ts";
 import { runImageJob } from "../../server/upstream/poll-job.ts";
 import type { Vendor } from "../../server/upstream/vendor.ts";
-import { replyOf } from "../laws/adapter-cases.ts";
-import { faultOf } from "../laws/adapter-responses.ts";
+import { upstreamResponseOf } from "../laws/adapter-cases.ts";
+import { errorKindOf } from "../laws/adapter-responses.ts";
 import { query, targetOf } from "./image-jobs-fixture.ts";
 
 const image = "https://example.com/image.png";
@@ -81,16 +81,16 @@ describe("the response to a poll", () => {
     const [{ adapter }, model, accepted, done] = vendors[name]!;
     const target = targetOf(name, model);
     const read = (body: object, jobId?: string) =>
-      adapter.generations!.fromUpstream(replyOf(JSON.stringify(body)), {
+      adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
         ...{ query: query(), target, temp: noRequestTemp },
         ...(jobId !== undefined && { jobId }),
       });
     const { kind, jobId } = (await read(accepted("job-1"))) as PendingJob;
     expect({ kind, jobId }).toEqual({ kind: "pending", jobId: "job-1" });
     await read(done("job-1"), jobId);
-    const fault = await faultOf(async () => read(done("job-2"), jobId));
-    expect(fault?.kind).toBe("upstream_invalid");
-    expect(fault?.message).toContain("another job");
+    const error = await errorKindOf(async () => read(done("job-2"), jobId));
+    expect(error?.kind).toBe("upstream_invalid");
+    expect(error?.message).toContain("another job");
   });
 
   test("is compared with the job that the request started", async () => {
@@ -102,7 +102,7 @@ describe("the response to a poll", () => {
         adapter: adapter.generations!,
         ...{ query: query(), target, temp: noRequestTemp },
         signal: new AbortController().signal,
-        send: async () => replyOf(JSON.stringify(responses.shift())),
+        send: async () => upstreamResponseOf(JSON.stringify(responses.shift())),
         read: async (response) =>
           adapter.generations!.fromUpstream(response, {
             ...{ query: query(), target, temp: noRequestTemp },
@@ -110,7 +110,7 @@ describe("the response to a poll", () => {
       });
     };
     expect(await runJob([accepted("job-1"), done("job-1")])).toMatchObject({ kind: "buffered" });
-    const fault = await faultOf(() => runJob([accepted("job-1"), done("job-2")]));
-    expect(fault?.kind).toBe("upstream_invalid");
+    const error = await errorKindOf(() => runJob([accepted("job-1"), done("job-2")]));
+    expect(error?.kind).toBe("upstream_invalid");
   });
 });

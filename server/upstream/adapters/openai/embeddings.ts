@@ -118,7 +118,12 @@ export function embeddingsIn(response: unknown, query: EmbeddingsQuery): Embeddi
   // report 0 because they do not count. -1, which other servers report, is not a count.
   const counts = [read, all].filter(isCount);
   const tokens = counts.find((count) => count > 0) ?? counts[0];
-  return tokens === undefined ? { vectors } : { vectors, usage: { inputTokens: tokens } };
+  if (tokens === undefined) return { vectors };
+  const isOtherTotal = isCount(all) && all !== tokens && isCount(read);
+  return {
+    vectors,
+    usage: { inputTokens: tokens, ...(isOtherTotal && { totalTokens: all }) },
+  };
 }
 
 /** The encoding, if the response is exactly what OpenAI would send, in order and with nothing added. */
