@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- bodies [--only 'CASE|CASE'] [--rounds N] [--check]`: JSON bodies that are expensive to parse, one at
- * a time, each against a fresh gateway: how long the event loop is blocked (as another connection sees it), how much
+ * `npm run bench -- bodies [--only 'CASE|CASE'] [--rounds N] [--check]`: JSON bodies that are expensive to parse, one
+ * at a time, each against a fresh gateway: how long the event loop is blocked (as another connection sees it), how much
  * the gateway's memory grows, and the response. Loopback only. `--check` makes a body that blocks the loop longer than
  * 50 ms per 10 MB, or takes more than 4 times its size, a failure.
  */

@@ -1,4 +1,7 @@
-/** vexel config: lists and changes the configuration entities of the data folder. A running gateway applies changes within a second. */
+/**
+ * vexel config: lists and changes the configuration entities of the data folder. A running gateway applies changes
+ * within a second.
+ */
 import { existsSync } from "node:fs";
 import { embedded } from "../server/config/embedded.ts";
 import { ConfigEntities, EntityRefused } from "../server/config/entities/config-entities.ts";

@@ -1,4 +1,6 @@
-/** Closes what a test file or a test has opened. Called by the test file: a hook of a shared module applies to one file. */
+/**
+ * Closes what a test file or a test has opened. Called by the test file: a hook of a shared module applies to one file.
+ */
 import { afterAll, afterEach } from "bun:test";
 
 type Closable = { close(): unknown } | { stop(closeActiveConnections: true): unknown };

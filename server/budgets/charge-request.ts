@@ -25,7 +25,9 @@ export interface RequestChargingOptions {
   readonly budgets: Budgets;
   /** The image capabilities of a target. */
   readonly capabilities: ImageEstimateInput["capabilities"];
-  /** Requests in flight: charged by the next process if this one is killed. The ledger row of a request ends its entry. */
+  /**
+   * Requests in flight: charged by the next process if this one is killed. The ledger row of a request ends its entry.
+   */
   readonly reservations: {
     /** `mayWait`: the entry may be written at the end of this turn of the event loop. */
     reserve(request: ReservedRequest, mayWait: boolean): void;

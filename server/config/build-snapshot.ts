@@ -142,8 +142,8 @@ export function buildSnapshot(parts: SnapshotSources): BuildResult {
 }
 
 /**
- * The same snapshot with some stored keys changed. The work depends on the number of changes, not of keys. Does not read
- * the file, which may be invalid or deleted.
+ * The same snapshot with some stored keys changed. The work depends on the number of changes, not of keys. Does not
+ * read the file, which may be invalid or deleted.
  */
 export function withKeyChanges(current: Snapshot, changes: readonly StoredKeyChange[]): Snapshot {
   const keys =

@@ -20,8 +20,8 @@ export function unusedGlobWarnings(
 }
 
 /**
- * Stored keys refer to projects and models that may not exist. Such a key has no project limits and no project budget, or
- * no default model of its own. In the file, these references are errors.
+ * Stored keys refer to projects and models that may not exist. Such a key has no project limits and no project budget,
+ * or no default model of its own. In the file, these references are errors.
  */
 export function unknownReferenceWarnings(
   keys: Iterable<Key>,

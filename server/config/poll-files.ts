@@ -1,6 +1,6 @@
 /**
- * Watches files for changes. Polls instead of subscribing to file events: editors that rename and Kubernetes' symlinks then
- * look the same.
+ * Watches files for changes. Polls instead of subscribing to file events: editors that rename and Kubernetes' symlinks
+ * then look the same.
  */
 import { type FileState, readFileState } from "./file-state.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The stored API keys of a config snapshot, with their limits. Immutable: a change of a few keys makes a new version that
- * shares the others, so that 100,000 keys are not rebuilt for one.
+ * The stored API keys of a config snapshot, with their limits. Immutable: a change of a few keys makes a new version
+ * that shares the others, so that 100,000 keys are not rebuilt for one.
  */
 import { isDeepStrictEqual } from "node:util";
 import { deepFreeze } from "../lib/deep-freeze.ts";
@@ -74,8 +74,8 @@ export class StoredKeys {
 }
 
 /**
- * The key with the limit scopes and the budgets that its requests count against, its project's included. A list of models
- * that may still change is copied; a frozen one is shared.
+ * The key with the limit scopes and the budgets that its requests count against, its project's included. A list of
+ * models that may still change is copied; a frozen one is shared.
  */
 export const resolveKey = (key: Key, projects: Projects): Key =>
   deepFreeze({

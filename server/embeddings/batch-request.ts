@@ -1,6 +1,6 @@
 /**
- * A batch: several clients' inputs in one upstream request, with the response split back per client. A refused batch is
- * bisected.
+ * A micro-batch: several clients' inputs in one upstream request, with the response split back per client. A refused
+ * batch is bisected.
  */
 
 import { EncodedVector } from "../lib/codec/index.ts";

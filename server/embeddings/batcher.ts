@@ -1,5 +1,6 @@
 /**
- * Batcher of one target: requests pass while the target is not busy; otherwise they wait, and are sent as one batch.
+ * Micro-batching for one target: requests pass while the target is not busy; otherwise they wait, and are sent as one
+ * batch.
  */
 
 import type { Route } from "../request/caller.ts";

@@ -1,4 +1,7 @@
-/** Single-flight (request coalescing): concurrent requests for the same input share one upstream request. */
+/**
+ * Single-flight (request coalescing): concurrent requests for the same input share one upstream request, which prevents
+ * a cache stampede.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StageRequest } from "../request/stage.ts";

@@ -1,4 +1,7 @@
-/** Vectors between their two wire forms: JSON numbers, and base64 of packed little-endian float32. */
+/**
+ * Vectors in their two wire formats, JSON numbers and base64 of packed little-endian float32: encodes, decodes,
+ * inspects and truncates them (Matryoshka).
+ */
 import {
   checkBase64,
   checkNumbers,

@@ -1,6 +1,6 @@
 /**
- * Emits key.created and key.revoked. Another process (the command line) changes the keys, so the changes are read from the
- * key store, from the revision up to which events were emitted.
+ * Emits key.created and key.revoked. Another process (the command line) changes the keys, so the changes are read from
+ * the key store, from the revision up to which events were emitted.
  */
 import type { KeyChange, KeyStore } from "../storage/ports/key-store.ts";
 import type { EventStore } from "../storage/sqlite/event-store.ts";

@@ -1,4 +1,7 @@
-/** The fingerprint of an image request: a hash of every field, in any order (unless they are large), and every byte of every file. */
+/**
+ * The fingerprint of an image request: a hash of every field, in any order (unless they are large), and every byte of
+ * every file.
+ */
 import { createHash, type Hash } from "node:crypto";
 import { isLargeJson } from "../lib/is-large-json.ts";
 import type { Operation } from "../request/operation.ts";
@@ -10,7 +13,8 @@ export async function fingerprintOf(
 ): Promise<string> {
   const hash = createHash("sha256");
   const { model, prompt, stream, options, extraFields } = query;
-  // Sorting large extra fields would block the event loop. A client that repeats a request sends them in the same order.
+  // Sorting large extra fields would block the event loop. A client that repeats a request sends them in the same
+  // order.
   const extra = isLargeJson(extraFields) ? extraFields : sortFields(extraFields);
   hash.update(JSON.stringify([operation, model, prompt, stream, sortFields(options), extra]));
   if ("images" in query) {

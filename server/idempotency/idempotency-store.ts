@@ -1,6 +1,6 @@
 /**
- * The idempotency store of image requests: an image is not billed twice for a retry. A request with the Idempotency-Key of
- * an earlier request gets the stored response (replay). A concurrent duplicate waits for the request in flight. The
+ * The idempotency store of image requests: an image is not billed twice for a retry. A request with the Idempotency-Key
+ * of an earlier request gets the stored response (replay). A concurrent duplicate waits for the request in flight. The
  * response of a client that disconnected goes to the next identical request, or to a GET with its request ID.
  */
 

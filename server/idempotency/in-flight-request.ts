@@ -1,4 +1,6 @@
-/** An image request in flight: it records its response for concurrent duplicates that wait for it and for later retries. */
+/**
+ * An image request in flight: it records its response for concurrent duplicates that wait for it and for later retries.
+ */
 import { createHash } from "node:crypto";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { StreamedJson } from "../lib/json-stream.ts";
@@ -55,7 +57,10 @@ export class InFlightRequest {
     return this.#fingerprint;
   }
 
-  /** Settles when the request ends, and never rejects. It has the failure if the waiters must not send the request again. */
+  /**
+   * Settles when the request ends, and never rejects. It has the failure if the waiters must not send the request
+   * again.
+   */
   get settled(): Promise<FailedRequest | undefined> {
     return this.#settlement.promise;
   }
@@ -88,14 +93,16 @@ export class InFlightRequest {
     }
   }
 
-  /** Adds the names of a waiter. Does nothing once the request has settled: the stored response has its names by then. */
+  /**
+   * Adds the names of a waiter. Does nothing once the request has settled: the stored response has its names by then.
+   */
   addWaiter(names: readonly string[]): void {
     if (!this.#isSettled && this.#names.size < maxNames) this.register(names);
   }
 
   /**
-   * Computes the fingerprint while the uploaded files exist. Without it the response cannot be replayed. If a file cannot
-   * be read, only the replay is lost, not the request.
+   * Computes the fingerprint while the uploaded files exist. Without it the response cannot be replayed. If a file
+   * cannot be read, only the replay is lost, not the request.
    */
   async computeFingerprint(): Promise<string | undefined> {
     try {
@@ -197,7 +204,10 @@ const asNonRetryable = ({ kind, message, details }: GatewayError): GatewayError 
     overrides: { ...details.overrides, retry: "never" },
   });
 
-/** The images were billed and delivered to the first client. Each waiter that sent the request again would be billed again. */
+/**
+ * The images were billed and delivered to the first client. Each waiter that sent the request again would be billed
+ * again.
+ */
 const responseNotStored = (): GatewayError =>
   new GatewayError(
     "storage_unavailable",

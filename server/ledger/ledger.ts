@@ -1,7 +1,7 @@
 /**
- * The ledger: one row per authenticated request, durable before the last byte of its response is sent. Rows go to the outbox
- * at once, and are drained from there into the ledger store in groups (group commit), so a busy gateway needs few
- * transactions.
+ * The ledger: one row per authenticated request, durable before the last byte of its response is sent. Rows go to the
+ * outbox at once, and are drained from there into the ledger store in groups (group commit), so a busy gateway needs
+ * few transactions.
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
@@ -121,7 +121,9 @@ export class Ledger {
     );
   }
 
-  /** Stores as many rows as possible. Rows in memory only are lost; rows in the outbox are recovered by the next start. */
+  /**
+   * Stores as many rows as possible. Rows in memory only are lost; rows in the outbox are recovered by the next start.
+   */
   async close(): Promise<{ readonly lost: number }> {
     this.#closed = true;
     const rows = this.#group?.rows ?? [];

@@ -1,5 +1,6 @@
 /**
- * Joins the small chunks of a body in chunked coding, so that a sender of 1-byte chunks costs no object for each of them.
+ * Joins the small chunks of a body in chunked coding, so that a sender of 1-byte chunks costs no object for each of
+ * them.
  */
 import { cr, hexDigits, lf } from "./chunk-framing.ts";
 
@@ -41,11 +42,14 @@ export class ChunkJoiner {
     }
   }
 
-  /** Joins consecutive whole chunks of up to 15 bytes, each with its framing. Returns the offset after the last of them. */
+  /**
+   * Joins consecutive whole chunks of up to 15 bytes, each with its framing. Returns the offset after the last of them.
+   */
   addTinyChunks(all: Buffer, from: number): number {
     this.#makeRoom(15, all.length - from);
     const block = this.#block;
-    // From `safeEnd` on, a chunk might be incomplete, or might not fit into the block. Fewer bytes are copied than read.
+    // From `safeEnd` on, a chunk might be incomplete, or might not fit into the block. Fewer bytes are copied than
+    // read.
     const safeEnd = Math.min(all.length - 19, from + block.length - this.#filled - 14);
     let filled = this.#filled;
     let at = from;

@@ -1,4 +1,7 @@
-/** Runs asynchronous work one after the other (a mutex): the next begins when the one before has ended, with or without an error. */
+/**
+ * Runs asynchronous work one after the other (a mutex): the next begins when the one before has ended, with or without
+ * an error.
+ */
 
 export type Serialize = <T>(work: () => Promise<T>) => Promise<T>;
 

@@ -1,4 +1,6 @@
-/** Queues for concurrency slots until they are free, the wait times out, the request is shed or the client disconnects. */
+/**
+ * Queues for concurrency slots until they are free, the wait times out, the request is shed or the client disconnects.
+ */
 import type { ConcurrencySlots } from "./concurrency-slots.ts";
 import type { FairQueue, Waiter } from "./fair-queue.ts";
 

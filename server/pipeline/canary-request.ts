@@ -1,6 +1,6 @@
 /**
- * The requests of the drift canary: internal requests of the gateway itself at batch priority, each to one target, without
- * cache, failover or batching.
+ * The requests of the drift canary: internal requests of the gateway itself at batch priority, each to one target,
+ * without cache, failover or batching.
  */
 
 import { internalCaller } from "../auth/internal-caller.ts";

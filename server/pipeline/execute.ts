@@ -1,7 +1,7 @@
 /**
- * Executes a query without HTTP: admission (rate limits, concurrency slots), budget reservation, request timeout, and the
- * stages, which route, send and verify it. HTTP requests run `executeWithin` their own lifetime; `execute` is a whole
- * request without HTTP, with its row in the ledger.
+ * Executes a query without HTTP: admission (rate limits, concurrency slots), budget reservation, request timeout, and
+ * the stages, which route, send and verify it. HTTP requests run `executeWithin` their own lifetime; `execute` is a
+ * whole request without HTTP, with its row in the ledger.
  */
 
 import { resolveModel } from "../auth/resolve-model.ts";

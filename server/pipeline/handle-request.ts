@@ -1,6 +1,6 @@
 /**
- * The life of an HTTP request, from its head to its response. Read this first; every step is one file. `execute.ts` is the
- * part without HTTP, and `request-lifetime.ts` owns whatever the request holds.
+ * The life of an HTTP request, from its head to its response. Read this first; every step is one file. `execute.ts` is
+ * the part without HTTP, and `request-lifetime.ts` owns whatever the request holds.
  */
 
 import { authenticate } from "../auth/authenticate.ts";
@@ -109,8 +109,8 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
 }
 
 /**
- * The error response of a request. Everything the request holds is released here, whether its ledger row was written, could
- * not be written, or is written now.
+ * The error response of a request. Everything the request holds is released here, whether its ledger row was written,
+ * could not be written, or is written now.
  */
 async function writeFailure<Q extends LimitedQuery, A>(
   { endpoint, incoming }: HttpRequest<Q, A>,
@@ -118,7 +118,8 @@ async function writeFailure<Q extends LimitedQuery, A>(
   thrown: unknown,
 ): Promise<OutgoingResponse> {
   const { record, isSettled } = lifetime;
-  // If the request is settled, writing the row is what failed: the ledger keeps that row, and the client gets the error.
+  // If the request is settled, writing the row is what failed: the ledger keeps that row, and the client gets the
+  // error.
   const plain = toGatewayError(thrown, isSettled ? undefined : lifetime.signal);
   const error = endpoint.withClientFieldNames?.(plain, incoming) ?? plain;
   // Clients retry automatically, but an image that may have been billed is generated again only if the client decides

@@ -1,6 +1,6 @@
 /**
- * The moderation request of an image request: an internal request of the same API key, with its own ledger row, cost and
- * budget reservation. The image request was admitted already and waits for it, so its limits are not counted twice.
+ * The moderation request of an image request: an internal request of the same API key, with its own ledger row, cost
+ * and budget reservation. The image request was admitted already and waits for it, so its limits are not counted twice.
  */
 
 import type { CheckPrompt } from "../images/moderate.ts";

@@ -1,8 +1,8 @@
 /**
- * The lifetime of a request: the one owner of everything it holds (load shedder slot, admission ticket, budget reservation,
- * deadline, uploads, temp storage, idempotency claim, memory of the body). `settle` writes the ledger row and releases the
- * counters; `clearFiles` releases the files. Each happens once, on every exit path, and a failed release is logged and does
- * not stop the others.
+ * The lifetime of a request: the one owner of everything it holds (load shedder slot, admission ticket, budget
+ * reservation, deadline, uploads, temp storage, idempotency claim, memory of the body). `settle` writes the ledger row
+ * and releases the counters; `clearFiles` releases the files. Each happens once, on every exit path, and a failed
+ * release is logged and does not stop the others.
  */
 
 import { IdempotentRequest } from "../idempotency/idempotent-request.ts";
@@ -111,7 +111,10 @@ export class RequestLifetime {
     return this.idempotent;
   }
 
-  /** Starts the request timeout. The signal fires at the timeout and, unless the request finishes without it, when the client disconnects. */
+  /**
+   * Starts the request timeout. The signal fires at the timeout and, unless the request finishes without it, when the
+   * client disconnects.
+   */
   startDeadline(ms: number, client: { readonly signal: AbortSignal }): AbortSignal {
     const disconnect = this.idempotent?.finishesOnDisconnect ? undefined : client.signal;
     this.#deadline = new Deadline(disconnect, ms);
@@ -138,8 +141,8 @@ export class RequestLifetime {
   }
 
   /**
-   * The end of every request: writes the ledger row, then releases every counter. Nothing that fails on the way keeps the row
-   * from being written or another resource from being released. A second call returns the first result.
+   * The end of every request: writes the ledger row, then releases every counter. Nothing that fails on the way keeps
+   * the row from being written or another resource from being released. A second call returns the first result.
    */
   settle(status: number, error?: GatewayError): Promise<Settled> {
     this.#settling ??= this.#settle(status, error);

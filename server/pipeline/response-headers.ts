@@ -1,4 +1,6 @@
-/** Response headers that name request fields which were not served as given: nothing is changed or left out in silence. */
+/**
+ * Response headers that name request fields which were not served as given: nothing is changed or left out in silence.
+ */
 import type { RequestRecord } from "../request/request-record.ts";
 
 /** Proxies refuse responses with long headers, and a client chooses the names of the fields it sends. */

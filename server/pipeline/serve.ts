@@ -1,4 +1,6 @@
-/** Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight. */
+/**
+ * Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight.
+ */
 
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";

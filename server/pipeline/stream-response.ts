@@ -1,4 +1,7 @@
-/** Streamed responses: an early failure gets a status, silence gets heartbeats, and the ledger row is written before the last event. */
+/**
+ * Streamed responses: an early failure gets a status, silence gets heartbeats, and the ledger row is written before the
+ * last event.
+ */
 
 import type { GatewayError } from "../lib/gateway-error.ts";
 import { ignoreRejection } from "../lib/ignore-rejection.ts";

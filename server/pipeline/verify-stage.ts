@@ -1,4 +1,7 @@
-/** Verifies the upstream response inside every attempt: an invalid one is a failure of that target, and the next target is tried. */
+/**
+ * Verifies the upstream response inside every attempt: an invalid one is a failure of that target, and the next target
+ * is tried.
+ */
 
 import { verifyEmbeddings } from "../embeddings/verify-embeddings.ts";
 import { verifyImages } from "../images/verify-images.ts";

@@ -1,5 +1,5 @@
 /**
- * The routing stage: selects a target, sends the request, and fails over or retries where the error allows it and the
+ * The routing stage: selects a target and sends the request. Failover and retries, where the error allows them and the
  * model's retry budget has a retry left. Embeddings requests are also hedged.
  */
 

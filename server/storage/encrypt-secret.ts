@@ -1,6 +1,6 @@
 /**
- * Encryption of stored secrets, such as the API keys of upstreams: AES-256-GCM with a key derived from `VEXEL_SECRET`, or
- * with a generated key in the data folder. The envelope names the key, so that secrets of earlier keys stay readable
+ * Encryption of stored secrets, such as the API keys of upstreams: AES-256-GCM with a key derived from `VEXEL_SECRET`,
+ * or with a generated key in the data folder. The envelope names the key, so that secrets of earlier keys stay readable
  * while they are re-encrypted (rotation).
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";

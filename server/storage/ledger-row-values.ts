@@ -1,4 +1,6 @@
-/** A ledger row as a list of values, in a fixed order: compact lines in files, and the parameters of one SQL statement. */
+/**
+ * A ledger row as a list of values, in a fixed order: compact lines in files, and the parameters of one SQL statement.
+ */
 import type { LedgerRow } from "./ports/ledger-row.ts";
 
 /** The order of the values. New values go to the end: files of earlier versions have shorter lists. */

@@ -1,6 +1,6 @@
 /**
  * Crash handling: after an uncaught exception or unhandled rejection the state of the process is unknown. It is logged
- * with its stack, requests in flight are finished, and the process restarts.
+ * with its stack, requests in flight are finished, and the process restarts, unless it is in a crash loop.
  */
 import type { Log } from "../observe/log.ts";
 

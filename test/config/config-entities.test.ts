@@ -1,4 +1,7 @@
-/** Configuration entities of the store: validated with the whole configuration, below the file, never able to stop the gateway. */
+/**
+ * Configuration entities of the store: validated with the whole configuration, below the file, never able to stop the
+ * gateway.
+ */
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** The cache policy of a request: `cache-control: no-cache` refreshes the embedding cache, `no-store` does without it. */
+/**
+ * The cache policy of a request: `cache-control: no-cache` refreshes the embedding cache, `no-store` does without it.
+ */
 import { Database } from "bun:sqlite";
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -19,7 +19,9 @@ const statusFor = async (served: Served, request: string): Promise<number> => {
 describe("a client that sends requests without a pause", () => {
   const quick: Handle = () => respondWith("quick");
 
-  /** Sends one request after the other on a connection, until the server closes it. Returns the `connection` headers. */
+  /**
+   * Sends one request after the other on a connection, until the server closes it. Returns the `connection` headers.
+   */
   async function keepBusy(connection: RawConnection, key: string, onServed = () => {}) {
     const headers: (string | null)[] = [];
     while (!connection.isClosed && headers.at(-1) !== "close") {

@@ -1,4 +1,6 @@
-/** Backpressure over TLS: clients that do not read large responses cost little memory, and get every byte in the end. */
+/**
+ * Backpressure over TLS: clients that do not read large responses cost little memory, and get every byte in the end.
+ */
 import { expect, test } from "bun:test";
 import { until } from "../until.ts";
 import { get, respondWith, serve } from "./http-server-fixture.ts";

@@ -1,4 +1,7 @@
-/** A ledger that cannot be written: requests are refused or served, as the policy says, and the gateway recovers without a restart. */
+/**
+ * A ledger that cannot be written: requests are refused or served, as the policy says, and the gateway recovers without
+ * a restart.
+ */
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Ledger, type LedgerRow } from "../../server/ledger/ledger.ts";

@@ -1,4 +1,6 @@
-/** Shared by the tests of a ledger that cannot be written: a gateway with a small ledger, and ways to fill and empty it. */
+/**
+ * Shared by the tests of a ledger that cannot be written: a gateway with a small ledger, and ways to fill and empty it.
+ */
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { join } from "node:path";

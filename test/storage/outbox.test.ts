@@ -1,4 +1,6 @@
-/** The outbox file: records survive torn and damaged neighbors, failed writes and compactions, and the file is bounded. */
+/**
+ * The outbox file: records survive torn and damaged neighbors, failed writes and compactions, and the file is bounded.
+ */
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -102,8 +102,8 @@ export class ConfigEntities {
   }
 
   /**
-   * Creates or replaces an entity. Rejects with EntityRefused if it is invalid or read-only, and with VersionConflict if
-   * it does not have the expected version.
+   * Creates or replaces an entity. Rejects with EntityRefused if it is invalid or read-only, and with VersionConflict
+   * if it does not have the expected version.
    */
   async put(
     kindName: string,

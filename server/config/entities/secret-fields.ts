@@ -1,12 +1,14 @@
 /**
- * The secret fields of stored entities. They are encrypted in the store, and reads return a placeholder instead: secrets
- * are write-only.
+ * The secret fields of stored entities. They are encrypted in the store, and reads return a placeholder instead:
+ * secrets are write-only.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { SecretBox } from "../../storage/encrypt-secret.ts";
 import type { EntityKey, JsonObject } from "../../storage/ports/config-entity-store.ts";
 
-/** By kind of entity. `headers.*`: every header, because any may hold a token. The URL of a webhook may hold one, too. */
+/**
+ * By kind of entity. `headers.*`: every header, because any may hold a token. The URL of a webhook may hold one, too.
+ */
 const secretFields: Readonly<Record<string, readonly string[]>> = {
   upstream: [
     "apiKey",
@@ -44,7 +46,9 @@ export const decryptSecrets = (entity: Entity, secrets: SecretBox): JsonObject =
 export const hideSecrets = (entity: Entity): JsonObject =>
   mapSecrets(entity, () => secretPlaceholder);
 
-/** Replaces each placeholder by the secret that `before` has there. Placeholders without one are returned as they are. */
+/**
+ * Replaces each placeholder by the secret that `before` has there. Placeholders without one are returned as they are.
+ */
 export const keepSecrets = (entity: Entity, before: JsonObject): JsonObject =>
   mapSecrets(entity, (value, path) =>
     isDeepStrictEqual(value, secretPlaceholder) ? (valueAt(before, path) ?? value) : value,

@@ -133,9 +133,10 @@ export class EmbeddingCache {
   }
 
   /**
-   * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as long
-   * as the entry is hot, so that a response derived from it can be cached too. A bulk request does not count as a use of
-   * what interactive requests have cached. An expired entry is not returned; it stays until it is set again or evicted.
+   * A copy in the requested encoding: the entry may be evicted before the response is written. The same object for as
+   * long as the entry is hot, so that a response derived from it can be cached too. A bulk request does not count as a
+   * use of what interactive requests have cached. An expired entry is not returned; it stays until it is set again or
+   * evicted.
    */
   get(key: string, encoding: "float" | "base64", isBulk = false): CachedEmbedding | undefined {
     const entry = this.#entries.get(key);

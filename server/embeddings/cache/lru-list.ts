@@ -1,6 +1,6 @@
 /**
- * A doubly linked list of cache entries by their last use (LRU). A Map is not enough: it is in insertion order, but reading
- * the first key after many deletions steps over all of them, and an entry cannot be inserted at the old end.
+ * A doubly linked list of cache entries by their last use (LRU). A Map is not enough: it is in insertion order, but
+ * reading the first key after many deletions steps over all of them, and an entry cannot be inserted at the old end.
  */
 
 export interface LruEntry<E> {

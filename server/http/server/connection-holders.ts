@@ -50,10 +50,10 @@ export class ConnectionHolders<C extends HeldConnection> {
   }
 
   /**
-   * Selects the connection to evict: the holder with the most connections loses the one that has been silent for longest.
-   * A connection that was active after `silentSince`, or whose client reads its response slowly, is evicted only if
-   * `isOverShare` says that its holder has too many connections. Undefined if no connection may be evicted. Examines each
-   * connection at most twice.
+   * Selects the connection to evict: the holder with the most connections loses the one that has been silent for
+   * longest. A connection that was active after `silentSince`, or whose client reads its response slowly, is evicted
+   * only if `isOverShare` says that its holder has too many connections. Undefined if no connection may be evicted.
+   * Examines each connection at most twice.
    */
   selectVictim(
     silentSince: number,
@@ -77,8 +77,8 @@ export class ConnectionHolders<C extends HeldConnection> {
   }
 
   /**
-   * Selects a connection that has to close after its response: of the largest holder that `isOverShare` accepts, an idle
-   * one if there is one, and among these the one that has been silent for longest.
+   * Selects a connection that has to close after its response: of the largest holder that `isOverShare` accepts, an
+   * idle one if there is one, and among these the one that has been silent for longest.
    */
   selectToClose(
     isOverShare: (holder: Holder, connections: number) => boolean,

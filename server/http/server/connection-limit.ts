@@ -103,8 +103,8 @@ export class ConnectionLimit<C extends LimitedConnection> {
   }
 
   /**
-   * Whether a request that was not admitted may wait for room. It may if a holder has more connections than this one will
-   * have: then one connection of that holder closes after its response. Without this, a client that sends requests
+   * Whether a request that was not admitted may wait for room. It may if a holder has more connections than this one
+   * will have: then one connection of that holder closes after its response. Without this, a client that sends requests
    * without a pause would hold its connections for ever.
    */
   wait(connection: C, holder: Holder): boolean {

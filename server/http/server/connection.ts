@@ -1,4 +1,7 @@
-/** A client's connection: reads HTTP/1.1 requests one after the other, and writes each response before it reads the next. */
+/**
+ * A client's connection: reads HTTP/1.1 requests one after the other, and writes each response before it reads the
+ * next.
+ */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import { ignoreRejection } from "../../lib/ignore-rejection.ts";
@@ -214,7 +217,10 @@ export class Connection implements TableConnection, RequestConnection {
     this.updateFlow();
   }
 
-  /** Discards bytes that are not needed. Their number and time are bounded, so that no client can keep the gateway busy with them. */
+  /**
+   * Discards bytes that are not needed. Their number and time are bounded, so that no client can keep the gateway busy
+   * with them.
+   */
   #discard(bytes: Buffer): void {
     const { phase, isClosed } = this.socket;
     if (isClosed) return;

@@ -1,7 +1,7 @@
 /**
  * Detects that the process is out of file descriptors. The listening socket then stays readable and accepts nothing,
- * which keeps a core busy without any error. Some spare descriptors are released in that case, so that connections can be
- * accepted and refused.
+ * which keeps a core busy without any error. Some spare descriptors are released in that case, so that connections can
+ * be accepted and refused.
  */
 import { closeSync, openSync } from "node:fs";
 import { descriptorShortage } from "../../lib/descriptors.ts";

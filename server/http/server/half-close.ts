@@ -1,9 +1,9 @@
 /**
- * Half-close: distinguishes a client that has closed only its sending side, and waits for the response, from one that has
- * disconnected. Both send the same FIN. The system of a disconnected client answers the next byte with RST, so an interim
- * response shows the difference before the response has begun. After that only the response itself can: a FIN in the
- * middle of it, with nothing sent since, counts as a disconnect. HTTP/1.0 has no interim responses, and nginx uses it for
- * upstreams by default: there, a FIN before the response counts as a disconnect.
+ * Half-close: distinguishes a client that has closed only its sending side, and waits for the response, from one that
+ * has disconnected. Both send the same FIN. The system of a disconnected client answers the next byte with RST, so an
+ * interim response shows the difference before the response has begun. After that only the response itself can: a FIN
+ * in the middle of it, with nothing sent since, counts as a disconnect. HTTP/1.0 has no interim responses, and nginx
+ * uses it for upstreams by default: there, a FIN before the response counts as a disconnect.
  */
 import type { SocketWriter } from "./socket-writer.ts";
 

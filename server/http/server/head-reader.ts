@@ -11,8 +11,8 @@ const noBytes = Buffer.alloc(0);
 /** How much of pipelined requests is buffered while one is being handled. */
 const maxPipelinedBytes = 64 * 1024;
 /**
- * A head up to this size is cached: on a keep-alive connection, most clients send the same head again. A larger one would
- * cost each idle connection three times its size.
+ * A head up to this size is cached: on a keep-alive connection, most clients send the same head again. A larger one
+ * would cost each idle connection three times its size.
  */
 const maxCachedBytes = 2 * 1024;
 

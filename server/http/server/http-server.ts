@@ -1,6 +1,6 @@
 /**
- * The interface of the HTTP server: all that the rest of the gateway knows of it. `socket-server.ts` implements it on Bun's
- * sockets; another transport, such as one on `Bun.serve`, would implement the same promises.
+ * The interface of the HTTP server: all that the rest of the gateway knows of it. `socket-server.ts` implements it on
+ * Bun's sockets; another transport, such as one on `Bun.serve`, would implement the same promises.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
 import type { OutgoingResponse, RequestHeaders } from "../../request/http-types.ts";
@@ -20,8 +20,8 @@ export interface HttpServerOptions {
   readonly limits: ServerLimits;
   /**
    * Handles a request: called as soon as its head has arrived, once per request, and for the requests of one connection
-   * one after the other. Never rejects. The server sends the response no faster than the client reads it, and closes its
-   * body on every exit: sent, client disconnected, or not needed (HEAD).
+   * one after the other. Never rejects. The server sends the response no faster than the client reads it, and closes
+   * its body on every exit: sent, client disconnected, or not needed (HEAD).
    */
   onRequest(request: ServerRequest): Promise<OutgoingResponse>;
   /** The response to bytes that are not a valid request. The server closes the connection after it. */
@@ -34,7 +34,9 @@ export interface HttpServerOptions {
   keyIdOf?(headers: RequestHeaders): string | undefined;
   /** Called every few seconds at most, while connections are refused or evicted. */
   onConnectionsRefused(report: ConnectionReport): void;
-  /** Called with an internal error that broke off a response. The server resets that connection and serves the others. */
+  /**
+   * Called with an internal error that broke off a response. The server resets that connection and serves the others.
+   */
   onError(error: unknown): void;
   /** Milliseconds, monotonic. */
   clock(): number;
@@ -88,13 +90,15 @@ export interface RequestHead extends RequestHeaders {
   entries(): Iterable<readonly [string, string]>;
 }
 
-/** The body of a request, decoded from its framing. The server stops reading from the client while the body is not read. */
+/**
+ * The body of a request, decoded from its framing. The server stops reading from the client while the body is not read.
+ */
 export interface RequestBody {
   /** The whole body, if it has arrived: most bodies arrive with their heads. */
   whole(): Buffer | undefined;
   /**
-   * The next chunk; undefined at the end. There is one reader, and it waits for one chunk at a time. Rejects if the rest
-   * will not arrive. The reader owns the chunk, and may release its memory.
+   * The next chunk; undefined at the end. There is one reader, and it waits for one chunk at a time. Rejects if the
+   * rest will not arrive. The reader owns the chunk, and may release its memory.
    */
   next(): Promise<Buffer | undefined>;
 }

@@ -1,6 +1,6 @@
 /**
- * Refuses HTTP/2 with prior knowledge (RFC 9113, 3.3) in HTTP/2 frames: its clients cannot read a response in HTTP/1.1, and
- * would report a framing error instead of the reason.
+ * Refuses HTTP/2 with prior knowledge (RFC 9113, 3.3) in HTTP/2 frames: its clients cannot read a response in HTTP/1.1,
+ * and would report a framing error instead of the reason.
  */
 
 import { GatewayError } from "../../lib/gateway-error.ts";
@@ -82,7 +82,9 @@ function frame(type: number, flag: number, stream: number, payload: Buffer): Buf
   return Buffer.concat([head, payload]);
 }
 
-/** A literal header field without indexing, with a literal name (RFC 7541, 6.2.2). Name and value have up to 126 bytes. */
+/**
+ * A literal header field without indexing, with a literal name (RFC 7541, 6.2.2). Name and value have up to 126 bytes.
+ */
 function field(name: string, value: string): Buffer {
   const short = value.slice(0, 126);
   return Buffer.from([

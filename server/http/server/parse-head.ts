@@ -159,7 +159,9 @@ export const invalidHttp = (reason: string, status?: number): GatewayError =>
     status === undefined ? {} : { overrides: { status } },
   );
 
-/** Bytes that cannot start a request. They are refused before the head is complete: such a client waits for a response. */
+/**
+ * Bytes that cannot start a request. They are refused before the head is complete: such a client waits for a response.
+ */
 export function checkFirstBytes(bytes: Uint8Array, start: number): GatewayError | undefined {
   const first = bytes[start];
   // Nothing yet, or the first half of a line break.

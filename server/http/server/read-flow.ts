@@ -1,6 +1,6 @@
 /**
- * Backpressure on reads: pauses a socket while the buffers of its connection are full, and for one turn of the event loop
- * after each large read: otherwise Bun reads up to eleven times 512 KB from one fast sender before it serves other
+ * Backpressure on reads: pauses a socket while the buffers of its connection are full, and for one turn of the event
+ * loop after each large read: otherwise Bun reads up to eleven times 512 KB from one fast sender before it serves other
  * connections.
  */
 

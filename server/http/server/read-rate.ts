@@ -1,6 +1,6 @@
 /**
- * Measures whether a client reads its response slowly. What the system has accepted counts as read: its buffers hide the
- * client's exact pace, so the rate is an average over several seconds.
+ * Measures whether a client reads its response slowly. What the system has accepted counts as read: its buffers hide
+ * the client's exact pace, so the rate is an average over several seconds.
  */
 import type { SocketWriter } from "./socket-writer.ts";
 

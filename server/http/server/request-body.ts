@@ -8,7 +8,10 @@ const maxBufferedBytes = 256 * 1024;
 
 /** Approximate memory that a chunk takes besides its bytes. */
 const chunkOverheadBytes = 128;
-/** Chunks of a smaller average size are joined before they are delivered: each by itself would cost more than its content. */
+/**
+ * Chunks of a smaller average size are joined before they are delivered: each by itself would cost more than its
+ * content.
+ */
 const smallChunkBytes = 1024;
 
 const noBytes = Buffer.alloc(0);

@@ -1,6 +1,7 @@
 /**
- * Step 14: sends a response with backpressure, no faster than the client reads it. The bytes that the socket accepted are
- * counted: after a response with too few or too many, the client would read the next response as the rest of this one.
+ * Step 14: sends a response with backpressure, no faster than the client reads it. The bytes that the socket accepted
+ * are counted: after a response with too few or too many, the client would read the next response as the rest of this
+ * one.
  */
 import type { BodyChunks, OutgoingResponse, StreamedBody } from "../../request/http-types.ts";
 import type { Framing, RequestHead } from "./parse-head.ts";
@@ -21,8 +22,8 @@ export interface ResponseWriter {
 }
 
 /**
- * `headerLines`: added to the head. Returns undefined where the whole response is sent already. Rejects where it could not
- * be sent to its end. A throw means that the body was neither read nor closed.
+ * `headerLines`: added to the head. Returns undefined where the whole response is sent already. Rejects where it could
+ * not be sent to its end. A throw means that the body was neither read nor closed.
  */
 export function sendResponse(
   { status, headers, body }: OutgoingResponse,
@@ -85,7 +86,10 @@ class SentCount {
     return this.#writer.write(data);
   }
 
-  /** Called when nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had accepted it. */
+  /**
+   * Called when nothing is unsent. Throws when bytes are missing: a buffer was released before the socket had accepted
+   * it.
+   */
   check(): void {
     const { sentBytes } = this.#writer;
     if (sentBytes === this.#expected) return;
@@ -230,7 +234,9 @@ function writeChunk(value: string | Uint8Array, count: SentCount): Promise<void>
   return count.write(Buffer.concat([Buffer.from(`${size}\r\n`), value, Buffer.from("\r\n")]));
 }
 
-/** Up to this size a copy costs less than a system call; above, copies would accumulate faster than they are collected. */
+/**
+ * Up to this size a copy costs less than a system call; above, copies would accumulate faster than they are collected.
+ */
 const maxCopiedBytes = 8 * 1024;
 
 async function writeLargeChunk(size: string, value: Uint8Array, count: SentCount): Promise<void> {

@@ -1,4 +1,6 @@
-/** What all connections of one HTTP server share: the request handler, the clock, the timeouts and the connection limit. */
+/**
+ * What all connections of one HTTP server share: the request handler, the clock, the timeouts and the connection limit.
+ */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";
 import type { OutgoingResponse } from "../../request/http-types.ts";

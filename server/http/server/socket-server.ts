@@ -1,6 +1,7 @@
 /**
- * Implements the HTTP server on Bun's sockets. Bun.serve creates a Request, a Response and their headers for each request, which cost
- * more than everything a cached vector needs; docs/decisions/0030-http-server-on-sockets.md has the figures.
+ * Implements the HTTP server on Bun's sockets. Bun.serve creates a Request, a Response and their headers for each
+ * request, which cost more than everything a cached vector needs; docs/decisions/0030-http-server-on-sockets.md has the
+ * figures.
  */
 
 import type { GatewayError } from "../../lib/gateway-error.ts";

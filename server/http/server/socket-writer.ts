@@ -1,4 +1,7 @@
-/** Writes to the socket of a connection, with backpressure: bytes that the socket does not accept are queued until it drains. */
+/**
+ * Writes to the socket of a connection, with backpressure: bytes that the socket does not accept are queued until it
+ * drains.
+ */
 
 import type { ResponseWriter } from "./send-response.ts";
 import type { BufferedResponse } from "./write-buffer.ts";

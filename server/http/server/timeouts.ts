@@ -1,7 +1,9 @@
 /** The clock of an HTTP server and the timeouts of its connections. */
 
 export interface ServerTime {
-  /** Milliseconds, monotonic, up to a second old: reading the clock each time would cost as much as finding the route. */
+  /**
+   * Milliseconds, monotonic, up to a second old: reading the clock each time would cost as much as finding the route.
+   */
   now: number;
   readonly timeouts: Timeouts;
 }

@@ -5,7 +5,10 @@
 
 import type { BodyChunks } from "../../request/http-types.ts";
 
-/** Room for the head. It is written after the body, because it contains the length of the body, and ends where the body begins. */
+/**
+ * Room for the head. It is written after the body, because it contains the length of the body, and ends where the body
+ * begins.
+ */
 const headBytes = 4 * 1024;
 /** Maximum length of the body, in characters of up to three bytes each. */
 const maxBodyCharacters = 32 * 1024;
@@ -34,7 +37,10 @@ export function assembleResponse(
   return { bytes: writeBuffer, from, length: end - from };
 }
 
-/** Joins a body that is too large for the write buffer. A string that is written in several steps would be encoded again at each. */
+/**
+ * Joins a body that is too large for the write buffer. A string that is written in several steps would be encoded again
+ * at each.
+ */
 export function joinParts(parts: BodyChunks): Uint8Array {
   const [first] = parts;
   if (parts.length === 1 && typeof first === "object") return first;

@@ -1,6 +1,6 @@
 /**
- * The vector codec: base64 and JSON text of float32 vectors, in WebAssembly where it is several times faster. Other code
- * imports this file only. WebAssembly memory never leaves the folder, except as a view that `EncodedVector.decode`
+ * The vector codec: base64 and JSON text of float32 vectors, in WebAssembly where it is several times faster. Other
+ * code imports this file only. WebAssembly memory never leaves the folder, except as a view that `EncodedVector.decode`
  * documents.
  */
 export { checkBase64, decodeBlocks, decodeText } from "./base64.ts";

@@ -1,4 +1,7 @@
-/** Latency statistics of one target by request size class, and the attempt timeout that follows from them. */
+/**
+ * Latency statistics of one target by request size class (moving average, p95), and the attempt timeout that follows
+ * from them.
+ */
 
 import type { EmbeddingsQuery } from "../../upstream/contract.ts";
 

@@ -1,4 +1,6 @@
-/** Reads the journals of versions before the outbox: lines of JSON, ledger rows and reservations in files of their own. */
+/**
+ * Reads the journals of versions before the outbox: lines of JSON, ledger rows and reservations in files of their own.
+ */
 import { fromValues } from "../ledger-row-values.ts";
 import { isCompleteRow, type LedgerRow } from "../ports/ledger-row.ts";
 import type { ReservedRequest } from "../ports/outbox.ts";
@@ -51,7 +53,10 @@ function readLines(text: string, read: (line: unknown) => number): number {
   return unreadable;
 }
 
-/** A line is the rows of one write, as lists of values. The first versions wrote one row per line, with the names of its values. */
+/**
+ * A line is the rows of one write, as lists of values. The first versions wrote one row per line, with the names of its
+ * values.
+ */
 const rowsOf = (line: unknown): LedgerRow[] =>
   Array.isArray(line)
     ? line.map((row) => (Array.isArray(row) ? fromValues(row) : withPresentNames(row)))

@@ -43,7 +43,9 @@ const longestWaitMs = 60_000;
 
 export class ImageFiles implements BlobStore {
   readonly #options: Required<ImageFilesOptions>;
-  /** Every file of the folder, once the files of earlier processes are counted. Each file is read once and deleted once. */
+  /**
+   * Every file of the folder, once the files of earlier processes are counted. Each file is read once and deleted once.
+   */
   readonly #files = new ExpiryQueue();
   #storedBytes = 0;
   /** Files that are being written and are not in the queue yet. */

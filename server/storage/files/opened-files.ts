@@ -1,6 +1,6 @@
 /**
- * Detects open files that were removed or replaced at their paths. Writes into such a file succeed and are lost when the
- * process ends; only a stat of the path shows it.
+ * Detects open files that were removed or replaced at their paths. Writes into such a file succeed and are lost when
+ * the process ends; only a stat of the path shows it.
  */
 import { type Stats, statSync } from "node:fs";
 import { errorCode } from "../../lib/error-code.ts";
@@ -14,7 +14,10 @@ interface Opened {
 /** A write-ahead log of SQLite. It is created by the first write, and grows until SQLite starts it over. */
 export interface WriteAheadLog {
   readonly path: string;
-  /** Whether the rows are still readable although the log became shorter: a checkpoint may have moved them into the database. */
+  /**
+   * Whether the rows are still readable although the log became shorter: a checkpoint may have moved them into the
+   * database.
+   */
   isIntact(): boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Recovery after a crash or kill -9: moves what earlier processes left in their outboxes into the ledger store, at the start
- * or, if the disk was full then, once it is not. Until then these rows count as spent. A reservation without a row becomes a
- * row with its estimated cost: the request may have been billed.
+ * Recovery after a crash or kill -9: moves what earlier processes left in their outboxes into the ledger store, at the
+ * start or, if the disk was full then, once it is not. Until then these rows count as spent. A reservation without a
+ * row becomes a row with its estimated cost: the request may have been billed.
  */
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -58,7 +58,10 @@ export class OutboxRecovery {
     return this.#paths.length === 0;
   }
 
-  /** Stores as many rows as the store takes. The files are removed once all rows are stored. Rejects with the store's error. */
+  /**
+   * Stores as many rows as the store takes. The files are removed once all rows are stored. Rejects with the store's
+   * error.
+   */
   recover(): Promise<void> {
     this.#running ??= this.#recover().finally(() => {
       this.#running = undefined;

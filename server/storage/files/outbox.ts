@@ -1,8 +1,8 @@
 /**
- * The outbox file. Ledger rows are appended when their requests end, which takes a few microseconds and survives the death of
- * the process; shortly after, they go into the ledger store in groups. Requests that may be billed are appended when they
- * begin, and settled by their row. The next start recovers the file of a killed process (`outbox-recovery.ts`). There is no
- * fsync: a power failure may lose the last moments.
+ * The outbox file. Ledger rows are appended when their requests end, which takes a few microseconds and survives the
+ * death of the process; shortly after, they go into the ledger store in groups. Requests that may be billed are
+ * appended when they begin, and settled by their row. The next start recovers the file of a killed process
+ * (`outbox-recovery.ts`). There is no fsync: a power failure may lose the last moments.
  */
 import {
   closeSync,
@@ -138,7 +138,9 @@ export class OutboxFile implements Outbox {
     this.#containErrors(() => (this.#isEmpty ? this.#truncate() : this.#write("")));
   }
 
-  /** For writes without which the recovery still works: stored rows are ignored, and released reservations have a row. */
+  /**
+   * For writes without which the recovery still works: stored rows are ignored, and released reservations have a row.
+   */
   #containErrors(write: () => void): void {
     try {
       write();

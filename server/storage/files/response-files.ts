@@ -1,6 +1,6 @@
 /**
- * Stored responses on disk: for retries with the same Idempotency-Key, and for clients that disconnected before their image
- * was generated. One body may have several names; expired responses are swept.
+ * Stored responses on disk: for retries with the same Idempotency-Key, and for clients that disconnected before their
+ * image was generated. One body may have several names; expired responses are swept.
  */
 import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";

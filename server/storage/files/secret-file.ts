@@ -1,4 +1,7 @@
-/** A file with random bytes that is created once: for the signatures of image links, and for the encryption of stored secrets. */
+/**
+ * A file with random bytes that is created once: for the signatures of image links, and for the encryption of stored
+ * secrets.
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,6 @@
-/** Storage of images that clients get as links. Local disk today; an object store could implement the same interface. */
+/**
+ * Storage of images that clients get as links. Local disk today; an object store could implement the same interface.
+ */
 
 /** Bytes, or a stream that is read while it is stored: raw, or base64 as it was received. */
 export type BlobSource = Uint8Array | StreamedSource;

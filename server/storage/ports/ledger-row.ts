@@ -33,7 +33,10 @@ export interface LedgerRow {
   readonly estimatedCost: number | null;
 }
 
-/** Whether a row that was read from a file has every required value. A store that cannot take one row takes none after it. */
+/**
+ * Whether a row that was read from a file has every required value. A store that cannot take one row takes none after
+ * it.
+ */
 export const isCompleteRow = (row: LedgerRow | null): boolean =>
   [row?.requestId, row?.endpoint, row?.keyId].every((each) => typeof each === "string") &&
   [row?.at, row?.attempts, row?.status, row?.latencyMs, row?.bytesIn, row?.bytesOut].every(

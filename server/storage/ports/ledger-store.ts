@@ -5,7 +5,9 @@ import type { LedgerRow } from "./ledger-row.ts";
 export interface LedgerStore {
   /** Stores all rows or none. A row whose request id is stored already is ignored, so rows may be appended again. */
   append(rows: readonly LedgerRow[]): Promise<void>;
-  /** Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many. */
+  /**
+   * Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many.
+   */
   prune(before: number, limit: number): Promise<number>;
   close(): Promise<void>;
 }

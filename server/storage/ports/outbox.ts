@@ -1,6 +1,6 @@
 /**
- * The outbox: what must survive the death of this process before it is in the ledger store. Synchronous and local: a row
- * is in the outbox before the last byte of its response is sent.
+ * The outbox: what must survive the death of this process before it is in the ledger store. Synchronous and local: a
+ * row is in the outbox before the last byte of its response is sent.
  */
 import type { LedgerRow } from "./ledger-row.ts";
 
@@ -19,8 +19,8 @@ export interface Outbox {
   /** The first `count` of `rows` are in the ledger store. */
   markStored(count: number): void;
   /**
-   * Records that the request may be billed, so that it is charged if the process dies. `mayWait`: the record may be written
-   * with others of the same turn of the event loop; the first of a turn does not wait. Throws the disk's error.
+   * Records that the request may be billed, so that it is charged if the process dies. `mayWait`: the record may be
+   * written with others of the same turn of the event loop; the first of a turn does not wait. Throws the disk's error.
    */
   reserve(request: ReservedRequest, mayWait?: boolean): void;
   /** Ends a reservation whose row is in the ledger store without having been in the outbox. */

@@ -43,8 +43,8 @@ export class Deliveries {
   }
 
   /**
-   * Claims the oldest due delivery until `until` (a lease): if the process dies, the next one claims it again. A delivery that
-   * is due later than `horizon` was scheduled before the clock was set back, and is due as well.
+   * Claims the oldest due delivery until `until` (a lease): if the process dies, the next one claims it again. A
+   * delivery that is due later than `horizon` was scheduled before the clock was set back, and is due as well.
    */
   claim(webhook: string, now: number, until: number, horizon: number): ClaimedDelivery | undefined {
     const row = this.#db

@@ -100,7 +100,10 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
     this.#attempt((table) => table.clear());
   }
 
-  /** Loads vectors, most recently used first, until the cache is full. In small steps, so that requests are served meanwhile. */
+  /**
+   * Loads vectors, most recently used first, until the cache is full. In small steps, so that requests are served
+   * meanwhile.
+   */
   async load(restore: RestoreEmbedding): Promise<void> {
     while (this.#attempt((table) => this.#expire(table))) {
       await new Promise<void>((resolve) => setImmediate(resolve));

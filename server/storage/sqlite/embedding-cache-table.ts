@@ -1,4 +1,7 @@
-/** The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts by last use (LRU). */
+/**
+ * The SQLite table of the embedding cache: one row per vector, with a checksum, because SQLite has none. Evicts by last
+ * use (LRU).
+ */
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { closeSync, openSync } from "node:fs";
 import type { RestoreEmbedding } from "../ports/embedding-cache-store.ts";
@@ -179,7 +182,10 @@ function prepare(db: Database, format: number): void {
   db.run(`PRAGMA user_version = ${format}`);
 }
 
-/** Files of earlier versions lack the column. When such a vector was computed is unknown; at the latest when it was last used. */
+/**
+ * Files of earlier versions lack the column. When such a vector was computed is unknown; at the latest when it was last
+ * used.
+ */
 function addMadeAt(db: Database): void {
   const columns = db.query<{ readonly name: string }, []>("PRAGMA table_info(vectors)").all();
   if (columns.some(({ name }) => name === "made_at")) return;

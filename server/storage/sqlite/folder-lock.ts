@@ -1,6 +1,6 @@
 /**
- * Data folder lock: one gateway per folder. It is SQLite's lock on a file of its own: the operating system releases it when
- * the process dies, however it dies, and it does not depend on process ids, which repeat in containers.
+ * Data folder lock: one gateway per folder. It is SQLite's lock on a file of its own: the operating system releases it
+ * when the process dies, however it dies, and it does not depend on process ids, which repeat in containers.
  */
 import { Database } from "bun:sqlite";
 import { join } from "node:path";

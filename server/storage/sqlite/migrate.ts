@@ -21,7 +21,8 @@ const table = `
 /** Applies the migrations that the file lacks. `now`: Unix milliseconds. */
 export function migrate(db: Database, migrations: readonly Migration[], now: number): void {
   if (isCurrent(db, migrations)) return;
-  // The gateway and the command line may open the file at the same time: the second one waits here and finds nothing to do.
+  // The gateway and the command line may open the file at the same time: the second one waits here and finds nothing to
+  // do.
   const apply = db.transaction(() => {
     db.run(table);
     const applied = appliedCount(db);

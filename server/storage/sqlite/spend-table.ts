@@ -1,6 +1,6 @@
 /**
- * The spend table: what each key and project has spent by day, by month and in total. It is written in the same transaction
- * as the ledger rows, so the two always agree, and it stays when old rows are pruned.
+ * The spend table: what each key and project has spent by day, by month and in total. It is written in the same
+ * transaction as the ledger rows, so the two always agree, and it stays when old rows are pruned.
  */
 import type { Database, Statement } from "bun:sqlite";
 import type { BudgetOwner } from "../../lib/budget.ts";
@@ -12,7 +12,9 @@ const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixe
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
 const daysLongerMs = 62 * 86_400_000;
 
-/** The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead. */
+/**
+ * The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead.
+ */
 const dollarsOf = ({ cost, estimatedCost }: Pick<LedgerRow, "cost" | "estimatedCost">): number =>
   (cost ?? 0) + (estimatedCost ?? 0);
 

@@ -1,6 +1,6 @@
 /**
- * What the law suites of the storage ports need from an implementation. PostgreSQL, Redis or S3 join a suite by one entry
- * in the table of its test file.
+ * What the law suites of the storage ports need from an implementation. PostgreSQL, Redis or S3 join a suite by one
+ * entry in the table of its test file.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -61,8 +61,8 @@ export async function withStorage<Store>(
 }
 
 /**
- * Starts a process that writes entries `w0`, `w1`, ... with a writer of write-until-killed.ts, and kills it with SIGKILL
- * after some of them. Returns the ids whose write had been acknowledged.
+ * Starts a process that writes entries `w0`, `w1`, ... with a writer of write-until-killed.ts, and kills it with
+ * SIGKILL after some of them. Returns the ids whose write had been acknowledged.
  */
 export async function writeUntilKilled(
   writer: string,
@@ -101,7 +101,10 @@ export async function allPages<T>(
   }
 }
 
-/** Texts that storage engines have mangled: empty, quotes, astral, right-to-left, combining, NUL and lone surrogates apart. */
+/**
+ * Texts that storage engines have mangled: empty, quotes, astral, right-to-left, combining, NUL and lone surrogates
+ * apart.
+ */
 export const awkwardTexts: readonly string[] = [
   "",
   " ",

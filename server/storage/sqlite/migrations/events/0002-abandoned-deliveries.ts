@@ -1,4 +1,6 @@
-/** The state of a delivery whose last attempt failed: `given_up` in earlier versions, now `abandoned`, as in the log. */
+/**
+ * The state of a delivery whose last attempt failed: `given_up` in earlier versions, now `abandoned`, as in the log.
+ */
 import type { Migration } from "../../migrate.ts";
 
 export const abandonedDeliveries: Migration = {
