@@ -1,7 +1,9 @@
 /** POST /v1/embeddings, and the older route with the model in its path. */
-
-import { countedTokens, estimateInputTokens } from "../embeddings/embedding-usage.ts";
-import { embeddingsCost } from "../embeddings/embeddings-cost.ts";
+import {
+  countedTokens,
+  embeddingsCost,
+  estimateInputTokens,
+} from "../embeddings/embedding-usage.ts";
 import {
   areFloat32Numbers,
   writeBase64Response,

@@ -1,9 +1,7 @@
 /**
  * An upstream's token count of a whole request, divided among its inputs: the cache and batches need the count of each.
  */
-
 import type { EmbeddingInput, EmbeddingsResponse } from "../upstream/contract.ts";
-import { shareUsage } from "./share-usage.ts";
 
 /**
  * Tokens of each input: exact if the model reports them per input, otherwise by an estimate. They add up to the usage.
@@ -47,4 +45,41 @@ export function quarterTokens(text: string): number {
     quarters += unit < 0x80 ? 1 : unit < 0x800 ? 2 : 4;
   }
   return Math.round((quarters * length) / classified);
+}
+
+/** `total` and `weights` are non-negative integers. Of equal remainders the first gets more. */
+export function shareUsage(total: number, weights: readonly number[]): number[] {
+  let sum = 0;
+  for (const weight of weights) sum += weight;
+  // All weights are 0: each input gets an equal part.
+  const even = sum === 0;
+  if (even) sum = weights.length;
+  const parts: number[] = [];
+  const remainders: number[] = [];
+  let left = total;
+  for (const weight of weights) {
+    const { part, remainder } = divide(total, even ? 1 : weight, sum);
+    parts.push(part);
+    remainders.push(remainder);
+    left -= part;
+  }
+  if (left === 0) return parts;
+  const order = [...parts.keys()].sort((a, b) => remainders[b]! - remainders[a]! || a - b);
+  for (const at of order.slice(0, left)) parts[at]!++;
+  return parts;
+}
+
+/** `total * weight / sum`, exact: a rounding error would add or lose a token. */
+function divide(
+  total: number,
+  weight: number,
+  sum: number,
+): { readonly part: number; readonly remainder: number } {
+  const product = total * weight;
+  if (Number.isSafeInteger(product)) {
+    const remainder = product % sum;
+    return { part: (product - remainder) / sum, remainder };
+  }
+  const large = BigInt(total) * BigInt(weight);
+  return { part: Number(large / BigInt(sum)), remainder: Number(large % BigInt(sum)) };
 }

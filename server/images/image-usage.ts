@@ -1,6 +1,6 @@
 /** Usage of several images: the sum where each reports its own, and shares where one report is for all. */
 
-import { shareUsage } from "../embeddings/share-usage.ts";
+import { shareUsage } from "../embeddings/share-input-tokens.ts";
 import type { ExtraFields, ImageUsage } from "../upstream/contract.ts";
 
 /** Adds two usages, with the details if both have the same fields. */

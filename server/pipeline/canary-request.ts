@@ -2,12 +2,10 @@
  * The requests of the drift canary: internal requests of the gateway itself at batch priority, each to one target,
  * without cache, failover or batching.
  */
-
 import { internalCaller } from "../auth/internal-caller.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { CanaryOptions } from "../embeddings/drift-canary.ts";
-import { countedTokens } from "../embeddings/embedding-usage.ts";
-import { embeddingsCost } from "../embeddings/embeddings-cost.ts";
+import { countedTokens, embeddingsCost } from "../embeddings/embedding-usage.ts";
 import { verifyEmbeddings } from "../embeddings/verify-embeddings.ts";
 import { clampEmbeddingsUsage } from "../ledger/clamp-reported-usage.ts";
 import { enforceTargetLimits, type TargetLimitOptions } from "../limits/target-limits.ts";

@@ -2,18 +2,10 @@
  * One request on its way to a target: the candidates, the attempts that were made, and the selection of the next target
  * after a failure.
  */
-
 import { sleep } from "../lib/sleep.ts";
 import type { Timers } from "../lib/timers.ts";
 import type { StageRequest } from "../request/stage.ts";
 import type { Attempt } from "./attempt.ts";
-import {
-  capableCandidates,
-  hasUntriedHealthy,
-  noCapableTarget,
-  startHealthChecks,
-  untriedCandidates,
-} from "./candidates.ts";
 import { probeTimeoutMs } from "./health/circuit-breaker.ts";
 import {
   type HedgedAttempt,
@@ -33,12 +25,17 @@ import type { RouteRequestOptions } from "./routing-options.ts";
 import { addSkippedSteps, addStep } from "./routing-steps.ts";
 import { selectRetryTarget } from "./select-retry-target.ts";
 import {
+  capableCandidates,
+  hasUntriedHealthy,
   isBusy,
+  noCapableTarget,
   noHealthyTarget,
   type Selection,
   selectHealthy,
   selectTarget,
+  startHealthChecks,
   type TargetCapacity,
+  untriedCandidates,
 } from "./select-target.ts";
 import type { ModelTargets } from "./target-registry.ts";
 

@@ -2,8 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { quarterTokens, shareTokens } from "../../server/embeddings/share-input-tokens.ts";
-import { shareUsage } from "../../server/embeddings/share-usage.ts";
+import {
+  quarterTokens,
+  shareTokens,
+  shareUsage,
+} from "../../server/embeddings/share-input-tokens.ts";
 import { tries } from "../depth.ts";
 
 const sumOf = (parts: readonly number[]): number => parts.reduce((sum, part) => sum + part, 0);

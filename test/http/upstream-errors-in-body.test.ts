@@ -1,7 +1,7 @@
 /** An upstream error in a response with status 200 is mapped as if the status had said so. */
 
 import { beforeEach, expect, test } from "bun:test";
-import { BoundedResponse } from "../../server/upstream/transport/bounded-response.ts";
+import { BoundedResponse } from "../../server/upstream/transport/upstream-response.ts";
 import { closeAfterAll } from "../clean-up.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";

@@ -20,7 +20,7 @@ import type {
 import {
   parseJson,
   withoutByteOrderMark,
-} from "../../server/upstream/transport/bounded-response.ts";
+} from "../../server/upstream/transport/upstream-response.ts";
 import { readMultipart } from "../fake-upstream/multipart.ts";
 
 export interface Subject {

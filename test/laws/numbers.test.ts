@@ -7,7 +7,7 @@ import {
   checkVector,
   checkVectorInWasm,
   type VectorValidity,
-} from "../../server/lib/codec/check-vector.ts";
+} from "../../server/lib/codec/base64.ts";
 import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { wasmBuffer } from "../../server/lib/codec/wasm-memory.ts";
 import { splitIntoChunks } from "../chunks.ts";

@@ -3,8 +3,7 @@
  * string of each would double the garbage. It is valid only as long as the response; `String(vector)` is a copy.
  */
 import type { ChunkedBytes } from "../chunked-bytes.ts";
-import { type CheckedVector, checkInWasm, decodeInWasm } from "./base64.ts";
-import type { VectorValidity } from "./check-vector.ts";
+import { type CheckedVector, checkInWasm, decodeInWasm, type VectorValidity } from "./base64.ts";
 import { wasmBuffer } from "./wasm-memory.ts";
 
 export class EncodedVector {

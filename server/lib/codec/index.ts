@@ -3,7 +3,13 @@
  * code imports this file only. WebAssembly memory never leaves the folder, except as a view that `EncodedVector.decode`
  * documents.
  */
-export { checkBase64, decodeBlocks, decodeText } from "./base64.ts";
-export { checkNumbers, checkVector, type VectorValidity } from "./check-vector.ts";
+export {
+  checkBase64,
+  checkNumbers,
+  checkVector,
+  decodeBlocks,
+  decodeText,
+  type VectorValidity,
+} from "./base64.ts";
 export { EncodedVector } from "./encoded-vector.ts";
 export { maxTextBytes, printFloats } from "./print-floats.ts";

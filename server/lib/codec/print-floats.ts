@@ -2,7 +2,7 @@
  * Prints float32 numbers as JSON text: each as the shortest decimal that reads back as the same float32, laid out as
  * JavaScript lays out numbers. Printing is most of the work of a response in numbers, so it is done in WebAssembly.
  */
-import { loadWasm } from "./load-wasm.ts";
+import { loadWasm } from "./wasm-memory.ts";
 
 interface WasmExports {
   readonly memory: WebAssembly.Memory;

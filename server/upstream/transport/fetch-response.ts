@@ -3,8 +3,8 @@
  * upstreams.
  */
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
-import { BoundedResponse } from "./bounded-response.ts";
 import { toTransportError } from "./transport-error.ts";
+import { BoundedResponse } from "./upstream-response.ts";
 
 export async function sendByFetch(
   { url, headers, body, method }: UpstreamRequest,

@@ -6,15 +6,14 @@
 import { LargeJson } from "../../lib/large-json.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../adapter.ts";
 import { BufferedExchange } from "./buffered-exchange.ts";
-import { BufferedResponse } from "./buffered-response.ts";
 import type { TlsTrust } from "./connection.ts";
 import { bufferedPool, ConnectionPool, streamedPool } from "./connection-pool.ts";
 import type { KeepAliveTrust } from "./keep-alive-trust.ts";
 import type { ResponseParser } from "./parse-response.ts";
 import { type Endpoint, serializeRequest } from "./serialize-request.ts";
 import { StreamedExchange } from "./streamed-exchange.ts";
-import { toUpstreamResponse } from "./streamed-response.ts";
 import { toTransportError } from "./transport-error.ts";
+import { BufferedResponse, toUpstreamResponse } from "./upstream-response.ts";
 
 export interface HttpClientOptions {
   readonly maxResponseBytes: number;

@@ -1,9 +1,11 @@
-/** A response whose body arrives in chunks, with a bound on its size. */
-
+/** Responses of upstreams, with a bound on their size: buffered by the HTTP client, or in chunks as they arrive. */
 import { ChunkedBytes } from "../../lib/chunked-bytes.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 import { parseUpstreamJson } from "../../lib/upstream-json.ts";
 import type { UpstreamResponse } from "../adapter.ts";
+import { decompress, decompressing, isCompressed } from "../decompress.ts";
+import type { ResponseParser } from "./parse-response.ts";
+import type { StreamedResponse } from "./streamed-exchange.ts";
 import { tooLarge, toTransportError } from "./transport-error.ts";
 
 export interface BoundedOptions {
@@ -19,6 +21,7 @@ export interface BoundedOptions {
 
 const maxKeptBytes = 64 * 1024;
 
+/** A response whose body arrives in chunks. */
 export class BoundedResponse implements UpstreamResponse {
   readonly #options: BoundedOptions;
   /** The body, once it was read, if it is short: a body without a result may be an error, which is then read again. */
@@ -115,5 +118,81 @@ export async function parseJson(text: string): Promise<unknown> {
     throw new GatewayError("upstream_invalid", "The upstream's response is not valid JSON.", {
       cause,
     });
+  }
+}
+
+export const toUpstreamResponse = (
+  response: StreamedResponse,
+  signal: AbortSignal,
+  maxBytes: number,
+): UpstreamResponse =>
+  new BoundedResponse({
+    status: response.status,
+    headers: {
+      get: (name) => response.headers.get(name.toLowerCase()) ?? null,
+      has: (name) => response.headers.has(name.toLowerCase()),
+    },
+    chunks: () => decompressed(response),
+    signal,
+    maxBytes,
+  });
+
+/** Some upstreams compress every response, even unrequested. */
+function decompressed(response: StreamedResponse): AsyncIterable<Uint8Array> {
+  const coding = response.headers.get("content-encoding")?.toLowerCase();
+  return isCompressed(coding) ? decompressing(response.chunks(), coding) : response.chunks();
+}
+
+/** Malformed bytes become U+FFFD, as with `fetch`; the byte order mark is left out. */
+const decoder = new TextDecoder();
+
+export class BufferedResponse implements UpstreamResponse {
+  readonly status: number;
+  readonly #response: ResponseParser;
+  readonly #max: number;
+
+  constructor(response: ResponseParser, max: number) {
+    this.status = response.status;
+    this.#response = response;
+    this.#max = max;
+  }
+
+  get headers(): UpstreamResponse["headers"] {
+    const { headers } = this.#response;
+    return {
+      get: (name) => headers.get(name.toLowerCase()) ?? null,
+      has: (name) => headers.has(name.toLowerCase()),
+    };
+  }
+
+  get mayReportExhaustedLimit(): boolean {
+    return this.#response.mayReportExhaustedLimit;
+  }
+
+  async json(): Promise<unknown> {
+    return parseJson(await this.text());
+  }
+
+  async text(maxBytes = this.#max): Promise<string> {
+    return decoder.decode((await this.#bytes(maxBytes)).toBuffer());
+  }
+
+  /** Synchronous, unless the body is compressed. */
+  bytes(): ChunkedBytes | Promise<ChunkedBytes> {
+    const bytes = this.#bytes(this.#max);
+    return bytes instanceof ChunkedBytes
+      ? withoutByteOrderMark(bytes)
+      : bytes.then(withoutByteOrderMark);
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    yield* (await this.#bytes(this.#max)).list;
+  }
+
+  #bytes(max: number): ChunkedBytes | Promise<ChunkedBytes> {
+    const { body, coding } = this.#response;
+    if (isCompressed(coding)) return decompress(body, coding, max);
+    if (body.length > max) throw tooLarge(max);
+    return body;
   }
 }
