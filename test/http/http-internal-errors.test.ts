@@ -178,6 +178,7 @@ describe("a socket that accepts one byte at a time", () => {
     limit: {
       admit: () => true,
       wait: () => false,
+      stopWaiting: () => undefined,
       mustClose: () => false,
       lastResponseSent: () => undefined,
       requestBegan: () => undefined,

@@ -122,6 +122,11 @@ export class ConnectionLimit<C extends LimitedConnection> {
     return true;
   }
 
+  /** The request does not wait any longer. */
+  stopWaiting(connection: C): void {
+    this.#waiting.delete(connection);
+  }
+
   /** Whether the connection has to close after its response. */
   mustClose(connection: C): boolean {
     return this.#closing.has(connection);

@@ -67,6 +67,8 @@ export class Connection implements TableConnection, RequestConnection {
   receive(bytes: Buffer): void {
     const { flow, phase, writer } = this.socket;
     flow.countRead(bytes.length);
+    // Decrypted bytes show that the handshake is complete.
+    this.socket.onHandshake();
     if (this.#waitingHead) {
       this.#headReader.addRest(bytes);
     } else if (phase.state === "idle") {
@@ -111,6 +113,7 @@ export class Connection implements TableConnection, RequestConnection {
     if (this.socket.isBusy && this.#isResponding && halfClose.isDisconnected(writer))
       this.socket.reset();
     if (this.entry.isOverdue()) {
+      this.#server.limit.stopWaiting(this.entry);
       this.refuseSurplus();
       return;
     }

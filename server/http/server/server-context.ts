@@ -25,6 +25,7 @@ export interface ServerContext extends ServerTime {
   readonly limit: {
     admit(connection: LimitedConnection, holder: Holder): boolean;
     wait(connection: LimitedConnection, holder: Holder): boolean;
+    stopWaiting(connection: LimitedConnection): void;
     mustClose(connection: LimitedConnection): boolean;
     lastResponseSent(connection: LimitedConnection): void;
     requestBegan(connection: LimitedConnection): void;
