@@ -21,7 +21,6 @@ import {
   idNames,
   storeName,
 } from "./in-flight-request.ts";
-import { OrphanedResponses } from "./orphaned-responses.ts";
 
 export type Claim =
   | { readonly kind: "replay"; readonly response: StoredResponse }
@@ -77,7 +76,7 @@ export class IdempotencyStore implements InFlightRequests {
 
   /** An orphaned response goes to one client only: the next identical request generates images of its own. */
   async #claimOrphan(options: ClaimOptions, fingerprint: string): Promise<Claim> {
-    const fingerprintName = storeName("lost", options.owner, fingerprint);
+    const fingerprintName = storeName("fingerprint", options.owner, fingerprint);
     for (;;) {
       const name = this.#orphans.first(fingerprintName);
       if (name === undefined) {
@@ -129,7 +128,7 @@ export class IdempotencyStore implements InFlightRequests {
   }
 
   addOrphan({ owner, requestId }: ClaimOptions, fingerprint: string): void {
-    const fingerprintName = storeName("lost", owner, fingerprint);
+    const fingerprintName = storeName("fingerprint", owner, fingerprint);
     this.#orphans.add(idName(owner, requestId), { owner, fingerprintName });
   }
 
@@ -150,6 +149,57 @@ export class IdempotencyStore implements InFlightRequests {
 
   reportStorageError(error: unknown): void {
     this.#report(error);
+  }
+}
+
+interface Orphan {
+  readonly owner: string;
+  /** A hash of the owner and the fingerprint of the request. */
+  readonly fingerprintName: string;
+}
+
+/**
+ * Orphaned responses: stored responses whose client disconnected before it received them. A retry of the same request
+ * claims one of them, and each is claimed once. The index is in memory only; after a restart a response is still found
+ * by its request ID.
+ */
+export class OrphanedResponses {
+  /**
+   * By the store name of the request, oldest first. Searched from the start: there are few, and image requests are
+   * slow.
+   */
+  readonly #orphans = new Map<string, Orphan>();
+  readonly #max: number;
+
+  /** Above `max`, the oldest are evicted: most have expired by then, or are fetched by their request ID. */
+  constructor(max = 4096) {
+    this.#max = max;
+  }
+
+  /** A request of an owner without orphans needs no fingerprint. */
+  has(owner: string): boolean {
+    for (const orphan of this.#orphans.values()) if (orphan.owner === owner) return true;
+    return false;
+  }
+
+  add(name: string, orphan: Orphan): void {
+    if (this.#orphans.has(name)) return;
+    this.#orphans.set(name, orphan);
+    const [oldest] = this.#orphans.keys();
+    if (oldest !== undefined && this.#orphans.size > this.#max) this.#orphans.delete(oldest);
+  }
+
+  /** The oldest request with this fingerprint. */
+  first(fingerprintName: string): string | undefined {
+    for (const [name, orphan] of this.#orphans) {
+      if (orphan.fingerprintName === fingerprintName) return name;
+    }
+    return undefined;
+  }
+
+  /** The response was delivered to a client, or will never exist. */
+  remove(name: string): void {
+    this.#orphans.delete(name);
   }
 }
 

@@ -1,8 +1,8 @@
 /**
  * Parses a large JSON object while its bytes arrive, in slices: other work can run between two slices, and the text is
- * never in memory as a whole, which would take twice the size of the bytes if one of its characters is not Latin. A slice
- * is a field of the object, or entries of a list that is the value of a field, such as `input`. The result is the same as
- * that of JSON.parse.
+ * never in memory as a whole, which would take twice the size of the bytes if one of its characters is not Latin. A
+ * slice is a field of the object, or entries of a list that is the value of a field, such as `input`. The result is the
+ * same as that of JSON.parse.
  */
 import { isAscii, isUtf8 } from "node:buffer";
 import { GarbageHint } from "./garbage-hint.ts";
@@ -75,8 +75,8 @@ export class JsonSlices extends JsonScan {
   readonly #garbage = new GarbageHint();
 
   /**
-   * `expectedBytes`: the size of the text, or of the memory to begin with. `sliceBytes`: slices of a list are longer, but
-   * for one entry; a longer entry is a slice by itself.
+   * `expectedBytes`: the size of the text, or of the memory to begin with. `sliceBytes`: slices of a list are longer,
+   * but for one entry; a longer entry is a slice by itself.
    */
   constructor(
     expectedBytes: number,

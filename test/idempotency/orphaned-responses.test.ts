@@ -2,9 +2,8 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { detachableStream } from "../../server/idempotency/detached-stream.ts";
-import { IdempotencyStore } from "../../server/idempotency/idempotency-store.ts";
-import { OrphanedResponses } from "../../server/idempotency/orphaned-responses.ts";
+import { IdempotencyStore, OrphanedResponses } from "../../server/idempotency/idempotency-store.ts";
+import { detachableStream } from "../../server/lib/detachable-stream.ts";
 import { ResponseFiles } from "../../server/storage/files/response-files.ts";
 import { arrange } from "../conformance/arrange.ts";
 import { temporaryFolder, testKey, unlimitedDisk } from "../harness.ts";

@@ -1,7 +1,7 @@
 /**
- * The WebAssembly modules that process every number of every response: SIMD is several times faster than JavaScript. The
- * memory of an instance can grow and never shrinks, so an instance whose memory has grown large is replaced by a new one
- * once the large input is over.
+ * The WebAssembly modules that process every number of every response: SIMD is several times faster than JavaScript.
+ * The memory of an instance can grow and never shrinks, so an instance whose memory has grown large is replaced by a
+ * new one once the large input is over.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

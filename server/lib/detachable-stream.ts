@@ -1,35 +1,34 @@
-/** A response stream that can be detached from its reader: after a client disconnect it is still read to its end. */
-import { ignoreRejection } from "../lib/ignore-rejection.ts";
-import type { BodyChunk } from "../request/http-types.ts";
+/** A stream that can be detached from its reader: after the reader has left, it is still read to its end. */
+import { ignoreRejection } from "./ignore-rejection.ts";
 
-export interface DetachableStream {
-  readonly chunks: AsyncIterable<BodyChunk>;
+export interface DetachableStream<Chunk> {
+  readonly chunks: AsyncIterable<Chunk>;
   /** The reader left before the end of the stream. */
   readonly isDetached: () => boolean;
 }
 
-export interface StreamCallbacks {
+export interface StreamCallbacks<Chunk> {
   /** True: the stream is read to its end without a reader. False: it is canceled. */
   readonly continueDetached: boolean;
   /** Called as soon as the reader leaves a stream that continues. */
   onDetach(): void;
   /** Called for every chunk, whether a reader takes it or not. */
-  onChunk(chunk: BodyChunk): void;
+  onChunk(chunk: Chunk): void;
   /** Called once, after the last chunk or after the stream failed or was canceled. */
   onEnd(): Promise<void>;
 }
 
-export function detachableStream(
-  source: AsyncIterable<BodyChunk>,
-  callbacks: StreamCallbacks,
-): DetachableStream {
+export function detachableStream<Chunk>(
+  source: AsyncIterable<Chunk>,
+  callbacks: StreamCallbacks<Chunk>,
+): DetachableStream<Chunk> {
   const iterator = source[Symbol.asyncIterator]();
   let detached = false;
   let ended = false;
-  let pending: Promise<IteratorResult<BodyChunk>> | undefined;
+  let pending: Promise<IteratorResult<Chunk>> | undefined;
 
-  const readChunk = async (): Promise<IteratorResult<BodyChunk>> => {
-    let result: IteratorResult<BodyChunk> | undefined;
+  const readChunk = async (): Promise<IteratorResult<Chunk>> => {
+    let result: IteratorResult<Chunk> | undefined;
     try {
       result = await iterator.next();
       if (!result.done) callbacks.onChunk(result.value);
@@ -43,7 +42,7 @@ export function detachableStream(
     }
   };
 
-  const next = (): Promise<IteratorResult<BodyChunk>> => {
+  const next = (): Promise<IteratorResult<Chunk>> => {
     pending = readChunk();
     return pending;
   };
@@ -62,7 +61,7 @@ export function detachableStream(
     }
   };
 
-  const detach = async (): Promise<IteratorResult<BodyChunk>> => {
+  const detach = async (): Promise<IteratorResult<Chunk>> => {
     if (!ended && !detached) {
       detached = true;
       if (callbacks.continueDetached) {
