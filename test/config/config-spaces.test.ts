@@ -128,7 +128,7 @@ describe("sameSpace", () => {
   });
 });
 
-describe("facts of known targets", () => {
+describe("properties of known targets", () => {
   test("is known of the model, if it is the same of all", () => {
     expect(model(["openai text-embedding-3-large"])?.known).toMatchObject({
       name: "text-embedding-3-large",

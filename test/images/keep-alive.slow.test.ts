@@ -51,7 +51,7 @@ test("what was left out and what is missing, in the member `vexel`", async () =>
   }
 });
 
-test("the status of a fault, and when to try again", async () => {
+test("the status of an error, and when to retry", async () => {
   upstreamResponse = () =>
     Response.json({ error: { message: "slow" } }, { status: 429, headers: { "retry-after": "7" } });
   const response = await ask({});

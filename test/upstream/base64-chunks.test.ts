@@ -34,7 +34,7 @@ const writings: Readonly<Record<string, (bytes: Buffer) => string>> = {
     bytes.toString("base64").replace(/(=*)$/, "\n$1\n"),
 };
 
-describe("the bytes come back", () => {
+describe("decoding returns the encoded bytes", () => {
   test.each(Object.entries(writings))("%s", async (_, write) => {
     await fc.assert(
       fc.asyncProperty(content, places, async (bytes, cuts) => {
@@ -44,14 +44,14 @@ describe("the bytes come back", () => {
     );
   });
 
-  test("of a whole picture, in the pieces in which files are read", async () => {
+  test("of a whole image, in the chunks in which files are read", async () => {
     const bytes = Buffer.from(Array.from({ length: 300_001 }, (_, at) => (at * 7919) % 251));
     const cuts = Array.from({ length: 10 }, (_, at) => at * 65_536);
     expect(await read(bytes.toString("base64"), cuts)).toEqual(bytes);
   });
 });
 
-describe("what is no base64 is found out, wherever it stands", () => {
+describe("invalid base64 is detected at any position", () => {
   const long = "QUJD".repeat(100);
   test.each([
     ["a strange sign", `${long}!${long}`],

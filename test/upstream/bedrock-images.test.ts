@@ -77,7 +77,7 @@ function errorKindOf(act: () => unknown): GatewayError {
 
 const base64 = (content: string) => Buffer.from(content).toString("base64");
 
-test("an upload is signed over the very bytes that are sent", async () => {
+test("the signature of an upload covers exactly the bytes that are sent", async () => {
   const now = Date.parse("2026-11-15T08:00:00Z");
   const place = upstream();
   const images = [image("a picture ".repeat(50_000))];
@@ -143,7 +143,7 @@ test("an image family gets no embeddings request", () => {
   expect(fault.kind).toBe("unsupported_operation");
 });
 
-test("options of Amazon's own are put where Amazon looks for them", async () => {
+test("Amazon-specific options are sent in the fields that Amazon reads", async () => {
   const extraFields = { seed: 42, cfgScale: 7.5, negativeText: "text" };
   expect(await asked("amazon.nova-canvas-v1:0", wish({ extraFields, options: { n: 3 } }))).toEqual({
     taskType: "TEXT_IMAGE",

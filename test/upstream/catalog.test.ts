@@ -10,7 +10,7 @@ import { priceSources } from "../../server/upstream/catalog/price-sources.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
 
 describe("every row", () => {
-  test("has numbers that can be", () => {
+  test("has plausible numbers", () => {
     for (const { name, dimensions, maxTokens, price, source } of knownEmbeddings) {
       const whole = Number.isInteger(dimensions) && Number.isInteger(maxTokens);
       const sizes = dimensions >= 64 && dimensions <= 8192 && maxTokens >= 128;
@@ -19,7 +19,7 @@ describe("every row", () => {
     }
   });
 
-  test("has no price without a list that it was read in, and the day of that list", () => {
+  test("has a price only with its source and the date of the source", () => {
     const kindsWithPrices = new Set(
       knownEmbeddings.flatMap(({ price }) => Object.keys(price ?? {})),
     );
@@ -30,7 +30,7 @@ describe("every row", () => {
     }
   });
 
-  test("has shorter vectors that are shorter", () => {
+  test("lists only truncated lengths below its own length", () => {
     for (const { name, dimensions, matryoshka } of knownEmbeddings) {
       if (!matryoshka) continue;
       const lengths = "min" in matryoshka ? [matryoshka.min] : matryoshka;
@@ -57,7 +57,7 @@ describe("every row", () => {
     }
   });
 
-  test("has names in small letters and without an owner, and kinds that there are", () => {
+  test("has lower-case names without an owner, and existing kinds", () => {
     for (const { name, also = [], at = {}, price = {} } of knownEmbeddings) {
       for (const spelling of [name, ...also, ...Object.values(at).flat()])
         expect(spelling).toMatch(/^[a-z0-9][a-z0-9._:-]*$/);
@@ -108,7 +108,7 @@ describe("a vendor's spelling", () => {
         expect(`${model}: ${vectorSpaceOf(model)}`).toBe(`${model}: ${name}`);
     });
 
-  test("of a copy with few bits a weight is another space", () => {
+  test("of a quantized copy has another vector space", () => {
     for (const coarse of [
       "nomic-embed-text-v1.5.Q4_K_M.gguf",
       "dengcao/Qwen3-Embedding-8B:Q4_K_M",
@@ -119,7 +119,7 @@ describe("a vendor's spelling", () => {
     }
   });
 
-  test("that is unknown has a vector space of its own name", () => {
+  test("that is unknown has a vector space named after it", () => {
     expect(vectorSpaceOf("Somebody/Her-Model:latest")).toBe("her-model");
     expect(vectorSpaceOf("her-model:2")).toBe("her-model:2");
     expect(vectorSpaceOf("odd/")).toBe("odd/");
@@ -127,7 +127,7 @@ describe("a vendor's spelling", () => {
     expect(vectorSpaceOf("constructor")).toBe("constructor");
   });
 
-  test("that is too plain means something at its vendor only", () => {
+  test("that is ambiguous is resolved only at its own vendor", () => {
     expect(vectorSpaceOf("embedding-3", "zhipu")).toBe("zhipu-embedding-3");
     expect(vectorSpaceOf("embedding-3")).toBe("embedding-3");
     expect(vectorSpaceOf("bge-large", "ollama")).toBe("bge-large-en-v1.5");

@@ -19,14 +19,14 @@ const begin = ({ send }: UpstreamTransport, url: string, body: string) =>
 const ask = async (sender: UpstreamTransport, url: string, body: string): Promise<string> =>
   (await begin(sender, url, body)).text();
 
-test("one after the other, they use one connection", async () => {
+test("sequential streaming requests reuse one connection", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
   for (const body of ["a", "bb", "ccc"]) expect(await ask(sender, upstream.url, body)).toBe(body);
   expect(upstream.opened).toBe(1);
 });
 
-test("at the same time, each has its own", async () => {
+test("concurrent streaming requests have a connection each", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
   const bodies = ["a", "bb", "ccc"];
@@ -36,7 +36,7 @@ test("at the same time, each has its own", async () => {
   expect(upstream.opened).toBe(3);
 });
 
-test("after a pause, a new one is made: the other side may be about to close the old", async () => {
+test("after an idle pause a new connection is opened, because the server may be about to close the old one", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
   await ask(sender, upstream.url, "a");
@@ -62,7 +62,7 @@ test.each([
   expect(upstream.opened).toBe(3);
 });
 
-test("one whose response was not read to its end is not reused", async () => {
+test("a connection whose response was not read to its end is not reused", async () => {
   using upstream = rawServer(echo());
   using sender = testSender();
   const half = await begin(sender, upstream.url, "x".repeat(500_000));

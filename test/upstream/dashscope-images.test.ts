@@ -38,7 +38,7 @@ test("one image is requested explicitly: Wan would generate, and bill, four by d
   }
 });
 
-test("a size is written in the vendor's way, and a name for one stays as it is", () => {
+test("a size is written in the vendor's format, and a named size is sent unchanged", () => {
   const sizeOf = (size: string) =>
     bodyOf("wan2.7-image", query({ options: { size } })).parameters?.size;
   expect(sizeOf("1024x1536")).toBe("1024*1536");
@@ -81,7 +81,7 @@ test("of several images those that were generated are delivered, even if others 
   expect(none?.kind).toBe("upstream_error");
 });
 
-test("a job that the vendor has forgotten is a failure, and not waited for", async () => {
+test("a job that the vendor no longer knows fails, and is not polled again", async () => {
   const output = { task_id: "a", task_status: "UNKNOWN" };
   const fault = await errorKindOf(() => read("wan2.7-image", { output }));
   expect(fault?.kind).toBe("upstream_error");

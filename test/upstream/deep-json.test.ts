@@ -1,5 +1,5 @@
 /**
- * JSON of an upstream that is nested very deep or has very many values costs little, and what is around that is read.
+ * JSON of an upstream that is deeply nested or has very many values costs little, and the rest of it is read.
  */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -66,12 +66,12 @@ test("a value that is nested too deeply becomes null, and nothing else changes, 
   );
 });
 
-test("bytes in which nothing is too deep are handed on as they are", () => {
+test("bytes without a value that is nested too deeply are passed on unchanged", () => {
   const bytes = Buffer.from(JSON.stringify({ data: [{ b64_json: "a".repeat(1000) }] }));
   expect(new JsonFilter(documentBounds).push(bytes)).toBe(bytes);
 });
 
-test("a text of millions of brackets is read in small steps, and others have their turn between", async () => {
+test("a text of millions of brackets is read in slices, and other requests run between them", async () => {
   const deep = `{"a":1,"deep":${nested(5_000_000)},"b":{"c":[2]}}`;
   let turns = 0;
   let isDone = false;
@@ -86,7 +86,7 @@ test("a text of millions of brackets is read in small steps, and others have the
   expect(turns).toBeGreaterThan(20);
 });
 
-test("a text that ends in the depth is no JSON", async () => {
+test("a text that ends inside nested brackets is not valid JSON", async () => {
   for (const broken of ["[".repeat(1_000_000), '{"a":'.repeat(1_000_000)]) {
     await expect(parseUpstreamJson(broken)).rejects.toThrow(SyntaxError);
   }

@@ -22,14 +22,14 @@ test.each([
   expect(png.equals(await read(url))).toBeTrue();
 });
 
-test("an SVG in plain text, where one is wanted", async () => {
+test("an SVG in plain text is accepted where SVG is supported", async () => {
   const url = "data:image/svg+xml,<svg%20xmlns='x'>100%</svg>";
   const bytes = await read(url, { svg: true });
   expect(Buffer.from(bytes).toString()).toBe("<svg xmlns='x'>100%</svg>");
   await expectError(read(url), "invalid_value", /not an image/);
 });
 
-test("behind any link that is followed, without a connection", async () => {
+test("a data URL in place of a link is read without a connection", async () => {
   await using net = world({ serve: () => undefined });
   const image = await net.get(`data:image/png;base64,${base64}`);
   expect(image).toEqual({ kind: "bytes", bytes: png });

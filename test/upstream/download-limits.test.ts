@@ -62,7 +62,7 @@ describe("no more bytes than the limit", () => {
     }
   });
 
-  test("a body without an end is hung up on", async () => {
+  test("the connection of an endless body is closed at the limit", async () => {
     const gone = Promise.withResolvers<void>();
     const serve = ({ socket }: Asked): undefined => {
       socket.on("close", () => gone.resolve());
@@ -105,7 +105,7 @@ describe("no more bytes than the limit", () => {
   });
 });
 
-describe("no more time than there is", () => {
+describe("no more time than the timeout", () => {
   const words = /took longer than 0.2 seconds/;
   const timeoutMs = 200;
   const silences: readonly [string, (asked: Asked) => undefined][] = [
@@ -167,14 +167,14 @@ describe("only an image is accepted", () => {
     expect(error.details.logDetail).toBe("a.example: not an image");
   });
 
-  test("an SVG, where one is wanted", async () => {
+  test("an SVG is accepted where SVG is supported", async () => {
     await using net = world({ serve: (_, path) => response(path === "/p" ? "<html/>" : svg) });
     expect(await net.get(url, { svg: true })).toEqual({ kind: "bytes", bytes: Buffer.from(svg) });
     const page = net.get("http://a.example/p", { svg: true });
     await expectError(page, "upstream_invalid", /not an image in PNG, .* or SVG/);
   });
 
-  test("comments without an end before an SVG do not hold anyone up", async () => {
+  test("endless comments before an SVG do not block the event loop", async () => {
     const odd = "<!-- -->".repeat(127);
     await using net = world({ serve: () => response(odd) });
     await expectError(net.get(url, { svg: true }), "upstream_invalid", /not an image/);
@@ -191,7 +191,7 @@ describe("only an image is accepted", () => {
     },
   );
 
-  test("not a response that is not HTTP", async () => {
+  test("a response that is not HTTP is refused", async () => {
     await using net = world({ serve: () => Buffer.from("220 mail ready\r\n\r\n") });
     await expectError(net.get(url), "upstream_invalid", /did not respond with valid HTTP/);
     await using two = world({ serve: () => response(png, chunked) });
@@ -216,7 +216,7 @@ describe("an image that an upstream generated", () => {
     expect(times).toBe(1);
   });
 
-  test("may have been paid for, whatever became of it", async () => {
+  test("may have been billed, whatever happens to its download", async () => {
     await using net = world({ serve: ({ socket }) => void socket.destroy() });
     const error = await expectError(net.get(url), "upstream_unreachable", /connection was lost/);
     expect(error.details).toMatchObject({ mayBeBilled: true });

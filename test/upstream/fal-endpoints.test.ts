@@ -70,7 +70,7 @@ test.each([
   expect(body.resolution).toBe(resolution);
 });
 
-test("a resolution in the client's own words counts at fal", async () => {
+test("a resolution in the client's vendor-specific field is sent to fal", async () => {
   const asked = {
     aspectRatio: "1:1",
     requestedSize: "4096x4096",

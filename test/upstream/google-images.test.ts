@@ -51,7 +51,7 @@ async function errorKindOf(response: object, to = flash): Promise<GatewayError> 
 
 const generated = { content: { parts: [{ inlineData: { mimeType: "image/png", data: image } }] } };
 
-test("options of Google's own are put where Google looks for them", () => {
+test("Google-specific options are sent in the fields that Google reads", () => {
   const extraFields = {
     seed: 42,
     safetySettings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" }],

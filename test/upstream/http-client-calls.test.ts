@@ -22,7 +22,7 @@ const sha256 = (bytes: string | Uint8Array): string =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 const gone = (): GatewayError => new GatewayError("client_closed", "gone");
 
-describe("a question arrives whole", () => {
+describe("a request arrives complete", () => {
   test.each([
     ["of letters", "x"],
     ["of signs of several bytes", "aé日🙂"],
@@ -42,7 +42,7 @@ describe("a question arrives whole", () => {
     expect(server.opened).toBe(1);
   });
 
-  test("with the length that it has in bytes, and its headers once each", async () => {
+  test("with its content-length in bytes, and each header once", async () => {
     using server = rawServer(echo);
     using client = testClient();
     const body = '{"input":"Größe 日本 🙂 \ud800"}';
@@ -67,7 +67,7 @@ describe("a question arrives whole", () => {
     ]);
   });
 
-  test("without a body as a GET", async () => {
+  test("as a GET if it has no body", async () => {
     using server = rawServer(({ socket, head }) => void socket.write(ok(head.slice(0, 3))));
     using client = testClient();
     const response = await askPlainly(
@@ -79,7 +79,7 @@ describe("a question arrives whole", () => {
     expect(server.asked[0]!.head).not.toContain("content-length");
   });
 
-  test("by either protocol of the internet, by number and by name", async () => {
+  test("over IPv4 and IPv6, by address and by name", async () => {
     for (const host of ["127.0.0.1", "::1"]) {
       let server: ReturnType<typeof rawServer>;
       try {
@@ -121,7 +121,7 @@ describe("no request can inject a header or another request", () => {
     expect(problems(place)).toBe("");
   });
 
-  test("through a token that was fetched", async () => {
+  test("through a fetched token", async () => {
     using server = rawServer(echo);
     using sender = testSender();
     const headers = { authorization: "Bearer a\r\nx: y" };
@@ -150,7 +150,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
     expect(server.opened).toBe(0);
   });
 
-  test("while the connection is made: it may serve the next, as nothing was sent on it", async () => {
+  test("while connecting: the connection may serve the next request, because nothing was sent on it", async () => {
     using server = rawServer(echo);
     using sender = testSender();
     const cancel = new AbortController();
@@ -211,7 +211,7 @@ describe("a request that was never sent is reported as unsent, so that another u
     expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
   });
 
-  test("which a connection that broke is not", async () => {
+  test("and a request on a connection that broke is not", async () => {
     using server = rawServer(({ socket }) => void socket.resetAndDestroy());
     using sender = testSender();
     const error = await failure(

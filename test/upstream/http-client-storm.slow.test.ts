@@ -1,6 +1,6 @@
 /**
- * In a crowd of calls that are cut off, given up and hung up on, everyone gets the own answer or a fault, and nobody's
- * else.
+ * Many concurrent requests that are cut off, aborted and reset: each gets its own response or an error, never
+ * another's.
  */
 
 import { describe, expect, spyOn, test } from "bun:test";
@@ -163,7 +163,7 @@ describe("idle connections", () => {
     await until(() => server.open === 0);
   });
 
-  test("do not keep a process alive that wants to end", async () => {
+  test("do not keep the process alive", async () => {
     using server = rawServer(echo);
     const script = `
       import { createTransport } from "./server/upstream/transport/transport.ts";

@@ -156,7 +156,7 @@ describe("a connection that the server closed", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test("cannot hurt a question that must not be sent twice: it gets a new one, and is sent once", async () => {
+  test("is never used for a request that must not be sent twice: that one gets a new connection", async () => {
     let hangsUp = false;
     using server = rawServer((asked) => {
       if (hangsUp) asked.socket.end();

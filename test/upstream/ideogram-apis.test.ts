@@ -67,7 +67,7 @@ describe("an edit", () => {
   });
 });
 
-test("a transparent background is promised of the models that are made for it, and of no other", () => {
+test("only models that support transparency advertise a transparent background", () => {
   const backgroundOf = (model: string) => traitsOf(model).takes.background;
   expect(backgroundOf("ideogram-4-transparent")).toEqual(["transparent"]);
   expect(backgroundOf("ideogram-4")).toBeUndefined();

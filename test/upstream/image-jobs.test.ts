@@ -77,7 +77,7 @@ describe("a model's name leads to that model and nowhere else", () => {
     }
   });
 
-  test("even if it has steps in it", () => {
+  test("even if it contains path segments", () => {
     expect(new URL(urlOf("../../account")).pathname).not.toBe("/v1/account");
     const asked = fal.adapter.generations!.toUpstream(query(), targetOf("fal", "../x"));
     expect(new URL(asked.url).pathname).not.toBe("/x");
@@ -130,13 +130,13 @@ describe("images that fal's safety checker has blacked out", () => {
   const target = targetOf("fal", "fal-ai/flux/dev");
   const images = [1, 2].map((at) => ({ url: `https://v3.fal.media/files/${at}.png` }));
 
-  test("are no answer where all are", async () => {
+  test("are an error if every image is blacked out", async () => {
     const response = { images, has_nsfw_concepts: [true, true] };
     const fault = await errorKindOf(() => read(fal.adapter, target, response));
     expect(fault?.kind).toBe("moderation_blocked");
   });
 
-  test("are marked where others are not", async () => {
+  test("are marked if other images are usable", async () => {
     const response = { images, has_nsfw_concepts: [false, true] };
     const { results } = (await read(fal.adapter, target, response)) as BufferedImageResponse;
     expect(results.map(({ extraFields }) => extraFields)).toEqual([

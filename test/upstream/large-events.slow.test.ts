@@ -94,7 +94,7 @@ describe("a stream of events", () => {
     );
   });
 
-  test("ends with the last event that is whole", async () => {
+  test("ends with the last complete event", async () => {
     const whole = `data: {"a":"${long}"}\n\n`;
     expect(await read(`${whole}data: {"b":"${long}"\n`)).toEqual([["", { a: long }]]);
   });
@@ -108,13 +108,13 @@ describe("a stream of events", () => {
     await expect(read(text)).rejects.toMatchObject({ kind: "upstream_invalid" });
   });
 
-  test("may hold signs of life, and nothing at all", async () => {
+  test("may contain keep-alive comments, or no event at all", async () => {
     const written =
       'data\n\ndata:\n\nevent: ping\ndata: ping\n\ndata: {"a":1}\n\ndata: [DONE] \n\n';
     expect(await read(written)).toEqual([["", { a: 1 }]]);
   });
 
-  test("whose texts begin with strange signs has just these", async () => {
+  test("whose texts begin with unusual characters keeps them", async () => {
     const payload = { a: "\u0000", b: "\u00000", c: long };
     expect(await read(`data: ${JSON.stringify(payload)}\n\n`)).toEqual([["", payload]]);
   });
@@ -160,7 +160,7 @@ describe("a stream of events", () => {
   });
 });
 
-test("an event in memory is put together at once", () => {
+test("an event in memory is assembled synchronously", () => {
   expect(wrapJson("data: ", stringifyStreamed({ a: 1 }), "\n\n")).toBe('data: {"a":1}\n\n');
   const text = new StreamedString(1, async function* () {
     yield Buffer.from("x");

@@ -81,7 +81,7 @@ describe("a large response", () => {
     }
   });
 
-  test("that is cut short, or is not base64 where it is long, is a fault of the upstream", async () => {
+  test("that is truncated, or has a long text that is not base64, is an invalid upstream response", async () => {
     for (const broken of [
       `{"a":"${long}`,
       `{"a":"${long}"`,

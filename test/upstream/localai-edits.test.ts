@@ -1,5 +1,5 @@
 /**
- * Edits by LocalAI, which says nothing where it does not understand: so it is asked in its own words, or not at all.
+ * Edits at LocalAI, which silently ignores what it does not understand: requests are sent in its format, or refused.
  */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
@@ -83,7 +83,7 @@ describe("an image with a mask", () => {
     ]);
   });
 
-  test("is refused in any size but the one there is, which would come all the same", () => {
+  test("is refused in any size but the one that LocalAI generates regardless of the request", () => {
     expect(refusalOf(() => ask("dreamshaper", { mask, options: { size: "512x512" } }))).toEqual({
       fault: "none",
     });

@@ -14,7 +14,7 @@ describe("Photon edits images behind links", () => {
   const link = (at: number) => ({ kind: "url", url: `https://example.com/${at}.png` }) as const;
   const sent = (asked: EditQuery) => bodyOf(luma.adapter.edits!.toUpstream(asked, target));
 
-  test("one of them is changed, several are followed", async () => {
+  test("one image is modified, several are references", async () => {
     expect((await sent(edit(link(1)))).modify_image_ref).toEqual({ url: link(1).url });
     const several = await sent(edit(link(1), link(2)));
     expect(several.image_ref).toEqual([{ url: link(1).url }, { url: link(2).url }]);

@@ -45,7 +45,7 @@ test("later models get OpenAI's format, and never a stream, whose format is anot
   });
 });
 
-test("a model that only takes a face along does not pass for one that edits", () => {
+test("a model that only uses a face as reference has no edit capability", () => {
   expect(adapter.imageCapabilities?.(targetOf("image-01"), "edits").edits).toBeUndefined();
   expect(adapter.imageCapabilities?.(targetOf("MiniMax-H3-Image"), "edits").edits?.maxImages).toBe(
     16,

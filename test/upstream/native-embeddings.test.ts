@@ -1,5 +1,5 @@
 /**
- * What vendors with a language of their own must not do to a caller unasked: cut texts, average vectors, hide a cause.
+ * Vendors with native embeddings APIs do not truncate texts, average vectors or hide an error unless requested.
  */
 import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";

@@ -118,7 +118,7 @@ describe("a stream", () => {
     expect(await errorKindOf(() => stream(partial(0)))).toBe("upstream_invalid");
   });
 
-  test("that breaks off reports the reason", async () => {
+  test("that ends early reports the reason", async () => {
     const error = (code: unknown) => ({ type: "error", error: { code, message: "no" } });
     expect(await errorKindOf(() => stream(partial(0), error("moderation_blocked")))).toBe(
       "moderation_blocked",
@@ -131,7 +131,7 @@ describe("a stream", () => {
 describe("a response with status 200", () => {
   const response = (body: object) => read(JSON.stringify(body), "application/json");
 
-  test("may hold an error, which keeps its meaning", async () => {
+  test("may contain an error, which is mapped like an error status", async () => {
     const error = (code: number, metadata?: object) => ({
       error: { code, message: "Provider returned error", metadata },
     });

@@ -86,7 +86,7 @@ describe("bytes that are not exactly one response are refused:", () => {
   });
 });
 
-describe("a head that two readers could understand differently", () => {
+describe("a head that two parsers could read differently", () => {
   test.each<[string, string]>([
     ["a line feed alone", `${ok}x: a\ntransfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n{}`],
     ["a carriage return alone", `${ok}x: a\rcontent-length: 9\r\ncontent-length: 2\r\n\r\n{}`],
@@ -115,14 +115,14 @@ describe("a response that is too large", () => {
     expect(() => read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100)).toThrow(ResponseTooLarge);
   });
 
-  test.each(ways)("and %s keeps its status where that tells of a failure", (_, line, text) => {
+  test.each(ways)("and %s keeps its status if that is an error status", (_, line, text) => {
     const response = read(`HTTP/1.1 503 Busy\r\nretry-after: 7\r\n${line}\r\n${text}`, 100);
     expect([response.status, response.done, response.reusable]).toEqual([503, true, false]);
     expect(response.headers.get("retry-after")).toBe("7");
     expect(response.body).toHaveLength(0);
   });
 
-  test("by nothing is not too large", () => {
+  test("by no byte, exactly at the limit, is accepted", () => {
     for (const [, line] of ways.slice(1)) {
       const text = line === "" ? "a".repeat(100) : `64\r\n${"a".repeat(100)}\r\n0\r\n\r\n`;
       const response = read(`HTTP/1.1 200 OK\r\n${line}\r\n${text}`, 100);
@@ -131,7 +131,7 @@ describe("a response that is too large", () => {
     }
   });
 
-  test("in crumbs takes about as much memory as in one piece", () => {
+  test("in tiny chunks takes about as much memory as in one chunk", () => {
     const response = read(`${ok}transfer-encoding: chunked\r\n\r\n`);
     // The count is only right after a full collection.
     Bun.gc(true);
@@ -146,7 +146,7 @@ describe("a response that is too large", () => {
   });
 });
 
-describe("whatever comes", () => {
+describe("any input", () => {
   const damage = fc.record({
     where: fc.nat(),
     remove: fc.nat({ max: 8 }),

@@ -7,7 +7,7 @@ import { tries } from "../depth.ts";
 import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-response-fixture.ts";
 
 describe("a well-formed response", () => {
-  test("is the same however it is cut, and over exactly at its last byte", () => {
+  test("is parsed the same however it is chunked, and ends exactly at its last byte", () => {
     const property = fc.property(wellFormed, cuts, (given, places) => {
       const response = new ResponseParser(plenty);
       let come = 0;
@@ -30,7 +30,7 @@ describe("a well-formed response", () => {
     fc.assert(property, tries(400));
   });
 
-  test("that is cut off is never taken for a whole one, unless its end is that of the connection", () => {
+  test("that is truncated is never complete, unless it ends with the connection", () => {
     const property = fc.property(wellFormed, cuts, fc.nat(), (given, places, end) => {
       const come = end % given.wire.length;
       const response = new ResponseParser(plenty);
@@ -42,7 +42,7 @@ describe("a well-formed response", () => {
     fc.assert(property, tries(300));
   });
 
-  test("with bytes behind its end is taken, and its connection is not taken again", () => {
+  test("with surplus bytes is delivered, and its connection is not reused", () => {
     const more = fc.oneof(
       fc.uint8Array({ minLength: 1, maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
       fc.constant(latin("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n!")),

@@ -36,7 +36,7 @@ describe("every listed price", () => {
     ),
   );
 
-  test("is more than nothing", () => {
+  test("is above zero", () => {
     for (const [model, dollars] of numbers)
       expect(`${model} ${dollars > 0 && dollars <= 200}`).toBe(`${model} true`);
     expect(numbers.length).toBeGreaterThan(listedPrices.length);
@@ -53,7 +53,7 @@ describe("every listed price", () => {
     expect(named.filter((kind) => !kinds.has(kind))).toEqual([]);
   });
 
-  test("means whole names, so that a later model is not taken for an earlier one", () => {
+  test("matches whole names, so that a later model does not get the price of an earlier one", () => {
     const loose = listedPrices.filter(
       ({ model }) => model.test("gpt-image-1-x-9") || !/\$$/.test(model.source),
     );

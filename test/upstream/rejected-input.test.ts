@@ -70,7 +70,7 @@ describe("an input that is too long is named", () => {
     expect(param).toBe("input[1]");
   });
 
-  test("by its place among all, though those that are known were not sent on", async () => {
+  test("by its index in the client's request, although cached inputs were not sent", async () => {
     const known = await gateway.post("/v1/embeddings", { model: "openai", input: ["k", "l"] });
     expect(known.status).toBe(200);
     fake.script(openai(1));
@@ -82,13 +82,13 @@ describe("an input that is too long is named", () => {
     ]);
   });
 
-  test("with the words that Jina has in its `detail`", async () => {
+  test("from the text in Jina's `detail`", async () => {
     const words = "Input text exceeds the model's maximum of 8194 tokens.";
     fake.script(says({ detail: { message: words, code: "INPUT_TOKEN_LIMIT_EXCEEDED" } }));
     expect(await refusal("jina", ["x", "y"])).toMatchObject({ message: words, param: null });
   });
 
-  test("by its place where it is the only one that was sent on, also without the upstream's help", async () => {
+  test("by its index if it is the only input that was sent, even if the upstream names none", async () => {
     await gateway.post("/v1/embeddings", { model: "openai", input: ["m", "n"] });
     fake.script(
       says({ error: { message: "This model's maximum context length is 8192 tokens." } }),
@@ -97,7 +97,7 @@ describe("an input that is too long is named", () => {
   });
 });
 
-test("what is wrong with something else is not laid to an input", async () => {
+test("an error that is not about an input names no input", async () => {
   await gateway.post("/v1/embeddings", { model: "openai", input: ["o", "p"] });
   const error = { message: "Unknown field: foo", type: "invalid_request_error" };
   fake.script(says({ error }));

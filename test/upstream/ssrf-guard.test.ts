@@ -13,7 +13,7 @@ import {
 
 const closed = /does not lead to a public address/;
 
-describe("an address inside is not connected to", () => {
+describe("a private address is not connected to", () => {
   const inside = [
     ...["127.0.0.1", "127.255.0.1", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"],
     ...["0.0.0.0", "0.1.2.3", "100.64.0.1", "100.100.100.200", "100.127.255.255"],
@@ -35,7 +35,7 @@ describe("an address inside is not connected to", () => {
     expect(net.connected).toEqual([]);
   });
 
-  test("nor when it stands among others that are not", async () => {
+  test("also if the name has public addresses as well", async () => {
     const names = { "a.example": [[publicAddress, "10.0.0.1"]] };
     await using net = world({ serve: () => response(), names });
     await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
@@ -146,7 +146,7 @@ describe("only a checked address is connected to", () => {
     }
   });
 
-  test("a name that a redirect comes back to is looked up and checked anew", async () => {
+  test("a name that a redirect leads back to is resolved and checked again", async () => {
     const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
     await using net = world({ serve: () => redirect("/again.png"), names });
     await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
@@ -221,7 +221,7 @@ describe("only http and https are supported", () => {
   });
 });
 
-describe("hosts that are trusted may be inside", () => {
+describe("trusted hosts may be private", () => {
   test("for one request, by host and port", async () => {
     const names = { localai: [["10.0.0.9"]] };
     await using net = world({ serve: () => response(), names });
@@ -243,7 +243,7 @@ describe("hosts that are trusted may be inside", () => {
     await expectError(net.get("http://[::1]:9001/x.png"), "upstream_invalid", closed);
   });
 
-  test("and cannot lead on to others that are not", async () => {
+  test("and cannot redirect to private hosts that are not trusted", async () => {
     const serve = () => redirect("http://10.0.0.9/admin");
     await using net = world({ serve, names: { localai: [["10.0.0.9"]] } });
     const call = { trusted: ["localai:80"] };

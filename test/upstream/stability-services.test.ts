@@ -23,15 +23,15 @@ async function formOf(model: string, asked: EditQuery): Promise<string> {
   return Buffer.concat(await Array.fromAsync(body.open())).toString("latin1");
 }
 
-describe("a service that draws", () => {
-  test("is known by its name, with and without what stands before it", () => {
+describe("a generation service", () => {
+  test("is found by its name, with and without a prefix", () => {
     expect(drawnAt("core")).toBe(`${root}/generate/core`);
     expect(drawnAt("stable-image-ultra")).toBe(`${root}/generate/ultra`);
     expect(drawnAt("sd3.5-large-turbo")).toBe(`${root}/generate/sd3`);
     expect(drawnAt("stable-image-next")).toBe(`${root}/generate/next`);
   });
 
-  test("cannot be left for another address by its name", () => {
+  test("cannot be redirected to another path by its name", () => {
     expect(drawnAt("../../v1/user/account")).toBe(`${root}/generate/account`);
     expect(drawnAt("..")).toBe(`${root}/generate/%2F..`);
     expect(drawnAt("core?key=1#x")).toBe(`${root}/generate/core%3Fkey%3D1%23x`);
@@ -39,13 +39,13 @@ describe("a service that draws", () => {
 });
 
 describe("an edit", () => {
-  test("goes to the service that is named, whatever its folder", () => {
+  test("is sent to the named service, whatever its path", () => {
     expect(editedAt("search-and-replace")).toBe(`${root}/edit/search-and-replace`);
     expect(editedAt("control/structure")).toBe(`${root}/control/structure`);
     expect(editedAt("conservative")).toBe(`${root}/upscale/conservative`);
   });
 
-  test("of a model that draws begins with the picture, or fills where there is a mask", () => {
+  test("of a generation model is image-to-image, or inpainting if there is a mask", () => {
     expect(editedAt("ultra")).toBe(`${root}/generate/ultra`);
     expect(editedAt("sd3.5-medium")).toBe(`${root}/generate/sd3`);
     expect(editedAt("core")).toBe(`${root}/edit/inpaint`);
@@ -54,13 +54,13 @@ describe("an edit", () => {
     }
   });
 
-  test("moves half way from its source, unless the caller says how far", async () => {
+  test("has a strength of one half unless the client sends one", async () => {
     expect(await formOf("ultra", edit(source))).toContain('name="strength"\r\n\r\n0.5\r\n');
     const farther = { ...edit(source), extraFields: { strength: 0.9 } };
     expect(await formOf("ultra", farther)).toContain('name="strength"\r\n\r\n0.9\r\n');
   });
 
-  test("takes a mask only where there is a hole to fill", () => {
+  test("accepts a mask only where the service inpaints", () => {
     const maskOf = (model: string) =>
       adapter.imageCapabilities!(targetOf("stability", model), "edits").edits?.mask;
     expect(["core", "sd3.5-large", "inpaint", "erase"].map(maskOf)).toEqual(Array(4).fill("white"));
@@ -76,7 +76,7 @@ describe("a job", () => {
       temp: noRequestTemp,
     }) as Promise<PendingJob>;
 
-  test("is asked for where the key belongs, and not more often than the vendor allows", async () => {
+  test("is polled at the vendor's host, and not more often than the vendor allows", async () => {
     const { kind, poll, afterMs } = await take({ id: "a/../b" }, 200);
     expect({ kind, url: poll?.url, key: poll?.headers.authorization, afterMs }).toEqual({
       kind: "pending",
@@ -86,7 +86,7 @@ describe("a job", () => {
     });
   });
 
-  test("that is still under way is asked for again", async () => {
+  test("that is still pending is polled again", async () => {
     expect(await take({ id: "abc", status: "in-progress" }, 202)).toMatchObject({
       kind: "pending",
       poll: { url: "https://api.stability.ai/v2beta/results/abc" },

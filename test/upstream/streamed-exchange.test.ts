@@ -56,7 +56,7 @@ async function read(port: number): Promise<Buffer> {
 }
 
 describe("a connection that carried a large response", () => {
-  test("carries the next, and nothing of the one is in the other", async () => {
+  test("is reused for the next response, and their bytes are not mixed", async () => {
     using place = startSource();
     for (let at = 0; at < 4; at++) {
       expect((await read(place.port)).equals(response.subarray(-bodyBytes))).toBe(true);
@@ -64,7 +64,7 @@ describe("a connection that carried a large response", () => {
     expect(place.source.connections).toBe(1);
   });
 
-  test("whose reader left before the end carries no other", async () => {
+  test("whose reader stopped before the end is not reused", async () => {
     using place = startSource();
     for await (const _ of (await call(place.port)).chunks()) break;
     expect((await read(place.port)).length).toBe(bodyBytes);

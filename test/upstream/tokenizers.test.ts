@@ -18,15 +18,15 @@ for (const [text, tokens] of texts)
     expect(await read(tokens)).toBe(text);
   });
 
-test("what marks the order of bytes at the beginning stays there", async () => {
+test("a byte order mark at the beginning is kept", async () => {
   expect(await read([171, 119, 123, 9906])).toBe("\uFEFFHello");
 });
 
-test("a replacement character that was sent is one that arrives", async () => {
+test("a replacement character in the text is kept", async () => {
   expect(await read([5809])).toBe("\uFFFD");
 });
 
-test("a character that is cut off at either end is left out, and nothing is put in its place", async () => {
+test("a character that is cut off at either end is dropped without a replacement", async () => {
   // "👋" is three tokens of its four bytes, two of which are the last.
   expect(await read([9906, 9468, 239])).toBe("Hello");
   expect(await read([9906, 9468])).toBe("Hello");
@@ -41,11 +41,11 @@ test("tokens that are only a part of one character are the replacement character
   }
 });
 
-test("tokens cut inside a character between other characters are no text", async () => {
+test("tokens that are cut inside a character are not decodable", async () => {
   expect(await read([9906, 9468, 1917])).toBeUndefined();
 });
 
-test("numbers that are no tokens, and tokens that stand for no text, are no text", async () => {
+test("numbers that are not tokens, and special tokens, are not decodable", async () => {
   for (const odd of [-1, 0.5, 100_256, 100_257, 100_276, 200_000, Number.NaN, 2 ** 53])
     expect(await read([9906, odd])).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 /**
- * What waits on a kept connection is told from its descriptor: nothing, bytes, or the end, whichever system call is
- * used.
+ * Unread bytes on a keep-alive connection are detected from its descriptor: none, some, or the end, with either system
+ * call.
  */
 import { expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";

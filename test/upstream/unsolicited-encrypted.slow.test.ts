@@ -103,7 +103,7 @@ describe("a second response to one request is not the response to another", () =
   }
 });
 
-test("every request that fetch sends over TLS has a connection of its own", async () => {
+test("every request that fetch sends over TLS has its own connection", async () => {
   using server = rawServer(echo, { tls: certificate });
   const script = `
     import { createTransport } from "./server/upstream/transport/transport.ts";
@@ -126,7 +126,7 @@ test("every request that fetch sends over TLS has a connection of its own", asyn
 });
 
 describe("a connection over TLS", () => {
-  test("carries the requests that follow one another, whatever their length", async () => {
+  test("is reused for sequential requests of any length", async () => {
     using server = rawServer(echo, { tls: certificate });
     using way = testSend();
     for (const length of [1, 100_000, 300_000, 10_000_000]) {

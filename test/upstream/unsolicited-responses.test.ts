@@ -35,7 +35,7 @@ const lastSocket = (server: RawServer) => (server.asked.at(-1) as Asked).socket;
 
 for (const [name, streams] of Object.entries(ways)) {
   describe(`responses that are ${name}`, () => {
-    test("bytes that wait on a kept connection are not the response to the next request", async () => {
+    test("unread bytes on a keep-alive connection are not the response to the next request", async () => {
       using server = rawServer(echo);
       using way = testWay(streams);
       expect(await way.ask(server.url, "a")).toBe("a");
@@ -67,7 +67,7 @@ for (const [name, streams] of Object.entries(ways)) {
       }
     });
 
-    test("the rest of an error that is too long to be read is no second response", async () => {
+    test("the unread rest of a long error response is not a second response", async () => {
       const long = `HTTP/1.1 500 Oops\r\ncontent-length: 2000000\r\n\r\n${"x".repeat(2_000_000)}`;
       using server = rawServer(({ socket, turn, body }) => {
         socket.write(turn === 1 ? ok(String(body)) : long);
@@ -79,7 +79,7 @@ for (const [name, streams] of Object.entries(ways)) {
       expect(way.told).toEqual([]);
     });
 
-    test("success for a request that was not read to its end is not believed", async () => {
+    test("a success response to a request that was not read completely is refused", async () => {
       using server = rawServer(echo, {
         onHead: ({ socket }) => {
           socket.pause();
@@ -101,14 +101,14 @@ const twoForTheSecond = (asked: Asked): void => {
   else socket.write(ok("stray") + ok(String(body)));
 };
 
-test("of two responses on a kept connection neither is taken: the request is sent on a new one", async () => {
+test("of two responses on a keep-alive connection neither is delivered: the request is sent on a new connection", async () => {
   using server = rawServer(twoForTheSecond);
   using way = testWay(false);
   for (const body of ["a", "b", "c"]) expect(await way.ask(server.url, body)).toBe(body);
   expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);
 });
 
-test("of two images on a kept connection neither is delivered, and none is ordered again", async () => {
+test("of two images on a keep-alive connection neither is delivered, and none is requested again", async () => {
   using server = rawServer(twoForTheSecond);
   using way = testWay(true);
   expect(await way.ask(server.url, "a")).toBe("a");

@@ -102,7 +102,7 @@ const settle = async (): Promise<void> => {
 };
 
 describe("a token", () => {
-  test("is fetched once for all calls that need it", async () => {
+  test("is fetched once for all requests that need it", async () => {
     const { asked, sent, call } = arrange();
     await Promise.all([call(), call(), call()]);
     await call();
@@ -112,7 +112,7 @@ describe("a token", () => {
     );
   });
 
-  test("is asked for with a statement that the account's key signed", async () => {
+  test("is requested with an assertion that the account's key signed", async () => {
     const { asked, call, world } = arrange();
     await call();
     const form = new URLSearchParams(asked[0]?.body as string);
@@ -132,7 +132,7 @@ describe("a token", () => {
     expect(verify("RSA-SHA256", text, keys.publicKey, proof)).toBe(true);
   });
 
-  test("is renewed before it ends, while calls go on with the old one", async () => {
+  test("is renewed before it expires, while requests use the old one", async () => {
     const { world, asked, sent, call } = arrange();
     await call();
     world.now += hour - 301_000;
@@ -152,7 +152,7 @@ describe("a token", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("that cannot be renewed serves until it ends, and is not asked for all the time", async () => {
+  test("that cannot be renewed is used until it expires, and renewals are retried with a delay", async () => {
     const { world, asked, call } = arrange();
     await call();
     world.exchange = () => upstreamResponseOf("", { status: 503 });
@@ -168,7 +168,7 @@ describe("a token", () => {
     await call();
   });
 
-  test("that the upstream refuses is forgotten: the next call has a new one", async () => {
+  test("that the upstream refuses is evicted: the next request gets a new one", async () => {
     const { world, asked, call } = arrange();
     await call();
     world.response = (token) =>
@@ -181,7 +181,7 @@ describe("a token", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("that somebody else fetched is used as it is", async () => {
+  test("that the operator configures is used unchanged", async () => {
     const { asked, sent, call, target } = arrange();
     await call(undefined, { ...target, upstream: { ...target.upstream, apiKey: "ya29.ready" } });
     expect(asked).toHaveLength(0);
@@ -201,7 +201,7 @@ describe("a token service that fails", () => {
     response: () => UpstreamResponse | Promise<UpstreamResponse>,
   ): Promise<GatewayError> => errorKindOf(arrange({ exchange: response }).call());
 
-  test("is a fault of the credentials where it refuses them, and nothing was charged", async () => {
+  test("is a credentials error if it refuses them, and nothing was billed", async () => {
     for (const status of [400, 401, 403]) {
       const body = '{"error":"invalid_grant","error_description":"Invalid JWT Signature."}';
       const fault = await outcome(() => upstreamResponseOf(body, { status }));
@@ -211,7 +211,7 @@ describe("a token service that fails", () => {
     }
   });
 
-  test("is out of reach where it breaks down, or talks nonsense", async () => {
+  test("is unreachable if it fails or sends an invalid response", async () => {
     for (const response of [
       () => upstreamResponseOf("<html>", { status: 502 }),
       () => upstreamResponseOf("slow down", { status: 429 }),
@@ -224,7 +224,7 @@ describe("a token service that fails", () => {
     }
   });
 
-  test("gives no token: that is no token", async () => {
+  test("that responds without a token is an error", async () => {
     for (const body of [
       "{}",
       "null",
@@ -249,7 +249,7 @@ describe("a token service that fails", () => {
   });
 });
 
-test("a probe fetches a token, too, and says who refused it", async () => {
+test("a probe fetches a token too, and reports which server refused it", async () => {
   const { send, world, sent } = arrange();
   const options = { send, timeoutMs: 1000, now: () => world.now };
   const good = await probe(upstreamOf(), options);
@@ -266,7 +266,7 @@ test("a probe fetches a token, too, and says who refused it", async () => {
   expect(bad.detail).toContain("credentials");
 });
 
-test("what is wrong with a service account is told without quoting it", () => {
+test("the error about an invalid service account does not quote it", () => {
   const secret = "otterotterotter";
   for (const text of [
     secret,

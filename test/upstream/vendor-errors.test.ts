@@ -52,7 +52,7 @@ describe("the message of an error response is found", () => {
 
 const rawOf = (): string => JSON.stringify({ error: { message: "prompt: is too long" } });
 
-describe("how long to wait is told", () => {
+describe("the retry delay is reported", () => {
   test.each([
     ["bfl", { error: "slow", retry_after: 5 }, 5000],
     ["replicate", { detail: "Request was throttled.", retry_after: 5 }, 5000],
@@ -68,12 +68,12 @@ describe("how long to wait is told", () => {
     expect(details.retryAfterMs).toBe(retryAfterMs);
   });
 
-  test("as a header has it, where there is one", async () => {
+  test("from a header if there is one", async () => {
     const { details } = await errorKindOf("bfl", 429, { retry_after: 5 }, { "retry-after": "2" });
     expect(details.retryAfterMs).toBe(2000);
   });
 
-  test("only where a wait may help", async () => {
+  test("only for errors that a retry may fix", async () => {
     const { kind: fault, details } = await errorKindOf("bfl", 404, {
       detail: "Not Found",
       retry_after: 5,

@@ -49,7 +49,7 @@ describe("Venice", () => {
     expect(() => by("firered-image-edit")).toThrow(GatewayError);
   });
 
-  test("an edit model is not asked to generate, because Venice would generate with its default", () => {
+  test("an edit model gets no generation request, because Venice would use its default model", () => {
     expect(() => generations!.toUpstream(query(), target)).toThrow(/edits images but does not/);
   });
 });

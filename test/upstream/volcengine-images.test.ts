@@ -57,12 +57,12 @@ const completed = {
   usage: { generated_images: 2, output_tokens: 32_448, total_tokens: 32_448 },
 };
 
-test("names for sizes reach the model, and a size left to it is not spoken of", () => {
+test("named sizes are sent, and an automatic size is omitted", () => {
   expect(bodyOf(query({ options: { size: "2K" } })).size).toBe("2K");
   expect(bodyOf(query({ options: { size: "auto" } }))).not.toHaveProperty("size");
 });
 
-test("a model that does not stream is not asked to", () => {
+test("a model that does not stream gets no `stream` parameter", () => {
   const stream = query({ stream: true, options: { response_format: "url" } });
   expect(bodyOf(stream)).toMatchObject({ stream: true, response_format: "b64_json" });
   for (const model of ["doubao-seedream-5-0-pro-260628", "ep-20260125201054-pfrb4"]) {
@@ -70,7 +70,7 @@ test("a model that does not stream is not asked to", () => {
   }
 });
 
-test("transparency is asked for together with the one kind of file that has it", () => {
+test("transparency is requested together with the only format that supports it", () => {
   const options = { background: "transparent", output_format: "jpeg" };
   const body = bodyOf(query({ options }), targetOf("doubao-seedream-5-0-pro-260628"));
   expect(body).toMatchObject({ background: "transparent", output_format: "png" });

@@ -17,7 +17,7 @@ test("a size of two thousand pixels is requested at xAI's 2k, and a smaller one 
   expect(await resolution("1024x1024")).toBeUndefined();
 });
 
-test("a resolution in xAI's own words counts", async () => {
+test("a resolution in xAI's own field is used", async () => {
   const body = await sent({
     aspectRatio: "1:1",
     requestedSize: "2048x2048",

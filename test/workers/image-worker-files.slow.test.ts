@@ -147,7 +147,7 @@ test("one image whose file is gone does not disable paths for the others", async
   await room.close();
 });
 
-test("a full disk has an error of its own, and is not blamed on the image", async () => {
+test("a full disk has its own error, not one about the image", async () => {
   const room = createImageWorker();
   const full = {
     ...noRequestTemp,
