@@ -64,11 +64,13 @@ describe("a response that reports an exhausted rate limit", () => {
     const [spent] = fakes as [Fake];
     spent.clear();
     spent.script({ headers: usedUp }, always);
+    const rowsBefore = gateway.rows().length;
     while (spent.requests.length === 0) await expectVectors(await embed());
     for (let request = 0; request < 40; request++) await expectVectors(await embed());
-    // One, and on a slow machine perhaps one before it that was called off because another was quicker.
+    // One, and on a slow machine those that were hedged.
     const attempts = spent.requests.length;
-    expect(attempts).toBeLessThan(4);
+    const rows = gateway.rows().slice(rowsBefore);
+    expect(attempts).toBeLessThanOrEqual(1 + rows.filter(({ attempts }) => attempts > 1).length);
     for (let request = 0; request < 20; request++) await expectVectors(await embed());
     // On a slow machine a request may be hedged to it.
     const hedged = gateway
