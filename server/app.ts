@@ -107,7 +107,7 @@ export function build({
     now: Date.now,
   });
 
-  const sender = createTransport({
+  const transport = createTransport({
     maxResponseBytes: settings.VEXEL_MAX_RESPONSE_BYTES,
     clock,
     fetchOnly: needsFetch(process.env),
@@ -127,7 +127,7 @@ export function build({
   const upstreamClient = createUpstreamClient({
     adapters,
     embeddedModels,
-    send: sender.send,
+    send: transport.send,
     now: Date.now,
     clock,
     onRateLimitExhausted: onRateLimitExhausted,
@@ -149,7 +149,7 @@ export function build({
     execute,
   });
   const isTargetReachable = ({ upstream }: Target): Promise<boolean> =>
-    probe(upstream, { send: sender.send, timeoutMs: healthCheckTimeoutMs, now: Date.now }).then(
+    probe(upstream, { send: transport.send, timeoutMs: healthCheckTimeoutMs, now: Date.now }).then(
       isReachable,
     );
   const images = wireImages({
@@ -320,7 +320,7 @@ export function build({
       await waitUntilIdle(inFlight);
       limits.admission.close();
       await embeddings.close();
-      sender.close();
+      transport.close();
       await images.close();
       await Promise.all([...new Set(embeddedModels.values())].map((model) => model.close?.()));
       await ledgerWiring.close();

@@ -15,7 +15,7 @@ type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
  * An upstream request with more inputs is canceled with its client, though other requests wait for some of the inputs:
  * most of its cost would be for inputs that no client needs.
  */
-const maxKeptOn = 64;
+const maxInputsToContinue = 64;
 
 /**
  * An upstream request in flight, with the request that started it. It has a signal of its own: when the client of its
@@ -98,7 +98,9 @@ export class InFlightQuery {
     const { signal, deadlineAt } = this.#owner;
     // A timeout ends it: a waiter with more time sends its own request.
     const continues =
-      isDisconnect(signal.reason) && this.#inputs <= maxKeptOn && (this.#waiters?.size ?? 0) > 0;
+      isDisconnect(signal.reason) &&
+      this.#inputs <= maxInputsToContinue &&
+      (this.#waiters?.size ?? 0) > 0;
     if (!continues) {
       this.#controller.abort(signal.reason);
       return;

@@ -59,8 +59,8 @@ export class RetryBudget {
     // A clock that jumps back refunds nothing: what was spent stays counted until its time has passed again.
     if (passed < 0 && passed > -seconds) return;
     this.#second = second;
-    const old = passed < 0 ? seconds : Math.min(passed, seconds);
-    for (let back = 0; back < old; back++) {
+    const expired = passed < 0 ? seconds : Math.min(passed, seconds);
+    for (let back = 0; back < expired; back++) {
       const at = (second + seconds - back) % seconds;
       this.#earnedSum -= this.#earned[at] as number;
       this.#spentSum -= this.#spent[at] as number;

@@ -41,9 +41,9 @@ export let wasm: WasmExports | undefined = module && instantiate<WasmExports>(mo
 
 const pageBytes = 64 * 1024;
 /** Added to the requested size: the WebAssembly code reads and decodes whole steps. */
-const spare = 64;
+const stepBytes = 64;
 /** Memory up to this size is kept: the base64 of the longest vectors takes less than a tenth of it. */
-const keptBytes = 1024 * 1024;
+const retainedBytes = 1024 * 1024;
 /** An instance reserves address space, so large inputs that follow one another use the same. */
 const replaceAfterMs = 2000;
 
@@ -60,13 +60,13 @@ function memoryOf(instance: WasmExports | undefined): Buffer {
  * the event loop.
  */
 export function wasmBuffer(bytes: number): Buffer<ArrayBuffer> {
-  const missing = bytes + spare - buffer.length;
+  const missing = bytes + stepBytes - buffer.length;
   if (missing > 0) {
     if (wasm) {
       wasm.memory.grow(Math.ceil(missing / pageBytes));
       buffer = memoryOf(wasm);
-    } else buffer = Buffer.from(new ArrayBuffer(bytes + spare));
-    if (buffer.length > keptBytes) replaceLater();
+    } else buffer = Buffer.from(new ArrayBuffer(bytes + stepBytes));
+    if (buffer.length > retainedBytes) replaceLater();
   }
   return buffer as Buffer<ArrayBuffer>;
 }

@@ -16,7 +16,7 @@ const decreaseIntervalMs = 100;
 /** How long after the last overload error the limit stays hard: shorter than queued requests wait. */
 const hardLimitMs = 3000;
 /** The multiplicative decrease. */
-const share = 0.7;
+const decreaseFactor = 0.7;
 /**
  * The additive increase per request duration: slower while the limit is hard, as each request above capacity is
  * rejected.
@@ -84,13 +84,13 @@ export class AdaptiveConcurrency {
     const since = now - this.#loweredAt;
     if (since >= 0 && since < decreaseIntervalMs) return;
     this.#loweredAt = now;
-    this.#set(Math.max(minimumLimit, this.#limit * share));
+    this.#set(Math.max(minimumLimit, this.#limit * decreaseFactor));
   }
 
   /** The target reported overload: the limit becomes hard. The requests still in flight are its capacity, or more. */
   onOverload(now: number): void {
-    const taken = Math.max(minimumLimit, this.slots.inFlight * share);
-    this.#limit = this.isHardLimited ? Math.min(this.#limit, taken) : taken;
+    const accepted = Math.max(minimumLimit, this.slots.inFlight * decreaseFactor);
+    this.#limit = this.isHardLimited ? Math.min(this.#limit, accepted) : accepted;
     this.slots.raise(now, this.limit);
   }
 

@@ -74,10 +74,10 @@ export class CircuitBreaker {
   }
 
   /**
-   * `probe`: the request started while the breaker was open. `lone`: no other target can serve. Returns true if the
-   * breaker has just closed.
+   * `probe`: the request started while the breaker was open. `isOnlyOption`: no other target can serve. Returns true if
+   * the breaker has just closed.
    */
-  recordSuccess(now: number, probe: boolean, lone: boolean): boolean {
+  recordSuccess(now: number, probe: boolean, isOnlyOption: boolean): boolean {
     this.#failureRate *= 1 - weight;
     this.#failureRateAtSuccess = this.#failureRate;
     if (!this.open) {
@@ -88,7 +88,7 @@ export class CircuitBreaker {
     if (!probe) return false;
     this.#probeSince = undefined;
     this.#goodProbes++;
-    if (this.partial && !lone && this.#goodProbes < goodProbesWhenPartial) return false;
+    if (this.partial && !isOnlyOption && this.#goodProbes < goodProbesWhenPartial) return false;
     // A complete outage is over, so the failure rate from before no longer applies.
     if (!this.partial) this.#failureRate = this.#failureRateAtSuccess = 0;
     this.open = false;
@@ -113,8 +113,9 @@ export class CircuitBreaker {
     const partial =
       this.#failureRateAtSuccess >= usualFailureRate &&
       this.#failureRateAtSuccess < unavailableFailureRate;
-    const most = this.rampShare(now) < 1 && !partial ? failureThresholdInRamp : failureThreshold;
-    if (this.#failures < most) return false;
+    const threshold =
+      this.rampShare(now) < 1 && !partial ? failureThresholdInRamp : failureThreshold;
+    if (this.#failures < threshold) return false;
     this.#open(now, `${this.#failures} failures in a row, the last: ${reason}`);
     this.partial = partial;
     return true;
@@ -147,14 +148,14 @@ export class CircuitBreaker {
   /** Slow start: the part of its share of traffic that the target gets now, from 0.1 to 1. */
   rampShare(now: number): number {
     if (this.#closedAt === undefined) return 1;
-    const back = now - this.#closedAt;
+    const sinceMs = now - this.#closedAt;
     // A clock that jumps back does not restart slow start.
-    if (back >= rampMs || back < 0) {
-      if (back >= resetBackoffMs || back < 0) this.#closedAt = undefined;
+    if (sinceMs >= rampMs || sinceMs < 0) {
+      if (sinceMs >= resetBackoffMs || sinceMs < 0) this.#closedAt = undefined;
       if (this.#closedAt === undefined) this.#openings = 0;
       return 1;
     }
-    return minRampShare + (1 - minRampShare) * (back / rampMs);
+    return minRampShare + (1 - minRampShare) * (sinceMs / rampMs);
   }
 
   #open(now: number, reason: string): void {

@@ -262,9 +262,9 @@ export class TargetHealth {
   #onResponse(now: number, probe: boolean, peers: readonly TargetHealth[]): void {
     const wasRefused = this.coolDown.isRefused;
     // If no other target is available, the first success is enough.
-    const lone =
+    const isOnlyOption =
       probe && !peers.some((peer) => peer !== this && peer.state(now, false) === "available");
-    const recovered = this.breaker.recordSuccess(now, probe, lone);
+    const recovered = this.breaker.recordSuccess(now, probe, isOnlyOption);
     this.coolDown.onResponse();
     if (recovered) {
       this.#ejectedForSilence = false;

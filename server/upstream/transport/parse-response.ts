@@ -52,23 +52,23 @@ export class ResponseParser {
   /** The headers may report an exhausted rate limit. False: they need not be read for that. */
   mayReportExhaustedLimit = false;
   readonly #maxBytes: number;
-  readonly #take: ((piece: Buffer) => void) | undefined;
+  readonly #take: ((chunk: Buffer) => void) | undefined;
   /** The response head; its headers are parsed on demand. */
   #head = "";
   #headers: Head | undefined;
   #state: "head" | "sized" | "chunked" | "until-close" | "done" = "head";
   /** Bytes of an incomplete head. */
   #pending: Buffer = nothing;
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   /** The block in which small chunks are combined, and its fill level. */
   #block: Buffer | undefined;
   #blockLength = 0;
   #length = 0;
-  #left = 0;
+  #remainingBytes = 0;
   #chunked: ChunkedDecoder | undefined;
 
   /** `take`: receives the body in chunks; `body` then stays empty. */
-  constructor(maxBytes: number, take?: (piece: Buffer) => void) {
+  constructor(maxBytes: number, take?: (chunk: Buffer) => void) {
     this.#maxBytes = maxBytes;
     this.#take = take;
   }
@@ -84,13 +84,13 @@ export class ResponseParser {
 
   get body(): ChunkedBytes {
     this.#endBlock();
-    return new ChunkedBytes(this.#pieces);
+    return new ChunkedBytes(this.#chunks);
   }
 
   /** Parses a chunk. Throws for an invalid response or one that is too large. */
-  push(piece: Buffer): void {
+  push(chunk: Buffer): void {
     this.hasBegun = true;
-    let rest = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : piece;
+    let rest = this.#pending.length > 0 ? Buffer.concat([this.#pending, chunk]) : chunk;
     this.#pending = nothing;
     while (this.#state === "head" && rest.length > 0) rest = this.#takeHead(rest);
     if (rest.length === 0) return;
@@ -157,15 +157,15 @@ export class ResponseParser {
       }
       this.#state = "chunked";
     } else if (length !== undefined) {
-      this.#left = Number(length);
-      if (!Number.isSafeInteger(this.#left) || !/^\d+$/.test(length)) {
+      this.#remainingBytes = Number(length);
+      if (!Number.isSafeInteger(this.#remainingBytes) || !/^\d+$/.test(length)) {
         throw new InvalidHttpResponse("the length of its response is not a number");
       }
-      if (this.#left > this.#maxBytes) {
+      if (this.#remainingBytes > this.#maxBytes) {
         this.#refuseBody();
         return;
       }
-      this.#state = this.#left === 0 ? "done" : "sized";
+      this.#state = this.#remainingBytes === 0 ? "done" : "sized";
     } else {
       this.reusable = false;
       this.#state = "until-close";
@@ -173,12 +173,12 @@ export class ResponseParser {
   }
 
   #takeSized(bytes: Buffer): Buffer {
-    const isMore = bytes.length > this.#left;
-    const taken = isMore ? bytes.subarray(0, this.#left) : bytes;
-    const rest = isMore ? bytes.subarray(this.#left) : nothing;
-    this.#left -= taken.length;
+    const hasSurplus = bytes.length > this.#remainingBytes;
+    const taken = hasSurplus ? bytes.subarray(0, this.#remainingBytes) : bytes;
+    const rest = hasSurplus ? bytes.subarray(this.#remainingBytes) : nothing;
+    this.#remainingBytes -= taken.length;
     this.#keep(taken);
-    if (this.#left === 0) this.#state = "done";
+    if (this.#remainingBytes === 0) this.#state = "done";
     return rest;
   }
 
@@ -193,15 +193,16 @@ export class ResponseParser {
   /** Small chunks are combined, because each has a fixed overhead. */
   #add(bytes: Buffer): void {
     // The first chunk is often the whole body.
-    const isSmall = bytes.length < smallChunkBytes && (this.#block || this.#pieces.length > 0);
+    const isSmall = bytes.length < smallChunkBytes && (this.#block || this.#chunks.length > 0);
     if (!isSmall) {
       this.#endBlock();
-      this.#pieces.push(bytes);
+      this.#chunks.push(bytes);
       return;
     }
     let from = 0;
     while (from < bytes.length) {
-      const left = bytes.length - from + (this.#state === "sized" ? this.#left : blockBytes);
+      const left =
+        bytes.length - from + (this.#state === "sized" ? this.#remainingBytes : blockBytes);
       this.#block ??= Buffer.allocUnsafeSlow(Math.min(left, blockBytes));
       const copied = bytes.copy(this.#block, this.#blockLength, from);
       from += copied;
@@ -211,7 +212,7 @@ export class ResponseParser {
   }
 
   #endBlock(): void {
-    if (this.#block) this.#pieces.push(this.#block.subarray(0, this.#blockLength));
+    if (this.#block) this.#chunks.push(this.#block.subarray(0, this.#blockLength));
     this.#block = undefined;
     this.#blockLength = 0;
   }
@@ -219,7 +220,7 @@ export class ResponseParser {
   /** For an error response the status is enough: a body over the limit is dropped instead of failing the request. */
   #refuseBody(): void {
     if (this.status >= 200 && this.status <= 299) throw new ResponseTooLarge();
-    this.#pieces = [];
+    this.#chunks = [];
     this.#block = undefined;
     this.#blockLength = 0;
     this.#length = 0;
@@ -232,8 +233,8 @@ export class ResponseParser {
     this.#chunked ??= new ChunkedDecoder(
       (why) => new InvalidHttpResponse(`in its chunked response, ${why}`),
     );
-    const rest = this.#chunked.push(bytes, (piece) => {
-      if (!this.done) this.#keep(piece);
+    const rest = this.#chunked.push(bytes, (chunk) => {
+      if (!this.done) this.#keep(chunk);
     });
     if (this.#chunked.done) this.#state = "done";
     return rest;

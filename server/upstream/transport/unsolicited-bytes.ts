@@ -14,9 +14,12 @@ export type UnsolicitedBytes = "none" | "ended" | "unsolicited";
 /**
  * Over an ArrayBuffer of its own, whose address is stable: a short pooled buffer moves when a subarray of it is read.
  */
-const room = Buffer.from(new ArrayBuffer("HTTP/1.1 408".length));
+const peekBuffer = Buffer.from(new ArrayBuffer("HTTP/1.1 408".length));
 
-/** Returns the number of bytes copied into `room`, 0 if the connection has ended or failed, or -1 if nothing waits. */
+/**
+ * Returns the number of bytes copied into `peekBuffer`, 0 if the connection has ended or failed, or -1 if nothing
+ * waits.
+ */
 type Peek = (fd: number) => number;
 
 /** MSG_PEEK and MSG_DONTWAIT. The additional system call costs a third of a microsecond. */
@@ -37,7 +40,7 @@ export function unsolicitedBytes(socket: { readonly fd?: number } | object): Uns
   peek ??= peekByLibrary() ?? peekByRead;
   const length = peek(fd);
   if (length < 0) return "none";
-  return length > 0 && isResponse(room.subarray(0, length)) ? "unsolicited" : "ended";
+  return length > 0 && isResponse(peekBuffer.subarray(0, length)) ? "unsolicited" : "ended";
 }
 
 /**
@@ -46,7 +49,7 @@ export function unsolicitedBytes(socket: { readonly fd?: number } | object): Uns
  */
 export const isResponse = (start: Uint8Array): boolean =>
   !/^(?:[\r\n]*$|HTTP\/1\.[01] 408)/.test(
-    Buffer.from(start.subarray(0, room.length)).toString("latin1"),
+    Buffer.from(start.subarray(0, peekBuffer.length)).toString("latin1"),
   );
 
 export function peekByLibrary(): Peek | undefined {
@@ -56,11 +59,11 @@ export function peekByLibrary(): Peek | undefined {
   for (const library of platform.libraries) {
     try {
       const { symbols } = dlopen(library, {
-        // Of the result, which is as wide as a pointer, the lower half is enough: `room` is short.
+        // Of the result, which is as wide as a pointer, the lower half is enough: `peekBuffer` is short.
         recv: { args: ["i32", "ptr", "u64", "i32"], returns: "i32" },
       });
-      const into: Pointer = ptr(room);
-      const receive: Peek = (fd) => symbols.recv(fd, into, room.length, flags);
+      const into: Pointer = ptr(peekBuffer);
+      const receive: Peek = (fd) => symbols.recv(fd, into, peekBuffer.length, flags);
       // -1 means that nothing waits, or that the connection was reset. The system reports an error once: after a reset,
       // the second call reports the end of the connection.
       return (fd) => {
@@ -77,7 +80,7 @@ export function peekByLibrary(): Peek | undefined {
 /** Consumes the bytes, which does no harm: a connection with waiting bytes is closed anyway. */
 export const peekByRead: Peek = (fd) => {
   try {
-    return readSync(fd, room, 0, room.length, null);
+    return readSync(fd, peekBuffer, 0, peekBuffer.length, null);
   } catch (error) {
     return errorCode(error) === "EAGAIN" ? -1 : 0;
   }

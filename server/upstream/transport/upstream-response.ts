@@ -19,13 +19,13 @@ export interface BoundedOptions {
   readonly maxBytes: number;
 }
 
-const maxKeptBytes = 64 * 1024;
+const maxRereadBytes = 64 * 1024;
 
 /** A response whose body arrives in chunks. */
 export class BoundedResponse implements UpstreamResponse {
   readonly #options: BoundedOptions;
   /** The body, once it was read, if it is short: a body without a result may be an error, which is then read again. */
-  #kept: Uint8Array | undefined;
+  #body: Uint8Array | undefined;
   #isStarted = false;
 
   constructor(options: BoundedOptions) {
@@ -55,20 +55,20 @@ export class BoundedResponse implements UpstreamResponse {
   async *chunks(): AsyncGenerator<Uint8Array> {
     const copies: Uint8Array[] = [];
     let length = 0;
-    for await (const piece of this.#bounded(this.#options.maxBytes)) {
-      length += piece.length;
+    for await (const chunk of this.#bounded(this.#options.maxBytes)) {
+      length += chunk.length;
       // A copy, because the reader may release the memory of the chunk.
-      if (length <= maxKeptBytes) copies.push(new Uint8Array(piece));
+      if (length <= maxRereadBytes) copies.push(new Uint8Array(chunk));
       else copies.length = 0;
-      yield piece;
+      yield chunk;
     }
-    if (length <= maxKeptBytes) this.#kept = Buffer.concat(copies);
+    if (length <= maxRereadBytes) this.#body = Buffer.concat(copies);
   }
 
   async #whole(maxBytes: number): Promise<Uint8Array> {
-    const whole = this.#kept ?? (await this.#read(maxBytes));
+    const whole = this.#body ?? (await this.#read(maxBytes));
     if (whole.length > maxBytes) throw tooLarge(maxBytes);
-    if (whole.length <= maxKeptBytes) this.#kept = whole;
+    if (whole.length <= maxRereadBytes) this.#body = whole;
     return whole;
   }
 
@@ -82,9 +82,9 @@ export class BoundedResponse implements UpstreamResponse {
     } catch (error) {
       throw toTransportError(error, this.#options.signal);
     }
-    const pieces: Uint8Array[] = [];
-    for await (const piece of this.#bounded(maxBytes)) pieces.push(piece);
-    return Buffer.concat(pieces);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of this.#bounded(maxBytes)) chunks.push(chunk);
+    return Buffer.concat(chunks);
   }
 
   async *#bounded(max: number): AsyncGenerator<Uint8Array> {
@@ -92,10 +92,10 @@ export class BoundedResponse implements UpstreamResponse {
     this.#isStarted = true;
     let length = 0;
     try {
-      for await (const piece of chunks()) {
-        length += piece.length;
+      for await (const chunk of chunks()) {
+        length += chunk.length;
         if (length > max) throw tooLarge(max);
-        yield piece;
+        yield chunk;
       }
     } catch (error) {
       throw error instanceof GatewayError ? error : toTransportError(error, signal, max);
