@@ -39,11 +39,12 @@ function toRequest(incoming: BridgedRequest): Request {
   const { method, path, search, publicUrl, signal } = incoming;
   const headers = new Headers();
   for (const [name, value] of incoming.headerEntries()) headers.append(name, value);
-  const origin = publicUrl === "" ? "http://localhost" : new URL(publicUrl).origin;
+  // The `host` header of a client may be no host at all.
+  const origin = URL.canParse(publicUrl) ? new URL(publicUrl).origin : "http://localhost";
   // Otherwise a URL would end its path at these characters, or read them as slashes.
   const escapedPath = path.replace(/[#?\\]/g, encodeURIComponent);
   // The HTTP server sends the head of the response to GET, with the same length.
-  const isRead = method === "GET" || method === "HEAD";
+  const isRead = /^(?:GET|HEAD)$/i.test(method);
   return new Request(`${origin}${escapedPath}${search}`, {
     method: isRead ? "GET" : method,
     headers,

@@ -97,6 +97,22 @@ describe("a request", () => {
     connection.disconnect();
   });
 
+  test.each([
+    ["GET", "x:99999"],
+    ["GET", "["],
+    ["get", "x"],
+    ["TRACE", "x"],
+    ["PROPFIND", "x"],
+  ])("%s with the host %s reaches the handler", async (method, host) => {
+    const { url, errors } = mounted(echo);
+    const connection = await RawConnection.open(url);
+    connection.send(`${method} /admin/%zz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    const { status, body } = await connection.response();
+    expect([status, errors]).toEqual([200, []]);
+    expect(JSON.parse(body)).toMatchObject({ method: method.toUpperCase(), path: "/admin/%zz" });
+    connection.disconnect();
+  });
+
   test("only paths below the prefix reach the handler", async () => {
     const { url } = mounted(echo);
     for (const [path, status] of [

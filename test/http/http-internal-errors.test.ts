@@ -141,9 +141,9 @@ describe("small chunks", () => {
 });
 
 /** A socket that accepts a given number of bytes at a time, and records the calls. */
-class Narrow {
-  readonly deeds: string[] = [];
-  taken = "";
+class NarrowSocket {
+  readonly calls: string[] = [];
+  accepted = "";
   /** More than this it does not take. */
   room: number;
   constructor(room = 0) {
@@ -153,14 +153,14 @@ class Narrow {
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
     const taken = bytes.subarray(from, from + Math.min(this.room, length ?? bytes.length - from));
     this.room -= taken.length;
-    this.taken += Buffer.from(taken).toString("latin1");
+    this.accepted += Buffer.from(taken).toString("latin1");
     return taken.length;
   }
-  shutdown = () => void this.deeds.push("shutdown");
-  end = () => void this.deeds.push("end");
-  terminate = () => void this.deeds.push("terminate");
-  pause = () => void this.deeds.push("pause");
-  resume = () => void this.deeds.push("resume");
+  shutdown = () => void this.calls.push("shutdown");
+  end = () => void this.calls.push("end");
+  terminate = () => void this.calls.push("terminate");
+  pause = () => void this.calls.push("pause");
+  resume = () => void this.calls.push("resume");
 }
 
 describe("a socket that accepts one byte at a time", () => {
@@ -195,13 +195,13 @@ describe("a socket that accepts one byte at a time", () => {
       headCacheMs: 1,
     },
   });
-  const untilTaken = async (socket: Narrow, connection: Connection): Promise<void> => {
+  const untilAccepted = async (socket: NarrowSocket, connection: Connection): Promise<void> => {
     for (let quiet = 0; quiet < 10; ) {
       await Promise.resolve();
-      const before = socket.taken.length;
+      const before = socket.accepted.length;
       socket.room = 1;
       connection.socket.onDrain();
-      quiet = socket.taken.length === before ? quiet + 1 : 0;
+      quiet = socket.accepted.length === before ? quiet + 1 : 0;
     }
   };
   const long = "é".repeat(40_000);
@@ -224,31 +224,31 @@ describe("a socket that accepts one byte at a time", () => {
   ])("gets all of %s, and of the next response", async (_, body, end) => {
     // At first it takes nothing, or more than the characters of a long text and less than its bytes.
     for (const room of [0, 60_000]) {
-      const socket = new Narrow(room);
+      const socket = new NarrowSocket(room);
       const connection = new Connection(
         socket as unknown as ByteSocket,
         contextWith(async () => respondWith(body())),
       );
       connection.receive(Buffer.from(get("/") + get("/")));
       await new Promise(setImmediate);
-      for (let at = 0; at < 50 && !socket.taken.includes("HTTP/1.1", 1); at++) {
-        await untilTaken(socket, connection);
+      for (let at = 0; at < 50 && !socket.accepted.includes("HTTP/1.1", 1); at++) {
+        await untilAccepted(socket, connection);
         await new Promise(setImmediate);
       }
       await until(() => {
         socket.room = 1_000_000;
         connection.socket.onDrain();
-        return socket.taken.endsWith(end) && !connection.socket.isBusy;
+        return socket.accepted.endsWith(end) && !connection.socket.isBusy;
       });
-      expect(socket.taken.split("HTTP/1.1 200 OK\r\n")).toHaveLength(3);
-      expect(socket.taken.split(end)).toHaveLength(3);
-      expect(socket.deeds).toEqual([]);
+      expect(socket.accepted.split("HTTP/1.1 200 OK\r\n")).toHaveLength(3);
+      expect(socket.accepted.split(end)).toHaveLength(3);
+      expect(socket.calls).toEqual([]);
     }
   });
 
   test("gets its own response, although others use the write buffer meanwhile", async () => {
     const sockets = ["first", "second", "third"].map((name) => {
-      const socket = new Narrow();
+      const socket = new NarrowSocket();
       const connection = new Connection(
         socket as unknown as ByteSocket,
         contextWith(async () => respondWith(name.repeat(100))),
@@ -257,14 +257,14 @@ describe("a socket that accepts one byte at a time", () => {
       return { name, socket, connection };
     });
     await Promise.resolve();
-    for (const { socket, connection } of sockets) await untilTaken(socket, connection);
+    for (const { socket, connection } of sockets) await untilAccepted(socket, connection);
     for (const { name, socket } of sockets) {
-      expect(socket.taken).toEndWith(`\r\n\r\n${name.repeat(100)}`);
+      expect(socket.accepted).toEndWith(`\r\n\r\n${name.repeat(100)}`);
     }
   });
 
   test("is resumed after a large body was read, so that a disconnect is detected", async () => {
-    const socket = new Narrow();
+    const socket = new NarrowSocket();
     const taken = gate();
     const connection = new Connection(
       socket as unknown as ByteSocket,
@@ -275,14 +275,14 @@ describe("a socket that accepts one byte at a time", () => {
       }),
     );
     connection.receive(Buffer.from(post("/", "x".repeat(300_000))));
-    expect(socket.deeds).toEqual(["pause"]);
+    expect(socket.calls).toEqual(["pause"]);
     taken.open();
     await new Promise(setImmediate);
-    expect([socket.deeds, connection.socket.isBusy]).toEqual([["pause", "resume"], true]);
+    expect([socket.calls, connection.socket.isBusy]).toEqual([["pause", "resume"], true]);
   });
 
   test("is not closed before it has accepted all of a refusal", async () => {
-    const socket = new Narrow();
+    const socket = new NarrowSocket();
     const connection = new Connection(
       socket as unknown as ByteSocket,
       contextWith(() => Promise.reject(new Error("no request"))),
@@ -292,9 +292,9 @@ describe("a socket that accepts one byte at a time", () => {
     connection.socket.onDrain();
     connection.receive(Buffer.from(get("/")));
     await Promise.resolve();
-    expect(socket.deeds).toEqual([]);
-    await untilTaken(socket, connection);
-    expect(socket.taken).toEndWith('"code":"invalid_http"}}');
-    expect(socket.deeds).toEqual(["shutdown"]);
+    expect(socket.calls).toEqual([]);
+    await untilAccepted(socket, connection);
+    expect(socket.accepted).toEndWith('"code":"invalid_http"}}');
+    expect(socket.calls).toEqual(["shutdown"]);
   });
 });

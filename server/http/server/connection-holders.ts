@@ -60,9 +60,9 @@ export class ConnectionHolders<C extends HeldConnection> {
     isOverShare: (holder: Holder, connections: number) => boolean,
   ): C | undefined {
     let victim: C | undefined;
-    let most = 0;
+    let largest = 0;
     for (const [holder, connections] of this.#connections) {
-      if (connections.size <= most) continue;
+      if (connections.size <= largest) continue;
       const isOver = isOverShare(holder, connections.size);
       let candidate = longestSilent(connections, (each) => each.isAwaitingClient);
       if (candidate && candidate.lastActivityAt > silentSince && !isOver) candidate = undefined;
@@ -71,7 +71,7 @@ export class ConnectionHolders<C extends HeldConnection> {
       }
       if (!candidate) continue;
       victim = candidate;
-      most = connections.size;
+      largest = connections.size;
     }
     return victim;
   }
@@ -85,15 +85,15 @@ export class ConnectionHolders<C extends HeldConnection> {
     isClosing: (connection: C) => boolean,
   ): C | undefined {
     let selected: C | undefined;
-    let most = 0;
+    let largest = 0;
     for (const [holder, connections] of this.#connections) {
-      if (connections.size <= most || !isOverShare(holder, connections.size)) continue;
+      if (connections.size <= largest || !isOverShare(holder, connections.size)) continue;
       const candidate =
         longestSilent(connections, (each) => each.isIdle && !isClosing(each)) ??
         longestSilent(connections, (each) => !isClosing(each));
       if (!candidate) continue;
       selected = candidate;
-      most = connections.size;
+      largest = connections.size;
     }
     return selected;
   }

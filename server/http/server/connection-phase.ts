@@ -58,19 +58,19 @@ export class ConnectionPhase {
   /** How to close the connection, if this state has timed out. */
   timedOut(hasPartialHead: boolean, isBlocked: boolean): "end" | "reset" | "linger" | undefined {
     const { now, timeouts } = this.#server;
-    const quiet = now - this.lastActivityAt;
-    const lasted = now - this.#began;
+    const silentMs = now - this.lastActivityAt;
+    const stateMs = now - this.#began;
     switch (this.state) {
       case "handshake":
-        return lasted > timeouts.handshakeMs ? "reset" : undefined;
+        return stateMs > timeouts.handshakeMs ? "reset" : undefined;
       case "idle":
-        return quiet > (hasPartialHead ? timeouts.headMs : timeouts.idleMs) ? "end" : undefined;
+        return silentMs > (hasPartialHead ? timeouts.headMs : timeouts.idleMs) ? "end" : undefined;
       case "busy":
-        return isBlocked && quiet > timeouts.writeMs ? "reset" : undefined;
+        return isBlocked && silentMs > timeouts.writeMs ? "reset" : undefined;
       case "discarding":
-        return quiet > timeouts.bodyMs || lasted > timeouts.drainMs ? "linger" : undefined;
+        return silentMs > timeouts.bodyMs || stateMs > timeouts.drainMs ? "linger" : undefined;
       case "lingering":
-        return quiet > timeouts.lingerMs || lasted > timeouts.drainMs ? "end" : undefined;
+        return silentMs > timeouts.lingerMs || stateMs > timeouts.drainMs ? "end" : undefined;
       case "closed":
         return undefined;
     }

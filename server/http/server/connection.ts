@@ -15,8 +15,9 @@ import { Http2Unsupported, http2HeadersMs } from "./http2.ts";
 import type { RequestHead } from "./parse-head.ts";
 import { RefusalWriter } from "./refusal-writer.ts";
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
+import { discardBody } from "./response-body.ts";
 import { cookieLines } from "./response-head.ts";
-import { discardBody, sendResponse } from "./send-response.ts";
+import { sendResponse } from "./send-response.ts";
 import type { ServerContext } from "./server-context.ts";
 import { ClientDisconnected } from "./socket-writer.ts";
 

@@ -3,7 +3,7 @@
  * drains.
  */
 
-import type { ResponseWriter } from "./send-response.ts";
+import type { ResponseWriter } from "./response-writer.ts";
 import type { BufferedResponse } from "./write-buffer.ts";
 
 export class ClientDisconnected extends Error {
