@@ -58,8 +58,8 @@ const firstVector = (body: string): string =>
 
 describe("curl", () => {
   test("embeds with a line of JSON", async () => {
-    const question = { model: "text-embedding-3-small", input: "an otter" };
-    const { status, body, headers } = await curl("/embeddings", json(question));
+    const requestBody = { model: "text-embedding-3-small", input: "an otter" };
+    const { status, body, headers } = await curl("/embeddings", json(requestBody));
     expect(status).toBe(200);
     expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
     expect(headers).toMatch(/^content-type: application\/json/im);
@@ -67,15 +67,15 @@ describe("curl", () => {
   });
 
   test("generates an image with a line of JSON", async () => {
-    const question = { model: "gpt-image-2", prompt: "an otter" };
-    const { body } = await curl("/images/generations", json(question));
+    const requestBody = { model: "gpt-image-2", prompt: "an otter" };
+    const { body } = await curl("/images/generations", json(requestBody));
     const image = fakeImage("an otter", 0, { format: "png", width: 1024, height: 1024 });
     expect(JSON.parse(body)).toMatchObject({ data: [{ b64_json: base64Of(image) }] });
   });
 
   test("receives an image stream", async () => {
-    const question = { model: "gpt-image-2", prompt: "otter", stream: true, partial_images: 1 };
-    const { body, headers } = await curl("/images/generations", ["-N", ...json(question)]);
+    const requestBody = { model: "gpt-image-2", prompt: "otter", stream: true, partial_images: 1 };
+    const { body, headers } = await curl("/images/generations", ["-N", ...json(requestBody)]);
     expect(headers).toMatch(/^content-type: text\/event-stream/im);
     expect([...body.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)).toEqual([
       "image_generation.partial_image",
@@ -152,26 +152,26 @@ describe("curl", () => {
   });
 
   test("sends a body of unknown length, in chunks", async () => {
-    const question = { model: "text-embedding-3-small", input: "an otter ".repeat(1000) };
+    const requestBody = { model: "text-embedding-3-small", input: "an otter ".repeat(1000) };
     const { status, body, story } = await curl(
       "/embeddings",
       ["-X", "POST", "-H", "content-type: application/json", "-T", "-"],
-      Buffer.from(JSON.stringify(question)),
+      Buffer.from(JSON.stringify(requestBody)),
     );
     expect(story).toMatch(/transfer-encoding: chunked/i);
     expect(status).toBe(200);
-    expect(firstVector(body)).toBe(bitsOf(fakeVector(question.input, 1536)));
+    expect(firstVector(body)).toBe(bitsOf(fakeVector(requestBody.input, 1536)));
   });
 
   test("reads a response when it accepts compression", async () => {
-    const question = { model: "text-embedding-3-small", input: ["an otter", "a cat"] };
-    const { body } = await curl("/embeddings", ["--compressed", ...json(question)]);
+    const requestBody = { model: "text-embedding-3-small", input: ["an otter", "a cat"] };
+    const { body } = await curl("/embeddings", ["--compressed", ...json(requestBody)]);
     expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
   });
 
   test("over HTTP/1.0 gets the same response", async () => {
-    const question = { model: "text-embedding-3-small", input: "an otter" };
-    const { body } = await curl("/embeddings", ["--http1.0", ...json(question)]);
+    const requestBody = { model: "text-embedding-3-small", input: "an otter" };
+    const { body } = await curl("/embeddings", ["--http1.0", ...json(requestBody)]);
     expect(firstVector(body)).toBe(bitsOf(fakeVector("an otter", 1536)));
   });
 

@@ -94,11 +94,11 @@ describe("an upstream", () => {
     const setup = startMemory({ maxBytes: room });
     for (const query of [textQuery(["a"], { single: true }), textQuery(["b", "c"])]) {
       const pending = setup.start(query, route);
-      const question = setup.upstreamRequests.at(-1);
-      expect(question?.request.query).toBe(pending.request.query);
-      expect(question?.request.record).toBe(pending.request.record);
-      question?.respond("base64", true);
-      expect(await upstreamResponseOf(pending)).toBe(question?.response as never);
+      const upstreamRequest = setup.upstreamRequests.at(-1);
+      expect(upstreamRequest?.request.query).toBe(pending.request.query);
+      expect(upstreamRequest?.request.record).toBe(pending.request.record);
+      upstreamRequest?.respond("base64", true);
+      expect(await upstreamResponseOf(pending)).toBe(upstreamRequest?.response as never);
     }
   });
 

@@ -109,7 +109,8 @@ describe("requests that wait for an input in flight", () => {
     expect(canceled()).toEqual([true, true, false, false]);
     four.cancel.abort(hungUp());
     expect(canceled()).toEqual([true, true, true, true]);
-    for (const question of setup.pending()) question.fail(question.request.signal.reason);
+    for (const upstreamRequest of setup.pending())
+      upstreamRequest.fail(upstreamRequest.request.signal.reason);
     for (const { outcome } of [one, two, three, four]) expect((await outcome).ok).toBe(false);
   });
 
@@ -158,7 +159,7 @@ describe("requests that wait for an input in flight", () => {
       ["a"],
       ["a"],
     ]);
-    for (const question of setup.upstreamRequests) question.respond("base64", true);
+    for (const upstreamRequest of setup.upstreamRequests) upstreamRequest.respond("base64", true);
     for (const pending of waiting) await expectVectors(pending);
   });
 
@@ -255,6 +256,6 @@ test("a request that waits for several requests that time out sends its own in t
   expect(setup.upstreamRequests.map(({ request }) => request.record)).toContain(
     patient.request.record,
   );
-  for (const question of setup.upstreamRequests) question.respond("base64", true);
+  for (const upstreamRequest of setup.upstreamRequests) upstreamRequest.respond("base64", true);
   await expectVectors(patient);
 });

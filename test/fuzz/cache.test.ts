@@ -118,7 +118,9 @@ function checkResponse(
   if (response.usage)
     expect(response.usage.inputTokens).toBe(sumTokens(inputsOf(request.query.input)));
   // The upstream's bytes are passed through only to the client whose request was sent unchanged.
-  const upstreamRequest = world.upstreamRequests.find((asked) => asked.response === response);
+  const upstreamRequest = world.upstreamRequests.find(
+    (candidate) => candidate.response === response,
+  );
   if (response.verbatim) {
     expect(upstreamRequest?.request.record).toBe(request.record);
     expect(upstreamRequest?.request.query).toBe(request.query);

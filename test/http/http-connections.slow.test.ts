@@ -42,7 +42,7 @@ afterEach(async () => {
 afterAll(() => edge.close());
 
 const body = JSON.stringify({ model: embeddingModel, input: "a", dimensions: 4 });
-const question = { path: "/v1/embeddings", headers: jsonHeaders };
+const requestHead = { path: "/v1/embeddings", headers: jsonHeaders };
 const head = (headers: Record<string, string>, path = "/v1/embeddings") =>
   toHttpText({ method: "POST", path, headers: { ...jsonHeaders, ...headers } });
 const response = ({ status, headers, body: text }: RawResponse) =>
@@ -143,17 +143,17 @@ describe("requests on one connection", () => {
   test("that are sequential each get a response", async () => {
     const connection = await connect();
     for (let i = 0; i < 5; i++) {
-      connection.send(toHttpText({ ...question, body }));
+      connection.send(toHttpText({ ...requestHead, body }));
       expect((await connection.response()).status).toBe(200);
-      connection.send(toHttpText({ ...question, body: "{" }));
+      connection.send(toHttpText({ ...requestHead, body: "{" }));
       expect((await connection.response()).status).toBe(400);
     }
   });
 
   test("that are pipelined get their responses in order", async () => {
     const connection = await connect();
-    connection.send(toHttpText({ ...question, body }) + toHttpText({ path: "/healthz" }));
-    connection.send(toHttpText({ ...question, body: "{" }));
+    connection.send(toHttpText({ ...requestHead, body }) + toHttpText({ path: "/healthz" }));
+    connection.send(toHttpText({ ...requestHead, body: "{" }));
     const first = await connection.response();
     expect(first.status).toBe(200);
     expect(JSON.parse(first.body)).toMatchObject({ object: "list" });

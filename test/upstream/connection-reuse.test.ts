@@ -1,12 +1,12 @@
 /** Pictures asked for in a row share a connection; nothing of one answer reaches the next call. */
 import { expect, test } from "bun:test";
 import type { UpstreamTransport } from "../../server/upstream/transport/transport.ts";
-import { type Asked, rawServer, testSender } from "./http-client-fixture.ts";
+import { type ReceivedRequest, rawServer, testSender } from "./http-client-fixture.ts";
 
 /** Says what it was told; `headers` and `more` are what a server may do besides. */
 const echo =
-  (headers = "", more: (asked: Asked) => void = () => {}) =>
-  (asked: Asked): void => {
+  (headers = "", more: (asked: ReceivedRequest) => void = () => {}) =>
+  (asked: ReceivedRequest): void => {
     const { socket, body } = asked;
     socket.write(`HTTP/1.1 200 OK\r\n${headers}content-length: ${body.length}\r\n\r\n`);
     socket.write(body);

@@ -22,8 +22,8 @@ const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   ...more,
 });
 
-const bodyOf = (model: string, asked: GenerationQuery): Record<string, ExtraFields> =>
-  JSON.parse(adapter.generations!.toUpstream(asked, targetOf(model)).body as string);
+const bodyOf = (model: string, imageQuery: GenerationQuery): Record<string, ExtraFields> =>
+  JSON.parse(adapter.generations!.toUpstream(imageQuery, targetOf(model)).body as string);
 
 const read = async (model: string, body: object) =>
   adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {

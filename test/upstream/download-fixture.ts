@@ -6,7 +6,7 @@ import { createRequestTemp } from "../../server/lib/request-temp.ts";
 import type { CollectedImage } from "../../server/upstream/collect-image.ts";
 import { createDownload, type DownloadRequest } from "../../server/upstream/download/download.ts";
 import { temporaryFolder } from "../harness.ts";
-import { type Asked, type RawServer, rawServer } from "./http-client-fixture.ts";
+import { type RawServer, type ReceivedRequest, rawServer } from "./http-client-fixture.ts";
 
 /** Addresses that nobody keeps from anyone. */
 export const publicAddress = "93.184.215.14";
@@ -36,7 +36,7 @@ export interface WorldOptions {
   /** What each name leads to, one list for each time it is asked for; the last stays. */
   readonly names?: Readonly<Record<string, readonly (readonly string[])[]>>;
   /** What the server says; a Buffer is said, and the connection closed. */
-  readonly serve: (asked: Asked, path: string) => Buffer | undefined;
+  readonly serve: (asked: ReceivedRequest, path: string) => Buffer | undefined;
   readonly maxBytes?: number;
   readonly timeoutMs?: number;
   readonly trusted?: readonly string[];

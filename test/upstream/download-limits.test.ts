@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { expectError, fromCaller, largePng, png, response, world } from "./download-fixture.ts";
-import type { Asked } from "./http-client-fixture.ts";
+import type { ReceivedRequest } from "./http-client-fixture.ts";
 
 const url = "http://a.example/secret.png";
 const chunked = { headers: { "transfer-encoding": "chunked" } };
@@ -35,7 +35,7 @@ describe("an image is downloaded completely", () => {
   }
 
   test("also when its first bytes come one by one", async () => {
-    const serve = ({ socket }: Asked): undefined => {
+    const serve = ({ socket }: ReceivedRequest): undefined => {
       socket.write(head(`content-length: ${png.length}\r\n`));
       let at = 0;
       const next = (): void => {
@@ -64,7 +64,7 @@ describe("no more bytes than the limit", () => {
 
   test("the connection of an endless body is closed at the limit", async () => {
     const gone = Promise.withResolvers<void>();
-    const serve = ({ socket }: Asked): undefined => {
+    const serve = ({ socket }: ReceivedRequest): undefined => {
       socket.on("close", () => gone.resolve());
       socket.write(head(""));
       socket.write(png);
@@ -97,7 +97,7 @@ describe("no more bytes than the limit", () => {
       const said = response(packed, { headers: { "content-encoding": coding } });
       await using net = world({ serve: () => said, maxBytes });
       await expectError(net.get(url), "upstream_invalid", /compressed/);
-      expect(net.server.asked[0]?.head).toContain("accept-encoding: identity");
+      expect(net.server.received[0]?.head).toContain("accept-encoding: identity");
     }
     const plain = response(png, { headers: { "content-encoding": "identity" } });
     await using net = world({ serve: () => plain, maxBytes });
@@ -108,7 +108,7 @@ describe("no more bytes than the limit", () => {
 describe("no more time than the timeout", () => {
   const words = /took longer than 0.2 seconds/;
   const timeoutMs = 200;
-  const silences: readonly [string, (asked: Asked) => undefined][] = [
+  const silences: readonly [string, (asked: ReceivedRequest) => undefined][] = [
     ["without an answer", () => undefined],
     ["with half a head", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-")],
     ["with half a picture", ({ socket }) => void socket.write(untilClose(png))],
@@ -123,7 +123,7 @@ describe("no more time than the timeout", () => {
   }
 
   test("also for an image that arrives byte by byte", async () => {
-    const serve = ({ socket }: Asked): undefined => {
+    const serve = ({ socket }: ReceivedRequest): undefined => {
       socket.write(untilClose(png));
       const drop = setInterval(() => socket.write("x"), 20);
       socket.on("close", () => clearInterval(drop));
@@ -137,7 +137,7 @@ describe("no more time than the timeout", () => {
     const cancel = new AbortController();
     const { signal } = cancel;
     const gone = Promise.withResolvers<void>();
-    const serve = ({ socket }: Asked): undefined => {
+    const serve = ({ socket }: ReceivedRequest): undefined => {
       socket.on("close", () => gone.resolve());
       cancel.abort(reason);
     };
@@ -202,7 +202,7 @@ describe("only an image is accepted", () => {
 describe("an image that an upstream generated", () => {
   test("is downloaded again after a transport failure, and a client's link is not", async () => {
     let times = 0;
-    const serve = ({ socket }: Asked): Buffer | undefined => {
+    const serve = ({ socket }: ReceivedRequest): Buffer | undefined => {
       times++;
       if (times === 1) socket.destroy();
       else return times === 2 ? response("busy", { status: 503 }) : response();

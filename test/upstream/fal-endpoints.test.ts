@@ -9,8 +9,8 @@ const capabilities = (model: string, operation: "generations" | "edits" = "edits
   fal.adapter.imageCapabilities!(targetOf("fal", model), operation);
 const generated = (model: string, more: Partial<GenerationQuery>) =>
   bodyOf(fal.adapter.generations!.toUpstream(query(more), targetOf("fal", model)));
-const edited = (model: string, asked: EditQuery) =>
-  bodyOf(fal.adapter.edits!.toUpstream(asked, targetOf("fal", model)));
+const edited = (model: string, imageQuery: EditQuery) =>
+  bodyOf(fal.adapter.edits!.toUpstream(imageQuery, targetOf("fal", model)));
 
 const url = expect.stringMatching(/^data:image\/png;base64,/);
 
@@ -71,12 +71,12 @@ test.each([
 });
 
 test("a resolution in the client's vendor-specific field is sent to fal", async () => {
-  const asked = {
+  const imageQuery = {
     aspectRatio: "1:1",
     requestedSize: "4096x4096",
     extraFields: { resolution: "1K" },
   };
-  expect((await generated("fal-ai/nano-banana-2", asked)).resolution).toBe("1K");
+  expect((await generated("fal-ai/nano-banana-2", imageQuery)).resolution).toBe("1K");
 });
 
 test("GPT Image 2.5 at fal has OpenAI's two highest quality tiers, and one name for both operations", () => {

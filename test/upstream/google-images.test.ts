@@ -35,11 +35,11 @@ const sent = (query: GenerationQuery, to = flash): unknown =>
   JSON.parse(gemini.adapter.generations!.toUpstream(query, to).body as string);
 
 const read = async (response: object, to = flash): Promise<BufferedImageResponse> => {
-  const asked = { query: wish(), target: to, temp: createRequestTemp(tmpdir()) };
+  const imageRequest = { query: wish(), target: to, temp: createRequestTemp(tmpdir()) };
   const upstreamResponse = upstreamResponseOf(JSON.stringify(response));
   return (await gemini.adapter.generations!.fromUpstream(
     upstreamResponse,
-    asked,
+    imageRequest,
   )) as BufferedImageResponse;
 };
 

@@ -55,7 +55,7 @@ describe("a request arrives complete", () => {
     };
     const response = await client.ask(`${server.url}/embeddings?a=b`, body, { headers });
     expect(response).toBe(Buffer.from(body).toString());
-    expect(server.asked[0]!.head.split("\r\n").sort()).toEqual([
+    expect(server.received[0]!.head.split("\r\n").sort()).toEqual([
       "POST /v1/embeddings?a=b HTTP/1.1",
       "accept-encoding: identity",
       "accept: */*",
@@ -76,7 +76,7 @@ describe("a request arrives complete", () => {
       new AbortController().signal,
     );
     expect(response.body.toBuffer().toString()).toBe("GET");
-    expect(server.asked[0]!.head).not.toContain("content-length");
+    expect(server.received[0]!.head).not.toContain("content-length");
   });
 
   test("over IPv4 and IPv6, by address and by name", async () => {
@@ -165,7 +165,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
       new AbortController().signal,
     );
     expect(await next.text()).toBe("next");
-    expect(server.asked.map(({ body }) => body.toString())).toEqual(["next"]);
+    expect(server.received.map(({ body }) => body.toString())).toEqual(["next"]);
   });
 
   test.each([
@@ -183,7 +183,7 @@ describe("an aborted request rejects at once, and its connection is not reused",
       const cancel = new AbortController();
       const reason = gone();
       const call = sender.send(request(server.url), cancel.signal);
-      await until(() => server.asked.length === 2 * round - 1);
+      await until(() => server.received.length === 2 * round - 1);
       await Bun.sleep(5);
       cancel.abort(reason);
       expect(await atOnce(call)).toBe(reason);

@@ -10,7 +10,7 @@ import {
   type UpstreamTransport,
 } from "../../server/upstream/transport/transport.ts";
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly socket: Socket;
   /** Which connection, and which request on it, both from 1. */
   readonly connection: number;
@@ -22,7 +22,7 @@ export interface Asked {
 
 export interface RawServer {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly received: readonly ReceivedRequest[];
   /** How many connections there have been, and how many of them are open. */
   readonly opened: number;
   readonly open: number;
@@ -32,7 +32,7 @@ export interface RawServer {
 export interface RawOptions {
   readonly host?: string;
   /** Told of the head before the body is there. */
-  readonly onHead?: (asked: Omit<Asked, "body">) => void;
+  readonly onHead?: (asked: Omit<ReceivedRequest, "body">) => void;
   readonly onConnection?: (socket: Socket) => void;
   /** Over TLS, with this certificate. */
   readonly tls?: { readonly key: string; readonly cert: string };
@@ -40,10 +40,10 @@ export interface RawOptions {
 
 /** `answer` is called with each request when it has come whole. */
 export function rawServer(
-  response: (asked: Asked) => void,
+  response: (asked: ReceivedRequest) => void,
   { host = "127.0.0.1", onHead, onConnection, tls }: RawOptions = {},
 ): RawServer {
-  const asked: Asked[] = [];
+  const asked: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   let opened = 0;
   const serve = (socket: Socket): void => {
@@ -87,7 +87,7 @@ export function rawServer(
   const { port } = server.address() as AddressInfo;
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}/v1`,
-    asked,
+    received: asked,
     get opened() {
       return opened;
     },
@@ -105,7 +105,8 @@ export const ok = (body: string, more = ""): string =>
   `HTTP/1.1 200 OK\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 /** Says back what it was asked. */
-export const echo = ({ socket, body }: Asked): void => void socket.write(ok(body.toString()));
+export const echo = ({ socket, body }: ReceivedRequest): void =>
+  void socket.write(ok(body.toString()));
 
 export interface TestClient {
   readonly client: HttpClient;

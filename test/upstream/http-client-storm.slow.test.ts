@@ -11,7 +11,7 @@ import { KeepAliveTrust } from "../../server/upstream/transport/keep-alive-trust
 import { tries } from "../depth.ts";
 import { root } from "../harness.ts";
 import { until } from "../until.ts";
-import { type Asked, echo, ok, rawServer, testClient } from "./http-client-fixture.ts";
+import { echo, ok, type ReceivedRequest, rawServer, testClient } from "./http-client-fixture.ts";
 
 const often = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
@@ -41,7 +41,7 @@ function answerTo(body: string, { framing }: Plan): string {
   return `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`;
 }
 
-async function response({ socket, turn, body }: Asked): Promise<void> {
+async function response({ socket, turn, body }: ReceivedRequest): Promise<void> {
   const text = body.toString();
   const asked = JSON.parse(text) as Question;
   const { fate, framing, delayMs, pieces } = asked;
@@ -156,7 +156,7 @@ describe("idle connections", () => {
     using client = testClient();
     await client.ask(server.url, "a");
     const late = client.ask(server.url, "b");
-    await until(() => server.asked.length === 2);
+    await until(() => server.received.length === 2);
     const connecting = client.ask(server.url, "c");
     client.client.close();
     expect([await late, await connecting]).toEqual(["b", "c"]);

@@ -11,7 +11,7 @@ describe("a connection is used again", () => {
     for (const body of ["a", "b", "", "ü", "e"])
       expect(await client.ask(server.url, body)).toBe(body);
     expect(server.opened).toBe(1);
-    expect(server.asked.map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5]);
+    expect(server.received.map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5]);
   });
 
   test("by as many concurrent requests as before", async () => {
@@ -97,7 +97,7 @@ describe("no client gets another client's response", () => {
     expect(await client.ask(`${server.url}/large`, "x".repeat(20_000_000))).toBe("too large");
     expect(await client.ask(server.url, "b")).toBe("b");
     expect(server.opened).toBe(2);
-    expect(server.asked.at(-1)).toMatchObject({ connection: 2, turn: 1 });
+    expect(server.received.at(-1)).toMatchObject({ connection: 2, turn: 1 });
   });
 });
 
@@ -113,7 +113,7 @@ describe("a connection that the server closed", () => {
         expect(await client.ask(server.url, body)).toBe(body);
         await until(() => server.open === 0);
       }
-      expect(server.asked).toHaveLength(2);
+      expect(server.received).toHaveLength(2);
     }
   });
 
@@ -140,9 +140,9 @@ describe("a connection that the server closed", () => {
     await client.ask(server.url, "a");
     hangsUp = true;
     expect((await failure(client.ask(server.url, "b"))).name).toBe("ConnectionLost");
-    expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    expect(server.received.map(({ connection }) => connection)).toEqual([1, 1, 2]);
     expect((await failure(client.ask(server.url, "c"))).name).toBe("ConnectionLost");
-    expect(server.asked).toHaveLength(4);
+    expect(server.received).toHaveLength(4);
   });
 
   test("in the middle of its response gets no retry", async () => {
@@ -153,7 +153,7 @@ describe("a connection that the server closed", () => {
     using client = testClient();
     await client.ask(server.url, "a");
     expect((await failure(client.ask(server.url, "b"))).name).toBe("ConnectionLost");
-    expect(server.asked).toHaveLength(2);
+    expect(server.received).toHaveLength(2);
   });
 
   test("is never used for a request that must not be sent twice: that one gets a new connection", async () => {
@@ -166,10 +166,10 @@ describe("a connection that the server closed", () => {
     const once = { once: true };
     expect(await client.ask(server.url, "a", once)).toBe("a");
     expect(await client.ask(server.url, "b", once)).toBe("b");
-    expect(server.asked.map(({ connection }) => connection)).toEqual([1, 2]);
+    expect(server.received.map(({ connection }) => connection)).toEqual([1, 2]);
     hangsUp = true;
     expect((await failure(client.ask(server.url, "c", once))).name).toBe("ConnectionLost");
-    expect(server.asked).toHaveLength(3);
+    expect(server.received).toHaveLength(3);
   });
 });
 

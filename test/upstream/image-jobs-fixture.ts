@@ -48,10 +48,10 @@ export const read = async (
   adapter: Adapter,
   target: Target,
   body: object,
-  asked: GenerationQuery = query(),
+  imageQuery: GenerationQuery = query(),
 ): Promise<BufferedImageResponse | PendingJob> =>
   (await adapter.generations!.fromUpstream(upstreamResponseOf(JSON.stringify(body)), {
-    query: asked,
+    query: imageQuery,
     target,
     temp: noRequestTemp,
   })) as BufferedImageResponse | PendingJob;

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { LargeJson } from "../../server/lib/large-json.ts";
 import { startGatewayWithFake } from "../http/gateway-fixture.ts";
-import { type Asked, ok, rawServer, testClient } from "./http-client-fixture.ts";
+import { ok, type ReceivedRequest, rawServer, testClient } from "./http-client-fixture.ts";
 
 const hashOf = (bytes: Buffer | string): string => createHash("sha1").update(bytes).digest("hex");
-const answerHash = ({ socket, body }: Asked): void => void socket.write(ok(hashOf(body)));
+const answerHash = ({ socket, body }: ReceivedRequest): void => void socket.write(ok(hashOf(body)));
 const bodyWith = (letter: string) => ({
   model: "a",
   input: [`猫${letter.repeat(3_000_000)}`, "b"],
@@ -65,7 +65,7 @@ afterAll(() => edge.close());
 
 test("a large request is neither parsed nor serialized as one text", async () => {
   const texts = Array.from({ length: 300 }, (_, at) => `${at} 猫 "\\ ${"lorem\n".repeat(2500)}`);
-  const body = JSON.stringify({ model: "our-embedder", input: texts });
+  const body = JSON.stringify({ model: "embedding-model", input: texts });
   const parse = spyOn(JSON, "parse");
   const stringify = spyOn(JSON, "stringify");
   let parsed: number;

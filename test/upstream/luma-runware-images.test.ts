@@ -12,7 +12,8 @@ import { declaredSchemas } from "./runware-schemas.ts";
 describe("Photon edits images behind links", () => {
   const target = targetOf("luma", "photon-1");
   const link = (at: number) => ({ kind: "url", url: `https://example.com/${at}.png` }) as const;
-  const sent = (asked: EditQuery) => bodyOf(luma.adapter.edits!.toUpstream(asked, target));
+  const sent = (imageQuery: EditQuery) =>
+    bodyOf(luma.adapter.edits!.toUpstream(imageQuery, target));
 
   test("one image is modified, several are references", async () => {
     expect((await sent(edit(link(1)))).modify_image_ref).toEqual({ url: link(1).url });
@@ -33,19 +34,19 @@ describe("Photon edits images behind links", () => {
 });
 
 describe("Runware", () => {
-  const task = async (model: string, asked: EditQuery | ReturnType<typeof query>) => {
+  const task = async (model: string, imageQuery: EditQuery | ReturnType<typeof query>) => {
     const target = targetOf("runware", model);
     const request =
-      "images" in asked
-        ? runware.adapter.edits!.toUpstream(asked, target)
-        : runware.adapter.generations!.toUpstream(asked, target);
+      "images" in imageQuery
+        ? runware.adapter.edits!.toUpstream(imageQuery, target)
+        : runware.adapter.generations!.toUpstream(imageQuery, target);
     return ((await bodyOf(request)) as unknown as Record<string, unknown>[])[0]!;
   };
 
   test("gets a size, which most of its models need, unless the client sends its own fields", async () => {
     expect(await task("runware:101@1", query())).toMatchObject({ width: 1024, height: 1024 });
-    const asked = query({ options: { size: "640x896" } });
-    expect(await task("runware:101@1", asked)).toMatchObject({ width: 640, height: 896 });
+    const imageQuery = query({ options: { size: "640x896" } });
+    expect(await task("runware:101@1", imageQuery)).toMatchObject({ width: 640, height: 896 });
     const own = await task("google:4@2", query({ extraFields: { resolution: "2k" } }));
     expect(own.width).toBeUndefined();
     const fill = await task("bfl:1@2", edit({ kind: "file", file }));
@@ -99,8 +100,10 @@ describe("Runware", () => {
   test("reports the cost of a request: the sum of all images, or none if it is not reported", async () => {
     const target = targetOf("runware", "runware:101@1");
     const generated = (cost?: number) => ({ imageURL: "https://im.runware.ai/1.jpg", cost });
-    const told = await read(runware.adapter, target, { data: [generated(0.25), generated(0.5)] });
-    expect((told as BufferedImageResponse).cost).toBe(0.75);
+    const withCosts = await read(runware.adapter, target, {
+      data: [generated(0.25), generated(0.5)],
+    });
+    expect((withCosts as BufferedImageResponse).cost).toBe(0.75);
     const silent = await read(runware.adapter, target, { data: [generated(0.25), generated()] });
     expect((silent as BufferedImageResponse).cost).toBeUndefined();
   });

@@ -8,7 +8,7 @@ import { targetOf } from "../embedding-vendors/bearer-case.ts";
 import { upstreamResponseOf } from "../laws/adapter-cases.ts";
 import { errorKindOf } from "../laws/adapter-responses.ts";
 
-const question = (extraFields: ExtraFields = {}): EmbeddingsQuery => ({
+const queryWith = (extraFields: ExtraFields = {}): EmbeddingsQuery => ({
   model: "public-model",
   input: { kind: "text", texts: ["a text"] },
   single: true,
@@ -34,7 +34,7 @@ describe("an input that is too long is truncated only if the client allows it", 
   for (const [kind, model, field, whole, cut] of words) {
     const asked = (extraFields: ExtraFields): ExtraFields => {
       const target = targetOf(kind, model, { options: { accountId: "a1" } });
-      const { body } = adapterOf(kind).embeddings.toUpstream(question(extraFields), target);
+      const { body } = adapterOf(kind).embeddings.toUpstream(queryWith(extraFields), target);
       return JSON.parse(String(body));
     };
     test(kind, () => {
@@ -49,7 +49,7 @@ describe("an input that is too long is truncated only if the client allows it", 
   test("a vendor's own task type is passed on", () => {
     const target = targetOf("cohere", "embed-v4.0");
     const { body } = adapterOf("cohere").embeddings.toUpstream(
-      question({ truncate: "START" }),
+      queryWith({ truncate: "START" }),
       target,
     );
     expect(JSON.parse(String(body)).truncate).toBe("START");
@@ -61,7 +61,7 @@ test("a vector for each token is refused, not averaged", async () => {
   const perToken = "[[[0.1,0.2],[0.3,0.4],[0.5,0.6]]]";
   const { embeddings } = adapterOf("huggingface");
   const fault = await errorKindOf(async () =>
-    embeddings.fromUpstream(upstreamResponseOf(perToken), question(), target),
+    embeddings.fromUpstream(upstreamResponseOf(perToken), queryWith(), target),
   );
   expect(fault?.kind).toBe("upstream_invalid");
   expect(fault?.message).toContain("several vectors for one input");
@@ -103,8 +103,8 @@ test("configured prompts are the values of task types", () => {
 test("the family of an unknown Bedrock model is not guessed", async () => {
   const { embeddings } = adapterOf("bedrock");
   const target = targetOf("bedrock", "arn:aws:bedrock:eu-west-1:1:application-inference-profile/x");
-  const fault = await errorKindOf(async () => embeddings.toUpstream(question(), target));
+  const fault = await errorKindOf(async () => embeddings.toUpstream(queryWith(), target));
   expect(fault?.message).toContain("`family`");
   const named = { ...target, upstream: { ...target.upstream, options: { family: "cohere" } } };
-  expect(embeddings.toUpstream(question(), named).body).toContain("input_type");
+  expect(embeddings.toUpstream(queryWith(), named).body).toContain("input_type");
 });

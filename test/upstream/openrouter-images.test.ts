@@ -55,8 +55,8 @@ const usage = { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100, cos
 
 describe("what a model is sent", () => {
   const sent = (model: string, more: Partial<GenerationQuery>): Record<string, unknown> => {
-    const asked = { ...query, stream: false, options: {}, ...more };
-    return JSON.parse(generations?.toUpstream(asked, { ...target, model }).body as string);
+    const imageQuery = { ...query, stream: false, options: {}, ...more };
+    return JSON.parse(generations?.toUpstream(imageQuery, { ...target, model }).body as string);
   };
   const takes = (model: string) =>
     openrouter.adapter.imageCapabilities?.({ ...target, model }, "generations").takes;

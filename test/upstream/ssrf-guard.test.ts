@@ -108,7 +108,7 @@ describe("only a checked address is connected to", () => {
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
     expect(net.lookedUp).toEqual(["a.example"]);
     expect(net.connected).toEqual([publicAddress]);
-    expect(net.server.asked[0]?.head).toContain("\r\nhost: a.example\r\n");
+    expect(net.server.received[0]?.head).toContain("\r\nhost: a.example\r\n");
   });
 
   test("IPv6 addresses and NAT64 addresses are connected to as well", async () => {
@@ -201,7 +201,7 @@ describe("only http and https are supported", () => {
       head.includes("host: a.example") ? redirect("http://b.example/y.png") : response();
     await using net = world({ serve });
     await net.get("http://me:p%40ss@a.example/x.png");
-    const [first, second] = net.server.asked.map(({ head }) => head);
+    const [first, second] = net.server.received.map(({ head }) => head);
     expect(first).toContain(`authorization: Basic ${btoa("me:p@ss")}\r\n`);
     expect(second).not.toContain("authorization");
   });
@@ -215,7 +215,7 @@ describe("only http and https are supported", () => {
   test("and never with the gateway's credentials", async () => {
     await using net = world({ serve: () => response() });
     await net.get("http://a.example:8080/x.png?signature=abc");
-    const { head } = net.server.asked[0]!;
+    const { head } = net.server.received[0]!;
     expect(head).toStartWith("GET /x.png?signature=abc HTTP/1.1\r\nhost: a.example:8080\r\n");
     expect(head).not.toMatch(/authorization|cookie|referer|x-/i);
   });

@@ -17,8 +17,8 @@ const drawnAt = (model: string): string =>
 const editedAt = (model: string, more: Partial<EditQuery> = {}): string =>
   adapter.edits!.toUpstream({ ...edit(source), ...more }, targetOf("stability", model)).url;
 
-async function formOf(model: string, asked: EditQuery): Promise<string> {
-  const { body } = adapter.edits!.toUpstream(asked, targetOf("stability", model));
+async function formOf(model: string, imageQuery: EditQuery): Promise<string> {
+  const { body } = adapter.edits!.toUpstream(imageQuery, targetOf("stability", model));
   if (typeof body === "string" || !body) throw new Error("it is not a form");
   return Buffer.concat(await Array.fromAsync(body.open())).toString("latin1");
 }

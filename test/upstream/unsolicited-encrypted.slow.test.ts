@@ -10,7 +10,7 @@ import { createTransport, needsFetch } from "../../server/upstream/transport/tra
 import { selfSigned } from "../certificate-fixture.ts";
 import { temporaryFolder } from "../harness.ts";
 import { until } from "../until.ts";
-import { type Asked, echo, failure, ok, rawServer } from "./http-client-fixture.ts";
+import { echo, failure, ok, type ReceivedRequest, rawServer } from "./http-client-fixture.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -53,7 +53,7 @@ const shapes: Readonly<Record<string, (body: string) => Omit<UpstreamRequest, "h
 let pendingExtras = 0;
 
 /** A response too many behind each response, in the same write or in one of its own a moment later. */
-const extras: Readonly<Record<string, (asked: Asked) => void>> = {
+const extras: Readonly<Record<string, (asked: ReceivedRequest) => void>> = {
   "in the same write": ({ socket, body }) => socket.write(ok(String(body)) + ok(String(body))),
   "in the next write": ({ socket, body }) => {
     socket.write(ok(String(body)));
@@ -122,7 +122,7 @@ test("every request that fetch sends over TLS has its own connection", async () 
     stderr: "pipe",
   });
   expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, ""]);
-  expect(server.asked.map(({ connection }) => connection)).toEqual([1, 2, 3]);
+  expect(server.received.map(({ connection }) => connection)).toEqual([1, 2, 3]);
 });
 
 describe("a connection over TLS", () => {
@@ -140,10 +140,10 @@ describe("a connection over TLS", () => {
     using server = rawServer(echo, { tls: certificate });
     using way = testSend();
     expect(await way.ask({ url: server.url, body: "a" })).toBe("a");
-    server.asked[0]?.socket.write(ok("stray"));
+    server.received[0]?.socket.write(ok("stray"));
     for (const body of ["b", "c"]) expect(await way.ask({ url: server.url, body })).toBe(body);
     await until(() => way.reported.length === 1);
-    expect(server.asked[1]?.connection).toBe(2);
+    expect(server.received[1]?.connection).toBe(2);
   });
 
   test("is not used for a request if the certificate is for another host or signed by a stranger", async () => {
@@ -157,7 +157,7 @@ describe("a connection over TLS", () => {
       using way = testSend(ca);
       const error = await failure(way.ask({ url: server.url, body: "secret" }));
       expect(error).toMatchObject({ kind: "upstream_unreachable", details: { notSent: true } });
-      expect(server.asked).toEqual([]);
+      expect(server.received).toEqual([]);
       await until(() => server.open === 0);
     }
   });

@@ -8,18 +8,25 @@ import type { Unsolicited } from "../../server/upstream/transport/keep-alive-tru
 import { createTransport } from "../../server/upstream/transport/transport.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";
-import { type Asked, echo, failure, ok, type RawServer, rawServer } from "./http-client-fixture.ts";
+import {
+  echo,
+  failure,
+  ok,
+  type RawServer,
+  type ReceivedRequest,
+  rawServer,
+} from "./http-client-fixture.ts";
 
 /** Each way over which connections are kept: responses taken whole, and responses taken as they come. */
 const ways = { "taken whole": false, "taken as they come": true } as const;
 
 function testWay(streams: boolean) {
-  const told: Unsolicited[] = [];
+  const reports: Unsolicited[] = [];
   const sender = createTransport({
     maxResponseBytes: 1_000_000,
     clock: () => performance.now(),
     fetchOnly: { http: false, https: false },
-    onUnsolicited: (one) => told.push(one),
+    onUnsolicited: (one) => reports.push(one),
   });
   const ask = async (url: string, body: string): Promise<string> => {
     const response = await sender.send(
@@ -28,10 +35,10 @@ function testWay(streams: boolean) {
     );
     return response.text();
   };
-  return { ask, told, [Symbol.dispose]: () => sender.close() };
+  return { ask, reports, [Symbol.dispose]: () => sender.close() };
 }
 
-const lastSocket = (server: RawServer) => (server.asked.at(-1) as Asked).socket;
+const lastSocket = (server: RawServer) => (server.received.at(-1) as ReceivedRequest).socket;
 
 for (const [name, streams] of Object.entries(ways)) {
   describe(`responses that are ${name}`, () => {
@@ -43,7 +50,7 @@ for (const [name, streams] of Object.entries(ways)) {
       lastSocket(server).write(ok("stray"));
       expect(await way.ask(server.url, "b")).toBe("b");
       expect(server.opened).toBe(2);
-      expect(way.told).toHaveLength(1);
+      expect(way.reports).toHaveLength(1);
     });
 
     test("an upstream that sent one gets a new connection for each request", async () => {
@@ -63,7 +70,7 @@ for (const [name, streams] of Object.entries(ways)) {
         lastSocket(server).write(notice);
         for (const body of ["b", "c", "d"]) expect(await way.ask(server.url, body)).toBe(body);
         expect(server.opened).toBe(2);
-        expect(way.told).toEqual([]);
+        expect(way.reports).toEqual([]);
       }
     });
 
@@ -75,8 +82,8 @@ for (const [name, streams] of Object.entries(ways)) {
       using way = testWay(streams);
       expect(await way.ask(server.url, "a")).toBe("a");
       expect(await way.ask(server.url, "b")).toBe("");
-      expect(server.asked).toHaveLength(2);
-      expect(way.told).toEqual([]);
+      expect(server.received).toHaveLength(2);
+      expect(way.reports).toEqual([]);
     });
 
     test("a success response to a request that was not read completely is refused", async () => {
@@ -89,13 +96,13 @@ for (const [name, streams] of Object.entries(ways)) {
       using way = testWay(streams);
       const error = await failure(way.ask(server.url, "x".repeat(20_000_000)));
       expect(error).toMatchObject({ kind: "upstream_unreachable" });
-      expect(server.asked).toEqual([]);
+      expect(server.received).toEqual([]);
     });
   });
 }
 
 /** The second request of a connection gets two responses: the first of them is not its own. */
-const twoForTheSecond = (asked: Asked): void => {
+const twoForTheSecond = (asked: ReceivedRequest): void => {
   const { socket, turn, body } = asked;
   if (turn === 1) echo(asked);
   else socket.write(ok("stray") + ok(String(body)));
@@ -105,7 +112,7 @@ test("of two responses on a keep-alive connection neither is delivered: the requ
   using server = rawServer(twoForTheSecond);
   using way = testWay(false);
   for (const body of ["a", "b", "c"]) expect(await way.ask(server.url, body)).toBe(body);
-  expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);
+  expect(server.received.map(({ connection }) => connection)).toEqual([1, 1, 2, 3]);
 });
 
 test("of two images on a keep-alive connection neither is delivered, and none is requested again", async () => {
@@ -113,7 +120,7 @@ test("of two images on a keep-alive connection neither is delivered, and none is
   using way = testWay(true);
   expect(await way.ask(server.url, "a")).toBe("a");
   expect(await failure(way.ask(server.url, "b"))).toMatchObject({ kind: "upstream_unreachable" });
-  expect(server.asked).toHaveLength(2);
+  expect(server.received).toHaveLength(2);
   expect(await way.ask(server.url, "c")).toBe("c");
 });
 
@@ -136,7 +143,7 @@ const embeddingOf = (text: string): string =>
     "content-type: application/json\r\n",
   );
 
-const textOf = ({ body }: Asked): string => {
+const textOf = ({ body }: ReceivedRequest): string => {
   const { input } = JSON.parse(String(body)) as { input: string | string[] };
   return [input].flat()[0] as string;
 };
@@ -173,7 +180,7 @@ test("a vector that came in an unsolicited response does not stay in the cache",
     await until(() => gateway.log().includes("unsolicited-response"));
     expect(await embed("b")).toEqual(vectorOf("b"));
     expect(await embed("b")).toEqual(vectorOf("b"));
-    expect(server.asked.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    expect(server.received.map(({ connection }) => connection)).toEqual([1, 1, 2]);
   } finally {
     await gateway.close();
   }

@@ -63,12 +63,12 @@ function arrange(given: Partial<World> = {}) {
     response: () => upstreamResponseOf(vectors),
     ...given,
   };
-  const asked: UpstreamRequest[] = [];
+  const tokenRequests: UpstreamRequest[] = [];
   const sent: UpstreamRequest[] = [];
   const send = async (request: UpstreamRequest): Promise<UpstreamResponse> => {
     if (request.url === keyFile.token_uri) {
-      asked.push(request);
-      return world.exchange(asked.length);
+      tokenRequests.push(request);
+      return world.exchange(tokenRequests.length);
     }
     sent.push(request);
     return world.response(request.headers.authorization);
@@ -84,7 +84,7 @@ function arrange(given: Partial<World> = {}) {
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>
     reach.embeddings(query, to, signal);
-  return { world, asked, sent, call, send, target };
+  return { world, tokenRequests, sent, call, send, target };
 }
 
 const errorKindOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
@@ -103,19 +103,19 @@ const settle = async (): Promise<void> => {
 
 describe("a token", () => {
   test("is fetched once for all requests that need it", async () => {
-    const { asked, sent, call } = arrange();
+    const { tokenRequests, sent, call } = arrange();
     await Promise.all([call(), call(), call()]);
     await call();
-    expect(asked).toHaveLength(1);
+    expect(tokenRequests).toHaveLength(1);
     expect(sent.map(({ headers }) => headers.authorization)).toEqual(
       new Array(4).fill("Bearer token-1"),
     );
   });
 
   test("is requested with an assertion that the account's key signed", async () => {
-    const { asked, call, world } = arrange();
+    const { tokenRequests, call, world } = arrange();
     await call();
-    const form = new URLSearchParams(asked[0]?.body as string);
+    const form = new URLSearchParams(tokenRequests[0]?.body as string);
     expect(form.get("grant_type")).toBe("urn:ietf:params:oauth:grant-type:jwt-bearer");
     const [head = "", claims = "", signature = ""] = (form.get("assertion") ?? "").split(".");
     const read = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString());
@@ -133,27 +133,27 @@ describe("a token", () => {
   });
 
   test("is renewed before it expires, while requests use the old one", async () => {
-    const { world, asked, sent, call } = arrange();
+    const { world, tokenRequests, sent, call } = arrange();
     await call();
     world.now += hour - 301_000;
     await call();
-    expect(asked).toHaveLength(1);
+    expect(tokenRequests).toHaveLength(1);
     world.now += 2000;
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
     world.exchange = () => promise;
     await Promise.all([call(), call()]);
-    expect(asked).toHaveLength(2);
+    expect(tokenRequests).toHaveLength(2);
     resolve(granted(2));
     await settle();
     await call();
     expect(sent.map(({ headers }) => headers.authorization?.at(-1))).toEqual([
       ...["1", "1", "1", "1", "2"],
     ]);
-    expect(asked).toHaveLength(2);
+    expect(tokenRequests).toHaveLength(2);
   });
 
   test("that cannot be renewed is used until it expires, and renewals are retried with a delay", async () => {
-    const { world, asked, call } = arrange();
+    const { world, tokenRequests, call } = arrange();
     await call();
     world.exchange = () => upstreamResponseOf("", { status: 503 });
     world.now += hour - 200_000;
@@ -161,7 +161,7 @@ describe("a token", () => {
       await call();
       await settle();
     }
-    expect(asked).toHaveLength(2);
+    expect(tokenRequests).toHaveLength(2);
     world.now += 200_000;
     expect((await errorKindOf(call())).kind).toBe("upstream_unreachable");
     world.exchange = granted;
@@ -169,7 +169,7 @@ describe("a token", () => {
   });
 
   test("that the upstream refuses is evicted: the next request gets a new one", async () => {
-    const { world, asked, call } = arrange();
+    const { world, tokenRequests, call } = arrange();
     await call();
     world.response = (token) =>
       token === "Bearer token-1"
@@ -178,21 +178,21 @@ describe("a token", () => {
     expect((await errorKindOf(call())).kind).toBe("upstream_credentials");
     await call();
     await call();
-    expect(asked).toHaveLength(2);
+    expect(tokenRequests).toHaveLength(2);
   });
 
   test("that the operator configures is used unchanged", async () => {
-    const { asked, sent, call, target } = arrange();
+    const { tokenRequests, sent, call, target } = arrange();
     await call(undefined, { ...target, upstream: { ...target.upstream, apiKey: "ya29.ready" } });
-    expect(asked).toHaveLength(0);
+    expect(tokenRequests).toHaveLength(0);
     expect(sent[0]?.headers.authorization).toBe("Bearer ya29.ready");
   });
 
   test("belongs to its upstream", async () => {
-    const { asked, call, target } = arrange();
+    const { tokenRequests, call, target } = arrange();
     await call();
     await call(undefined, { ...target, upstream: upstreamOf() });
-    expect(asked).toHaveLength(2);
+    expect(tokenRequests).toHaveLength(2);
   });
 });
 
@@ -237,7 +237,7 @@ describe("a token service that fails", () => {
 
   test("does not delay a client that disconnects, and the other requests continue", async () => {
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
-    const { call, asked } = arrange({ exchange: () => promise });
+    const { call, tokenRequests } = arrange({ exchange: () => promise });
     const leaving = new AbortController();
     const [left, stays] = [errorKindOf(call(leaving)), call()];
     await settle();
@@ -245,7 +245,7 @@ describe("a token service that fails", () => {
     expect((await left).kind).toBe("client_closed");
     resolve(granted(1));
     await stays;
-    expect(asked).toHaveLength(1);
+    expect(tokenRequests).toHaveLength(1);
   });
 });
 

@@ -29,8 +29,8 @@ const query = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   ...more,
 });
 
-const bodyOf = (asked: GenerationQuery, target = seedream4): ExtraFields =>
-  JSON.parse(adapter.generations!.toUpstream(asked, target).body as string);
+const bodyOf = (imageQuery: GenerationQuery, target = seedream4): ExtraFields =>
+  JSON.parse(adapter.generations!.toUpstream(imageQuery, target).body as string);
 
 async function eventsOf(...events: object[]): Promise<ImageEvent[]> {
   const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
@@ -78,8 +78,8 @@ test("transparency is requested together with the only format that supports it",
 
 test("a stream's images arrive one by one, and the last event reports the usage of all", async () => {
   const usage = { total_tokens: 32_460, input_tokens: 12, output_tokens: 32_448 };
-  const told = { ...completed, usage: { generated_images: 2, ...usage } };
-  const events = await eventsOf(succeeded("AAAA"), failed, succeeded("BBBB"), told);
+  const withUsage = { ...completed, usage: { generated_images: 2, ...usage } };
+  const events = await eventsOf(succeeded("AAAA"), failed, succeeded("BBBB"), withUsage);
   expect(events).toEqual([
     { type: "completed", image: { kind: "base64", base64: "AAAA" }, created: 1_757_396_757 },
     { type: "completed", image: { kind: "base64", base64: "BBBB" }, created: 1_757_396_757, usage },
