@@ -120,6 +120,15 @@ export const azureRoutes = [
     sameAs: "engines",
     summary: "The same as GET /v1/engines, for older Azure clients.",
   },
+  // Before the next row, whose model id may contain slashes.
+  {
+    name: "deploymentEngineEmbeddings",
+    method: "POST",
+    path: "/openai/engines/{model}/embeddings",
+    sameAs: "engineEmbeddings",
+    model: true,
+    summary: "The same as POST /v1/engines/{model}/embeddings, for older Azure clients.",
+  },
   {
     name: "deploymentEngine",
     method: "GET",

@@ -74,6 +74,8 @@ export function createModelHandlers(
     deploymentModel: models.get,
     deploymentEngines: models.listEngines,
     deploymentEngine: models.getEngine,
+    deploymentEngineEmbeddings: (incoming, { model }) =>
+      serve(engineEndpoint, send.embeddings, incoming, engineName(model)),
     undeployedEmbeddings: own.embeddings,
     undeployedGenerations: own.generations,
     undeployedEdits: own.edits,

@@ -162,6 +162,8 @@ test("Azure clients without a deployment in the path name the model in the body"
   });
   const engine = await fetch(`${gateway.url}/openai/engines/embedding-model`, { headers });
   expect(await engine.json()).toMatchObject({ id: "embedding-model", object: "engine" });
+  const ofEngine = await post("engines/embedding-model/embeddings", { input: "b" });
+  expect(await ofEngine.json()).toMatchObject({ model: "embedding-model" });
   const engines = await fetch(`${gateway.url}/openai/engines`, { headers });
   expect(await engines.json()).toMatchObject({ object: "list" });
 });

@@ -315,6 +315,9 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
   deploymentModel: async () => [await get(`/openai/models/gpt-image-2${apiVersion}`)],
   deploymentEngines: async () => [await get(`/openai/engines${apiVersion}`)],
   deploymentEngine: async () => [await get(`/openai/engines/gpt-image-2${apiVersion}`)],
+  deploymentEngineEmbeddings: async () => [
+    await gateway.post(`/openai/engines/embedding-model/embeddings${apiVersion}`, { input: "a" }),
+  ],
   undeployedEmbeddings: async () => [
     await gateway.post(`/openai/embeddings${apiVersion}`, { model: "embedding-model", input: "a" }),
   ],
