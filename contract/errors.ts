@@ -137,10 +137,6 @@ export const errorTable = {
     "invalid_value",
     "The model does not support this operation.",
   ),
-  billing_hard_limit_reached: invalidRequest(
-    "billing_hard_limit_reached",
-    "The spending limit of the upstream account is reached.",
-  ),
   rate_limited: rateLimitError(
     "A rate limit of the API key, its project or the model is exhausted.",
   ),
@@ -210,6 +206,16 @@ export const errorTable = {
       "insufficient_quota",
       "elsewhere",
       "The upstream account has no credit or quota left.",
+    ),
+    clientShouldNotRetry: true,
+  },
+  billing_hard_limit_reached: {
+    ...upstreamError(
+      400,
+      "invalid_request_error",
+      "billing_hard_limit_reached",
+      "elsewhere",
+      "The spending limit of the upstream account is reached.",
     ),
     clientShouldNotRetry: true,
   },

@@ -48,6 +48,7 @@ const rateLimitCodes: ReadonlySet<ErrorKind> = new Set(["upstream_rate_limit", "
 const credentialCodes: ReadonlySet<ErrorKind> = new Set([
   "upstream_credentials",
   "insufficient_quota",
+  "billing_hard_limit_reached",
 ]);
 /** Errors that only an upstream that has read the request can return. */
 const requestErrors: ReadonlySet<ErrorKind> = new Set([

@@ -138,6 +138,7 @@ function errorKindOf(status: number, { code, type }: ReportedError): ErrorKind {
   // Azure's code for the same error.
   if (code === "content_filter" || code === "contentFilter") return "moderation_blocked";
   if (code === "billing_hard_limit_reached") return "billing_hard_limit_reached";
+  if (type === "insufficient_quota" || quotaCodes.has(code ?? "")) return "insufficient_quota";
   if (code === "max_tokens_per_request") return "max_tokens_per_request";
   switch (status) {
     case 400:
@@ -161,7 +162,6 @@ function errorKindOf(status: number, { code, type }: ReportedError): ErrorKind {
     case 504:
       return "upstream_timeout";
     case 429:
-      if (type === "insufficient_quota" || quotaCodes.has(code ?? "")) return "insufficient_quota";
       return code === "slow_down" ? "slow_down" : "upstream_rate_limit";
     case 503:
     case 529:
