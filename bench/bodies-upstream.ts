@@ -1,6 +1,6 @@
 /**
- * A worker thread with an upstream for `bodies.ts`: one vector for each text or token array. It runs in its own thread, so
- * that parsing and serializing here does not delay the measurement.
+ * A worker thread with an upstream for `bodies.ts`: one vector for each text or token array. It runs in its own thread,
+ * so that parsing and serializing here does not delay the measurement.
  */
 declare const self: Worker;
 

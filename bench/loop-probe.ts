@@ -1,7 +1,8 @@
 /**
- * A worker thread that measures how long the event loop of a server is held: the longest latency of `GET /healthz` on one
- * connection. The time that the server's main thread and this thread wait for a core is subtracted, so that other load on
- * the machine does not count. The thread does nothing else, so that sending a body does not delay the measurement.
+ * A worker thread that measures how long the event loop of a server is held: the longest latency of `GET /healthz` on
+ * one connection. The time that the server's main thread and this thread wait for a core is subtracted, so that other
+ * load on the machine does not count. The thread does nothing else, so that sending a body does not delay the
+ * measurement.
  */
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";

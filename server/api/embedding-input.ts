@@ -1,7 +1,7 @@
 /**
- * `input` of an embeddings request, the one field that is checked by hand and not by zod: a union tries each alternative
- * on the whole of a long list, and makes an issue for each entry. This check reads the number of inputs first, then each
- * entry once, up to the first invalid one.
+ * `input` of an embeddings request, the one field that is checked by hand and not by zod: a union tries each
+ * alternative on the whole of a long list, and makes an issue for each entry. This check reads the number of inputs
+ * first, then each entry once, up to the first invalid one.
  */
 import { z } from "zod";
 import { describeType, refused } from "../http/validate-body.ts";

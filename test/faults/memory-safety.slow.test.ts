@@ -1,4 +1,7 @@
-/** Memory safety: whatever other clients do at the same time, every client gets its own vectors and images, byte for byte. */
+/**
+ * Memory safety: whatever other clients do at the same time, every client gets its own vectors and images, byte for
+ * byte.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startGateway, type TestGateway, testKey } from "../harness.ts";
 import { until } from "../until.ts";

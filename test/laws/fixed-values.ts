@@ -329,7 +329,7 @@ export const fixedValues: readonly (readonly [string, string, string, string, st
     "Concurrency limit after an overload signal",
     "70 % of the requests in flight",
     "server/routing/health/adaptive-concurrency.ts",
-    "share = 0.7",
+    "decreaseFactor = 0.7",
   ],
   [
     "docs/routing-and-failover.md",
