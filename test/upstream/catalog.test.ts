@@ -8,6 +8,7 @@ import {
 } from "../../server/upstream/catalog/index.ts";
 import { priceSources } from "../../server/upstream/catalog/price-sources.ts";
 import { kinds } from "../../server/upstream/kinds.ts";
+import { textOf } from "../laws/tree.ts";
 
 describe("every row", () => {
   test("has plausible numbers", () => {
@@ -17,6 +18,23 @@ describe("every row", () => {
       const costs = Object.values(price ?? {}).every((dollars) => dollars > 0 && dollars < 1);
       expect(`${name} ${whole && sizes && costs && source !== ""}`).toBe(`${name} true`);
     }
+  });
+
+  test("has a source with a date, or says when it was checked without proof", () => {
+    for (const { name, source } of knownEmbeddings) {
+      const dates = source.match(/20\d\d-\d\d-\d\d/g) ?? [];
+      expect(`${name} ${dates.length > 0}`).toBe(`${name} true`);
+      for (const date of dates) expect(new Date(date).toISOString()).toStartWith(date);
+    }
+  });
+
+  test("that is unproven is listed in the docs, and no other", () => {
+    const unproven = knownEmbeddings.filter(({ source }) => source.includes("unproven"));
+    const [, section = ""] = textOf("docs/upstreams.md").split("### Unproven model facts\n");
+    const listed = [...(section.split("\n#")[0] ?? "").matchAll(/`([^`]+)`/g)].map(
+      ([, name]) => name,
+    );
+    expect(listed.toSorted()).toEqual(unproven.map(({ name }) => name).toSorted());
   });
 
   test("has a price only with its source and the date of the source", () => {

@@ -1,5 +1,5 @@
 /** Alibaba's embedding models: Qwen3, GTE, and DashScope's own. Sources of prices: price-sources.ts. */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 /** Without Ollama's tags that name no precision: the larger sizes have 4 bits per weight there. */
 const qwen3 = (
@@ -16,7 +16,7 @@ const qwen3 = (
   // Nebius and Fireworks list 40,960 for 4B and 8B, the model card, Novita and Xinference 32,768.
   maxTokens: 32_768,
   price,
-  source: "huggingface.co/Qwen/Qwen3-Embedding-8B",
+  source: unproven("huggingface.co/Qwen/Qwen3-Embedding-8B"),
 });
 
 const gte = (
@@ -42,7 +42,7 @@ const dashscope = (
   at: { dashscope: [`text-embedding-v${version}`] },
   dimensions,
   maxTokens,
-  source: "help.aliyun.com/en/model-studio/text-embedding-synchronous-api",
+  source: unproven("help.aliyun.com/en/model-studio/text-embedding-synchronous-api"),
 });
 
 /** The default is 1024; longer vectors on request. */

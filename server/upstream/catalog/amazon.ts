@@ -1,7 +1,7 @@
 /** Amazon's embedding models. Where prices are from: price-sources.ts. */
-import type { KnownEmbedding } from "./known-embedding.ts";
+import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
-const source = "docs.aws.amazon.com/bedrock/latest/userguide/titan-embedding-models.html";
+const source = unproven("docs.aws.amazon.com/bedrock/latest/userguide/titan-embedding-models.html");
 
 export const amazon: readonly KnownEmbedding[] = [
   {
@@ -25,7 +25,7 @@ export const amazon: readonly KnownEmbedding[] = [
     dimensions: 1024,
     maxTokens: 256,
     price: { bedrock: 0.8 },
-    source: "docs.aws.amazon.com/bedrock/latest/userguide/titan-multiemb-models.html",
+    source: unproven("docs.aws.amazon.com/bedrock/latest/userguide/titan-multiemb-models.html"),
   },
   {
     // The same applies to its shorter vectors.
@@ -33,6 +33,6 @@ export const amazon: readonly KnownEmbedding[] = [
     dimensions: 3072,
     maxTokens: 8192,
     price: { bedrock: 0.135 },
-    source: "docs.aws.amazon.com/nova/latest/nova2-userguide/embeddings.html",
+    source: unproven("docs.aws.amazon.com/nova/latest/nova2-userguide/embeddings.html"),
   },
 ];

@@ -1,5 +1,5 @@
 /** BAAI's BGE models. Where prices are from: price-sources.ts. */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const v15 = (
   what: string,
@@ -22,7 +22,7 @@ const meanPooled = (size: string, dimensions: number, price: number): KnownEmbed
   dimensions,
   maxTokens: 512,
   price: { cloudflare: price },
-  source: `developers.cloudflare.com/workers-ai/models/bge-${size}-en-v1.5`,
+  source: unproven(`developers.cloudflare.com/workers-ai/models/bge-${size}-en-v1.5`),
 });
 
 export const bge: readonly KnownEmbedding[] = [
@@ -39,7 +39,9 @@ export const bge: readonly KnownEmbedding[] = [
     dimensions: 1024,
     maxTokens: 512,
     price: { databricks: 0.1 },
-    source: "docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models",
+    source: confirmed(
+      "docs.databricks.com/aws/en/machine-learning/foundation-model-apis/supported-models",
+    ),
   },
   meanPooled("small", 384, 0.02),
   meanPooled("base", 768, 0.067),

@@ -1,7 +1,7 @@
 /** Cohere's embedding models. Where prices are from: price-sources.ts. */
-import type { KnownEmbedding } from "./known-embedding.ts";
+import { confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
-const source = "docs.cohere.com/docs/cohere-embed";
+const page = "docs.cohere.com/docs/cohere-embed";
 
 /** Azure and Hugging Face prefix the owner's name, Bedrock omits the dot. */
 const v3 = (what: "english" | "multilingual"): KnownEmbedding => ({
@@ -10,7 +10,7 @@ const v3 = (what: "english" | "multilingual"): KnownEmbedding => ({
   dimensions: 1024,
   maxTokens: 512,
   price: { cohere: 0.1, bedrock: 0.1, "azure-ai": 0.1, oci: 0.1 },
-  source,
+  source: confirmed(page),
 });
 
 const light = (what: "english" | "multilingual"): KnownEmbedding => ({
@@ -19,7 +19,7 @@ const light = (what: "english" | "multilingual"): KnownEmbedding => ({
   dimensions: 384,
   maxTokens: 512,
   price: { cohere: 0.1, oci: 0.1 },
-  source,
+  source: unproven(page),
 });
 
 /**
@@ -46,7 +46,7 @@ export const cohere: readonly KnownEmbedding[] = [
     matryoshka: [256, 512, 1024],
     maxTokens: 128_000,
     price: { cohere: 0.12, bedrock: 0.12, "azure-ai": 0.12, oci: 0.12 },
-    source,
+    source: confirmed(page),
   },
   v3("english"),
   v3("multilingual"),

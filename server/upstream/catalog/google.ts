@@ -1,7 +1,9 @@
 /** Google's embedding models. Where prices are from: price-sources.ts. */
-import type { KnownEmbedding } from "./known-embedding.ts";
+import { confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
-const vertex = "cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings";
+const vertex = confirmed(
+  "cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings",
+);
 
 export const google: readonly KnownEmbedding[] = [
   {
@@ -12,7 +14,7 @@ export const google: readonly KnownEmbedding[] = [
     matryoshka: { min: 128 },
     maxTokens: 2048,
     price: { gemini: 0.15, vertex: 0.15 },
-    source: "ai.google.dev/gemini-api/docs/embeddings",
+    source: confirmed("ai.google.dev/gemini-api/docs/embeddings"),
   },
   {
     name: "gemini-embedding-2",
@@ -20,7 +22,7 @@ export const google: readonly KnownEmbedding[] = [
     matryoshka: { min: 128 },
     maxTokens: 8192,
     price: { gemini: 0.2, vertex: 0.2 },
-    source: "ai.google.dev/gemini-api/docs/models/gemini-embedding-2",
+    source: confirmed("ai.google.dev/gemini-api/docs/models/gemini-embedding-2"),
   },
   {
     // Google does not document that the preview's vectors are those of the final model.
@@ -29,7 +31,7 @@ export const google: readonly KnownEmbedding[] = [
     matryoshka: { min: 128 },
     maxTokens: 8192,
     price: { gemini: 0.2, vertex: 0.2, openrouter: 0.2 },
-    source: "openrouter.ai/google/gemini-embedding-2-preview",
+    source: confirmed("openrouter.ai/google/gemini-embedding-2-preview"),
   },
   // The three models below support shorter vectors, but they are not documented to be prefixes (Matryoshka).
   { name: "text-embedding-004", dimensions: 768, maxTokens: 2048, source: vertex },
@@ -55,6 +57,6 @@ export const google: readonly KnownEmbedding[] = [
     matryoshka: [128, 256, 512],
     maxTokens: 2048,
     price: { cloudflare: 0.012, deepinfra: 0.002 },
-    source: "huggingface.co/google/embeddinggemma-300m",
+    source: unproven("huggingface.co/google/embeddinggemma-300m"),
   },
 ];

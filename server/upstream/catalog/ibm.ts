@@ -1,5 +1,5 @@
 /** IBM's embedding models: Granite and Slate. */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 const granite = (
   name: string,
@@ -18,7 +18,7 @@ const slate = (name: string, dimensions: number): KnownEmbedding => ({
   name: `slate-${name}`,
   dimensions,
   maxTokens: 512,
-  source: "ibm.com/docs/en/cloud-paks/cp-data/5.0.x?topic=models-supported-embedding",
+  source: unproven("ibm.com/docs/en/cloud-paks/cp-data/5.0.x?topic=models-supported-embedding"),
 });
 
 export const ibm: readonly KnownEmbedding[] = [

@@ -1,7 +1,7 @@
 /** Jina AI's embedding models, text and images. Where prices are from: price-sources.ts. */
-import type { KnownEmbedding } from "./known-embedding.ts";
+import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
-const source = "jina.ai/models";
+const source = unproven("jina.ai/models");
 
 // Facts on the older models that jina.ai no longer has are from qdrant.tech/documentation/embeddings/jina-embeddings.
 const v2 = (what: string, dimensions = 768): KnownEmbedding => ({
@@ -69,7 +69,7 @@ export const jina: readonly KnownEmbedding[] = [
     dimensions: 1024,
     matryoshka: [32, 64, 128, 256, 512, 768],
     maxTokens: 8192,
-    source: "huggingface.co/jinaai/jina-clip-v2/blob/main/config.json",
+    source: unproven("huggingface.co/jinaai/jina-clip-v2/blob/main/config.json"),
   },
   { name: "jina-clip-v1", dimensions: 768, maxTokens: 8192, source },
 ];

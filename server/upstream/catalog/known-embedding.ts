@@ -17,12 +17,19 @@ export interface KnownEmbedding {
   readonly tokenizer?: TokenizerName;
   /** US dollars for a million input tokens, by kind of upstream. Where and when each was read: price-sources.ts. */
   readonly price?: Readonly<Record<string, number>>;
-  /** Where these facts come from. */
+  /** Where these facts come from, and the date of it: `unproven` or `confirmed` if the page itself has none. */
   readonly source: string;
 }
 
-/** A source: the model metadata of the Massive Text Embedding Benchmark (MTEB), as of 2026-08-22. */
-export const benchmark = "embeddings-benchmark/mteb, mteb/models/model_implementations";
+/** A source: the model metadata of the Massive Text Embedding Benchmark (MTEB). */
+export const benchmark = "embeddings-benchmark/mteb, mteb/models/model_implementations, 2026-08-22";
+
+/** The page has no date, and no dated source was found that has both dimensions and context length of the row. */
+export const unproven = (page: string): string => `${page}, unproven in the check of 2026-11-16`;
+
+/** The page has no date, and a dated list has the same dimensions and the same context length. */
+export const confirmed = (page: string): string =>
+  `${page}; the same in BerriAI/litellm, model_prices_and_context_window.json, 2026-08-08`;
 
 /** Whether a vector of this model is still valid after truncation to that many dimensions and normalization. */
 export function canTruncateTo({ dimensions, matryoshka }: KnownEmbedding, length: number): boolean {

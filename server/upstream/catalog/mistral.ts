@@ -1,5 +1,5 @@
 /** Mistral's embedding models. Where prices are from: price-sources.ts. */
-import type { KnownEmbedding } from "./known-embedding.ts";
+import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 export const mistral: readonly KnownEmbedding[] = [
   {
@@ -9,7 +9,7 @@ export const mistral: readonly KnownEmbedding[] = [
     dimensions: 1024,
     maxTokens: 8192,
     price: { mistral: 0.1 },
-    source: "docs.mistral.ai/capabilities/embeddings/text_embeddings",
+    source: unproven("docs.mistral.ai/capabilities/embeddings/text_embeddings"),
   },
   {
     name: "codestral-embed",
@@ -20,6 +20,6 @@ export const mistral: readonly KnownEmbedding[] = [
     matryoshka: { min: 1 },
     maxTokens: 8192,
     price: { mistral: 0.15, openrouter: 0.15 },
-    source: "docs.mistral.ai/capabilities/embeddings/code_embeddings",
+    source: unproven("docs.mistral.ai/capabilities/embeddings/code_embeddings"),
   },
 ];

@@ -1,7 +1,7 @@
 /**
  * Nomic's embedding models. Prices as listed on 2026-08-08 in BerriAI/litellm, model_prices_and_context_window.json.
  */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 export const nomic: readonly KnownEmbedding[] = [
   {
@@ -20,14 +20,14 @@ export const nomic: readonly KnownEmbedding[] = [
     matryoshka: [64, 128, 256, 512],
     maxTokens: 8192,
     price: { fireworks: 0.008 },
-    source: "huggingface.co/nomic-ai/nomic-embed-text-v1.5",
+    source: unproven("huggingface.co/nomic-ai/nomic-embed-text-v1.5"),
   },
   {
     name: "nomic-embed-text-v2-moe",
     dimensions: 768,
     matryoshka: [256],
     maxTokens: 512,
-    source: "huggingface.co/nomic-ai/nomic-embed-text-v2-moe",
+    source: unproven("huggingface.co/nomic-ai/nomic-embed-text-v2-moe"),
   },
   {
     name: "nomic-embed-code",

@@ -1,7 +1,9 @@
 /** NVIDIA's embedding models, as its NIM serves them. */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
-const source = "docs.nvidia.com/nim/nemo-retriever/text-embedding/latest/support-matrix.html";
+const source = unproven(
+  "docs.nvidia.com/nim/nemo-retriever/text-embedding/latest/support-matrix.html",
+);
 const nested = [384, 512, 768, 1024];
 
 export const nvidia: readonly KnownEmbedding[] = [

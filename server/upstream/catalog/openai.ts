@@ -1,7 +1,9 @@
 /** OpenAI's embedding models. Where prices are from: price-sources.ts. */
 import type { KnownEmbedding } from "./known-embedding.ts";
 
-const source = "developers.openai.com/api/reference/resources/embeddings";
+/** The first has the context length, the second the dimensions. */
+const source =
+  "openai/openai-openapi, 2026-08-21; BerriAI/litellm, model_prices_and_context_window.json, 2026-08-08";
 
 export const openai: readonly KnownEmbedding[] = [
   {

@@ -1,5 +1,5 @@
 /** Families of one or two models. Where prices are from: price-sources.ts. */
-import { benchmark, type KnownEmbedding } from "./known-embedding.ts";
+import { benchmark, confirmed, type KnownEmbedding, unproven } from "./known-embedding.ts";
 
 /** A query model and a passage model: made for each other, but not interchangeable. */
 const solar = (version: string, dimensions: number, maxTokens: number): KnownEmbedding[] =>
@@ -8,7 +8,7 @@ const solar = (version: string, dimensions: number, maxTokens: number): KnownEmb
     name: `solar-embedding-${version}-${role}`,
     dimensions,
     maxTokens,
-    source: "console.upstage.ai/docs/capabilities/embed",
+    source: unproven("console.upstage.ai/docs/capabilities/embed"),
   }));
 
 /** These names are valid at one kind of upstream only. */
@@ -17,7 +17,7 @@ const zhipu = (version: 2 | 3, dimensions: number, maxTokens: number): KnownEmbe
   at: { zhipu: [`embedding-${version}`] },
   dimensions,
   maxTokens,
-  source: "docs.bigmodel.cn/api-reference",
+  source: unproven("docs.bigmodel.cn/api-reference"),
 });
 
 /** Volcengine's own examples truncate its vectors and normalize them. */
@@ -30,7 +30,7 @@ const doubao = (
   dimensions,
   matryoshka,
   maxTokens: 4096,
-  source: "volcengine.com/docs/82379/1302003",
+  source: confirmed("volcengine.com/docs/82379/1302003"),
 });
 
 const perplexity = (
@@ -43,7 +43,7 @@ const perplexity = (
   dimensions,
   maxTokens: 32_768,
   price: { perplexity: price },
-  source: "docs.perplexity.ai/docs/embeddings/quickstart",
+  source: (family === "v1" ? confirmed : unproven)("docs.perplexity.ai/docs/embeddings/quickstart"),
 });
 
 export const others: readonly KnownEmbedding[] = [
@@ -53,13 +53,13 @@ export const others: readonly KnownEmbedding[] = [
     also: ["mxbai-embed-large", "mxbai-embed-large:335m", "mxbai-embed-large:335m-v1"],
     dimensions: 1024,
     maxTokens: 512,
-    source: "mixedbread.com/docs/models/embedding",
+    source: unproven("mixedbread.com/docs/models/embedding"),
   },
   {
     name: "deepset-mxbai-embed-de-large-v1",
     dimensions: 1024,
     maxTokens: 512,
-    source: "mixedbread.com/docs/models/embedding",
+    source: unproven("mixedbread.com/docs/models/embedding"),
   },
   ...solar("1-large", 4096, 4000),
   ...solar("2", 1024, 8192),
@@ -83,6 +83,6 @@ export const others: readonly KnownEmbedding[] = [
     name: "bce-embedding-base_v1",
     dimensions: 768,
     maxTokens: 512,
-    source: "inference.readthedocs.io/en/v1.9.0/models/builtin/embedding",
+    source: unproven("inference.readthedocs.io/en/v1.9.0/models/builtin/embedding"),
   },
 ];

@@ -1,7 +1,7 @@
 /** Voyage AI's embedding models. Where prices are from: price-sources.ts. */
-import type { KnownEmbedding } from "./known-embedding.ts";
+import { type KnownEmbedding, unproven } from "./known-embedding.ts";
 
-const source = "docs.voyageai.com/docs/embeddings";
+const source = unproven("docs.voyageai.com/docs/embeddings");
 
 /** Models with vectors of four lengths. They also support 2048, which is longer than their default. */
 const flexible = (name: string, price: number): KnownEmbedding => ({
