@@ -153,6 +153,22 @@ describe("large bodies that are complete at the same moment", () => {
     expect(order).toEqual(["a1", "b1", "c1", "a2", "b2", "a3"]);
   });
 
+  test("take turns with those of other API keys, though none is parsed to its end in one turn", async () => {
+    let now = 0;
+    const queue = new TurnQueue(() => now);
+    const order: string[] = [];
+    function* steps(name: string): Generator<void, void> {
+      for (let step = 1; step <= 3; step++) {
+        order.push(`${name}${step}`);
+        // Longer than a turn.
+        now += 6;
+        yield;
+      }
+    }
+    await Promise.all([queue.run("a", steps("a")), queue.run("b", steps("b"))]);
+    expect(order).toEqual(["a1", "b1", "a2", "b2", "a3", "b3"]);
+  });
+
   test("that cannot be parsed fail alone", async () => {
     const queue = new TurnQueue(() => 0);
     const results = await Promise.allSettled([
