@@ -15,6 +15,7 @@ import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import { type Command, readArguments, settingsOrUsage, UsageError } from "./command.ts";
+import { readStored } from "./stored-config.ts";
 
 const probeTimeoutMs = 10_000;
 
@@ -32,12 +33,14 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
     const { values, positionals } = readArguments(args, { probe: { type: "boolean" } });
     if (positionals.length > 1) throw new UsageError("only one FILE can be checked at a time.");
     const [file] = positionals;
-    const { VEXEL_CONFIG: path } = settingsOrUsage({ VEXEL_CONFIG: file });
+    const settings = settingsOrUsage({ VEXEL_CONFIG: file });
+    const path = settings.VEXEL_CONFIG;
     const required = Boolean(file ?? process.env.VEXEL_CONFIG);
     const loaded = loadSnapshot({
       path,
       required,
       env: process.env,
+      stored: await readStored(settings),
       migan: isMiganInstalled(),
       inspectFolder: inspectModelDirectory,
       now: Date.now(),

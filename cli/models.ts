@@ -4,14 +4,15 @@ import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import { isMiganInstalled } from "../server/workers/inpainting/migan.ts";
 import { type Command, readArguments, settingsOrUsage, table, UsageError } from "./command.ts";
+import { readStored } from "./stored-config.ts";
 
 export const models: Command = {
   name: "models",
   summary: "List the models of this configuration and their targets.",
   help: `Usage: vexel models [--config FILE] [--json]
 
-Lists the models of the configuration, the models of providers whose API key is in
-the environment, and the embedded models. Exit code 1: the configuration is invalid.`,
+Lists the models of the configuration and of the data folder, the models of providers
+whose API key is in the environment, and the embedded models. Exit code 1: the configuration is invalid.`,
   run: async (args) => {
     const { values, positionals } = readArguments(args, {
       config: { type: "string" },
@@ -27,6 +28,7 @@ the environment, and the embedded models. Exit code 1: the configuration is inva
       path,
       required,
       env: process.env,
+      stored: await readStored(settings),
       migan: isMiganInstalled(),
       now: Date.now(),
     });

@@ -67,6 +67,8 @@ test("a stored upstream and model serve requests, until the model is deleted", a
   expect(out).toMatch(/^model +search +store +2$/m);
   expect(out).toMatch(/^project +web +yaml: \S*vexel\.yaml line 3$/m);
   expect(out).toMatch(/^model +vexel-sketch +embedded$/m);
+  const models = await vexel(["models"], { cwd: folder.path, env });
+  expect(models.out).toMatch(/^search +embedding +store +cloud:text-embedding-3-small$/m);
   expect((await config("delete", "model", "search")).code).toBe(0);
   await until(async () => (await embed("search")) === 404);
   expect(gateway.output()).not.toContain("sk-fake");

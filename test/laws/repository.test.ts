@@ -151,6 +151,33 @@ describe("imports point one way", () => {
     expect(upward).toEqual([]);
   });
 
+  test("SQL and SQLite are in server/storage/sqlite only", () => {
+    const wrong = held
+      .filter((file) => !file.startsWith("server/storage/"))
+      .filter((file) =>
+        /bun:sqlite|\b(?:SELECT \S+ FROM|INSERT INTO|DELETE FROM|CREATE TABLE|PRAGMA)\b/.test(
+          codeOf(file),
+        ),
+      );
+    expect(wrong).toEqual([]);
+    const outsideSqlite = held.filter(
+      (file) => !file.startsWith("server/storage/sqlite/") && textOf(file).includes("bun:sqlite"),
+    );
+    expect(outsideSqlite).toEqual([]);
+  });
+
+  test("keys, config entities, responses and cached vectors are used through their ports", () => {
+    const features = /^server\/(config|auth|embeddings|idempotency|ledger)\//;
+    const wrong = held
+      .filter((file) => features.test(file))
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((path) => /^server\/storage\/(sqlite|files)\//.test(path))
+          .map((path) => `${file} may not import ${path}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
   test("the check accepts allowed imports and reports forbidden ones", () => {
     expect(importsOf("server/pipeline/request-lifetime.ts")).toContain("server/ledger/ledger.ts");
     expect(isAllowed("pipeline", "ledger")).toBeTrue();

@@ -1,7 +1,7 @@
 /** The laws of the port `BlobStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type { BlobStore, StreamedSource } from "../../../server/storage/ports/blob-store.ts";
-import { type Implementation, type OpenStore, withStorage } from "./backend.ts";
+import { type Implementation, type OpenStore, withStorage, writeUntilKilled } from "./backend.ts";
 
 /** The most bytes that the implementations under test may store. */
 export const blobMaxBytes = 4 * 1024 * 1024;
@@ -21,8 +21,10 @@ const read = async (store: BlobStore, name: string): Promise<string | undefined>
   (await store.find(name))?.content.text();
 
 export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
-  const law = (name: string, run: (open: OpenStore<BlobStore>) => Promise<void>): void =>
-    test(name, () => withStorage(implementation, run));
+  const law = (
+    name: string,
+    run: (open: OpenStore<BlobStore>, location: string) => Promise<void>,
+  ): void => test(name, () => withStorage(implementation, run));
 
   describe(`${implementation.name} blob store`, () => {
     law(
@@ -122,5 +124,16 @@ export function blobStoreLaws(implementation: Implementation<BlobStore>): void {
         await expect(second.put(Buffer.from("a"), png)).rejects.toThrow();
       },
     );
+
+    law("a stored blob is whole after kill -9", async (open, location) => {
+      const names = await writeUntilKilled("blobs", implementation.name, location);
+      expect(names.length).toBeGreaterThan(5);
+      const store = await open(Date.now);
+      for (const name of names) {
+        expect(await (await store.find(name))?.content.bytes()).toEqual(
+          new Uint8Array(100_000).fill(7),
+        );
+      }
+    });
   });
 }

@@ -1,7 +1,13 @@
 /** The laws of the port `ResponseStore`, for every implementation. */
 import { describe, expect, test } from "bun:test";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
-import { awkwardTexts, type Implementation, type OpenStore, withStorage } from "./backend.ts";
+import {
+  awkwardTexts,
+  type Implementation,
+  type OpenStore,
+  withStorage,
+  writeUntilKilled,
+} from "./backend.ts";
 
 /** The time to live of responses in the implementations under test. */
 export const responseTtlMs = 60_000;
@@ -31,8 +37,10 @@ async function read(store: ResponseStore, name: string): Promise<string | undefi
 }
 
 export function responseStoreLaws(implementation: Implementation<ResponseStore>): void {
-  const law = (name: string, run: (open: OpenStore<ResponseStore>) => Promise<void>): void =>
-    test(name, () => withStorage(implementation, run));
+  const law = (
+    name: string,
+    run: (open: OpenStore<ResponseStore>, location: string) => Promise<void>,
+  ): void => test(name, () => withStorage(implementation, run));
 
   describe(`${implementation.name} response store`, () => {
     law("a response is found under each of its names, with its metadata", async (open) => {
@@ -121,5 +129,16 @@ export function responseStoreLaws(implementation: Implementation<ResponseStore>)
       await save(store, ["a"], chunk);
       expect((await store.find("a"))?.length).toBe(chunk.length);
     });
+
+    law(
+      "a committed response is whole after kill -9, and others are absent",
+      async (open, location) => {
+        const names = await writeUntilKilled("responses", implementation.name, location);
+        expect(names.length).toBeGreaterThan(5);
+        const store = await open(Date.now);
+        for (const name of names) expect(await read(store, name)).toBe(`${name};`.repeat(20));
+        expect(await store.find(`w${names.length + 1}`)).toBeUndefined();
+      },
+    );
   });
 }

@@ -1,6 +1,6 @@
-/** A process that writes to a store until it is killed, and prints the id of each write that was acknowledged. */
+/** A process that writes to a store until it is killed, and prints the id or name of each write that was acknowledged. */
 import type { Implementation } from "./backend.ts";
-import { configEntityStores, keyStores } from "./implementations.ts";
+import { blobStores, configEntityStores, keyStores, responseStores } from "./implementations.ts";
 import { newKey } from "./new-key.ts";
 
 const [writer = "", name = "", location = ""] = process.argv.slice(2);
@@ -16,6 +16,24 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     const store = await find(keyStores);
     return (id) => store.create(newKey(id));
   },
+  responses: async () => {
+    const store = await find(responseStores);
+    return async (id) => {
+      const response = store.begin();
+      for (let part = 0; part < 20; part++) response.append(`${id};`);
+      await response.commit([id], { requestId: id, fingerprint: "f", headers: {} });
+    };
+  },
+  blobs: async () => {
+    const store = await find(blobStores);
+    return async () => {
+      const { name } = await store.put(Buffer.alloc(100_000, 7), {
+        type: "image/png",
+        ttlMs: 3_600_000,
+      });
+      return name;
+    };
+  },
   entities: async () => {
     const store = await find(configEntityStores);
     return (id) => store.put({ kind: "model", id, value: { id } }, 0, Date.now());
@@ -24,6 +42,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
 
 const write = await writers[writer]?.();
 for (let at = 0; write; at++) {
-  await write(`w${at}`);
-  process.stdout.write(`w${at}\n`);
+  const id = `w${at}`;
+  const written = await write(id);
+  process.stdout.write(`${typeof written === "string" ? written : id}\n`);
 }
