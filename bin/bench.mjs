@@ -1,13 +1,13 @@
 // `npm run bench`: the gateway compared with nginx, as ratios within one run. `npm run bench -- embedded`: the embedded
 // model. `npm run bench -- faults`: upstreams that misbehave. `npm run bench -- bodies`: JSON bodies that are expensive
-// to parse. `npm run bench -- hostile`: clients that misbehave.
+// to parse. `npm run bench -- hostile`: clients that misbehave. `npm run bench -- ledger`: queries of a large ledger.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { bunPath, ensureInstalled, root } from "./install.mjs";
 
 ensureInstalled("all");
 const [first, ...others] = process.argv.slice(2);
-const [program, args] = ["embedded", "faults", "bodies", "hostile"].includes(first)
+const [program, args] = ["embedded", "faults", "bodies", "hostile", "ledger"].includes(first)
   ? [`${first}.ts`, others]
   : ["run.ts", process.argv.slice(2)];
 const { status } = spawnSync(bunPath(), [join(root, "bench", program), ...args], {

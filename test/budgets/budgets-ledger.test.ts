@@ -106,8 +106,8 @@ test("a ledger without sums, of a version before budgets, is summed once when it
   ]);
   file.close();
   const old = new Database(join(folder.path, "ledger.db"));
-  // Earlier versions did not number their migrations.
-  old.run("DROP TABLE schema_migrations");
+  // Earlier versions did not number their migrations, and had no roll-ups.
+  for (const table of ["schema_migrations", "usage_by_hour"]) old.run(`DROP TABLE ${table}`);
   old.run("DROP TABLE spent");
   old.run("ALTER TABLE ledger DROP COLUMN project");
   old.run("ALTER TABLE ledger DROP COLUMN estimated_cost");

@@ -12,6 +12,7 @@ function createUnversionedLedger(folder: string): Database {
   new SqliteLedgerStore({ folder, maxBytes: 0 }).close();
   const database = new Database(join(folder, "ledger.db"));
   database.run("DROP TABLE schema_migrations");
+  database.run("DROP TABLE usage_by_hour");
   return database;
 }
 

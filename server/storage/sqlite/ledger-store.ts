@@ -1,45 +1,20 @@
-/** The ledger's SQLite file: rows are written in groups, together with the spend table. */
+/** The ledger's SQLite file: rows are written in groups, together with the spend table and the roll-ups. */
 import { Database, type Statement } from "bun:sqlite";
 import { join } from "node:path";
 import type { BudgetOwner } from "../../lib/budget.ts";
-import { rowNames, valuesOf } from "../ledger-row-values.ts";
+import { valuesOf } from "../ledger-row-values.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
 import type { LedgerStore, SpendSums } from "../ports/ledger-store.ts";
+import { ledgerColumns, listedColumns } from "./ledger-columns.ts";
 import { ledgerMigrations } from "./migrations/ledger/index.ts";
 import { openDatabase } from "./open-database.ts";
 import { chargedTo, SpendTable, SpendTally, sumDollars } from "./spend-table.ts";
+import { UsageTable, UsageTally } from "./usage-table.ts";
 
-const columns = {
-  requestId: "request_id",
-  at: "at",
-  endpoint: "endpoint",
-  keyId: "key_id",
-  model: "model",
-  upstream: "upstream",
-  targetModel: "target_model",
-  attempts: "attempts",
-  status: "status",
-  error: "error",
-  latencyMs: "latency_ms",
-  inputTokens: "input_tokens",
-  outputTokens: "output_tokens",
-  images: "images",
-  bytesIn: "bytes_in",
-  bytesOut: "bytes_out",
-  cachedInputs: "cached_inputs",
-  upstreamTokens: "upstream_tokens",
-  cost: "cost",
-  steps: "steps",
-  project: "project",
-  estimatedCost: "estimated_cost",
-} as const satisfies Record<keyof LedgerRow, string>;
-
-const columnOf = (name: keyof LedgerRow): string => columns[name];
-const slots = rowNames.map((_, at) => `?${at + 1}`).join(", ");
+const slots = ledgerColumns.map((_, at) => `?${at + 1}`).join(", ");
 /** An existing row stays: an outbox is recovered again if its process died before it could mark the row as stored. */
-const insertion = `INSERT INTO ledger (${rowNames.map(columnOf).join(", ")}) VALUES (${slots})
+const insertion = `INSERT INTO ledger (${ledgerColumns.join(", ")}) VALUES (${slots})
   ON CONFLICT (request_id) DO NOTHING`;
-const listed = rowNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
 export interface SqliteLedgerOptions {
   readonly folder: string;
@@ -57,6 +32,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   readonly #commit: Statement;
   readonly #find: Statement;
   readonly #spent: SpendTable;
+  readonly #used: UsageTable;
   /** The request id of the row that was written last. */
   #last: string | undefined;
 
@@ -78,6 +54,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
       },
     });
     this.#spent = new SpendTable(this.#db);
+    this.#used = new UsageTable(this.#db);
     this.#insert = this.#db.prepare(insertion);
     this.#begin = this.#db.prepare("BEGIN IMMEDIATE");
     this.#commit = this.#db.prepare("COMMIT");
@@ -88,16 +65,20 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
     this.write(rows);
   }
 
-  /** Writes the rows and the spend table in one transaction. Throws SQLite errors. */
+  /** Writes the rows, the spend table and the roll-ups in one transaction. Throws SQLite errors. */
   write(rows: readonly LedgerRow[]): void {
-    const tally = new SpendTally();
+    const spent = new SpendTally();
+    const used = new UsageTally();
     this.#begin.run();
     try {
       for (const row of rows) {
         // A row that exists has been counted already.
-        if (this.#insert.run(...valuesOf(row)).changes > 0) tally.add(row);
+        if (this.#insert.run(...valuesOf(row)).changes === 0) continue;
+        spent.add(row);
+        used.add(row);
       }
-      this.#spent.add(tally);
+      this.#spent.add(spent);
+      this.#used.add(used);
       this.#commit.run();
       this.#last = rows.at(-1)?.requestId ?? this.#last;
     } catch (error) {
@@ -126,6 +107,7 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
 
   async prune(before: number, limit: number): Promise<number> {
     this.#spent.prune(before);
+    this.#used.prune(before);
     return this.#db
       .query(
         `DELETE FROM ledger WHERE at < ?1 AND request_id IN
@@ -144,12 +126,15 @@ export class SqliteLedgerStore implements LedgerStore, SpendSums {
   /** Newest first. */
   recent(limit: number): LedgerRow[] {
     return this.#db
-      .query<LedgerRow, [number]>(`SELECT ${listed} FROM ledger ORDER BY request_id DESC LIMIT ?1`)
+      .query<LedgerRow, [number]>(
+        `SELECT ${listedColumns} FROM ledger ORDER BY request_id DESC LIMIT ?1`,
+      )
       .all(limit);
   }
 
   async close(): Promise<void> {
     this.#spent.close();
+    this.#used.close();
     for (const statement of [this.#insert, this.#begin, this.#commit, this.#find])
       statement.finalize();
     this.#db.close();

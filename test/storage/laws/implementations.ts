@@ -14,6 +14,7 @@ import { unlimitedDisk } from "../../harness.ts";
 import { type Implementation, inFolder } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
 import { vectorMaxBytes, vectorTtlMs } from "./embedding-cache-store.laws.ts";
+import { type LedgerStorage, openSqliteLedger } from "./ledger-storage.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
 
 export const keyStores: readonly Implementation<KeyStore>[] = [inFolder("SQLite", openKeyStore)];
@@ -55,4 +56,8 @@ export const embeddingCacheStores: readonly Implementation<EmbeddingCacheStore>[
         },
       }),
   ),
+];
+
+export const ledgers: readonly Implementation<LedgerStorage>[] = [
+  inFolder("SQLite", openSqliteLedger),
 ];

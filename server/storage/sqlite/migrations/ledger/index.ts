@@ -2,5 +2,6 @@
 import type { Migration } from "../../migrate.ts";
 import { ledgerTable } from "./0001-ledger-table.ts";
 import { spendTable } from "./0002-spend-table.ts";
+import { usageByHour } from "./0003-usage-by-hour.ts";
 
-export const ledgerMigrations: readonly Migration[] = [ledgerTable, spendTable];
+export const ledgerMigrations: readonly Migration[] = [ledgerTable, spendTable, usageByHour];

@@ -1,0 +1,83 @@
+/** Queries of the ledger: lists of rows, and usage by hour, day or month. They run off the thread that serves requests. */
+import type { LedgerRow } from "./ledger-row.ts";
+import type { Page, PageRequest } from "./page.ts";
+
+/** Absent: every value. `null`: requests without this value. */
+export interface LedgerFilter {
+  readonly keyId?: string | undefined;
+  readonly project?: string | null | undefined;
+  readonly model?: string | null | undefined;
+  readonly upstream?: string | null | undefined;
+  readonly targetModel?: string | null | undefined;
+}
+
+export interface LedgerListQuery extends LedgerFilter, PageRequest {
+  /** Unix milliseconds. */
+  readonly from?: number | undefined;
+  /** Unix milliseconds, exclusive. */
+  readonly to?: number | undefined;
+  /** Only rows with an error. */
+  readonly failed?: boolean | undefined;
+}
+
+export const usageDimensions = ["keyId", "project", "model", "upstream", "targetModel"] as const;
+export type UsageDimension = (typeof usageDimensions)[number];
+
+export interface UsageQuery extends LedgerFilter {
+  /** Unix milliseconds. Usage is stored by the hour, so that it is rounded down to a whole hour (UTC). */
+  readonly from: number;
+  /** Unix milliseconds, exclusive. Rounded up to a whole hour (UTC). */
+  readonly to: number;
+  /** The periods (UTC) that usage is summed over. */
+  readonly interval: "hour" | "day" | "month" | "total";
+  readonly groupBy?: readonly UsageDimension[] | undefined;
+  /** The most groups. */
+  readonly limit: number;
+}
+
+/** Upper bounds of the latency histogram. The last count is for latencies above all of them. */
+export const latencyBoundsMs = [
+  10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
+] as const;
+
+/** Sums over requests that arrived in one hour. */
+export interface UsageSums {
+  readonly requests: number;
+  /** Requests that ended with an error. */
+  readonly errors: number;
+  /** Successful requests without a known number of input tokens. */
+  readonly unmeteredRequests: number;
+  /** Successful requests without a known cost. */
+  readonly unpricedRequests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly images: number;
+  readonly cachedInputs: number;
+  /** US dollars. */
+  readonly cost: number;
+  /** US dollars that may have been billed besides `cost`. */
+  readonly estimatedCost: number;
+  readonly latencyMs: number;
+  /** Requests by latency, by `latencyBoundsMs`. */
+  readonly latencyHistogram: readonly number[];
+}
+
+/** Dimensions that are not in `groupBy` are absent. */
+export interface UsageGroup extends UsageSums, Partial<Record<UsageDimension, string | null>> {
+  /** The start of the period, Unix milliseconds: of the whole query if the interval is "total". */
+  readonly from: number;
+}
+
+export interface Usage {
+  /** The latest period first, and in it the group with the most requests. */
+  readonly groups: readonly UsageGroup[];
+  /** There are more groups than the limit. */
+  readonly hasMore: boolean;
+}
+
+export interface LedgerQueries {
+  /** The latest rows first, by hour of arrival and request id. Rows that are still in the outbox are not listed. */
+  list(query: LedgerListQuery): Promise<Page<LedgerRow>>;
+  usage(query: UsageQuery): Promise<Usage>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,34 @@
+/** Worker thread of the ledger queries: one read-only connection. See `ledger-query-thread.ts`. */
+import { Database } from "bun:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import type { LedgerListQuery, UsageQuery } from "../ports/ledger-queries.ts";
+import { listRows, readUsage } from "./read-ledger.ts";
+
+export type LedgerQueryRequest =
+  | { readonly list: LedgerListQuery }
+  | { readonly usage: UsageQuery };
+
+export type LedgerQueryResponse = { readonly value: unknown } | { readonly error: string };
+
+/** A reader in WAL mode waits for no writer, except while the write-ahead log is started over. */
+const busyMs = 5000;
+
+let db: Database | undefined;
+
+function run(request: LedgerQueryRequest): unknown {
+  if (!db) {
+    db = new Database(String(workerData), { readonly: true, strict: true });
+    db.run(`PRAGMA busy_timeout = ${busyMs}`);
+  }
+  return "list" in request ? listRows(db, request.list) : readUsage(db, request.usage);
+}
+
+parentPort?.on("message", (request: LedgerQueryRequest) => {
+  let response: LedgerQueryResponse;
+  try {
+    response = { value: run(request) };
+  } catch (error) {
+    response = { error: error instanceof Error ? error.message : String(error) };
+  }
+  parentPort?.postMessage(response);
+});

@@ -1,0 +1,267 @@
+/** The laws of the ports `LedgerStore`, `SpendSums` and `LedgerQueries`, for every implementation. */
+import { describe, expect, test } from "bun:test";
+import type { UsageQuery, UsageSums } from "../../../server/storage/ports/ledger-queries.ts";
+import type { LedgerRow } from "../../../server/storage/ports/ledger-row.ts";
+import { ledgerRow } from "../../ledger/ledger-fixture.ts";
+import { allPages, awkwardTexts, type Implementation, withStorage } from "./backend.ts";
+import type { LedgerStorage } from "./ledger-storage.ts";
+
+const hour = 3_600_000;
+const noon = Date.UTC(2026, 10, 15, 12);
+const key = { scope: "key", id: "file:ci" } as const;
+const total: UsageQuery = { from: 0, to: 1e15, interval: "total", limit: 1000 };
+
+const idsOf = (rows: readonly LedgerRow[]) => rows.map(({ requestId }) => requestId);
+
+/** The latest first, by hour and request id. */
+const inListOrder = (rows: readonly LedgerRow[]): LedgerRow[] =>
+  rows.toSorted((a, b) => {
+    const [hourOfA, hourOfB] = [a, b].map(({ at }) => at - (at % hour));
+    return hourOfB! - hourOfA! || (a.requestId < b.requestId ? 1 : -1);
+  });
+
+/** Rows over several hours, keys, projects, models and targets. */
+const variedRows = (count: number): LedgerRow[] =>
+  Array.from({ length: count }, (_, at) =>
+    ledgerRow(noon + at * 97_000, {
+      keyId: `key_${at % 5}`,
+      project: at % 3 === 0 ? null : `project ${at % 3}`,
+      model: `model-${at % 4}`,
+      upstream: at % 11 === 0 ? null : `upstream-${at % 2}`,
+      targetModel: at % 11 === 0 ? null : "target",
+      error: at % 7 === 0 ? "upstream_error" : null,
+      status: at % 7 === 0 ? 502 : 200,
+      latencyMs: (at * 37) % 70_000,
+      inputTokens: at % 6 === 0 ? null : at,
+      outputTokens: at % 2 ? 2 : null,
+      images: at % 8 === 0 ? 3 : null,
+      cachedInputs: at % 4,
+      cost: at % 5 === 0 ? null : at / 1024,
+      estimatedCost: at % 9 === 0 ? 0.5 : null,
+    }),
+  );
+
+/** The sums that usage must have, without roll-ups. */
+function sumsOf(rows: readonly LedgerRow[]): Omit<UsageSums, "latencyHistogram"> {
+  const sum = (of: (row: LedgerRow) => number | null) =>
+    rows.reduce((before, row) => before + (of(row) ?? 0), 0);
+  return {
+    requests: rows.length,
+    errors: sum(({ error }) => (error === null ? 0 : 1)),
+    unmeteredRequests: sum(({ error, inputTokens }) => Number(!error && inputTokens === null)),
+    unpricedRequests: sum(({ error, cost }) => Number(!error && cost === null)),
+    inputTokens: sum(({ inputTokens }) => inputTokens),
+    outputTokens: sum(({ outputTokens }) => outputTokens),
+    images: sum(({ images }) => images),
+    cachedInputs: sum(({ cachedInputs }) => cachedInputs),
+    cost: sum(({ cost }) => cost),
+    estimatedCost: sum(({ estimatedCost }) => estimatedCost),
+    latencyMs: sum(({ latencyMs }) => latencyMs),
+  };
+}
+
+export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): void {
+  const law = (name: string, run: Parameters<typeof withStorage<LedgerStorage>>[1]): void =>
+    test(name, () => withStorage(implementation, run));
+
+  describe(`${implementation.name} ledger`, () => {
+    law("an empty ledger has no rows, no usage and no sums", async (open) => {
+      const { store, queries } = await open();
+      await store.append([]);
+      expect(await queries.list({ limit: 10 })).toEqual({ entries: [] });
+      expect(await queries.usage(total)).toEqual({ groups: [], hasMore: false });
+      expect(store.sumSpent(key, "total")).toBe(0);
+      expect(await store.prune(noon, 10)).toBe(0);
+    });
+
+    law("a row is returned with every value, in any script and length", async (open) => {
+      const { store, queries } = await open();
+      const rows = awkwardTexts.map((text, at) =>
+        ledgerRow(noon + at, { keyId: text, model: text, steps: text.repeat(200), cost: 1e-9 }),
+      );
+      await store.append(rows);
+      const { entries } = await queries.list({ limit: 100 });
+      expect(entries).toEqual(inListOrder(rows));
+      for (const [at, text] of awkwardTexts.entries()) {
+        expect((await queries.list({ limit: 9, keyId: text })).entries).toEqual([rows[at]!]);
+      }
+    });
+
+    law(
+      "rows, usage and sums are there after the store was closed and opened again",
+      async (open) => {
+        const first = await open();
+        const rows = variedRows(50);
+        await first.store.append(rows);
+        const usage = await first.queries.usage(total);
+        await first.close();
+        const { store, queries } = await open();
+        expect((await queries.list({ limit: 100 })).entries).toEqual(inListOrder(rows));
+        expect(await queries.usage(total)).toEqual(usage);
+        expect(store.sumSpent({ scope: "key", id: "key_1" }, "total")).toBeGreaterThan(0);
+      },
+    );
+
+    law(
+      "a row that is appended again, by any writer, is stored, summed and counted once",
+      async (open) => {
+        const [one, other] = [await open(), await open()];
+        const rows = [ledgerRow(noon, { cost: 0.5 }), ledgerRow(noon, { cost: 0.25 })];
+        await one.store.append(rows);
+        await other.store.append(rows);
+        await one.store.append([rows[0]!, { ...rows[1]!, cost: 100 }]);
+        expect((await other.queries.list({ limit: 10 })).entries).toEqual(inListOrder(rows));
+        expect(one.store.sumSpent(key, "total")).toBe(0.75);
+        expect((await one.queries.usage(total)).groups).toMatchObject([
+          { requests: 2, cost: 0.75 },
+        ]);
+      },
+    );
+
+    law("the rows of two writers are all there", async (open) => {
+      const writers = [await open(), await open()];
+      const rows = variedRows(200);
+      await Promise.all(rows.map((row, at) => writers[at % 2]!.store.append([row])));
+      const { queries } = writers[0]!;
+      expect(idsOf((await queries.list({ limit: 1000 })).entries)).toEqual(
+        idsOf(inListOrder(rows)),
+      );
+      expect((await queries.usage(total)).groups).toMatchObject([{ requests: 200 }]);
+    });
+
+    law("rows that cannot be stored together are not stored at all", async (open) => {
+      const { store, queries } = await open();
+      const broken = { ...ledgerRow(noon), endpoint: null as unknown as string };
+      await expect(store.append([ledgerRow(noon, { cost: 1 }), broken])).rejects.toThrow();
+      expect(await queries.list({ limit: 10 })).toEqual({ entries: [] });
+      expect(store.sumSpent(key, "total")).toBe(0);
+      expect((await queries.usage(total)).groups).toEqual([]);
+    });
+
+    law(
+      "pages of any size list every row once, the latest first, for every filter",
+      async (open) => {
+        const { store, queries } = await open();
+        const rows = variedRows(300);
+        for (let at = 0; at < rows.length; at += 70) await store.append(rows.slice(at, at + 70));
+        const [from, to] = [noon + 2 * hour + 5000, noon + 5 * hour + 5000];
+        const cases: [object, (row: LedgerRow) => boolean][] = [
+          [{}, () => true],
+          [{ keyId: "key_2" }, ({ keyId }) => keyId === "key_2"],
+          [{ project: "project 1" }, ({ project }) => project === "project 1"],
+          [{ project: null }, ({ project }) => project === null],
+          [
+            { model: "model-3", keyId: "key_1" },
+            ({ model, keyId }) => model === "model-3" && keyId === "key_1",
+          ],
+          [{ upstream: null }, ({ upstream }) => upstream === null],
+          [
+            { failed: true, upstream: "upstream-1" },
+            ({ error, upstream }) => error !== null && upstream === "upstream-1",
+          ],
+          [{ from, to }, ({ at }) => at >= from && at < to],
+          [
+            { from, to, model: "model-0" },
+            ({ at, model }) => at >= from && at < to && model === "model-0",
+          ],
+          [{ keyId: "nobody" }, () => false],
+        ];
+        for (const [filter, matches] of cases) {
+          const expected = idsOf(inListOrder(rows.filter(matches)));
+          for (const limit of [1, 7, 1000]) {
+            const listed = await allPages((page) => queries.list({ ...filter, ...page }), limit);
+            expect(idsOf(listed), JSON.stringify(filter)).toEqual(expected);
+          }
+        }
+      },
+    );
+
+    law("usage equals the sums over the rows, for every interval and grouping", async (open) => {
+      const { store, queries } = await open();
+      const rows = variedRows(2000);
+      for (let at = 0; at < rows.length; at += 90) await store.append(rows.slice(at, at + 90));
+      const close = (sums: object) =>
+        Object.fromEntries(
+          Object.entries(sums).map(([name, value]) => [name, expect.closeTo(value, 6)]),
+        );
+      const {
+        groups: [all],
+      } = await queries.usage(total);
+      expect(all).toMatchObject(close(sumsOf(rows)));
+      expect(all?.latencyHistogram.reduce((sum, count) => sum + count, 0)).toBe(2000);
+      expect(all?.latencyHistogram[0]).toBe(rows.filter(({ latencyMs }) => latencyMs <= 10).length);
+      expect(all?.latencyHistogram.at(-1)).toBe(
+        rows.filter(({ latencyMs }) => latencyMs > 60_000).length,
+      );
+
+      const day = 24 * hour;
+      const byDay = await queries.usage({
+        ...total,
+        interval: "day",
+        groupBy: ["keyId", "upstream"],
+      });
+      expect(byDay.groups.reduce((sum, { requests }) => sum + requests, 0)).toBe(2000);
+      for (const { from, keyId, upstream, ...sums } of byDay.groups) {
+        const matching = rows.filter(
+          (row) =>
+            row.at - (row.at % day) === from && row.keyId === keyId && row.upstream === upstream,
+        );
+        expect(sums).toMatchObject(close(sumsOf(matching)));
+      }
+      expect(byDay.groups.map(({ from }) => from)).toEqual(
+        byDay.groups.map(({ from }) => from).toSorted((a, b) => b - a),
+      );
+
+      const months = await queries.usage({ ...total, interval: "month", project: null });
+      expect(months.groups).toHaveLength(1);
+      expect(months.groups[0]).toMatchObject({
+        from: Date.UTC(2026, 10, 1),
+        ...close(sumsOf(rows.filter(({ project }) => project === null))),
+      });
+      const [from, to] = [noon + 3 * hour, noon + 4 * hour];
+      expect(
+        (await queries.usage({ ...total, from: from + 1000, to: to - 1000 })).groups,
+      ).toMatchObject([{ from, requests: rows.filter(({ at }) => at >= from && at < to).length }]);
+      const few = await queries.usage({ ...total, interval: "hour", limit: 3 });
+      expect([few.groups.length, few.hasMore]).toEqual([3, true]);
+    });
+
+    law(
+      "old rows are pruned in bounded steps, the oldest first, and usage and sums stay",
+      async (open) => {
+        const { store, queries } = await open();
+        const rows = variedRows(100);
+        await store.append(rows);
+        const [usage, spent] = [
+          await queries.usage(total),
+          store.sumSpent({ scope: "key", id: "key_1" }, "total"),
+        ];
+        const before = rows[60]!.at;
+        expect(await store.prune(before, 25)).toBe(25);
+        expect(await store.prune(before, 100)).toBe(35);
+        expect(await store.prune(before, 100)).toBe(0);
+        expect((await queries.list({ limit: 1000 })).entries).toEqual(inListOrder(rows.slice(60)));
+        expect(await queries.usage(total)).toEqual(usage);
+        expect(store.sumSpent({ scope: "key", id: "key_1" }, "total")).toBe(spent);
+      },
+    );
+
+    law("a pending row counts as spent once, whether it is stored already or not", async (open) => {
+      const { store } = await open();
+      const [stored, pending] = [ledgerRow(noon, { cost: 1 }), ledgerRow(noon, { cost: 2 })];
+      const other = ledgerRow(noon, { cost: 4, keyId: "other" });
+      await store.append([stored]);
+      expect(store.sumSpent(key, "2026-11-15", [stored, pending, other])).toBe(3);
+      await store.append([pending, other]);
+      expect(store.sumSpent(key, "2026-11-15", [stored, pending, other])).toBe(3);
+      expect(store.sumSpent(key, "2026-11-16", [stored, pending, other])).toBe(0);
+    });
+
+    law("a closed ledger rejects queries and rows", async (open) => {
+      const storage = await open();
+      await storage.close();
+      await expect(storage.queries.list({ limit: 1 })).rejects.toThrow("closed");
+      await expect(storage.store.append([ledgerRow(noon)])).rejects.toThrow();
+    });
+  });
+}
