@@ -156,12 +156,16 @@ describe("an HTTPS server", () => {
     expect(served.errors).toEqual([]);
   });
 
-  test("offers HTTP/1.1 only", async () => {
+  test("offers HTTP/1.1 and 1.0, and not HTTP/2", async () => {
     await using served = serve(echo, { tls });
     const socket = await connectTo(served.server, ["h2", "http/1.1"]);
     expect(socket.alpnProtocol).toBe("http/1.1");
     socket.destroy();
     await expect(connectTo(served.server, ["h2"])).rejects.toThrow();
+    // curl --http1.0 offers nothing else.
+    const older = await connectTo(served.server, ["http/1.0"]);
+    expect(older.alpnProtocol).toBe("http/1.0");
+    older.destroy();
   });
 
   test("refuses TLS 1.1 and accepts TLS 1.2 and 1.3", async () => {

@@ -3,8 +3,8 @@ import type { ByteSocket } from "./client-socket.ts";
 import type { Connection } from "./connection.ts";
 import type { TlsCredentials } from "./http-server.ts";
 
-/** ALPN, in its wire format: one protocol with its length. HTTP/2 is not offered. */
-const alpnProtocols = Buffer.from("\x08http/1.1");
+/** ALPN, in its wire format: each protocol with its length. HTTP/2 is not offered. */
+const alpnProtocols = Buffer.from("\x08http/1.1\x08http/1.0");
 /** The first byte of a TLS handshake. */
 const handshakeRecord = 0x16;
 
