@@ -47,25 +47,15 @@ export function writeBase64Response(
 const numbersPerTurn = 100_000;
 
 /** Writes the response with vectors as JSON numbers. */
-export function writeFloatResponse(
+export async function writeFloatResponse(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   tail: ResponseTail,
-): ChunkedBytes | Promise<ChunkedBytes> {
+): Promise<ChunkedBytes> {
   const end = `}${endOf(tail)}`;
   const perTurn = Math.max(
     1,
     Math.floor(numbersPerTurn / Math.max(1, dimensionsOf(vectors[0] as Vector))),
   );
-  return vectors.length <= perTurn
-    ? ChunkedBytes.exclusive([printRange(vectors, 0, vectors.length, end)])
-    : printInTurns(vectors, perTurn, end);
-}
-
-async function printInTurns(
-  vectors: readonly Vector[],
-  perTurn: number,
-  end: string,
-): Promise<ChunkedBytes> {
   const buffers: Buffer[] = [];
   for (let from = 0; from < vectors.length; from += perTurn) {
     if (from > 0) await new Promise(setImmediate);

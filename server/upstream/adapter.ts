@@ -48,15 +48,14 @@ export interface UpstreamResponse {
   json(): Promise<unknown>;
   /** `text` and `bytes` leave out a leading byte order mark, which some servers send. */
   text(maxBytes?: number): Promise<string>;
-  /** Synchronous if the response is buffered. */
-  bytes(): Promise<ChunkedBytes> | ChunkedBytes;
+  bytes(): Promise<ChunkedBytes>;
   /** The body in chunks as they arrive, bounded. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
 export interface EndpointAdapter<Q, A> {
   toUpstream(query: Q, target: Target): UpstreamRequest;
-  fromUpstream(response: UpstreamResponse, query: Q, target: Target): Promise<A> | A;
+  fromUpstream(response: UpstreamResponse, query: Q, target: Target): Promise<A>;
 }
 
 export interface EmbeddingsAdapter extends EndpointAdapter<EmbeddingsQuery, EmbeddingsResponse> {
@@ -70,7 +69,7 @@ export interface ImageAdapter<Q extends GenerationQuery> {
   fromUpstream(
     response: UpstreamResponse,
     imageRequest: ImageRequestContext<Q>,
-  ): Promise<ImageResponse | PendingJob> | ImageResponse | PendingJob;
+  ): Promise<ImageResponse | PendingJob>;
   /** A progress request during a request without a response yet; its response has a preview in base64. */
   readonly watch?: {
     toUpstream(query: Q, target: Target): UpstreamRequest;

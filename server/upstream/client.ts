@@ -107,7 +107,7 @@ export function createUpstreamClient({
     request: UpstreamRequest,
     context: ErrorContext,
     signal: AbortSignal,
-    read: (response: UpstreamResponse) => A | Promise<A>,
+    read: (response: UpstreamResponse) => Promise<A>,
   ): Promise<A> => {
     const { upstream } = context.target;
     const sendAuthenticated = (authenticated: UpstreamRequest): Promise<A> =>
@@ -157,7 +157,7 @@ export function createUpstreamClient({
     if (!endpoint || !adapter) return Promise.reject(unsupported(query.model));
     const context = { target, model: query.model };
     const sendAuthenticated: SendAuthenticated = (request, until) =>
-      sendAndRead(adapter, request, context, until, (response) => response);
+      sendAndRead(adapter, request, context, until, async (response) => response);
     const read: ReadFirst = async (response) => {
       try {
         return await endpoint.fromUpstream(response, { query, target, temp });
@@ -190,15 +190,11 @@ export function createUpstreamClient({
         const request = endpoint.toUpstream(query, target);
         const context = { target, model: query.model };
         const sendQuery = (serialized: UpstreamRequest): Promise<EmbeddingsResponse> =>
-          sendAndRead(adapter, serialized, context, signal, (response) => {
-            try {
-              const read = endpoint.fromUpstream(response, query, target);
-              if (!(read instanceof Promise)) return read;
-              return read.catch((error) => throwErrorInside(error, response, adapter, context));
-            } catch (error) {
-              return throwErrorInside(error, response, adapter, context);
-            }
-          });
+          sendAndRead(adapter, serialized, context, signal, (response) =>
+            endpoint
+              .fromUpstream(response, query, target)
+              .catch((error) => throwErrorInside(error, response, adapter, context)),
+          );
         return request.body instanceof LargeJson
           ? serialize(request, request.body, adapter, signal).then(sendQuery)
           : sendQuery(request);

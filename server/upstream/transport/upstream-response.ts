@@ -177,19 +177,15 @@ export class BufferedResponse implements UpstreamResponse {
     return decoder.decode((await this.#bytes(maxBytes)).toBuffer());
   }
 
-  /** Synchronous, unless the body is compressed. */
-  bytes(): ChunkedBytes | Promise<ChunkedBytes> {
-    const bytes = this.#bytes(this.#max);
-    return bytes instanceof ChunkedBytes
-      ? withoutByteOrderMark(bytes)
-      : bytes.then(withoutByteOrderMark);
+  async bytes(): Promise<ChunkedBytes> {
+    return withoutByteOrderMark(await this.#bytes(this.#max));
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
     yield* (await this.#bytes(this.#max)).list;
   }
 
-  #bytes(max: number): ChunkedBytes | Promise<ChunkedBytes> {
+  async #bytes(max: number): Promise<ChunkedBytes> {
     const { body, coding } = this.#response;
     if (isCompressed(coding)) return decompress(body, coding, max);
     if (body.length > max) throw tooLarge(max);

@@ -1,6 +1,6 @@
 /** OpenAI's embeddings API, also for OpenAI-compatible vendors. */
 
-import { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
+import type { ChunkedBytes } from "../../../lib/chunked-bytes.ts";
 import { EncodedVector } from "../../../lib/codec/index.ts";
 import type { EmbeddingsAdapter } from "../../adapter.ts";
 import type {
@@ -45,15 +45,11 @@ export const openaiEmbeddings = (
         user: query.user,
       });
     },
-    fromUpstream: (response, query, target) => {
-      const bytes = response.bytes();
-      const read = (all: ChunkedBytes): EmbeddingsResponse => {
-        const embeddings = readEmbeddings(all, query);
-        // Only for a Vexel upstream, because reading the headers of every response costs time.
-        const estimated = target.upstream.kind === "vexel" && isEstimated(response);
-        return estimated ? { vectors: embeddings.vectors } : embeddings;
-      };
-      return bytes instanceof ChunkedBytes ? read(bytes) : bytes.then(read);
+    fromUpstream: async (response, query, target) => {
+      const embeddings = readEmbeddings(await response.bytes(), query);
+      // Only for a Vexel upstream, because reading the headers of every response costs time.
+      const estimated = target.upstream.kind === "vexel" && isEstimated(response);
+      return estimated ? { vectors: embeddings.vectors } : embeddings;
     },
   };
 };

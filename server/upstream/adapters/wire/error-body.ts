@@ -26,7 +26,7 @@ export function replayBody(
   status = had,
 ): UpstreamResponse {
   const text = JSON.stringify(body) ?? "";
-  const bytes = () => ChunkedBytes.of(new TextEncoder().encode(text));
+  const bytes = async () => ChunkedBytes.of(new TextEncoder().encode(text));
   return {
     status,
     headers,
@@ -34,7 +34,7 @@ export function replayBody(
     text: async () => text,
     bytes,
     chunks: async function* () {
-      yield* bytes().list;
+      yield* (await bytes()).list;
     },
   };
 }
