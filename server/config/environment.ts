@@ -19,14 +19,14 @@ export interface FromEnvironment {
 /** `now`: Unix milliseconds. Catalog models that have ended by then are left out. */
 export function fromEnvironment(env: Environment, now = -Infinity): FromEnvironment {
   const warnings: { id: string; message: string }[] = [];
-  const taken = new Set<string>();
+  const usedIds = new Set<string>();
   const provided = providers.flatMap((provider) => {
     const found = provision(provider, env, now);
     if (typeof found === "string") warnings.push({ id: provider.id, message: found });
     if (found === undefined || typeof found === "string") return [];
     const models = found.models.map((model): ProvisionedModel => {
-      const id = taken.has(model.id) ? `${provider.id}/${model.id}` : model.id;
-      taken.add(id);
+      const id = usedIds.has(model.id) ? `${provider.id}/${model.id}` : model.id;
+      usedIds.add(id);
       return { ...model, id };
     });
     return [{ ...found, models }];

@@ -48,7 +48,7 @@ export function mergeStored(
       : { source: "store" };
 
   let { config } = yaml;
-  // Leaving out an entity can invalidate those that refer to it, so the rest is validated again.
+  // Leaving out an entity can invalidate entities that refer to it, so the rest is validated again.
   while (entries.length > 0) {
     const validated = validateConfig(combine(yaml, entries), { ...options, show: quote });
     if (validated.notes.length === 0 && validated.config) {

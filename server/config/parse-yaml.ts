@@ -57,10 +57,10 @@ function expandVariables(
   secrets: Set<string>,
 ): Note[] {
   const notes: Note[] = [];
-  const expand = ({ expansion: means, offset }: Reference, path: Path): string => {
-    if (means.kind === "text") return means.text;
-    if (means.kind === "variable") {
-      const { name, fallback } = means;
+  const expand = ({ expansion, offset }: Reference, path: Path): string => {
+    if (expansion.kind === "text") return expansion.text;
+    if (expansion.kind === "variable") {
+      const { name, fallback } = expansion;
       const value = env[name];
       // As in a shell, the fallback after `:-` also replaces an empty variable.
       if (typeof value === "string" && (value !== "" || fallback === undefined)) {
@@ -71,7 +71,7 @@ function expandVariables(
       notes.push({ path, offset, message: `the environment variable ${name} is not set` });
       return "";
     }
-    notes.push({ path, offset, message: means.message });
+    notes.push({ path, offset, message: expansion.message });
     return "";
   };
   visit(document, {

@@ -37,17 +37,17 @@ export function validateConfig(
   raw: unknown,
   { provisioned, show, inspectFolder = () => [] }: ValidationOptions,
 ): ValidatedConfig {
-  const shaped = fileSchema.safeParse(raw);
+  const parsed = fileSchema.safeParse(raw);
   const available = (["environment", "embedded"] as const).flatMap((source) =>
     valueAt(raw, [source]) === false ? [] : (provisioned?.[source] ?? []),
   );
   const upstreams = available.map(({ upstream }) => upstream);
   const notes = [
-    ...(shaped.error?.issues.flatMap((issue) => explainIssue(issue, raw, show)) ?? []),
+    ...(parsed.error?.issues.flatMap((issue) => explainIssue(issue, raw, show)) ?? []),
     ...validateReferences(raw, upstreams, show, inspectFolder),
     ...checkDefaults(raw, available, show),
   ];
-  const { data } = shaped;
+  const { data } = parsed;
   const config = data && { ...data, upstreams: data.upstreams.map(asUpstream) };
   return { config, notes };
 }

@@ -1,4 +1,4 @@
-/** `price` in vexel.yaml is taken as written, and what is wrong with it is told in plain words. */
+/** `price` in vexel.yaml is applied as written, and errors in it are explained. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,13 +25,13 @@ models:
   );
   return loadSnapshot({ path, env: {} });
 }
-const pricesOf = (...asked: Parameters<typeof load>) => {
-  const loaded = load(...asked);
+const pricesOf = (...options: Parameters<typeof load>) => {
+  const loaded = load(...options);
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   return loaded.snapshot.models.get("ours")?.targets.map(({ price }) => price);
 };
-const refused = (...asked: Parameters<typeof load>): string => {
-  const loaded = load(...asked);
+const refused = (...options: Parameters<typeof load>): string => {
+  const loaded = load(...options);
   if (loaded.ok) throw new Error("was accepted");
   return loaded.problems.map(({ key, message }) => `${key}: ${message}`).join("\n");
 };

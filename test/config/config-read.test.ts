@@ -1,4 +1,4 @@
-/** vexel.yaml: what it says is taken as written, and everything wrong with it is told at once, with its place. */
+/** vexel.yaml: its values are applied as written, and all of its problems are reported at once, with line and column. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -42,13 +42,13 @@ function watchAt(
   if (!start.ok) throw new Error(describeProblems(start.problems));
   const holder = new SnapshotHolder(start.snapshot);
   const reports: (readonly Problem[])[] = [];
-  const told: string[] = [];
+  const reloads: string[] = [];
   const watch = watchConfig({
     path,
     holder,
     load,
     report: (problems) => reports.push(problems),
-    reloaded: (what) => told.push(what),
+    reloaded: (what) => reloads.push(what),
     watch: (onChange) => watchFile({ path, onChange, ...pace }),
   });
   open.push(() => {
@@ -56,7 +56,7 @@ function watchAt(
     clean();
   });
   const has = (id: string) => holder.current().models.has(id);
-  return { holder, reports, told, has, watch };
+  return { holder, reports, reloads, has, watch };
 }
 
 /** Fails unless it becomes true within the second that is promised. */
@@ -68,20 +68,20 @@ async function within(becomes: () => boolean, ms = 1000): Promise<void> {
   }
 }
 
-test.concurrent("a change is in force within a second, whole, and told", async () => {
-  const { path, holder, told, has, reports } = watching(model("a", "b"));
+test.concurrent("a change is in force within a second, whole, and reported", async () => {
+  const { path, holder, reloads, has, reports } = watching(model("a", "b"));
   const before = holder.current();
   writeFileSync(path, model("a", "c", "d"));
   await within(() => has("c"));
-  expect(told).toEqual(["2 models added, 1 model removed"]);
+  expect(reloads).toEqual(["2 models added, 1 model removed"]);
   expect(holder.current().version).toBe(2);
-  // Who holds the old one is not disturbed.
+  // A request that holds the old snapshot keeps it.
   expect(before.models.has("b")).toBe(true);
   expect(reports).toEqual([]);
 });
 
-test.concurrent("a bad file changes nothing, is reported once, and is forgotten when it is mended", async () => {
-  const { path, holder, told, has, reports } = watching(model("a"));
+test.concurrent("an invalid file changes nothing, is reported once, and is replaced by the corrected file", async () => {
+  const { path, holder, reloads, has, reports } = watching(model("a"));
   const before = holder.current();
   writeFileSync(path, `${model("a", "b")}keys: [{ name: web, kei: x }]\n`);
   await within(() => reports.length > 0);
@@ -96,8 +96,8 @@ test.concurrent("a bad file changes nothing, is reported once, and is forgotten 
   expect(reports).toHaveLength(1);
   expect(holder.current()).toBe(before);
   writeFileSync(path, model("a"));
-  await within(() => told.length > 0);
-  expect(told).toEqual(["nothing changed"]);
+  await within(() => reloads.length > 0);
+  expect(reloads).toEqual(["nothing changed"]);
   writeFileSync(path, model("a", "b"));
   await within(() => has("b"));
 });
@@ -114,7 +114,7 @@ test.concurrent("a file written bit by bit ends in what it says at last", async 
 });
 
 test.concurrent("a file is not read while it is being written, though its first half may be a good file", async () => {
-  const { path, has, told, reports } = watching(model("a"), { pollMs: 50, settleMs: 400 });
+  const { path, has, reloads, reports } = watching(model("a"), { pollMs: 50, settleMs: 400 });
   await Bun.sleep(600);
   for (const text of ["", model("b"), `${model("b")}nonsense`]) {
     writeFileSync(path, text);
@@ -122,7 +122,7 @@ test.concurrent("a file is not read while it is being written, though its first 
   }
   writeFileSync(path, model("b", "c"));
   await within(() => has("c"));
-  expect(told).toEqual(["2 models added, 1 model removed"]);
+  expect(reloads).toEqual(["2 models added, 1 model removed"]);
   expect(reports).toEqual([]);
 });
 
@@ -179,7 +179,7 @@ test.concurrent("a deleted file is reported once and its last word stays; a new 
   await within(() => has("b"));
 });
 
-test.concurrent("a file made after the start is taken up", async () => {
+test.concurrent("a file created after the start is applied", async () => {
   const { path, has, reports } = watching();
   await Bun.sleep(500);
   expect(reports).toEqual([]);
@@ -188,13 +188,13 @@ test.concurrent("a file made after the start is taken up", async () => {
 });
 
 test.concurrent("a file that was only touched changes nothing", async () => {
-  const { path, holder, told } = watching(model("a"));
+  const { path, holder, reloads } = watching(model("a"));
   const before = holder.current();
   chmodSync(path, 0o600);
   writeFileSync(path, `${model("a")}# a comment\n`);
   await Bun.sleep(700);
   expect(holder.current()).toBe(before);
-  expect(told).toEqual([]);
+  expect(reloads).toEqual([]);
 });
 
 test.concurrent("nothing is followed once the watch is closed", async () => {

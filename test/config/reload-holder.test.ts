@@ -1,4 +1,4 @@
-/** The holder: one snapshot at a time, swapped whole, and everyone who asked is told. */
+/** The holder: one snapshot at a time, swapped whole, and every subscriber is notified. */
 import { expect, test } from "bun:test";
 import { withKeyChanges } from "../../server/config/build-snapshot.ts";
 import { describeChanges } from "../../server/config/describe-changes.ts";
@@ -58,13 +58,19 @@ test("changes are described as counts, and as nothing if nothing changed", () =>
   expect(describeChanges(a, b)).toBe("1 upstream changed, 4 models changed");
 });
 
-test("keys that the command line has made meanwhile are no change of the configuration", () => {
+test("keys that the command line has created meanwhile are no change of the configuration", () => {
   const now = snapshot(1);
-  const made = { id: "key_1", name: "night", hash: "h", models: ["*"], source: "store" } as const;
-  const changed = withKeyChanges(now, [{ key: made, isRevoked: false }]);
+  const created = {
+    id: "key_1",
+    name: "night",
+    hash: "h",
+    models: ["*"],
+    source: "store",
+  } as const;
+  const changed = withKeyChanges(now, [{ key: created, isRevoked: false }]);
   expect(changed.keys.get("h")?.id).toBe("key_1");
   expect(describeChanges(now, changed)).toBe("");
-  const written = { ...made, source: "file" } as const;
+  const written = { ...created, source: "file" } as const;
   expect(describeChanges(now, { ...now, keys: new Map([...now.keys, ["h", written]]) })).toBe(
     "1 key added",
   );

@@ -1,4 +1,4 @@
-/** What the store holds: entities that can be used, and those that cannot. */
+/** What the store holds: entities that can be used, and entities that cannot. */
 import type { StoredEntity } from "../../storage/ports/config-entity-store.ts";
 
 export interface StoredConfig {

@@ -20,7 +20,7 @@ import { type ExpiringFile, ExpiryQueue } from "./expiry-queue.ts";
 export interface ImageFilesOptions {
   readonly folder: string;
   readonly maxBytes: number;
-  /** The order of all files is held in memory, about 100 bytes each. */
+  /** The queue of all files is in memory, about 100 bytes each. */
   readonly maxFiles?: number;
   readonly disk: Pick<DiskReserve, "hasRoom" | "recordWrite">;
   /** Unix milliseconds. */

@@ -177,8 +177,8 @@ export class EmbeddingCacheFile implements EmbeddingCacheStore {
 
   #giveUp(error: unknown): void {
     this.#shut();
-    const words = error instanceof Error ? error.message : String(error);
-    this.#options.report(error instanceof StoreError ? words : `${this.#path}: ${words}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.report(error instanceof StoreError ? reason : `${this.#path}: ${reason}`);
   }
 
   #shut(): void {

@@ -25,16 +25,16 @@ export function lockFolder(folder: string, waitMs = lockTimeoutMs): FolderLock {
   } catch (cause) {
     db?.close();
     if (errorCode(cause) === "SQLITE_BUSY") throw new StoreError(inUse(folder), { cause });
-    const words = cause instanceof Error ? cause.message : String(cause);
+    const reason = cause instanceof Error ? cause.message : String(cause);
     throw new StoreError(
-      `${path} cannot be locked: ${words}. The file is empty and can be removed.`,
+      `${path} cannot be locked: ${reason}. The file is empty and can be removed.`,
       {
         cause,
       },
     );
   }
-  const held = db;
-  return { release: () => held.close() };
+  const lockedDatabase = db;
+  return { release: () => lockedDatabase.close() };
 }
 
 const inUse = (folder: string): string =>

@@ -25,8 +25,8 @@ export function openKeyStore(folder: string, now: () => number): KeyStore {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    const words = cause instanceof Error ? cause.message : String(cause);
-    throw new StoreError(`The folder ${folder} (VEXEL_DATA) cannot be used: ${words}`, { cause });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new StoreError(`The folder ${folder} (VEXEL_DATA) cannot be used: ${reason}`, { cause });
   }
   return new SqliteKeyStore(openGatewayDatabase(folder, now));
 }
