@@ -25,7 +25,7 @@ export interface Execution<Q, A> {
   readonly query: Q;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
-  /** Its signal is aborted when the client disconnects. It is read only if the request waits or takes long. */
+  /** Its signal is aborted when the client disconnects. */
   readonly client: { readonly signal: AbortSignal };
   /** The request timeout. Absent: that of the model, or the setting. */
   readonly timeoutMs?: number;
