@@ -6,8 +6,8 @@
  */
 import { GatewayError } from "../lib/gateway-error.ts";
 import { JsonScan } from "../lib/json-scan.ts";
-import { exceededLimit, type SliceLimits } from "../lib/json-slices.ts";
 import { maxTextLength } from "../lib/max-text-length.ts";
+import { exceededLimit, type SliceLimits } from "../lib/slice-limits.ts";
 
 export const jsonBounds = {
   /** No request needs more levels, and serializing tens of thousands of levels would overflow the stack. */

@@ -4,7 +4,7 @@
  * slice is a field of the object, or entries of a list that is the value of a field, such as `input`. The result is the
  * same as that of JSON.parse.
  */
-import { isAscii, isUtf8 } from "node:buffer";
+import { isUtf8 } from "node:buffer";
 import { GarbageHint } from "./garbage-hint.ts";
 import { GrowingBytes } from "./growing-bytes.ts";
 import { JsonScan } from "./json-scan.ts";
@@ -20,7 +20,6 @@ const comma = 0x2c;
 const openBracket = 0x5b;
 const backslash = 0x5c;
 const closeBracket = 0x5d;
-const letterU = 0x75;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
@@ -293,40 +292,3 @@ function onlyName(field: Fields): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in strings.
 const hasControlCharacter = /[\0-\x1f]/;
-
-/** What makes a slice expensive. */
-export interface SliceLimits {
-  /** Characters (UTF-16 code units), if one of them is not ASCII: then each takes two bytes. */
-  readonly wideCharacters: number;
-  /** Escape sequences, each of which takes as long as ten characters. */
-  readonly escapes: number;
-}
-
-/** The limit that a slice exceeds. Slices with fewer bytes than `wideCharacters` are not examined. */
-export function exceededLimit(
-  slice: Buffer,
-  { wideCharacters, escapes }: SliceLimits,
-): keyof SliceLimits | undefined {
-  if (slice.length <= wideCharacters) return undefined;
-  const isPlain = !slice.includes(backslash);
-  if (isPlain && isAscii(slice)) return undefined;
-  let isWide = false;
-  let characters = 0;
-  let escaped = 0;
-  for (let at = 0; at < slice.length; at++, characters++) {
-    const byte = slice[at] as number;
-    if (byte === backslash) {
-      const isUnicode = slice[at + 1] === letterU;
-      at += isUnicode ? 5 : 1;
-      isWide ||= isUnicode;
-      if (++escaped > escapes) return "escapes";
-    } else if (byte >= 0x80) {
-      isWide = true;
-      // A character of four bytes is two code units; a byte that continues a character is none.
-      if (byte >= 0xf0) characters++;
-      else if (byte < 0xc0) characters--;
-    }
-    if (isWide && characters >= wideCharacters) return "wideCharacters";
-  }
-  return undefined;
-}
