@@ -1,15 +1,18 @@
 /** vexel check: validates the configuration and, with --probe, checks that its upstreams are reachable. */
 
 import { existsSync } from "node:fs";
+import { CertificateError } from "../server/config/certificate.ts";
 import { fileText } from "../server/config/file-text.ts";
 import { loadSnapshot } from "../server/config/load-snapshot.ts";
 import { describeProblems } from "../server/config/problem.ts";
 import type { Defaults, Snapshot } from "../server/config/snapshot.ts";
 import { dimensionsOf } from "../server/embeddings/vector-formats.ts";
 import { GatewayError } from "../server/lib/gateway-error.ts";
+import type { Settings } from "../server/settings.ts";
 import type { EmbeddingsQuery, Upstream } from "../server/upstream/contract.ts";
 import { type Probe, probe } from "../server/upstream/probe.ts";
 import { createTransport, needsFetch } from "../server/upstream/transport/transport.ts";
+import { readConfiguredCertificate } from "../server/wiring/certificate.ts";
 import { unknownSettings } from "../server/wiring/unknown-settings.ts";
 import { createLocal } from "../server/workers/embedding/local.ts";
 import { inspectModelDirectory } from "../server/workers/embedding/model-directory.ts";
@@ -25,7 +28,8 @@ export const check: Command = {
   help: `Usage: vexel check [FILE] [--probe]
 
 Validates FILE (or VEXEL_CONFIG, or ./vexel.yaml) and prints every error with file,
-line and key. With --probe it also requests the model list of each upstream, which
+line and key. Also checks the files of the TLS certificate (VEXEL_TLS_CERT and
+VEXEL_TLS_KEY). With --probe it also requests the model list of each upstream, which
 is free of charge, and loads each local model.
 
 Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
@@ -45,10 +49,12 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
       inspectFolder: inspectModelDirectory,
       now: Date.now(),
     });
-    if (!loaded.ok) {
-      process.stderr.write(`${describeProblems(loaded.problems)}\n`);
-      return 1;
-    }
+    const problems = [
+      ...(loaded.ok ? [] : [describeProblems(loaded.problems)]),
+      ...certificateProblems(settings),
+    ];
+    if (problems.length > 0) process.stderr.write(`${problems.join("\n")}\n`);
+    if (!loaded.ok || problems.length > 0) return 1;
     for (const warning of [...loaded.warnings, ...unknownSettingWarnings(path)]) {
       process.stderr.write(`warning: ${warning}\n`);
     }
@@ -63,6 +69,17 @@ Exit codes: 0 no errors, 1 the configuration or an upstream has an error.`,
     return !values.probe || (await probeAll(snapshot)) ? 0 : 1;
   },
 };
+
+/** The files of the TLS certificate are checked as at the start. */
+function certificateProblems(settings: Settings): string[] {
+  try {
+    readConfiguredCertificate(settings);
+    return [];
+  } catch (error) {
+    if (error instanceof CertificateError) return [error.message];
+    throw error;
+  }
+}
 
 /** The default models, for requests without `model`. */
 function describeDefaults({ defaults, keys }: Snapshot): string {

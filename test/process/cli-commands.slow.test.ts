@@ -5,6 +5,7 @@ import { join } from "node:path";
 import manifest from "../../package.json";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, temporaryFolder } from "../harness.ts";
+import { certificateFiles, newCertificate } from "../http/tls-fixture.ts";
 import { vexel } from "./process-fixture.ts";
 
 const folder = temporaryFolder();
@@ -66,6 +67,16 @@ describe("wrong usage gives exit code 2 and the help on standard error:", () => 
 });
 
 describe("check", () => {
+  test("checks the files of the TLS certificate as well", async () => {
+    const path = file("tls.yaml", configFor(fake.url));
+    const { settings, write } = certificateFiles(folder.path, newCertificate());
+    expect((await run(["check", path], settings)).code).toBe(0);
+    write({ key: newCertificate().key });
+    const { code, out, err } = await run(["check", path], settings);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toContain("does not belong to the certificate");
+  });
+
   test("prints a summary of a valid file, with exit code 0", async () => {
     const lasting = configFor(fake.url).replaceAll(
       /model: (gpt-image-1\.5|dall-e-3)/g,
