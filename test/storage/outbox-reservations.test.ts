@@ -35,9 +35,10 @@ const recoveredRow = ({ requestId }: ReservedRequest) =>
   });
 /** A copy of the file, as a killed process leaves it. */
 function leaveCopy(folder: string, cutBytes = 0): void {
-  const [name] = readdirSync(folder);
+  const copy = "outbox-999999999-a.log";
+  const name = readdirSync(folder).find((each) => each !== copy);
   const bytes = readFileSync(join(folder, name!));
-  writeFileSync(join(folder, "outbox-999999999-a.log"), bytes.subarray(0, bytes.length - cutBytes));
+  writeFileSync(join(folder, copy), bytes.subarray(0, bytes.length - cutBytes));
 }
 
 test("requests that began and have no row are recovered with their estimated cost, once", async () => {

@@ -175,6 +175,21 @@ test("an interrupted compaction leaves the complete file, and its unfinished cop
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
+test("a closed outbox writes nothing, because its file descriptor may belong to another file", () => {
+  using folder = temporaryFolder();
+  const outbox = open(folder.path);
+  outbox.append([row()]);
+  outbox.close();
+  const size = Bun.file(outbox.path).size;
+  const other = open(folder.path);
+  expect(() => outbox.append([row()])).toThrow("the outbox is closed");
+  expect(() => outbox.reserve(reservation("late"))).toThrow("the outbox is closed");
+  outbox.markStored(1);
+  outbox.close();
+  expect([Bun.file(outbox.path).size, Bun.file(other.path).size]).toEqual([size, 0]);
+  other.close();
+});
+
 test("an outbox whose folder is gone closes without an error", () => {
   using folder = temporaryFolder();
   const path = join(folder.path, "data");

@@ -59,6 +59,7 @@ export class OutboxFile implements Outbox {
   /** Whether a reservation was written in this turn of the event loop. */
   #wroteThisTurn = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
 
   constructor(options: OutboxFileOptions) {
     this.#options = {
@@ -119,9 +120,11 @@ export class OutboxFile implements Outbox {
   }
 
   close(): void {
+    if (this.#closed) return;
     const isEmpty = this.#isEmpty;
     if (!isEmpty) this.#flush();
     clearTimeout(this.#timer);
+    this.#closed = true;
     closeSync(this.#descriptor);
     ownOutboxes.delete(this.path);
     // The file may be gone already, with its folder.
@@ -151,6 +154,8 @@ export class OutboxFile implements Outbox {
 
   /** Writes the queue and one more record. All or nothing. */
   #write(record: string): void {
+    // The number of a closed file may belong to another file by now.
+    if (this.#closed) throw new Error("the outbox is closed");
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const queue = this.#queue;
@@ -168,6 +173,7 @@ export class OutboxFile implements Outbox {
   }
 
   #truncate(): void {
+    if (this.#closed) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#queue = "";
