@@ -29,6 +29,7 @@ const key = (at: number, more: Partial<Key> = {}): Key => ({
   models: ["*"],
   ...(at % 2 === 0 && { limits: { requestsPerMinute: 60 } }),
   ...(at % 1000 === 0 && { project: "web" }),
+  ...(at % 1000 === 1 && { project: "mobile" }),
   source: "store",
   ...more,
 });
@@ -48,7 +49,7 @@ function storedIn({ keys }: Snapshot): StoredKeys {
   return keys.stored;
 }
 
-const withWeb = "projects: [{ name: web, limits: { concurrent: 3 } }]\n";
+const withWeb = "projects: [{ name: web, limits: { concurrent: 3 } }, { name: mobile }]\n";
 
 /** The entries that are written to maps while `work` runs. */
 function countEntries(work: () => void): number {
@@ -99,7 +100,7 @@ describe("with 100,000 stored keys", () => {
   test("a changed project rebuilds its own keys and no others", () => {
     const before = load(withWeb, many);
     const after = load(
-      "projects: [{ name: web, limits: { concurrent: 4 }, budget: { day: 1 } }]\n",
+      "projects: [{ name: web, limits: { concurrent: 4 }, budget: { day: 1 } }, { name: mobile }]\n",
       storedIn(before),
     );
     expect(after.keys.get("hash-1000")?.budgets).toHaveLength(1);
@@ -114,7 +115,7 @@ describe("with 100,000 stored keys", () => {
     const loaded = loadSnapshot({ path, env: {}, storedKeys: many });
     const warnings = loaded.ok ? loaded.warnings : [];
     expect(warnings).toHaveLength(21);
-    expect(warnings.at(-1)).toBe("80 more warnings of this kind about stored keys");
+    expect(warnings.at(-1)).toBe("180 more warnings of this kind about stored keys");
   });
 
   test("limits of idle keys take no memory in the rate limiter, and a change visits only changed limits", () => {

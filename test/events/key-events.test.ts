@@ -1,0 +1,82 @@
+/** Events about API keys: each creation and each revocation once, also if it happened while the gateway was down. */
+import { afterAll, expect, test } from "bun:test";
+import { createKeyEvents } from "../../server/events/key-events.ts";
+import { openKeyStore } from "../../server/storage/sqlite/key-store.ts";
+import { temporaryFolder } from "../harness.ts";
+import { newKey } from "../storage/laws/new-key.ts";
+
+const cleanups: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const clean of cleanups.reverse()) await clean();
+});
+
+function openStore() {
+  const folder = temporaryFolder();
+  cleanups.push(() => folder[Symbol.dispose]());
+  const keys = openKeyStore(folder.path, Date.now);
+  cleanups.push(() => keys.close());
+  return keys;
+}
+
+/** A gateway process: the marks survive it, and what it has emitted is returned by `read`. */
+function startProcess(marks: Map<string, number>) {
+  const emitted: string[] = [];
+  const problems: string[] = [];
+  const onKeysChanged = createKeyEvents({
+    store: {
+      mark: (name) => marks.get(name),
+      setMark: (name, value) => void marks.set(name, value),
+    },
+    emit: ({ type, data }) => void emitted.push(`${type} ${(data as { id: string }).id}`),
+    report: (problem) => void problems.push(problem),
+  });
+  return { onKeysChanged, read: () => emitted.splice(0), problems };
+}
+
+test("at the first start no key counts as new, and later changes are emitted once", async () => {
+  const keys = openStore();
+  await keys.create(newKey("old"));
+  const { onKeysChanged, read } = startProcess(new Map());
+  await onKeysChanged(keys);
+  expect(read()).toEqual([]);
+  await keys.create(newKey("a", { createdAt: 2000 }));
+  await keys.create(newKey("b", { createdAt: 3000 }));
+  await keys.revoke("a", 4000);
+  await Promise.all([onKeysChanged(keys), onKeysChanged(keys)]);
+  expect(read()).toEqual(["key.created a", "key.created b", "key.revoked a"]);
+  await keys.revoke("old", 5000);
+  await onKeysChanged(keys);
+  expect(read()).toEqual(["key.revoked old"]);
+});
+
+test("changes made while no gateway ran are emitted at the next start", async () => {
+  const keys = openStore();
+  const marks = new Map<string, number>();
+  await startProcess(marks).onKeysChanged(keys);
+  await keys.create(newKey("a"));
+  const { onKeysChanged, read } = startProcess(marks);
+  await onKeysChanged(keys);
+  expect(read()).toEqual(["key.created a"]);
+});
+
+test("after an upgrade, changes count from the time that the earlier version has saved", async () => {
+  const keys = openStore();
+  await keys.create(newKey("before", { createdAt: 1000 }));
+  await keys.create(newKey("during", { createdAt: 3000 }));
+  await keys.revoke("before", 4000);
+  const { onKeysChanged, read } = startProcess(new Map([["keys", 2000]]));
+  await onKeysChanged(keys);
+  expect(read()).toEqual(["key.created during", "key.revoked before"]);
+  await onKeysChanged(keys);
+  expect(read()).toEqual([]);
+});
+
+test("a store that cannot be read is reported, and its changes are emitted later", async () => {
+  const keys = openStore();
+  const { onKeysChanged, read, problems } = startProcess(new Map([["key-revision", 0]]));
+  await keys.create(newKey("a"));
+  await onKeysChanged({ changesSince: () => Promise.reject(new Error("the disk is gone")) });
+  expect(problems).toEqual(["the disk is gone"]);
+  await onKeysChanged(keys);
+  expect(read()).toEqual(["key.created a"]);
+});
