@@ -99,7 +99,9 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
 
   /** Called about once a second. True when a surplus connection has had at least a second for its request head. */
   isOverdue(): boolean {
-    return this.#isSurplus && this.isIdle && ++this.#surplusChecks > 1;
+    const isOverdue = this.#isSurplus && this.isIdle && ++this.#surplusChecks > 1;
+    if (isOverdue) this.#server.limit.stopWaiting(this);
+    return isOverdue;
   }
 
   drop(): void {

@@ -11,7 +11,6 @@ import { ConnectionEntry, type TableConnection } from "./connection-entry.ts";
 import { ConnectionPhase } from "./connection-phase.ts";
 import { HeadReader } from "./head-reader.ts";
 import { incompleteBody } from "./http-server.ts";
-import { Http2Unsupported, http2HeadersMs } from "./http2.ts";
 import type { RequestHead } from "./parse-head.ts";
 import { RefusalWriter } from "./refusal-writer.ts";
 import { connectionHeader, HttpRequest, type RequestConnection } from "./request.ts";
@@ -106,15 +105,12 @@ export class Connection implements TableConnection, RequestConnection {
     this.socket.readRate.sample(now, writer);
     if (this.socket.isIdle) {
       const idleMs = now - this.socket.lastActivityAt;
-      if (idleMs > timeouts.headCacheMs) this.#headReader.clearCache();
-      if (idleMs > http2HeadersMs && this.#headReader.isHttp2Preface) {
-        this.#refusals.refuseHead(new Http2Unsupported(0));
-      }
+      const error = this.#headReader.checkIdle(idleMs, timeouts.headCacheMs);
+      if (error) this.#refusals.refuseHead(error);
     }
     if (this.socket.isBusy && this.#isResponding && halfClose.isDisconnected(writer))
       this.socket.reset();
     if (this.entry.isOverdue()) {
-      this.#server.limit.stopWaiting(this.entry);
       this.refuseSurplus();
       return;
     }

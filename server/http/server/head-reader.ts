@@ -3,7 +3,13 @@
  * start of a head, or pipelined requests. Caches the last head.
  */
 
-import { firstStream, Http2Unsupported, isWholePreface, startsHttp2 } from "./http2.ts";
+import {
+  firstStream,
+  Http2Unsupported,
+  http2HeadersMs,
+  isWholePreface,
+  startsHttp2,
+} from "./http2.ts";
 import { checkFirstBytes, headTooLarge, maxHeadBytes, RequestHead } from "./parse-head.ts";
 
 const headEnd = Buffer.from("\r\n\r\n");
@@ -37,11 +43,6 @@ export class HeadReader {
     return this.#buffered.length > maxPipelinedBytes;
   }
 
-  /** An HTTP/2 client has sent its preface, and no request. */
-  get isHttp2Preface(): boolean {
-    return isWholePreface(this.#buffered);
-  }
-
   /** Buffers pipelined requests. */
   buffer(bytes: Buffer): void {
     if (bytes.length === 0) return;
@@ -53,8 +54,17 @@ export class HeadReader {
     this.#buffered = noBytes;
   }
 
-  /** Called for a connection that is idle. */
-  clearCache(): void {
+  /**
+   * Called about once a second for a connection that has been idle for `idleMs`. Returns an error for an HTTP/2 client
+   * that has sent its preface and no request.
+   */
+  checkIdle(idleMs: number, headCacheMs: number): Http2Unsupported | undefined {
+    if (idleMs > headCacheMs) this.#clearCache();
+    const isLate = idleMs > http2HeadersMs && isWholePreface(this.#buffered);
+    return isLate ? new Http2Unsupported(0) : undefined;
+  }
+
+  #clearCache(): void {
     this.#cachedHead = undefined;
     this.#cachedBytes = noBytes;
   }
@@ -116,7 +126,7 @@ export class HeadReader {
   }
 
   #parse(bytes: Buffer, start: number, end: number): RequestHead {
-    this.clearCache();
+    this.#clearCache();
     const head = new RequestHead(bytes.toString("latin1", start, end));
     if (this.#bodyStart - start <= maxCachedBytes) {
       this.#cachedHead = head;
