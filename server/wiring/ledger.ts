@@ -9,10 +9,12 @@ import type { Settings } from "../settings.ts";
 import { OpenedFiles } from "../storage/files/opened-files.ts";
 import { OutboxFile } from "../storage/files/outbox.ts";
 import { OutboxRecovery } from "../storage/files/outbox-recovery.ts";
+import type { LedgerQueries } from "../storage/ports/ledger-queries.ts";
 import type { LedgerRow } from "../storage/ports/ledger-row.ts";
 import type { LedgerStore } from "../storage/ports/ledger-store.ts";
 import type { Outbox } from "../storage/ports/outbox.ts";
 import { startIntegrityCheck } from "../storage/sqlite/integrity-check.ts";
+import { LedgerQueryThread } from "../storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../storage/sqlite/ledger-store.ts";
 
 export interface LedgerWiringOptions {
@@ -27,6 +29,8 @@ export interface LedgerWiring {
   readonly ledger: Ledger;
   /** Requests with a budget reservation: charged by the next process if this one is killed. */
   readonly reservations: Pick<Outbox, "reserve">;
+  /** Lists of rows and usage, for operators. */
+  readonly queries: LedgerQueries;
   /** US dollars, including rows that are not in the store yet. `period`: such as 2026-11-15, 2026-11 or total. */
   spent(spender: BudgetOwner, period: string): number;
   close(): Promise<void>;
@@ -43,6 +47,7 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
     maxBytes: settings.VEXEL_LEDGER_MAX_BYTES,
     now: now(),
   });
+  const queries = new LedgerQueryThread({ path: store.path });
   const recovery = new OutboxRecovery(folder, store);
   if (recovery.reservations > 0)
     log.warn("reservations-recovered", { requests: recovery.reservations });
@@ -115,6 +120,7 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
   });
   return {
     ledger,
+    queries,
     reservations: {
       // Reservations are needed only after a kill, so a disk error does not fail the request.
       reserve: (request, mayWait) => logUnwritable.run(() => outbox.reserve(request, mayWait)),
@@ -131,6 +137,7 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
       else if (unwritten > 0) log.error("ledger-rows-lost", { rows: unwritten });
       logUnwritable.run(() => outbox.close());
       try {
+        await queries.close();
         await store.close();
       } catch (error) {
         log.error("ledger-not-closed", { reason: reasonOf(error) });
