@@ -37,6 +37,7 @@ const notBilled: readonly [string, InjectedFault][] = [
   ["is at its rate limit", { fail: "rate-limit" }],
   ["returns slow_down", { fail: "slow-down" }],
   ["has no credit", { fail: "quota" }],
+  ["has reached its spending limit", { fail: "billing" }],
   ["is overloaded", { fail: "overloaded" }],
   ["rejects the gateway's key", { fail: "credentials" }],
   ["returns its own server error", { fail: "server-error" }],
@@ -88,7 +89,6 @@ describe("an embeddings request is sent once", () => {
   test.each<[string, InjectedFault]>([
     ["when the first upstream responds", {}],
     ["when the request is invalid", refusal(400, "invalid_value")],
-    ["when the spending limit is reached", { fail: "billing" }],
   ])("%s", async (_, fault) => {
     first.script(fault);
     const response = await ask.embeddings(setup);

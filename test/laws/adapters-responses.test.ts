@@ -179,6 +179,6 @@ describe("a response is passed on byte for byte", () => {
     const response = read(text);
     expect(response.verbatim).toBeUndefined();
     expect(response.vectors.map(String)).toEqual([vector, vector]);
-    expect(response.usage).toEqual({ inputTokens: 5 });
+    expect(response.usage?.inputTokens).toBe(5);
   });
 });
