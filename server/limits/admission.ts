@@ -141,8 +141,8 @@ export class Admission {
 
   /** Takes a slot in every scope, after a wait if necessary. Throws GatewayError. */
   async waitForSlots(request: SlotRequest): Promise<void> {
+    if (this.#queue.tryEnter(request.neededSlots)) return;
     const { key, priority, route, neededSlots, demand, hasStarted, signal } = request;
-    if (this.#queue.tryEnter(neededSlots)) return;
     const { clock, repeat, queueTimeoutMs } = this.#options;
     const waitMs = queueTimeoutMs[route.kind];
     const cost = queueTurnsOf(demand);

@@ -1,6 +1,6 @@
 /**
  * The life of an HTTP request, from its head to its response. Read this first; every step is one file. `execute.ts` is
- * the part without HTTP, and `request-lifetime.ts` owns whatever the request holds.
+ * the part without HTTP, and `request-lifetime.ts` owns its resources.
  */
 
 import { authenticate } from "../auth/authenticate.ts";
