@@ -52,7 +52,8 @@ export const eventTypes = {
   "key.created": "An API key was created on the command line.",
   "key.revoked": "An API key was revoked on the command line.",
   "key.expiring": "An API key expires within a week.",
-  "config.reloaded": "The configuration file was reloaded and is in force.",
+  "config.reloaded":
+    "The configuration or the TLS certificate changed, and the change is in force.",
   "config.rejected":
     "The configuration file, or the TLS certificate, has an error; the previous one stays in force.",
   "ledger.unwritable": "Ledger rows cannot be written.",
