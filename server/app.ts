@@ -208,6 +208,7 @@ export function build({
   const { serve, inFlight } = pipeline;
 
   let isDraining = false;
+  /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
   const isReady = (): boolean =>
     !isDraining && (ledger.writable || settings.VEXEL_ON_LEDGER_ERROR === "serve");
   const handlers: Handlers = {

@@ -76,7 +76,8 @@ export class BudgetCounter {
   watch(limit: number): void {
     if (this.#limit === limit) return;
     const reached = highestThreshold(this.spent, limit);
-    // A lower limit reaches new thresholds, which are reported; a higher limit resets them to be reported again.
+    // A lower limit reaches new thresholds, which are reported; under a higher limit they can be reached, and reported,
+    // again.
     if (this.#limit === undefined || reached < this.#reported) this.#reported = reached;
     this.#limit = limit;
   }

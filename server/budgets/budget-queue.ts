@@ -23,7 +23,7 @@ interface Waiter extends BudgetWait {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Failed tries after each settled request: the requests behind them need about as much. */
+/** After each settled request, queued requests are tried until this many have failed: the others need about as much. */
 const maxRejectedTries = 16;
 
 export interface BudgetQueueOptions {
@@ -95,7 +95,7 @@ export class BudgetQueue {
   }
 }
 
-/** Only reservations of requests in flight are in the way. */
+/** The budget is too small only because of the reservations of requests in flight. */
 export const isOnlyReserved = (error: unknown): boolean =>
   error instanceof GatewayError &&
   error.kind === "over_budget" &&

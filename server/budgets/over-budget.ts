@@ -5,7 +5,9 @@ import type { BudgetStatus } from "./budget-status.ts";
 
 const dayMs = 86_400_000;
 
-/** `retry-after` while only reservations are in the way: requests in flight last seconds to minutes. */
+/**
+ * `retry-after` of a budget that is too small only because of reservations: requests in flight take seconds to minutes.
+ */
 const reservedRetryMs = 5000;
 
 export interface RefusedEstimate {
@@ -13,7 +15,7 @@ export interface RefusedEstimate {
   /** The upper bound of the cost, which did not fit into the budget. */
   readonly maxDollars: number | undefined;
   readonly at: number;
-  /** Only reservations of requests in flight are in the way. */
+  /** The budget is too small only because of the reservations of requests in flight. */
   readonly isTemporary: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** Builds one frozen config snapshot from all sources. Precedence: file, then environment, then embedded models. */
+/**
+ * Builds one frozen config snapshot. Precedence: the configuration of file and store, then the environment, then the
+ * embedded models.
+ */
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { FrozenMap } from "../lib/frozen-map.ts";
 import { keyHash } from "../lib/key-hash.ts";

@@ -113,7 +113,7 @@ function modelsOf(
 const splitList = (text: string | undefined): readonly string[] =>
   [...new Set(text?.split(",").map((entry) => entry.trim()))].filter((entry) => entry !== "");
 
-/** An empty variable counts as not set: compose files set variables that they only pass on to an empty value. */
+/** An empty variable counts as not set: a compose file that passes on an unset variable sets it to an empty value. */
 function read(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim();
   return value === "" ? undefined : value;

@@ -25,7 +25,7 @@ interface Counted extends Limited {
   readonly scopes?: readonly string[];
 }
 
-/** Leaves out limits that are not set, for which zod has `undefined`. No limit at all is an absent member. */
+/** Leaves out limits that are not set. Without any limit, the member `limits` is absent. */
 export function limitsOf(given: Given): Limited {
   const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? {} : { limits: Object.fromEntries(entries) };

@@ -1,7 +1,4 @@
-/**
- * Builds a config snapshot of what the sources hold: the file, the environment, the store and the embedded models.
- * Precedence in this order.
- */
+/** Builds a config snapshot from all sources. Precedence: file, store, environment, embedded models. */
 import { buildSnapshot } from "./build-snapshot.ts";
 import { embedded } from "./embedded.ts";
 import { type FromEnvironment, fromEnvironment } from "./environment.ts";
@@ -40,7 +37,7 @@ export interface LoadedSnapshot {
 
 export type Loaded = LoadedSnapshot | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** What the sources hold. */
+/** The content of all sources. */
 export interface Sources {
   readonly yaml: YamlConfig;
   readonly environment: FromEnvironment;

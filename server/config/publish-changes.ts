@@ -1,4 +1,4 @@
-/** Publishes a new config snapshot, unless it says the same as the present one. */
+/** Publishes a new config snapshot, unless it equals the current one. */
 import { isDeepStrictEqual } from "node:util";
 import { describeChanges } from "./describe-changes.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -1,4 +1,7 @@
-/** Reads the changes of stored API keys since the last read. Equal settings of different keys share one object. */
+/**
+ * Reads the changes of stored API keys since the last read: new keys, changed keys and key revocations. Equal settings
+ * of different keys share one object.
+ */
 import { deepFreeze } from "../lib/deep-freeze.ts";
 import { createSerialize } from "../lib/serialize.ts";
 import type { KeyStore, StoredKey } from "../storage/ports/key-store.ts";

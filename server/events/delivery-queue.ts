@@ -223,7 +223,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
         saveOutcomes();
         for (const release of inFlight.values()) release();
       } catch (error) {
-        // Their claims expire, and they are due again soon.
+        // The claims of these deliveries expire, and the next process sends them again.
         report({
           what: "stalled",
           problem: error instanceof Error ? error.message : String(error),

@@ -1,7 +1,7 @@
 /**
- * Emits events: each is recorded at once and queued for the webhooks that subscribe to it. Emitting never fails and
- * never waits: an event that cannot be written is buffered in memory, sent without a record, and written as soon as
- * possible.
+ * Emits events (the audit log of API keys and configuration, and alerts): each is recorded at once and queued for the
+ * webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot be written is buffered in
+ * memory, sent without a record, and written as soon as possible.
  */
 import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";

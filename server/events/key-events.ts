@@ -32,8 +32,8 @@ export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
 
   const emitChanges = async (keys: Pick<KeyStore, "changesSince">): Promise<void> => {
     const start = revision ?? markOf(store, markName, report);
-    // At the first start of this version, earlier changes count from the time that the version before has saved. At the
-    // very first start no key counts as new.
+    // At the first start after an upgrade, changes are read from the time that the earlier version saved. With a new
+    // data folder, existing keys emit no events.
     const since = start === undefined ? markOf(store, earlierMarkName, report) : undefined;
     const isAfter = (at: number): boolean =>
       start !== undefined || at > (since ?? Number.POSITIVE_INFINITY);

@@ -1,4 +1,7 @@
-/** The rows of the routing table for routes with their own request and response. */
+/**
+ * The rows of the routing table for routes with their own request and response: the API, the admin API, liveness and
+ * readiness.
+ */
 import type { RouteRow } from "./route.ts";
 
 export const gatewayRoutes = [

@@ -148,7 +148,7 @@ const isReportedWithLedgerRow = (
   match: PathMatch | undefined,
 ): boolean => match !== undefined && routeOf(match, method)?.model === true;
 
-/** Responses to what is not a request: invalid bytes, and connections beyond the maximum. */
+/** Responses to invalid bytes, and to connections beyond the maximum. */
 function createRefusals({ maxConnections, report }: ListenOptions) {
   const tooMany = toErrorResponse(tooManyConnections(maxConnections));
   return {

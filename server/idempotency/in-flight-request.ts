@@ -82,7 +82,7 @@ export class InFlightRequest {
   }
 
   register(names: readonly string[]): void {
-    // The request had settled, but its response was not delivered: new waiters need a settlement that is still to come.
+    // The request had settled, but its response was not delivered: new waiters wait for the next settlement.
     if (this.#isSettled) {
       this.#isSettled = false;
       this.#settlement = Promise.withResolvers();

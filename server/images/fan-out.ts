@@ -35,8 +35,8 @@ export interface FanOutOptions<Q> {
 }
 
 /**
- * Billed images are delivered: when some upstream requests fail, the response contains the images of the others. Only
- * when there is no image at all it throws: the first error, or the first that is final.
+ * Billed images are delivered: when some upstream requests fail, the response contains the images of the others. Throws
+ * only if there is no image at all: the first final error, or else the first error.
  */
 export async function fanOut<Q extends GenerationQuery>(
   { query, requestCounts }: Pick<Plan<Q>, "query" | "requestCounts">,

@@ -41,7 +41,7 @@ export class MissingRecorder {
     if (mayBeBilled) record.images.possiblyBilled += count;
   }
 
-  /** All upstream requests failed, and the target with this error. */
+  /** All upstream requests failed: the target failed with this error. */
   failAll(error: unknown): void {
     const { record, imageCount, signal } = this.#attempt;
     const descriptions = describeMissing(this.#failures, imageCount);

@@ -25,7 +25,7 @@ export interface LedgerOptions {
   readonly groupMs?: number;
   readonly groupRows?: number;
   readonly retryMs?: number;
-  /** Rows that are not in the store, while it cannot be written. */
+  /** The maximum number of rows that wait while the store cannot be written. */
   readonly maxPending?: number;
 }
 

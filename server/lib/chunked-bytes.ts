@@ -13,7 +13,7 @@ export class ChunkedBytes {
   /** The chunk that was read last. The next read is mostly in the same chunk. */
   #at = 0;
   #isReleased = false;
-  /** Their buffers hold nothing else that is in use. */
+  /** The buffers hold no other bytes that are in use. */
   #isExclusive = false;
 
   constructor(all: readonly Buffer[]) {

@@ -8,7 +8,7 @@ import { freeBuffer } from "./spill-buffer.ts";
 /** Values that are shorter are serialized at once. */
 const largeLength = 256 * 1024;
 
-/** What a token and its comma take, about. */
+/** The approximate characters of a token and its comma. */
 const tokenLength = 6;
 
 /** Serialized in one piece, in characters. */
@@ -19,10 +19,13 @@ const stepLength = 256 * 1024;
 const chunkBytes = 256 * 1024;
 const maxBytesPerCharacter = 3;
 
-/** Whether the text of the value is long. The estimate ends there. */
+/** Whether the JSON text of the value is longer than `largeLength`, by an estimate that stops at this length. */
 export const isLongJson = (value: unknown): boolean => lengthLeft(value, largeLength) < 0;
 
-/** `left` without the length of the value's text, about. Negative: the value is longer, and was not read to its end. */
+/**
+ * `left` minus the estimated length of the value's JSON text. Negative: the text is longer than `left`, and the
+ * estimate stopped there.
+ */
 function lengthLeft(value: unknown, left: number): number {
   if (typeof value === "string") return left - value.length - 3;
   if (typeof value !== "object" || value === null) return left - tokenLength;
@@ -184,7 +187,10 @@ const isNumbers = (list: readonly unknown[]): boolean => {
   return true;
 };
 
-/** The end of the entries that are one piece together. `from`: the entry there is longer than a piece. */
+/**
+ * The end of the entries that are serialized as one piece. Equal to `from` if the entry at `from` is longer than a
+ * piece.
+ */
 function endOfPieceIn(list: readonly unknown[], from: number): number {
   let left = pieceLength;
   let at = from;

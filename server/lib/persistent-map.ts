@@ -53,7 +53,7 @@ export class PersistentMap<V> implements ReadonlyMap<string, V> {
     return new PersistentMap(buckets, size);
   }
 
-  /** The keys whose value in `before` is another one, or that only one of the maps has. */
+  /** The keys whose values differ from those in `before`, and the keys that only one of the two maps has. */
   changedKeys(before: PersistentMap<V>): string[] {
     const changed: string[] = [];
     for (const [at, bucket] of this.#buckets.entries()) {

@@ -1,8 +1,8 @@
 /**
- * Load shedding: counts in-flight requests and sheds in this order: new batch requests, already somewhat below the
- * limit; above the limit queued requests that have not started, batch requests first; then new requests of keys above
- * their fair share, except small ones that may be served from the cache (cache-only). Requests that have started are
- * completed.
+ * Load shedding: counts in-flight requests and sheds in this order: new batch requests, from seven eighths of the limit
+ * on; above the limit, queued requests that have not started, batch requests first; then new requests of keys above
+ * their fair share. Small embeddings requests that may be served from the cache are still admitted (cache-only).
+ * Requests that have started are completed.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -1,6 +1,6 @@
 /**
- * Streamed responses: an early failure gets a status, silence gets heartbeats, and the ledger row is written before the
- * last event.
+ * Streaming responses (SSE): a failure before the first event gets an HTTP status, a pause gets heartbeats, and the
+ * ledger row is written before the last event.
  */
 
 import type { GatewayError } from "../lib/gateway-error.ts";

@@ -1,4 +1,7 @@
-/** The only place where an error becomes a status, headers and OpenAI's error body. */
+/**
+ * Converts an error into a status, headers (`retry-after`, `x-should-retry`) and OpenAI's error body. No other code
+ * does.
+ */
 
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { OutgoingResponse } from "./http-types.ts";

@@ -15,7 +15,7 @@ export interface AttemptOptions<Q, A> {
   readonly watchEnd?: ((response: A, end: (failure?: unknown) => void) => A) | undefined;
   /** The size class of a request. Absent: latency says nothing about the target, as with images. */
   readonly sizeClassOf?: ((query: Q) => number) | undefined;
-  /** Called when a target has a free slot, for the requests that wait for one. */
+  /** Called when a slot of a target becomes free, so that queued requests are admitted. */
   readonly onSlotFreed: () => void;
 }
 
@@ -75,8 +75,8 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
           ? neutral
           : classifyOutcome(error, end);
       // A repeated failure may come from one bad input, which must not eject the target for all clients.
-      const isOld = isRepeated && outcome.kind === "failure";
-      health.recordEnd(now, isOld ? neutral : outcome, probe, peers);
+      const isSameFailure = isRepeated && outcome.kind === "failure";
+      health.recordEnd(now, isSameFailure ? neutral : outcome, probe, peers);
       if (health.concurrency.slots.waiting > 0) onSlotFreed();
     };
     request.record.routing.startAttempt(target);

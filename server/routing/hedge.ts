@@ -1,8 +1,8 @@
 /**
- * Hedged requests, for embeddings, which are the same from every target of a model: a second request goes to another
- * target when the first is slower than its p95, and the first is canceled when it exceeds its timeout. While no other
- * target is available the first attempt continues, and availability is polled until one is. A request that is answered
- * in its usual time pays for one timer and nothing else.
+ * Hedged requests, for embeddings only, because all targets of a model return the same vectors. A second request goes
+ * to another target when the first takes longer than the p95 of its target. The first attempt is canceled when it
+ * exceeds its attempt timeout and another target is available. Until one is, the first attempt continues, and
+ * availability is polled. A request with the usual latency costs one timer more.
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";

@@ -31,9 +31,9 @@ const targetSpecificErrors: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The upstream may have done the work and may bill it. If it reports the failure itself and bills only what it
- * delivers, the next target is tried: that is why the operator listed several. The error still leaves a retry to the
- * client's own decision.
+ * Whether the upstream may bill the failed request. False for an upstream that reports the failure itself and bills
+ * only what it delivers: then the next target is tried. The error response still tells the client not to retry
+ * automatically.
  */
 export const mayHaveBeenBilled = (error: unknown): boolean =>
   error instanceof GatewayError &&

@@ -197,7 +197,8 @@ export class RoutedRequest<Q, A>
       candidate,
       startedAt: this.now,
       responseCount: health.responseCount,
-      // A probe's own outcome decides whether the target has recovered, so it may outlive a faster winner.
+      // A probe's own outcome decides whether the target has recovered, so the probe continues after a faster attempt
+      // has won.
       lingerMs: health.breaker.open ? probeTimeoutMs : 0,
       hedgeAfterMs: candidates.length > 1 ? health.latency.p95Ms(sizeClass) : undefined,
       timeoutMs: () => health.latency.timeoutMs(sizeClass, peers),
@@ -215,7 +216,7 @@ export class RoutedRequest<Q, A>
     });
   }
 
-  // What a hedged request asks for:
+  // The members of `HedgedRequestOptions`:
 
   get signal(): AbortSignal {
     return this.#request.signal;

@@ -43,7 +43,7 @@ export function selectRetryTarget({
     : undefined;
 }
 
-/** The delay before the same target gets the request again. Shorter if it has answered other requests meanwhile. */
+/** The delay before the same target gets the request again. Shorter if it has responded to other requests meanwhile. */
 function repeatDelayMs(
   health: TargetHealth,
   at: number,

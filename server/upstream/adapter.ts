@@ -70,7 +70,10 @@ export interface ImageAdapter<Q extends GenerationQuery> {
     response: UpstreamResponse,
     imageRequest: ImageRequestContext<Q>,
   ): Promise<ImageResponse | PendingJob>;
-  /** A progress request during a request without a response yet; its response has a preview in base64. */
+  /**
+   * The progress request that is sent while the image request has no response yet. Its response has a preview in
+   * base64.
+   */
   readonly watch?: {
     toUpstream(query: Q, target: Target): UpstreamRequest;
     fromUpstream(response: UpstreamResponse): Promise<string | undefined>;
@@ -105,7 +108,7 @@ export interface PendingJob {
   readonly cancel?: UpstreamRequest;
   /** The latest preview, in base64. */
   readonly preview?: string;
-  /** When to poll, if the upstream says so. */
+  /** The time until the next poll, if the upstream gives it. */
   readonly afterMs?: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Estimated token counts for texts whose upstream reports no usage. Counted with cl100k_base, the vocabulary of
- * OpenAI's embedding models: exact for these, and the nearest known count for any other model. For `usage` on the wire
- * only.
+ * Token counting: estimated counts for texts whose upstream reports no usage. Counted with cl100k_base, the vocabulary
+ * of OpenAI's embedding models: exact for these, and the nearest known count for any other model. For `usage` on the
+ * wire only.
  */
 import { tokenTable } from "./tokenizers.ts";
 

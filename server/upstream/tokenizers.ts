@@ -1,4 +1,4 @@
-/** Decodes token arrays into text, for upstreams that take only text. */
+/** Tokenizer tables (BPE): decodes token arrays into text, for upstreams that take only text. */
 import { isUtf8 } from "node:buffer";
 
 export type TokenizerName = "cl100k_base";

@@ -7,7 +7,7 @@ import type { Log } from "../observe/log.ts";
 /** sysexits(3): an internal software error. */
 export const crashExitCode = 70;
 
-/** A process that ran for this long before it crashed did not crash at its start. */
+/** A process that ran at least this long before it crashed is not in a crash loop. */
 const steadyMs = 60_000;
 /** After this many crashes in a row, each within `steadyMs` of the start, the gateway does not restart (crash loop). */
 const maxCrashes = 5;

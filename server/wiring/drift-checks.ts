@@ -7,7 +7,7 @@ import type { Timers } from "../lib/timers.ts";
 export interface DriftChecksOptions {
   /** Hours between two checks of all targets. 0: targets are never checked. */
   readonly hours: number;
-  /** Checks all targets, or those that were not compared yet. */
+  /** Checks all targets, or only targets that were not compared yet. */
   readonly check: (all: boolean) => Promise<void>;
   readonly timers: Timers;
   /** Milliseconds, monotonic. */

@@ -103,7 +103,7 @@ export function wireLedger({ settings, log, emit, now }: LedgerWiringOptions): L
   });
   const pruneTimer = setInterval(() => {
     if (days > 0) void prune(store, now() - days * dayMs, log);
-    // Pruning may have freed the space that they need.
+    // Pruning may have freed the space that the rows of earlier outboxes need.
     ledger.recoverEarlier();
   }, pruneEveryMs);
   const verifyTimer = setInterval(() => ledger.verify(), verifyEveryMs);

@@ -1,4 +1,4 @@
-/** The encryption of stored secrets, as the settings say. */
+/** Wires the encryption of stored secrets: with `VEXEL_SECRET`, or with the generated key of the data folder. */
 import type { Settings } from "../settings.ts";
 import { SecretBox } from "../storage/encrypt-secret.ts";
 

@@ -119,7 +119,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     serveNext();
   };
 
-  /** The first job of each key that can run; other jobs of the key may pass a large job that waits for a large one. */
+  /**
+   * The first job of each key that can run. While a large job waits for another large job to end, the other jobs of its
+   * key may run first.
+   */
   const next = (): Job | undefined => {
     const now = clock();
     let best: Job | undefined;

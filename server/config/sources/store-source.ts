@@ -10,7 +10,7 @@ import type { LeftOutEntity, StoredConfig } from "./stored-config.ts";
 export interface StoreSourceOptions {
   readonly store: ConfigEntityStore;
   readonly secrets: SecretBox;
-  /** Called once when the store becomes unreadable. What was read before stays in force. */
+  /** Called once when the store becomes unreadable. The entities that were read before stay in force. */
   readonly reportUnreadable: (error: unknown) => void;
   readonly pollMs?: number;
 }
@@ -43,7 +43,7 @@ export function storeSource(options: StoreSourceOptions): ConfigSource<StoredCon
   };
 }
 
-/** An entity whose secret cannot be decrypted is left out: it must not take the others down. */
+/** An entity whose secret cannot be decrypted is left out: the others are still loaded. */
 export async function readStoredConfig(
   store: ConfigEntityStore,
   secrets: SecretBox,

@@ -1,4 +1,4 @@
-/** What the store holds: entities that can be used, and entities that cannot. */
+/** The stored entities: those in force, and invalid or conflicting ones that are left out. */
 import type { StoredEntity } from "../../storage/ports/config-entity-store.ts";
 
 export interface StoredConfig {

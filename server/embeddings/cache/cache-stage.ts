@@ -105,7 +105,7 @@ export const cacheStage =
       }
     };
 
-    /** Takes one round, unless requests that are waited for are abandoned. */
+    /** Usually takes one round, and another one if a request that it waited for was abandoned. */
     const resolveInputs = async (
       request: EmbeddingsRequest,
       keys: readonly string[],

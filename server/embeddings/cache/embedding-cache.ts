@@ -50,8 +50,8 @@ const [minSlabBytes, maxSlabBytes] = [16 * 1024, 256 * 1024];
 const usualSlabs = 32;
 /**
  * How many of the oldest entries are searched for one of the right size class before a slab is cleared: one in
- * `oldestOf`, at most `maxSearched`. Searching further, a rare size class could never grow; less far, slabs would be
- * cleared without need.
+ * `oldestOf`, at most `maxSearched`. With a longer search, a rare size class could never grow; with a shorter one,
+ * slabs would be cleared without need.
  */
 const oldestOf = 64;
 const maxSearched = 256;

@@ -56,7 +56,7 @@ export class ConnectionEntry<C extends TableConnection> implements LimitedConnec
 
   get isAwaitingClient(): boolean {
     const { state } = this.connection.socket.phase;
-    // A keep-alive connection between two requests does not hold up the server.
+    // The server does not wait for a keep-alive connection between two requests.
     if (state === "handshake") return true;
     if (state === "idle") return !this.#hasRequested || this.connection.hasPartialHead;
     return this.isAwaitingBody || state === "discarding" || state === "lingering";

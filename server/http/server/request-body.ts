@@ -67,7 +67,7 @@ export class RequestBody implements BodyReader {
    */
   push(bytes: Buffer): Buffer {
     if (this.complete || bytes.length === 0) return bytes;
-    // After invalid chunks, later bytes may look like the rest of the body, and are not.
+    // After an invalid chunk, later bytes must not be read as the rest of the body.
     if (this.#failure !== undefined) return noBytes;
     let rest: Buffer = noBytes;
     if (this.#decoder) {

@@ -16,7 +16,7 @@ export interface PostProcessing {
   readonly compression?: number;
   /** The compression for a target that supports it: applied only where the gateway has to convert the format. */
   readonly fallbackCompression?: number;
-  /** Without transparency. */
+  /** The image is flattened: transparency is removed. */
   readonly opaque?: true;
   /** How it is delivered. Absent: as the upstream sent it. */
   readonly as?: "url" | "b64_json";

@@ -8,7 +8,7 @@ import { wasm, wasmBuffer } from "./wasm-memory.ts";
 /** Characters that the WebAssembly code reads in one step. */
 const step = 64;
 /** The character for zero bits (A), and the padding (=). */
-const [zero, nothing] = [0x41, 0x3d];
+const [zero, padding] = [0x41, 0x3d];
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /**
@@ -18,8 +18,8 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 function decodedLength(buffer: Buffer, length: number): number | undefined {
   if (length % 4 !== 0) return undefined;
   const all = (length / 4) * 3;
-  if (length === 0 || buffer[length - 1] !== nothing) return all % 4 === 0 ? all : undefined;
-  const padded = buffer[length - 2] === nothing ? 2 : 1;
+  if (length === 0 || buffer[length - 1] !== padding) return all % 4 === 0 ? all : undefined;
+  const padded = buffer[length - 2] === padding ? 2 : 1;
   // The last character before the padding has unused bits: none of them may be set.
   const last = alphabet.indexOf(String.fromCharCode(buffer[length - padded - 1] as number));
   if (last < 0 || (last & (padded === 1 ? 0b11 : 0b1111)) !== 0) return undefined;
@@ -124,8 +124,9 @@ export function checkVectorInWasm(bytes: number): VectorValidity {
 }
 
 /**
- * One sum answers both: the sum of squares is 0 for a zero vector and not finite for a number that is not; float32
- * squared stays within the range of a double. Four sums in parallel, since each addition would wait for the one before.
+ * One sum shows both: the sum of squares is 0 for a zero vector, and not finite if a number is not finite. The square
+ * of a float32 is within the range of a double. There are four sums in parallel, because each addition to one sum waits
+ * for the addition before it.
  */
 export function checkVector(floats: Float32Array): VectorValidity {
   const whole = floats.length - (floats.length % 4);

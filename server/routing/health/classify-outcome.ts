@@ -30,10 +30,7 @@ export interface AttemptEnd {
   readonly durationMs: number;
   /** The attempt timeout of this target. */
   readonly timeoutMs: number;
-  /**
-   * A client that disconnects after this long has given up on the target. One that disconnects sooner may have any
-   * reason.
-   */
+  /** A disconnect of the client after this long counts as a failure of the target. An earlier one is neutral. */
   readonly abandonedMs: number;
 }
 

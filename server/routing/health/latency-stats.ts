@@ -7,7 +7,7 @@ import type { EmbeddingsQuery } from "../../upstream/contract.ts";
 
 /** Only latencies of one size class are compared with each other. */
 export const sizeClasses = 4;
-/** Upper sizeBounds in characters, one fewer than there are classes; a token counts as four characters. */
+/** The upper bounds of the size classes in characters; the last class has none. A token counts as four characters. */
 const sizeBounds = [8192, 65_536, 524_288] as const;
 const [, , largest] = sizeBounds;
 

@@ -49,8 +49,8 @@ export class TargetHealth {
   #probe: HalfOpenProbe | undefined;
   /** Counts responses that are not failures. */
   responseCount = 0;
-  /** When the target last responded, or got its first request after being idle. */
-  #lastSignAt = 0;
+  /** When the current silence began: at the last response, or at the first request after an idle time. */
+  #silentSince = 0;
   #lastResponseAt = Number.NEGATIVE_INFINITY;
   /** Requests that timed out since its last response. */
   #silentRequests = 0;
@@ -154,7 +154,7 @@ export class TargetHealth {
     return this.concurrency.isFull(now);
   }
 
-  /** It answered any request after `time`. */
+  /** The target responded to any request after `time`. */
   hasRespondedSince(time: number): boolean {
     return this.#lastResponseAt > time;
   }
@@ -170,7 +170,7 @@ export class TargetHealth {
 
   /** A request starts. True: it is a half-open probe. */
   start(now: number): boolean {
-    if (this.inFlight === 0) this.#lastSignAt = now;
+    if (this.inFlight === 0) this.#silentSince = now;
     this.inFlight++;
     if (!this.breaker.open) return false;
     this.breaker.startProbe(now);
@@ -189,7 +189,7 @@ export class TargetHealth {
     this.counts.responses++;
     this.responseCount++;
     this.inFlight--;
-    this.#lastSignAt = now;
+    this.#silentSince = now;
     this.#lastResponseAt = now;
     this.#silentRequests = 0;
     this.#window.add(now, true);
@@ -207,7 +207,7 @@ export class TargetHealth {
     const { kind } = outcome;
     if (kind === "reachable" || kind === "failure") this.#window.add(now, kind === "reachable");
     this.inFlight--;
-    if (isSignOfLife(outcome)) this.#lastSignAt = now;
+    if (hasResponded(outcome)) this.#silentSince = now;
     if (outcome.kind !== "failure" && outcome.kind !== "reachable")
       this.breaker.releaseProbe(now, probe);
     switch (outcome.kind) {
@@ -251,7 +251,7 @@ export class TargetHealth {
   }
 
   #isSilent(now: number): boolean {
-    const silent = this.inFlight < silentRequestsLimit ? 0 : now - this.#lastSignAt;
+    const silent = this.inFlight < silentRequestsLimit ? 0 : now - this.#silentSince;
     if (silent < silenceMs) return false;
     // Silence of up to twice the p99 is normal: if one request may take a minute, so may all five.
     for (let size = 0; size < sizeClasses; size++)
@@ -291,6 +291,6 @@ export class TargetHealth {
 }
 
 /** The target responded, even if with an error. */
-const isSignOfLife = (outcome: AttemptOutcome): boolean =>
+const hasResponded = (outcome: AttemptOutcome): boolean =>
   outcome.kind !== "neutral" &&
   (outcome.kind !== "failure" || outcome.errorKind !== "upstream_timeout");

@@ -1,6 +1,6 @@
 /**
- * A routing policy picks one of several available targets. It is a pure function: randomness and clock come with the
- * context.
+ * A routing policy (load balancing algorithm) picks one of several available targets. It is a pure function: randomness
+ * and clock come with the context.
  */
 import type { Target } from "../../upstream/contract.ts";
 import type { TargetHealth } from "../health/target-health.ts";

@@ -27,7 +27,7 @@ export class OpenedFiles {
   /** The largest observed size of each log. */
   readonly #sizes = new Map<WriteAheadLog, number>();
 
-  /** Files and folders that are open, or in use, from now on. Those that do not exist are not watched. */
+  /** Files and folders that are open, or in use, from now on. Files that do not exist are not watched. */
   constructor(paths: readonly string[], logs: readonly WriteAheadLog[] = []) {
     this.#files = paths.flatMap(opened);
     this.#logs = logs;

@@ -1,7 +1,7 @@
 /**
- * The records of an outbox file. A record is a line: the length of its JSON and its checksum (CRC-32), both in eight
- * hexadecimal digits, and the JSON. Length and checksum detect the torn end that a power failure leaves; the line feed
- * lets a reader continue after a damaged record.
+ * The records of an outbox file (write-ahead log). A record is a line: the length of its JSON and its checksum
+ * (CRC-32), both in eight hexadecimal digits, and the JSON. Length and checksum detect the torn end that a power
+ * failure leaves; the line feed lets a reader continue after a damaged record.
  */
 import { fromValues, valuesOf } from "../ledger-row-values.ts";
 import { isCompleteRow, type LedgerRow } from "../ports/ledger-row.ts";
@@ -17,7 +17,7 @@ type ReservedValues = readonly [
   estimate: number,
 ];
 
-/** One of its members. */
+/** Exactly one of the members is set. */
 interface OutboxRecord {
   /** Ledger rows. Each also settles the reservation of its request. */
   readonly rows?: readonly (readonly unknown[])[];
@@ -51,7 +51,7 @@ function encode(record: OutboxRecord): string {
 export interface OutboxContent {
   /** Rows that are not known to be in the ledger store. */
   readonly rows: readonly LedgerRow[];
-  /** Requests whose fate is unknown. */
+  /** Reservations without a row: it is unknown whether the requests were billed. */
   readonly reserved: readonly ReservedRequest[];
   /** Records and rows that cannot be read. */
   readonly unreadable: number;

@@ -1,7 +1,7 @@
 /**
- * The outbox file. Ledger rows are appended when their requests end, which takes a few microseconds and survives the
- * death of the process; shortly after, they go into the ledger store in groups. Requests that may be billed are
- * appended when they begin, and settled by their row. The next start recovers the file of a killed process
+ * The outbox file, a write-ahead log. Ledger rows are appended when their requests end, which takes a few microseconds
+ * and survives the death of the process; shortly after, they go into the ledger store in groups. Requests that may be
+ * billed are appended when they begin, and settled by their row. The next start recovers the file of a killed process
  * (`outbox-recovery.ts`). There is no fsync: a power failure may lose the last moments.
  */
 import {
@@ -142,7 +142,8 @@ export class OutboxFile implements Outbox {
   }
 
   /**
-   * For writes without which the recovery still works: stored rows are ignored, and released reservations have a row.
+   * Reports the errors of writes that the recovery does not need: it ignores rows that are stored, and a released
+   * reservation has a row.
    */
   #containErrors(write: () => void): void {
     try {

@@ -1,6 +1,7 @@
 /**
- * The outbox: what must survive the death of this process before it is in the ledger store. Synchronous and local: a
- * row is in the outbox before the last byte of its response is sent.
+ * Port: the outbox, a write-ahead log of the ledger. It holds the rows and reservations that are not in the ledger
+ * store yet and must survive a crash. Synchronous and local: a row is in the outbox before the last byte of its
+ * response is sent.
  */
 import type { LedgerRow } from "./ledger-row.ts";
 

@@ -1,4 +1,4 @@
-/** Pages of a list. */
+/** Pagination: pages of a list, by cursor. */
 
 export interface PageRequest {
   /** `next` of the page before. Absent: the first page. */

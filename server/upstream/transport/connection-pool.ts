@@ -10,7 +10,7 @@ export interface PoolOptions {
   readonly idleTimeoutMs: number;
   /** Maximum idle connections per address; others are closed when their request ends. */
   readonly maxIdle: number;
-  /** Responses on these connections may be cached: an unsolicited response makes the cache doubtful. */
+  /** Responses on these connections may be cached: after an unsolicited response the cache is cleared. */
   readonly areCached: boolean;
 }
 

@@ -85,7 +85,7 @@ const editor =
   /edit|image-to-image|inpaint|fill|kontext|remix|redux|reframe|modify|\bmulti\b|replace|reference|character|canny|depth|general|subject|pulid|tiling|realtime|kling-image\/o1|\/uno$|\/uso$|omnigen|eras|remov|relight|iclight|expand|outpaint|upscal|restor|layer|control(?!net-union)|add-|style|lora-gallery|-i2i|illusion|pasd|\/vto|try-?on|image-to-svg|\/extract$/;
 
 /** Endpoints that would ignore an input image. An endpoint that is not fal's own is assumed to use it. */
-const isBlind = (endpoint: string): boolean =>
+const ignoresImages = (endpoint: string): boolean =>
   /\/text-to-(image|vector)$/.test(endpoint) ||
   ((endpoint.startsWith("fal-ai/") || several.test(endpoint)) && !editor.test(endpoint));
 
@@ -165,7 +165,7 @@ export function falImageCapabilities(
       ...(/\/gpt-image-1(\.5)?\/edit/.test(endpoint) && { input_fidelity: ["low", "high"] }),
     },
     sizes: first(sizeRules, endpoint) ?? "any",
-    ...(!isBlind(endpoint) && {
+    ...(!ignoresImages(endpoint) && {
       edits: {
         // The endpoint for several images is derived from this one: see falEndpoint.
         maxImages: /\/flux-pro\/kontext(\/max)?$/.test(endpoint) ? 4 : maxImages,

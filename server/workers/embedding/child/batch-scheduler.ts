@@ -66,7 +66,7 @@ export class BatchScheduler {
     while (this.#untokenized.length > 0 || this.#queued.length > 0) {
       this.#tokenize(performance.now() + tokenizingMs);
       await this.#runBatch();
-      // Lets new requests and cancellations in: a run blocks this process's event loop.
+      // Yields to the event loop, which a run blocks, so that new requests and cancellations arrive.
       await new Promise((resume) => setImmediate(resume));
     }
     this.#working = false;

@@ -43,7 +43,7 @@ export async function loadDirectory(
   }
 }
 
-/** The configuration wins, up to the model's maximum of positions. */
+/** Configured options override those of the model, up to its maximum number of positions. */
 function configuredOptions(
   { pooling, normalize, maxTokens }: DirectorySpec,
   found: ModelDirectory,

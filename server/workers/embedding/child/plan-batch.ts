@@ -6,7 +6,7 @@ export interface BatchLimits {
   readonly tokens: number;
 }
 
-// Measured on one core with MiniLM: past this many tokens a batch falls out of the cache and gets slower again.
+// Measured on one core with MiniLM: above this many tokens a batch exceeds the CPU cache and gets slower again.
 export const batchLimits: BatchLimits = { inputs: 32, tokens: 512 };
 
 /** How many queued inputs are considered for a batch. */

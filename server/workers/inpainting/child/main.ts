@@ -38,7 +38,7 @@ serveParent<InpaintSpec, InpaintRequest, InpaintResponsePart>(async (spec, respo
     for (const [id, request] of waiting) {
       waiting.delete(id);
       await respond(id, request).catch((error: unknown) => responder.fail(id, error));
-      // Lets cancellations in: a run blocks this process's event loop.
+      // Yields to the event loop, which a run blocks, so that cancellations arrive.
       await new Promise((resume) => setImmediate(resume));
     }
     working = false;
