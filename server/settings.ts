@@ -69,7 +69,7 @@ export const settingsTable = {
     )
     .default("")
     .describe(
-      "Secret from which the key is derived that encrypts stored secrets, such as the API keys of stored upstreams. At least 16 characters; use a random text. Empty: a generated key in the data folder, `secret.key`.",
+      "Secret that protects stored credentials, such as the API keys of stored upstreams: their encryption key is derived from it. At least 16 characters; use a random text. Empty: a generated key in the data folder, `secret.key`.",
     ),
   VEXEL_SECRET_PREVIOUS: z
     .string()

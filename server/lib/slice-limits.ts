@@ -4,7 +4,7 @@ import { isAscii } from "node:buffer";
 const backslash = 0x5c;
 const letterU = 0x75;
 
-/** What makes a slice expensive. */
+/** The limits of what makes a slice expensive to parse. */
 export interface SliceLimits {
   /** Characters (UTF-16 code units), if one of them is not ASCII: then each takes two bytes. */
   readonly wideCharacters: number;

@@ -34,7 +34,7 @@ export class LedgerQueryThread implements LedgerQueries {
   readonly #queue: PendingQuery[] = [];
   #running: PendingQuery | undefined;
   #worker: Worker | undefined;
-  /** A thread that was told to end. It may still run a query, so the next one waits for its end. */
+  /** A thread that is ending. It may still run a query, so the next thread is started after its end. */
   #ending: Promise<void> | undefined;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
