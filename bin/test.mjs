@@ -29,6 +29,7 @@ const shards = only.length > 0 ? [only] : split(testFolders().flatMap(testFiles)
 const checks = [
   // The second run checks only what changed since the first.
   ["types", "tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],
+  ["types of the console", "tsc", "-p", "console"],
   ["lint and format", "biome", "check", "--error-on-warnings", "."],
 ];
 const work = [

@@ -22,6 +22,34 @@ export const errorTable = {
     401,
   ),
 
+  // Console and admin API
+  not_signed_in: invalidRequest(
+    "not_signed_in",
+    "A request to the admin API has neither a session nor the admin token.",
+    401,
+  ),
+  invalid_credentials: invalidRequest(
+    "invalid_credentials",
+    "The user name, the password or the one-time link is wrong.",
+    401,
+  ),
+  permission_denied: invalidRequest(
+    "permission_denied",
+    "The role or the projects of the user do not allow the request.",
+    403,
+  ),
+  invalid_csrf_token: invalidRequest(
+    "invalid_csrf_token",
+    "A change through the console's session lacks its CSRF token, or comes from another site.",
+    403,
+  ),
+  entity_not_found: invalidRequest("not_found", "No entity has this id.", 404),
+  entity_read_only: invalidRequest(
+    "read_only",
+    "The entity is defined in the configuration file or the environment, and can only be changed there.",
+    409,
+  ),
+
   // URL and method
   unknown_url: invalidRequest("unknown_url", "No route has this path.", 404),
   method_not_allowed: invalidRequest(

@@ -27,6 +27,7 @@ import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/transport.ts";
 import { wireBudgets } from "./wiring/budgets.ts";
 import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
+import { type ConsoleOptions, wireConsole } from "./wiring/console.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { type EventsWiring, wireEvents } from "./wiring/events.ts";
 import { createImageLinks } from "./wiring/image-links.ts";
@@ -34,7 +35,7 @@ import { wireImages } from "./wiring/images.ts";
 import { wireLedger } from "./wiring/ledger.ts";
 import { wireLimits } from "./wiring/limits.ts";
 import { maxConnections } from "./wiring/max-connections.ts";
-import { createModelHandlers } from "./wiring/route-handlers.ts";
+import { createModelHandlers, createServeAs } from "./wiring/route-handlers.ts";
 import { wireTargetRegistry } from "./wiring/target-registry.ts";
 import { wireTempStorage } from "./wiring/temp-storage.ts";
 
@@ -54,6 +55,8 @@ export interface BuildOptions {
   readonly snapshot: () => Snapshot;
   readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
+  /** What the console needs to change API keys. Absent: the console is off. */
+  readonly keyChanges?: Pick<ConsoleOptions, "keys" | "applyKeyChanges">;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
 }
@@ -64,6 +67,8 @@ export interface Gateway {
   readonly events: Pick<EventsWiring, "emit" | "onKeysChanged">;
   /** The health of all targets. */
   readonly targetRegistry: TargetRegistry;
+  /** The path of the console's one-time link, while the console is on and has no user. */
+  setupPath(): Promise<string | undefined>;
   /** From now on /readyz responds 503. */
   beginDrain(): void;
   /** Requests in flight, including responses that are still being sent. */
@@ -76,6 +81,7 @@ export function build({
   snapshot,
   embeddedModels,
   log,
+  keyChanges,
   ...webhookOptions
 }: BuildOptions): Gateway {
   // First: a certificate that cannot be used must not leave anything open.
@@ -211,15 +217,18 @@ export function build({
   /** Readiness (`GET /readyz`). Liveness is `GET /healthz`, which always succeeds. */
   const isReady = (): boolean =>
     !isDraining && (ledger.writable || settings.VEXEL_ON_LEDGER_ERROR === "serve");
+  const modelServices = {
+    serve,
+    send: {
+      embeddings: embeddings.send,
+      generations: images.generations,
+      edits: images.edits,
+    },
+    maxInputs: settings.VEXEL_MAX_INPUTS,
+  };
   const handlers: Handlers = {
     ...createModelHandlers({
-      serve,
-      send: {
-        embeddings: embeddings.send,
-        generations: images.generations,
-        edits: images.edits,
-      },
-      maxInputs: settings.VEXEL_MAX_INPUTS,
+      ...modelServices,
       snapshot,
       startedAt: Math.floor(Date.now() / 1000),
       now: Date.now,
@@ -248,6 +257,15 @@ export function build({
     welcome: createWelcome({ snapshot, ready: isReady, version, now: Date.now }),
   };
 
+  const console =
+    keyChanges && settings.VEXEL_CONSOLE === "on"
+      ? wireConsole({
+          ...{ settings, snapshot, targets, ...keyChanges, log },
+          capabilitiesOf: upstreamClient.imageCapabilities,
+          serve: createServeAs(modelServices),
+          now: Date.now,
+        })
+      : undefined;
   const certificate = wireCertificate(configuredCertificate, log, events.emit);
   const startListening = (): Listener =>
     listen({
@@ -255,7 +273,8 @@ export function build({
       host: settings.HOST,
       port: settings.PORT,
       handlers,
-      mounts: [events.adminApi],
+      // The console first: its API is below the prefix of the admin API.
+      mounts: [...(console?.mounts ?? []), events.adminApi],
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
       maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
       // One key may hold half of the memory, which must be enough for the largest body.
@@ -289,6 +308,7 @@ export function build({
     server = startListening();
   } catch (error) {
     certificate.close();
+    console?.close();
     void embeddings.close();
     void images.close();
     void ledgerWiring.close();
@@ -304,6 +324,7 @@ export function build({
     url: server.url,
     targetRegistry: targetRegistry,
     events,
+    setupPath: async () => console?.setupPath(),
     inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;
@@ -315,6 +336,7 @@ export function build({
     close: async () => {
       clearInterval(sweeping);
       certificate.close();
+      console?.close();
       embeddings.stopDriftChecks();
       await server.stop(true);
       // Requests that were cut off still write their ledger row.

@@ -65,7 +65,13 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   }
   let newKey: string | undefined;
   try {
-    gateway = build({ settings, snapshot: configuration.snapshot, embeddedModels, log });
+    gateway = build({
+      settings,
+      snapshot: configuration.snapshot,
+      embeddedModels,
+      log,
+      keyChanges: { keys, applyKeyChanges: configuration.applyKeyChanges },
+    });
     // Not before it listens: if the start failed after a key was created, the key would never have been shown.
     newKey = await configuration.firstKey();
   } catch (error) {
@@ -76,7 +82,12 @@ export async function run({ settings, configNamed, env }: RunOptions): Promise<n
   // Before the startup message: a signal right after it must drain the gateway.
   const stop = watchStopSignals(clock);
   process.stdout.write(
-    startupMessage({ url: gateway.url, snapshot: configuration.snapshot(), newKey }),
+    startupMessage({
+      url: gateway.url,
+      snapshot: configuration.snapshot(),
+      newKey,
+      setupPath: await gateway.setupPath(),
+    }),
   );
   await runUntilStopped({ gateway, stop, crash, settings, log, clock });
   try {

@@ -81,6 +81,10 @@ export const settingsTable = {
     .describe(
       "Earlier values of `VEXEL_SECRET`, separated by commas. They decrypt stored secrets until `vexel config reencrypt` has run.",
     ),
+  VEXEL_CONSOLE: z
+    .enum(["on", "off"])
+    .default("off")
+    .describe("Whether the console (`/console`) and its API (`/admin/api`) are served."),
   VEXEL_MAX_BODY_BYTES: bytes(32 * MiB).describe("Maximum size of a JSON request body."),
   VEXEL_JSON_MEMORY_BYTES: bytes(256 * MiB).describe(
     "Maximum memory for the JSON bodies of all requests in flight, shared among API keys.",

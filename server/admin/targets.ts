@@ -1,6 +1,6 @@
 /** GET /admin/targets: the health of every target. */
 import { Hono } from "hono";
-import type { ShownTarget } from "../routing/show-target.ts";
+import type { ShownTarget } from "../../contract/admin.ts";
 import { type AdminEnv, uncachedJson } from "./admin-env.ts";
 
 export interface TargetsApiOptions {

@@ -153,7 +153,7 @@ export const expires = z.union([z.iso.date(), z.iso.datetime({ offset: true })])
 /** The models of requests without `model`. */
 export const defaults = z.strictObject({ embedding: id.optional(), image: id.optional() });
 
-const key = z.strictObject({
+export const key = z.strictObject({
   name,
   key: secret.min(16),
   models: z.array(id).min(1).default(["*"]),

@@ -63,6 +63,10 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
     return this.#request.body;
   }
 
+  get remoteAddress(): string {
+    return this.#request.remoteAddress;
+  }
+
   get signal(): AbortSignal {
     return this.#request.signal;
   }

@@ -32,6 +32,8 @@ export interface HttpRequest<Q extends LimitedQuery, A> {
   readonly incoming: IncomingRequest;
   /** The model in the request path, which takes precedence over the one in the body. */
   readonly pathModel: string | undefined;
+  /** Absent: the request is authenticated by its API key. */
+  readonly caller?: Caller | undefined;
 }
 
 export async function handleRequest<Q extends LimitedQuery, A>(
@@ -43,7 +45,7 @@ export async function handleRequest<Q extends LimitedQuery, A>(
   try {
     const snapshot = services.snapshot(); // pinned: a reload never changes a request half-way
     services.ledger.admit(); // before anything that would need a row
-    const caller = authenticate(incoming.headers, snapshot, services.now());
+    const caller = http.caller ?? authenticate(incoming.headers, snapshot, services.now());
     lifetime.admitLoad(caller, incoming.headers, priorityOf(incoming.headers, caller));
     if (endpoint.kind === "embedding") {
       lifetime.record.cachePolicy = cachePolicyOf(incoming.headers);

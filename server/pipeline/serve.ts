@@ -4,6 +4,7 @@
 
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
+import type { Caller } from "../request/caller.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import type { Send } from "../request/stage.ts";
 import type { PipelineServices } from "./dependencies.ts";
@@ -17,6 +18,8 @@ export type Serve = <Q extends LimitedQuery, A>(
   incoming: IncomingRequest,
   /** The model, if the request path names it. */
   pathModel?: string,
+  /** A caller that was authenticated in another way than by an API key. */
+  caller?: Caller,
 ) => Promise<OutgoingResponse>;
 
 export type Execute = <Q extends LimitedQuery, A, T>(
@@ -36,8 +39,8 @@ export function createServe(services: PipelineServices): Pipeline {
     shed: (mayLose) => admission.shed(mayLose),
   });
   return {
-    serve: (endpoint, send, incoming, pathModel) =>
-      handleRequest({ services, loadShedder, endpoint, send, incoming, pathModel }),
+    serve: (endpoint, send, incoming, pathModel, caller) =>
+      handleRequest({ services, loadShedder, endpoint, send, incoming, pathModel, caller }),
     execute: (request) => execute(services, loadShedder, request),
     inFlight: () => loadShedder.count,
   };

@@ -27,6 +27,8 @@ export interface IncomingRequest {
   /** The query string as it was sent, with its question mark. Empty if there is none. */
   readonly search: string;
   readonly headers: RequestHeaders;
+  /** The IP address of the client, or of the proxy in front. */
+  readonly remoteAddress: string;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   /** The base URL that the client used, without a trailing slash. */

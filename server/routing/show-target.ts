@@ -1,10 +1,9 @@
 /** The health of targets as JSON for the admin API, without addresses or keys. */
 
+import type { ShownTarget } from "../../contract/admin.ts";
 import { sizeClasses } from "./health/latency-stats.ts";
 import type { TargetHealth } from "./health/target-health.ts";
 import type { ConfiguredTarget, TargetRegistry } from "./target-registry.ts";
-
-export type ShownTarget = ReturnType<typeof showTarget>;
 
 /** `now`: Unix milliseconds. */
 export const showTargets = (
@@ -16,7 +15,11 @@ export const showTargets = (
 };
 
 /** `clockMs`: milliseconds, monotonic. `at`: the same time in Unix milliseconds. */
-function showTarget({ health, models }: ConfiguredTarget, clockMs: number, at: number) {
+function showTarget(
+  { health, models }: ConfiguredTarget,
+  clockMs: number,
+  at: number,
+): ShownTarget {
   const { target, breaker, inFlight, concurrency, counts } = health;
   const { state, reason, leftMs } = displayStateOf(health, clockMs);
   return {

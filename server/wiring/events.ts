@@ -1,5 +1,6 @@
 /** Wires events: the event store, webhook delivery, the admin API and key events. */
 
+import type { ShownTarget } from "../../contract/admin.ts";
 import { mountAdmin } from "../admin/mount-admin.ts";
 import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
@@ -10,7 +11,6 @@ import { createEventViews } from "../events/show-events.ts";
 import type { Mount } from "../http/route.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
-import type { ShownTarget } from "../routing/show-target.ts";
 import type { Settings } from "../settings.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import { Deliveries } from "../storage/sqlite/delivery-store.ts";

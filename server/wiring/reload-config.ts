@@ -47,6 +47,8 @@ export type LoadedConfiguration =
   | {
       readonly ok: true;
       readonly snapshot: () => Snapshot;
+      /** Applies changes of stored keys now, instead of at the next poll. */
+      applyKeyChanges(): Promise<void>;
       /** Creates a key if there is none. Its text is not stored, so it must be shown now. */
       firstKey(): Promise<string | undefined>;
       close(): void;
@@ -154,6 +156,7 @@ export async function loadConfiguration(
   return {
     ok: true,
     snapshot: holder.current,
+    applyKeyChanges: () => serialize(applyKeyChanges),
     firstKey: async () => {
       // Emits events for keys that were changed while no gateway was running.
       await events()?.onKeysChanged(keys);

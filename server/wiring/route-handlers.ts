@@ -1,5 +1,6 @@
 /** The handlers of every route that serves or lists models: OpenAI's, its legacy engines, and Azure's. */
 
+import type { PlaygroundOptions } from "../admin/playground.ts";
 import { editsEndpoint } from "../api/edits.ts";
 import { embeddingsEndpoint, engineEmbeddingsEndpoint } from "../api/embeddings.ts";
 import { generationsEndpoint } from "../api/generations.ts";
@@ -79,5 +80,20 @@ export function createModelHandlers(
     undeployedEmbeddings: own.embeddings,
     undeployedGenerations: own.generations,
     undeployedEdits: own.edits,
+  };
+}
+
+/** The same endpoints for callers that were authenticated in another way than by an API key. */
+export function createServeAs({
+  serve,
+  send,
+  maxInputs,
+}: Pick<ModelHandlerOptions, "serve" | "send" | "maxInputs">): PlaygroundOptions["serve"] {
+  const endpoint = embeddingsEndpoint({ maxInputs });
+  return {
+    embeddings: (incoming, caller) => serve(endpoint, send.embeddings, incoming, undefined, caller),
+    generations: (incoming, caller) =>
+      serve(generationsEndpoint, send.generations, incoming, undefined, caller),
+    edits: (incoming, caller) => serve(editsEndpoint, send.edits, incoming, undefined, caller),
   };
 }

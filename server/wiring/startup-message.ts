@@ -6,9 +6,16 @@ export interface StartupMessageOptions {
   readonly snapshot: Snapshot;
   /** Set only if the key was just created: it cannot be shown again. */
   readonly newKey: string | undefined;
+  /** The path of the console's one-time link, while it has no user. */
+  readonly setupPath?: string | undefined;
 }
 
-export function startupMessage({ url, snapshot, newKey }: StartupMessageOptions): string {
+export function startupMessage({
+  url,
+  snapshot,
+  newKey,
+  setupPath,
+}: StartupMessageOptions): string {
   const clientUrl = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const models = [...snapshot.models.values()];
   const embeddingModel = models.find(({ kind }) => kind === "embedding");
@@ -26,7 +33,7 @@ export function startupMessage({ url, snapshot, newKey }: StartupMessageOptions)
   Base URL  ${clientUrl}/v1
   API key   ${apiKey}
   Models    ${listed.join(", ")}${more}
-  Browser   ${clientUrl}/
+  Browser   ${clientUrl}/${setupPath === undefined ? "" : `\n  Console   ${clientUrl}${setupPath}   (works once)`}
 
   Try it:
 

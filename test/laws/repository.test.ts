@@ -3,11 +3,15 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import budgets from "../../budgets.json";
+import consoleManifest from "../../console/package.json";
 import manifest from "../../package.json";
 import lock from "../../package-lock.json";
 import sketchManifest from "../../packages/sketch/package.json";
 import { root } from "../harness.ts";
 import { codeOf, filesBelow, foldersIn, sources, tests, textOf } from "./tree.ts";
+
+/** The packages of this repository in the lock file. */
+const workspacePath = /^(?:$|packages\/|console$)/;
 
 /** Which folders of server/ a folder may import, in the order of the layers. Every folder may import `contract`. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -54,7 +58,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: ["lib", "storage", "config"],
   // The transport knows no models.
   http: ["lib", "request"],
-  admin: ["lib", "request", "routing", "events", "http"],
+  console: ["lib", "request", "http"],
+  admin: ["lib", "storage", "upstream", "config", "request", "auth", "routing", "events", "http"],
   api: [
     "lib",
     "upstream",
@@ -279,7 +284,11 @@ describe("dependencies", () => {
   const wanted = groups.flatMap((group) => Object.entries(manifest[group]));
 
   test("every package is pinned to one version", () => {
-    const loose = [...wanted, ...Object.entries(sketchManifest.dependencies)]
+    const loose = [
+      ...wanted,
+      ...Object.entries(sketchManifest.dependencies),
+      ...Object.entries(consoleManifest.dependencies),
+    ]
       .filter(([name]) => !isWorkspace(name))
       .filter(([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version));
     expect(loose).toEqual([]);
@@ -287,7 +296,10 @@ describe("dependencies", () => {
 
   test("a workspace is a file: dependency, so that npm links it where the gateway is installed", () => {
     const linked = wanted.filter(([name]) => isWorkspace(name));
-    expect(linked).toEqual([["@vexel/sketch", "file:packages/sketch"]]);
+    expect(linked).toEqual([
+      ["@vexel/console", "file:console"],
+      ["@vexel/sketch", "file:packages/sketch"],
+    ]);
     expect(foldersIn("packages")).toEqual(["sketch"]);
     expect(sketchManifest.name).toBe("@vexel/sketch");
     expect(sketchManifest.version).toBe(manifest.version);
@@ -314,7 +326,7 @@ describe("dependencies", () => {
   test("every locked package has a checksum, and none comes from one machine's own registry", () => {
     const packages = Object.entries(lock.packages as Readonly<Record<string, Locked>>);
     const odd = packages
-      .filter(([path, { link }]) => path !== "" && !path.startsWith("packages/") && !link)
+      .filter(([path, { link }]) => !workspacePath.test(path) && !link)
       .filter(([, { integrity, resolved }]) => {
         const elsewhere = resolved && !resolved.startsWith("https://registry.npmjs.org/");
         return !integrity?.startsWith("sha512-") || elsewhere;
@@ -325,9 +337,15 @@ describe("dependencies", () => {
   test("every imported package is declared", () => {
     const names = new Set(wanted.map(([name]) => name));
     const sketchNames = new Set(Object.keys(sketchManifest.dependencies));
+    const consoleNames = new Set(Object.keys(consoleManifest.dependencies));
+    const namesFor = (file: string): ReadonlySet<string> => {
+      if (file.startsWith("packages/")) return sketchNames;
+      // The gateway builds the console with the packages of the console.
+      return file.startsWith("server/console/") ? consoleNames : names;
+    };
     const missing = sources().flatMap((file) =>
       packagesOf(file)
-        .filter((name) => !(file.startsWith("packages/") ? sketchNames : names).has(name))
+        .filter((name) => !namesFor(file).has(name))
         .map((name) => `${file}: ${name}`),
     );
     expect(missing).toEqual([]);

@@ -138,6 +138,10 @@ export class Connection implements TableConnection, RequestConnection {
   }
 
   /** An interim response: the client may send the body that it has announced (`expect: 100-continue`). */
+  get remoteAddress(): string {
+    return this.socket.remoteAddress;
+  }
+
   writeContinue(): void {
     if (!this.#isResponding) ignoreRejection(this.socket.writer.write(continueResponse));
   }

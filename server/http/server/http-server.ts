@@ -75,6 +75,8 @@ export interface HttpServer {
 
 export interface ServerRequest {
   readonly head: RequestHead;
+  /** The IP address of the client, or of the proxy in front. */
+  readonly remoteAddress: string;
   readonly body: RequestBody;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;

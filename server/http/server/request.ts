@@ -11,6 +11,7 @@ export interface RequestConnection {
   /** Pauses or resumes reading from the socket (backpressure). */
   updateFlow(): void;
   writeContinue(): void;
+  readonly remoteAddress: string;
 }
 
 export class HttpRequest implements ServerRequest, BodyListener {
@@ -39,6 +40,10 @@ export class HttpRequest implements ServerRequest, BodyListener {
       if (this.#isDisconnected) this.#disconnect.abort();
     }
     return this.#disconnect.signal;
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.remoteAddress;
   }
 
   clientDisconnected(): void {

@@ -61,6 +61,8 @@ export interface KeyStore {
   findActive(idOrName: string): Promise<readonly StoredKey[]>;
   /** False: there is no active key with this id. `at`: Unix milliseconds. */
   revoke(id: string, at: number): Promise<boolean>;
+  /** Ends the key at `at`, unless it ends earlier. False: there is no active key with this id. `at`: Unix milliseconds. */
+  expire(id: string, at: number): Promise<boolean>;
   /** All keys, revoked ones included, in the order of their creation. */
   list(page: PageRequest): Promise<Page<StoredKey>>;
   /** The revision of the latest change. 0: there was none. */

@@ -95,6 +95,23 @@ class SqliteKeyStore implements KeyStore {
     return update.immediate();
   }
 
+  async expire(id: string, at: number): Promise<boolean> {
+    const update = this.#db.transaction((): boolean => {
+      const { changes } = this.#db
+        .query(
+          `UPDATE keys SET settings = json_set(coalesce(settings, '{}'), '$.expiresAt',
+             min($at, coalesce(settings ->> '$.expiresAt', $at)))
+           WHERE id = $id AND revoked_at IS NULL`,
+        )
+        .run({ at, id });
+      if (changes === 0) return false;
+      const revision = nextRevision(this.#db, "keys");
+      this.#db.query("UPDATE keys SET revision = $revision WHERE id = $id").run({ revision, id });
+      return true;
+    });
+    return update.immediate();
+  }
+
   async list({ cursor, limit }: PageRequest): Promise<Page<StoredKey>> {
     const [createdAt, id] = cursor === undefined ? [-1, ""] : readCursor(cursor);
     const rows = this.#db

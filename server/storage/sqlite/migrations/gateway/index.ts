@@ -3,5 +3,11 @@ import type { Migration } from "../../migrate.ts";
 import { keys } from "./0001-keys.ts";
 import { keyRevisions } from "./0002-key-revisions.ts";
 import { configEntities } from "./0003-config-entities.ts";
+import { consoleTables } from "./0004-console.ts";
 
-export const gatewayMigrations: readonly Migration[] = [keys, keyRevisions, configEntities];
+export const gatewayMigrations: readonly Migration[] = [
+  keys,
+  keyRevisions,
+  configEntities,
+  consoleTables,
+];

@@ -1,0 +1,25 @@
+/** Numbers as people read them. Unknown is a dash, never 0. */
+const unknown = "–";
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const money = new Intl.NumberFormat("en-US", {
+  style: "currency",
+  currency: "USD",
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 4,
+});
+
+export const count = (value: number | null): string =>
+  value === null ? unknown : compact.format(value);
+
+export const dollars = (value: number | null): string =>
+  value === null ? unknown : money.format(value);
+
+export const percent = (share: number | null): string =>
+  share === null ? unknown : `${(share * 100).toFixed(1)} %`;
+
+export const milliseconds = (ms: number | null): string => {
+  if (ms === null) return unknown;
+  return ms < 1000
+    ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+    : `${(ms / 1000).toFixed(1)} s`;
+};

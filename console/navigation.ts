@@ -1,0 +1,45 @@
+/** The pages of the menu, and the role that may open each. The server checks every request again. */
+import type { Role } from "../contract/admin.ts";
+import type { MessageKey } from "./i18n/messages.ts";
+import type { IconName } from "./ui/icon.tsx";
+
+export interface MenuEntry {
+  readonly path: string;
+  readonly label: MessageKey;
+  readonly icon: IconName;
+  readonly role: Role;
+}
+
+export interface MenuGroup {
+  readonly label: MessageKey;
+  readonly entries: readonly MenuEntry[];
+}
+
+export const menu: readonly MenuGroup[] = [
+  {
+    label: "nav.group.try",
+    entries: [
+      { path: "/models", label: "nav.models", icon: "models", role: "viewer" },
+      {
+        path: "/playground/embeddings",
+        label: "nav.embeddings",
+        icon: "embeddings",
+        role: "developer",
+      },
+      { path: "/playground/images", label: "nav.images", icon: "images", role: "developer" },
+      { path: "/reference", label: "nav.reference", icon: "reference", role: "viewer" },
+    ],
+  },
+  {
+    label: "nav.group.configure",
+    entries: [{ path: "/keys", label: "nav.keys", icon: "keys", role: "developer" }],
+  },
+  {
+    label: "nav.group.administer",
+    entries: [
+      { path: "/users", label: "nav.users", icon: "users", role: "admin" },
+      { path: "/audit", label: "nav.audit", icon: "audit", role: "admin" },
+      { path: "/settings", label: "nav.settings", icon: "settings", role: "admin" },
+    ],
+  },
+];

@@ -1,0 +1,73 @@
+/** The texts as points: near points are similar texts. */
+import { useT } from "../../i18n/messages.ts";
+import { classNames } from "../../lib/class-names.ts";
+import { useProjection } from "./use-projection.ts";
+
+interface TextMapProps {
+  readonly texts: readonly string[];
+  readonly vectors: readonly Float32Array[];
+  readonly selected: number;
+  readonly onSelect: (index: number) => void;
+}
+
+const size = 100;
+const margin = 4;
+const maxLabels = 40;
+const labelLength = 24;
+
+export function TextMap({ texts, vectors, selected, onSelect }: TextMapProps) {
+  const t = useT();
+  const projection = useProjection(vectors);
+  if (projection.state === "too_few") return <p className="text-muted">{t("embeddings.tooFew")}</p>;
+  if (projection.state === "failed") return <p className="text-bad">{projection.reason}</p>;
+  if (projection.state === "running")
+    return (
+      <progress
+        aria-label={t("embeddings.map.running")}
+        value={projection.share}
+        className="w-full"
+      />
+    );
+  const place = scaler(projection.points);
+  return (
+    <svg
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={t("embeddings.map")}
+      className="aspect-square w-full max-w-[30rem] rounded-md border border-line bg-sunken"
+    >
+      {projection.points.map((point, index) => {
+        const [x, y] = place(point);
+        const text = texts[index] ?? "";
+        return (
+          // biome-ignore lint/a11y/noStaticElementInteractions: the list of neighbors selects texts by keyboard.
+          <g key={`${index} ${text}`} onClick={() => onSelect(index)} className="cursor-pointer">
+            <title>{text}</title>
+            <circle
+              cx={x}
+              cy={y}
+              r={index === selected ? 1.6 : 0.9}
+              className={classNames(index === selected ? "fill-bad" : "fill-accent")}
+            />
+            {(index === selected || texts.length <= maxLabels) && (
+              <text x={x + 1.8} y={y + 0.8} fontSize={2.2} className="fill-ink">
+                {text.slice(0, labelLength)}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** Maps the points of the projection into the square, with a margin. */
+function scaler(points: readonly (readonly [number, number])[]) {
+  const xs = points.map(([x]) => x);
+  const ys = points.map(([, y]) => y);
+  const scale = (values: readonly number[], value: number): number => {
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return margin + ((value - low) / (high - low || 1)) * (size - 2 * margin);
+  };
+  return ([x, y]: readonly [number, number]): [number, number] => [scale(xs, x), scale(ys, y)];
+}

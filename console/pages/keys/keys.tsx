@@ -1,0 +1,141 @@
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ApiKey, CreatedApiKey } from "../../../contract/admin.ts";
+import { call } from "../../api/client.ts";
+import { pagedQuery } from "../../api/lists.ts";
+import { useT } from "../../i18n/messages.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { ConfirmButton } from "../../ui/confirm.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { OriginBadge } from "../../ui/origin.tsx";
+import { Page } from "../../ui/page.tsx";
+import { PagedTable } from "../../ui/paged-table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { KeyForm } from "./key-form.tsx";
+
+const keysQuery = pagedQuery<ApiKey>("/keys");
+
+const tones: Readonly<Record<ApiKey["state"], Tone>> = {
+  active: "good",
+  expiring: "warn",
+  expired: "bad",
+  revoked: "neutral",
+};
+
+export function KeysPage() {
+  const t = useT();
+  const query = useInfiniteQuery(keysQuery);
+  const queryClient = useQueryClient();
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<CreatedApiKey>();
+  const reload = () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
+  const revoke = async ({ id }: ApiKey): Promise<void> => {
+    await call(`/keys/${id}`, { method: "DELETE" });
+    await reload();
+  };
+  const rotate = async ({ id }: ApiKey): Promise<void> => {
+    setCreated(await call<CreatedApiKey>(`/keys/${id}/rotate`, { method: "POST", body: {} }));
+    await reload();
+  };
+  return (
+    <Page
+      title={t("nav.keys")}
+      description={t("keys.description")}
+      actions={
+        <Button look="primary" onClick={() => setCreating(true)}>
+          {t("keys.create")}
+        </Button>
+      }
+    >
+      <Card>
+        <PagedTable
+          label={t("nav.keys")}
+          query={query}
+          rowKey={({ id }) => id}
+          empty={t("keys.none")}
+          columns={[
+            {
+              key: "name",
+              header: t("keys.name"),
+              cell: ({ name, hint, origin }) => (
+                <div className="flex flex-col gap-0.5">
+                  <span className="flex items-center gap-2 font-medium">
+                    {name} <OriginBadge origin={origin} />
+                  </span>
+                  {hint !== null && <code className="font-mono text-xs text-muted">{hint}…</code>}
+                </div>
+              ),
+            },
+            {
+              key: "state",
+              header: t("keys.state"),
+              cell: ({ state }) => <Badge tone={tones[state]}>{t(`keys.state.${state}`)}</Badge>,
+            },
+            { key: "project", header: t("keys.project"), cell: ({ project }) => project ?? "–" },
+            {
+              key: "models",
+              header: t("keys.models"),
+              cell: ({ models }) => (
+                <code className="font-mono text-xs break-all">{models.join(", ")}</code>
+              ),
+            },
+            {
+              key: "expires",
+              header: t("keys.expires"),
+              cell: ({ expires_at }) => <Time iso={expires_at} />,
+            },
+            {
+              key: "actions",
+              header: t("column.actions"),
+              cell: (key) =>
+                key.origin.source === "store" &&
+                key.revoked_at === null && (
+                  <span className="flex gap-1">
+                    <ConfirmButton
+                      label={t("keys.rotate")}
+                      title={t("keys.rotate.title", { name: key.name })}
+                      description={t("keys.rotate.description")}
+                      onConfirm={() => rotate(key)}
+                    />
+                    <ConfirmButton
+                      label={t("keys.revoke")}
+                      title={t("keys.revoke.title", { name: key.name })}
+                      description={t("keys.revoke.description")}
+                      onConfirm={() => revoke(key)}
+                    />
+                  </span>
+                ),
+            },
+          ]}
+        />
+      </Card>
+      <Dialog title={t("keys.create")} isOpen={isCreating} onClose={() => setCreating(false)}>
+        <KeyForm
+          onCreated={async (key) => {
+            setCreating(false);
+            setCreated(key);
+            await reload();
+          }}
+        />
+      </Dialog>
+      <Dialog
+        title={t("keys.created.title")}
+        description={t("keys.created.description")}
+        isOpen={created !== undefined}
+        onClose={() => setCreated(undefined)}
+      >
+        {created && (
+          <div className="flex items-center gap-2">
+            <code className="min-w-0 flex-1 rounded-md bg-sunken p-2 font-mono text-xs break-all">
+              {created.key}
+            </code>
+            <CopyButton text={created.key} />
+          </div>
+        )}
+      </Dialog>
+    </Page>
+  );
+}

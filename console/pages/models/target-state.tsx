@@ -1,0 +1,21 @@
+import type { ShownTarget } from "../../../contract/admin.ts";
+import { useT } from "../../i18n/messages.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+
+const tones: Readonly<Record<ShownTarget["state"], Tone>> = {
+  healthy: "good",
+  slow_start: "warn",
+  cooling: "warn",
+  ejected: "bad",
+};
+
+/** The health of a target; its reason is text for everyone, not only a tooltip. */
+export function TargetState({ target }: { target: ShownTarget }) {
+  const t = useT();
+  return (
+    <span className="flex flex-wrap items-center gap-1.5">
+      <Badge tone={tones[target.state]}>{t(`target.${target.state}`)}</Badge>
+      {target.reason !== null && <span className="text-xs text-muted">{target.reason}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,53 @@
+import type { ShownTarget } from "../../../contract/admin.ts";
+import { useT } from "../../i18n/messages.ts";
+import { milliseconds, percent } from "../../lib/format.ts";
+import { Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { TargetState } from "./target-state.tsx";
+
+/** The live health of targets. */
+export function TargetTable({ targets }: { targets: readonly ShownTarget[] }) {
+  const t = useT();
+  return (
+    <Table
+      label={t("models.targets")}
+      rows={targets}
+      rowKey={({ upstream, model, surface }) => `${upstream} ${model} ${surface}`}
+      columns={[
+        {
+          key: "target",
+          header: t("target.name"),
+          cell: ({ upstream, model }) => (
+            <>
+              {upstream} <code className="font-mono text-xs text-muted">{model}</code>
+            </>
+          ),
+        },
+        {
+          key: "state",
+          header: t("keys.state"),
+          cell: (target) => <TargetState target={target} />,
+        },
+        { key: "until", header: t("target.until"), cell: ({ until }) => <Time iso={until} /> },
+        {
+          key: "inFlight",
+          header: t("target.inFlight"),
+          align: "right",
+          cell: ({ in_flight, limit }) => `${in_flight} / ${limit}`,
+        },
+        {
+          key: "errors",
+          header: t("figure.errors"),
+          align: "right",
+          cell: ({ error_share }) => percent(error_share),
+        },
+        {
+          key: "p95",
+          header: t("figure.p95"),
+          align: "right",
+          cell: ({ latency }) => milliseconds(latency[0]?.p95_ms ?? null),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,169 @@
+/** The routes of the console. Every page is a chunk of its own, loaded when it is opened first. */
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { sessionQuery } from "./api/session.ts";
+import { NotFound } from "./pages/not-found.tsx";
+import { readRequestsSearch } from "./pages/requests/requests-search.ts";
+import { Shell } from "./shell.tsx";
+import { Failure, Loading } from "./ui/states.tsx";
+
+interface RouterContext {
+  readonly queryClient: QueryClient;
+}
+
+const root = createRootRouteWithContext<RouterContext>()({ component: Outlet });
+
+/** Everything behind the sign-in. */
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: "signed-in",
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queryClient.ensureQueryData(sessionQuery);
+    if (!session) throw redirect({ to: "/sign-in", search: { next: location.href } });
+    return { session };
+  },
+  component: Shell,
+});
+
+const signInRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
+    // A path of this console only: a link to another site must not work as a redirect.
+    typeof next === "string" && /^\/(?!\/)/.test(next) ? { next } : {},
+  component: lazyRouteComponent(() => import("./pages/sign-in/sign-in.tsx"), "SignInPage"),
+});
+
+const setupRoute = createRoute({
+  getParentRoute: () => root,
+  path: "/setup",
+  component: lazyRouteComponent(() => import("./pages/sign-in/setup.tsx"), "SetupPage"),
+});
+
+const routeTree = root.addChildren([
+  signInRoute,
+  setupRoute,
+  signedIn.addChildren([
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/",
+      beforeLoad: () => {
+        throw redirect({ to: "/models" });
+      },
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/overview",
+      component: lazyRouteComponent(() => import("./pages/overview/overview.tsx"), "OverviewPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/models",
+      component: lazyRouteComponent(() => import("./pages/models/models.tsx"), "ModelsPage"),
+    }),
+    // A splat, because ids of models may contain slashes.
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/model/$",
+      component: lazyRouteComponent(() => import("./pages/models/model.tsx"), "ModelPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/requests",
+      validateSearch: readRequestsSearch,
+      component: lazyRouteComponent(() => import("./pages/requests/requests.tsx"), "RequestsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/requests/$id",
+      component: lazyRouteComponent(() => import("./pages/requests/request.tsx"), "RequestPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/usage",
+      component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "UsagePage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/playground/embeddings",
+      component: lazyRouteComponent(
+        () => import("./pages/embeddings/embeddings.tsx"),
+        "EmbeddingsPage",
+      ),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/playground/images",
+      component: lazyRouteComponent(() => import("./pages/images/images.tsx"), "ImagesPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/keys",
+      component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "KeysPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/upstreams",
+      component: lazyRouteComponent(
+        () => import("./pages/upstreams/upstreams.tsx"),
+        "UpstreamsPage",
+      ),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/budgets",
+      component: lazyRouteComponent(() => import("./pages/budgets/budgets.tsx"), "BudgetsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/events",
+      component: lazyRouteComponent(() => import("./pages/events/events.tsx"), "EventsPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/reference",
+      component: lazyRouteComponent(
+        () => import("./pages/reference/reference.tsx"),
+        "ReferencePage",
+      ),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/users",
+      component: lazyRouteComponent(() => import("./pages/users/users.tsx"), "UsersPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/audit",
+      component: lazyRouteComponent(() => import("./pages/audit/audit.tsx"), "AuditPage"),
+    }),
+    createRoute({
+      getParentRoute: () => signedIn,
+      path: "/settings",
+      component: lazyRouteComponent(() => import("./pages/settings/settings.tsx"), "SettingsPage"),
+    }),
+  ]),
+]);
+
+export const createConsoleRouter = (queryClient: QueryClient) =>
+  createRouter({
+    routeTree,
+    basepath: "/console",
+    context: { queryClient },
+    defaultPendingComponent: () => <Loading />,
+    defaultErrorComponent: ({ error }) => <Failure error={error} />,
+    defaultNotFoundComponent: NotFound,
+  });
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+}

@@ -1,0 +1,146 @@
+/** The frame around every page: menu, user, theme and language. */
+import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { type Role, roles } from "../contract/admin.ts";
+import { sessionQuery, signOut } from "./api/session.ts";
+import { type Language, languages, useLanguage, useT } from "./i18n/messages.ts";
+import { classNames } from "./lib/class-names.ts";
+import { menu } from "./navigation.ts";
+import { Button } from "./ui/button.tsx";
+import { Icon } from "./ui/icon.tsx";
+import { Select } from "./ui/input.tsx";
+import { type Theme, themes, useTheme } from "./ui/theme.ts";
+
+const includesRole = (own: Role, needed: Role): boolean =>
+  roles.indexOf(own) >= roles.indexOf(needed);
+
+export function Shell() {
+  const t = useT();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  useEffect(() => setMenuOpen(false), [path]);
+  return (
+    <div className="flex min-h-dvh flex-col lg:flex-row">
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded focus:bg-surface focus:p-2"
+      >
+        {t("app.skip")}
+      </a>
+      <header className="sticky top-0 z-20 flex items-center justify-between border-b border-line bg-surface px-4 py-2 lg:hidden">
+        <Brand />
+        <Button
+          look="quiet"
+          aria-label={t("app.menu")}
+          aria-expanded={isMenuOpen}
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          <Icon name={isMenuOpen ? "close" : "menu"} />
+        </Button>
+      </header>
+      <aside
+        className={classNames(
+          "flex w-full shrink-0 flex-col gap-4 border-line bg-surface p-3 lg:sticky lg:top-0 lg:h-dvh lg:w-60 lg:overflow-y-auto lg:border-r",
+          isMenuOpen ? "flex border-b" : "hidden lg:flex",
+        )}
+      >
+        <div className="hidden px-2 pt-1 lg:block">
+          <Brand />
+        </div>
+        <Menu />
+        <Preferences />
+      </aside>
+      <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+        <Outlet />
+      </main>
+    </div>
+  );
+}
+
+const Brand = () => (
+  <Link to="/" className="flex items-center gap-2 text-base font-semibold tracking-tight">
+    <img src="/console/icon.svg" alt="" className="size-6" />
+    Vexel
+  </Link>
+);
+
+function Menu() {
+  const t = useT();
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const role = session?.user.role ?? "viewer";
+  return (
+    <nav aria-label={t("app.menu")} className="flex flex-1 flex-col gap-4">
+      {menu.map(({ label, entries }) => {
+        const visible = entries.filter((entry) => includesRole(role, entry.role));
+        if (visible.length === 0) return null;
+        return (
+          <div key={label}>
+            <p className="px-2 pb-1 text-xs font-medium text-muted">{t(label)}</p>
+            <ul className="flex flex-col gap-0.5">
+              {visible.map(({ path, label: name, icon }) => (
+                <li key={path}>
+                  <Link
+                    to={path}
+                    activeOptions={{ exact: path === "/" }}
+                    className="flex items-center gap-2 rounded-md px-2 py-1.5 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+                  >
+                    <Icon name={icon} />
+                    {t(name)}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+    </nav>
+  );
+}
+
+function Preferences() {
+  const { t, language, setLanguage } = useLanguage();
+  const [theme, setTheme] = useTheme();
+  const { data: session } = useSuspenseQuery(sessionQuery);
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const leave = async (): Promise<void> => {
+    await signOut();
+    queryClient.clear();
+    await navigate({ to: "/sign-in" });
+  };
+  return (
+    <div className="flex flex-col gap-2 border-t border-line pt-3">
+      <div className="flex gap-2">
+        <Select
+          aria-label={t("app.theme")}
+          value={theme}
+          onChange={(event) => setTheme(event.target.value as Theme)}
+        >
+          {themes.map((each) => (
+            <option key={each} value={each}>
+              {t(`app.theme.${each}`)}
+            </option>
+          ))}
+        </Select>
+        <Select
+          aria-label={t("app.language")}
+          value={language}
+          onChange={(event) => setLanguage(event.target.value as Language)}
+        >
+          {Object.entries(languages).map(([code, name]) => (
+            <option key={code} value={code}>
+              {name}
+            </option>
+          ))}
+        </Select>
+      </div>
+      <div className="flex items-center justify-between gap-2 px-1">
+        <span className="min-w-0 truncate text-muted">{session?.user.name}</span>
+        <Button size="small" look="quiet" onClick={leave}>
+          {t("app.signOut")}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+import type { ComponentProps } from "react";
+import { classNames } from "../lib/class-names.ts";
+
+const styles = {
+  primary: "bg-accent text-accent-ink hover:opacity-90",
+  secondary: "border border-line bg-surface hover:bg-sunken",
+  danger: "bg-bad text-surface hover:opacity-90",
+  quiet: "hover:bg-sunken",
+} as const;
+
+interface ButtonProps extends ComponentProps<"button"> {
+  readonly look?: keyof typeof styles;
+  readonly size?: "normal" | "small";
+}
+
+export function Button({ look = "secondary", size = "normal", className, ...props }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...props}
+      className={classNames(
+        "inline-flex items-center justify-center gap-1.5 rounded-md font-medium whitespace-nowrap",
+        "disabled:cursor-not-allowed disabled:opacity-50",
+        size === "small" ? "h-7 px-2 text-xs" : "h-9 px-3 text-sm",
+        styles[look],
+        className,
+      )}
+    />
+  );
+}

@@ -1,0 +1,39 @@
+/** A table of a long list, with a button for the next page. */
+import type { UseInfiniteQueryResult } from "@tanstack/react-query";
+import type { Page } from "../../contract/admin.ts";
+import { useT } from "../i18n/messages.ts";
+import { Button } from "./button.tsx";
+import { Empty, QueryView } from "./states.tsx";
+import { type Column, Table } from "./table.tsx";
+
+interface PagedTableProps<Row> {
+  readonly label: string;
+  readonly query: UseInfiniteQueryResult<{ pages: Page<Row>[] }>;
+  readonly columns: readonly Column<Row>[];
+  readonly rowKey: (row: Row) => string;
+  readonly empty: string;
+}
+
+export function PagedTable<Row>({ label, query, columns, rowKey, empty }: PagedTableProps<Row>) {
+  const t = useT();
+  return (
+    <QueryView query={query}>
+      {({ pages }) => {
+        const rows = pages.flatMap(({ data }) => data);
+        if (rows.length === 0) return <Empty title={empty} />;
+        return (
+          <>
+            <Table label={label} columns={columns} rows={rows} rowKey={rowKey} />
+            {query.hasNextPage && (
+              <div className="border-t border-line p-3 text-center">
+                <Button onClick={() => query.fetchNextPage()} disabled={query.isFetchingNextPage}>
+                  {t("action.next")}
+                </Button>
+              </div>
+            )}
+          </>
+        );
+      }}
+    </QueryView>
+  );
+}

@@ -1,0 +1,53 @@
+/** Loading, empty and error states, the same on every page. */
+import type { ReactNode } from "react";
+import { errorText } from "../api/client.ts";
+import { useT } from "../i18n/messages.ts";
+import { Button } from "./button.tsx";
+
+export const Loading = ({ rows = 3 }: { rows?: number }) => {
+  const t = useT();
+  return (
+    <div role="status" aria-label={t("state.loading")} className="flex flex-col gap-2 p-4">
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} className="h-5 animate-pulse rounded bg-sunken" />
+      ))}
+    </div>
+  );
+};
+
+export const Empty = ({ title, children }: { title: string; children?: ReactNode }) => (
+  <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">
+    <p className="font-medium">{title}</p>
+    {children !== undefined && <div className="max-w-md text-muted">{children}</div>}
+  </div>
+);
+
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const t = useT();
+  return (
+    <div role="alert" className="flex flex-col items-center gap-3 px-4 py-10 text-center">
+      <p className="font-medium text-bad">{t("state.failed")}</p>
+      <p className="max-w-xl break-words text-muted">{errorText(error)}</p>
+      {retry && <Button onClick={retry}>{t("action.retry")}</Button>}
+    </div>
+  );
+}
+
+interface QueryState<Data> {
+  readonly data: Data | undefined;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+/** Renders what a query has: data if any (also while it is refreshed), else the error, else the loading state. */
+export function QueryView<Data>({
+  query,
+  children,
+}: {
+  query: QueryState<Data>;
+  children: (data: Data) => ReactNode;
+}) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error) return <Failure error={query.error} retry={() => query.refetch()} />;
+  return <Loading />;
+}

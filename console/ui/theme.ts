@@ -1,0 +1,30 @@
+/** The theme: light, dark, or that of the system. `theme.ts` at the root sets it before the first paint. */
+import { useEffect, useState } from "react";
+
+export const themes = ["system", "light", "dark"] as const;
+export type Theme = (typeof themes)[number];
+
+const storageKey = "vexel.theme";
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+
+const storedTheme = (): Theme => {
+  const stored = localStorage.getItem(storageKey);
+  return stored === "light" || stored === "dark" ? stored : "system";
+};
+
+const apply = (theme: Theme): void => {
+  const isDark = theme === "dark" || (theme === "system" && systemIsDark.matches);
+  document.documentElement.dataset.theme = isDark ? "dark" : "light";
+};
+
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState(storedTheme);
+  useEffect(() => {
+    apply(theme);
+    localStorage.setItem(storageKey, theme);
+    const onChange = (): void => apply(theme);
+    systemIsDark.addEventListener("change", onChange);
+    return () => systemIsDark.removeEventListener("change", onChange);
+  }, [theme]);
+  return [theme, setTheme];
+}

@@ -1,0 +1,33 @@
+/** Who sends a request to the admin API, and what they may do. */
+import { type Role, roles } from "../../contract/admin.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+
+export interface Actor {
+  /** For the audit log: the user's name, or `admin token`. */
+  readonly name: string;
+  /** `null`: the admin token. */
+  readonly userId: string | null;
+  readonly role: Role;
+  /** The projects that the actor may see. `null`: all projects. */
+  readonly projects: readonly string[] | null;
+}
+
+/** Scripts with the admin token may do everything. */
+export const adminTokenActor: Actor = {
+  name: "admin token",
+  userId: null,
+  role: "admin",
+  projects: null,
+};
+
+export function requireRole({ role }: Actor, needed: Role): void {
+  if (roles.indexOf(role) >= roles.indexOf(needed)) return;
+  throw new GatewayError(
+    "permission_denied",
+    `This needs the role ${needed}, and you have the role ${role}. An administrator can change it.`,
+  );
+}
+
+/** Whether the actor may see the data of a project. Data without a project is for actors that see all projects. */
+export const mayName = ({ projects }: Actor, project: string | null): boolean =>
+  projects === null || (project !== null && projects.includes(project));

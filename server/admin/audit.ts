@@ -1,0 +1,24 @@
+/** Writes the audit log: who did what, when, from where, and what changed. */
+import type { AuditLog, StoredAuditEntry } from "../storage/ports/audit-log.ts";
+
+type AuditRecord = Pick<StoredAuditEntry, "actor" | "action"> &
+  Partial<Pick<StoredAuditEntry, "subject" | "before" | "after" | "address">>;
+
+export interface Audit {
+  record(entry: AuditRecord): Promise<void>;
+}
+
+/** `now`: Unix milliseconds. */
+export const createAudit = (log: AuditLog, now: () => number): Audit => ({
+  record: ({ subject = null, before = null, after = null, address = null, ...entry }) =>
+    log.append({
+      ...entry,
+      // Version 7: ordered by time.
+      id: `audit_${Bun.randomUUIDv7().replaceAll("-", "")}`,
+      at: now(),
+      subject,
+      before,
+      after,
+      address,
+    }),
+});

@@ -1,0 +1,84 @@
+/**
+ * The playgrounds of the console (/admin/api/playground): OpenAI's requests with a session instead of an API key. They
+ * are limited, charged and in the ledger like any other request, under the user's id.
+ */
+import { keyBudgets } from "../config/budget.ts";
+import { keyLimits } from "../config/limits.ts";
+import type { Key, Snapshot } from "../config/snapshot.ts";
+import { unknownUrl } from "../http/dispatch.ts";
+import { refuseMethod } from "../http/refuse-method.ts";
+import type { Mount } from "../http/route.ts";
+import { brand } from "../lib/branded.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { Caller } from "../request/caller.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import { type Actor, requireRole } from "./actor.ts";
+import { type AuthenticationOptions, authenticateActor } from "./sign-in/authenticate-actor.ts";
+
+export type ServeAs = (incoming: IncomingRequest, caller: Caller) => Promise<OutgoingResponse>;
+
+export interface PlaygroundOptions extends AuthenticationOptions {
+  readonly snapshot: () => Snapshot;
+  readonly serve: {
+    readonly embeddings: ServeAs;
+    readonly generations: ServeAs;
+    readonly edits: ServeAs;
+  };
+}
+
+const prefix = "/admin/api/playground";
+
+export function createPlayground({ snapshot, serve, ...options }: PlaygroundOptions): Mount {
+  const endpoints: ReadonlyMap<string, ServeAs> = new Map([
+    [`${prefix}/embeddings`, serve.embeddings],
+    [`${prefix}/images/generations`, serve.generations],
+    [`${prefix}/images/edits`, serve.edits],
+  ]);
+  return {
+    prefix,
+    handle: async (incoming) => {
+      const { method, path, headers } = incoming;
+      const endpoint = endpoints.get(path);
+      if (!endpoint) throw unknownUrl(method, path);
+      if (method !== "POST") return refuseMethod(method, path, ["POST"]);
+      const request = { method, header: (name: string) => headers.get(name) ?? undefined };
+      const { actor } = await authenticateActor(request, options);
+      requireRole(actor, "developer");
+      return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
+    },
+  };
+}
+
+/** One per user, project and snapshot: limits are looked up by the identity of their scopes. */
+const callers = new WeakMap<Snapshot, Map<string, Caller>>();
+
+/** `project`: the project that pays. Absent: the first one of the user, or none. */
+function playgroundCaller(actor: Actor, snapshot: Snapshot, project: string | null): Caller {
+  const payer = project ?? actor.projects?.[0];
+  if (payer !== undefined && actor.projects?.includes(payer) === false) {
+    throw new GatewayError("permission_denied", `You are not a member of the project ${payer}.`);
+  }
+  const known = callers.get(snapshot) ?? new Map<string, Caller>();
+  callers.set(snapshot, known);
+  const id = actor.userId ?? "admin-token";
+  const name = JSON.stringify([id, payer]);
+  const existing = known.get(name);
+  if (existing) return existing;
+  const key: Key = {
+    id,
+    name: actor.name,
+    // No SHA-256 in hex, so no presented API key matches it.
+    hash: "",
+    models: ["*"],
+    ...(payer !== undefined && { project: payer }),
+    source: "store",
+  };
+  const { projects } = snapshot;
+  const caller = brand<Key, "authenticated">({
+    ...key,
+    ...keyLimits(key, projects),
+    ...keyBudgets(key, projects),
+  });
+  known.set(name, caller);
+  return caller;
+}

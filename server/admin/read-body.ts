@@ -1,0 +1,16 @@
+/** Reads and validates the JSON body of a request to the admin API. */
+import type { z } from "zod";
+import { parse } from "../http/validate-body.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { AdminApiContext } from "./admin-route.ts";
+
+export async function readBody<Schema extends z.ZodType>(
+  context: AdminApiContext,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const body = await context.env.incoming.json("admin");
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new GatewayError("invalid_json", "The body must be a JSON object.");
+  }
+  return parse(schema, { ...body });
+}

@@ -1,0 +1,200 @@
+/** /keys: API keys of applications. A key is shown once, when it is created or rotated. */
+import { z } from "zod";
+import type { ApiKey, CreatedApiKey, Origin } from "../../../contract/admin.ts";
+import { generateKey } from "../../auth/generate-key.ts";
+import { budgetOf } from "../../config/budget.ts";
+import { limitsOf } from "../../config/limits.ts";
+import { key as keySchema } from "../../config/schema.ts";
+import type { Key, Snapshot } from "../../config/snapshot.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { KeySettings, KeyStore, StoredKey } from "../../storage/ports/key-store.ts";
+import { mayName } from "../actor.ts";
+import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
+import type { Audit } from "../audit.ts";
+import { readBody } from "../read-body.ts";
+import { readPage } from "../read-page.ts";
+
+export interface KeyRoutesOptions {
+  readonly keys: KeyStore;
+  readonly snapshot: () => Snapshot;
+  /** Applies key changes of the store to the snapshot now, instead of at the next poll. */
+  readonly applyKeyChanges: () => Promise<void>;
+  readonly audit: Audit;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+const dayMs = 24 * 60 * 60_000;
+/** An old key works this long beside the new one. */
+const rotationOverlapMs = dayMs;
+const expiringWithinMs = 7 * dayMs;
+
+const creation = keySchema.omit({ key: true });
+const rotation = z.strictObject({});
+
+export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
+  const { keys, snapshot, applyKeyChanges, audit, now } = options;
+
+  const list = async (context: AdminApiContext): Promise<Response> => {
+    const page = readPage(context);
+    const { entries, next } = await keys.list(page);
+    // Keys of the file are few: they come with the first page.
+    const configured =
+      page.cursor === undefined
+        ? [...snapshot().keys.values()].filter(({ source }) => source !== "store")
+        : [];
+    const shown = [
+      ...configured.map((each) => shownConfigured(each, now())),
+      ...entries.map((each) => shownStored(each, now())),
+    ];
+    return context.json({
+      object: "list",
+      data: shown.filter(({ project }) => mayName(context.get("actor"), project)),
+      next_cursor: next ?? null,
+    });
+  };
+
+  const create = async (context: AdminApiContext): Promise<Response> => {
+    const body = await readBody(context, creation);
+    requireProject(context, body.project ?? null);
+    const settings = settingsOf(body);
+    return store(context, "key.created", body.name, body.models, settings);
+  };
+
+  const rotate = async (context: AdminApiContext): Promise<Response> => {
+    await readBody(context, rotation);
+    const { id, name, models, hash, hint, createdAt, revokedAt, ...settings } =
+      await findActive(context);
+    const response = await store(context, "key.rotated", name, models, settings);
+    await keys.expire(id, now() + rotationOverlapMs);
+    await applyKeyChanges();
+    return response;
+  };
+
+  const revoke = async (context: AdminApiContext): Promise<Response> => {
+    const key = await findActive(context);
+    await keys.revoke(key.id, now());
+    await applyKeyChanges();
+    await audit.record({
+      actor: context.get("actor").name,
+      action: "key.revoked",
+      subject: key.name,
+      before: shownStored(key, now()),
+      address: addressOf(context),
+    });
+    return context.body(null, 204);
+  };
+
+  const store = async (
+    context: AdminApiContext,
+    action: string,
+    name: string,
+    models: readonly string[],
+    settings: KeySettings,
+  ): Promise<Response> => {
+    const { text, key } = generateKey(name, models, settings, now());
+    await keys.create(key);
+    await applyKeyChanges();
+    const shown = shownStored({ ...key, revokedAt: null }, now());
+    await audit.record({
+      actor: context.get("actor").name,
+      action,
+      subject: name,
+      after: shown,
+      address: addressOf(context),
+    });
+    const created: CreatedApiKey = { ...shown, key: text };
+    return context.json(created, 201);
+  };
+
+  /** The key of the path. A key of another project is reported like one that does not exist. */
+  const findActive = async (context: AdminApiContext): Promise<StoredKey> => {
+    const id = context.req.param("id") ?? "";
+    const key = (await keys.findActive(id)).find((each) => each.id === id);
+    if (key && mayName(context.get("actor"), key.project ?? null)) return key;
+    const isConfigured = [...snapshot().keys.values()].some(
+      (each) => each.id === id && each.source !== "store",
+    );
+    throw isConfigured && context.get("actor").projects === null
+      ? new GatewayError("entity_read_only", "This key is defined in the configuration file.")
+      : new GatewayError("entity_not_found", "No active key has this id.");
+  };
+
+  return [
+    { method: "GET", path: "/keys", role: "developer", handle: list },
+    { method: "POST", path: "/keys", role: "developer", handle: create },
+    { method: "POST", path: "/keys/:id/rotate", role: "developer", handle: rotate },
+    { method: "DELETE", path: "/keys/:id", role: "developer", handle: revoke },
+  ];
+}
+
+function requireProject(context: AdminApiContext, project: string | null): void {
+  const actor = context.get("actor");
+  if (mayName(actor, project)) return;
+  throw new GatewayError(
+    "permission_denied",
+    `Choose one of your projects for the key: ${actor.projects?.join(", ")}.`,
+    { param: "project" },
+  );
+}
+
+const settingsOf = (body: z.output<typeof creation>): KeySettings => ({
+  ...(body.defaults && { defaults: withoutUndefined(body.defaults) }),
+  ...(body.project !== undefined && { project: body.project }),
+  ...limitsOf(body.limits),
+  ...budgetOf(body.budget),
+  ...(body.parameters !== undefined && { parameters: body.parameters }),
+  ...(body.priority !== undefined && { priority: body.priority }),
+  ...(body.expires !== undefined && { expiresAt: Date.parse(body.expires) }),
+});
+
+const withoutUndefined = (value: object): Record<string, string> =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
+
+function stateOf(
+  revokedAt: number | null,
+  expiresAt: number | undefined,
+  now: number,
+): ApiKey["state"] {
+  if (revokedAt !== null) return "revoked";
+  if (expiresAt === undefined) return "active";
+  if (expiresAt <= now) return "expired";
+  return expiresAt - now <= expiringWithinMs ? "expiring" : "active";
+}
+
+const timeOf = (at: number | null | undefined): string | null =>
+  at === null || at === undefined ? null : new Date(at).toISOString();
+
+const storeOrigin: Origin = { source: "store", location: null };
+
+const shownStored = (key: StoredKey, now: number): ApiKey => ({
+  object: "api_key",
+  id: key.id,
+  name: key.name,
+  hint: key.hint,
+  origin: storeOrigin,
+  project: key.project ?? null,
+  models: key.models,
+  limits: key.limits ?? null,
+  budget: key.budget ?? null,
+  created_at: timeOf(key.createdAt),
+  expires_at: timeOf(key.expiresAt),
+  revoked_at: timeOf(key.revokedAt),
+  state: stateOf(key.revokedAt, key.expiresAt, now),
+});
+
+const shownConfigured = (key: Key, now: number): ApiKey => ({
+  object: "api_key",
+  id: key.id,
+  name: key.name,
+  hint: null,
+  origin: { source: "yaml", location: null },
+  project: key.project ?? null,
+  models: key.models,
+  limits: key.limits ?? null,
+  budget: key.budget ?? null,
+  created_at: null,
+  expires_at: timeOf(key.expiresAt),
+  revoked_at: null,
+  state: stateOf(null, key.expiresAt, now),
+});

@@ -1,0 +1,34 @@
+/** /settings: the settings in force, without secrets. */
+import type { z } from "zod";
+import { type Setting, secretMask } from "../../../contract/admin.ts";
+import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
+
+const secrets: ReadonlySet<string> = new Set([
+  "VEXEL_ADMIN_KEY",
+  "VEXEL_SECRET",
+  "VEXEL_SECRET_PREVIOUS",
+]);
+
+export interface SettingsRoutesOptions {
+  /** The settings in force. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** The schema of each setting, with its default and its description. */
+  readonly table: Readonly<Record<string, z.ZodType>>;
+}
+
+export function settingsRoutes({ settings, table }: SettingsRoutesOptions): readonly AdminRoute[] {
+  const shown = Object.entries(table).map(([name, schema]): Setting => {
+    const value = String(settings[name]);
+    const isSecret = secrets.has(name) && value !== "";
+    return {
+      object: "setting",
+      name,
+      value: isSecret ? secretMask : value,
+      is_default: value === String(schema.parse(undefined)),
+      description: schema.description ?? "",
+    };
+  });
+  const list = (context: AdminApiContext): Response =>
+    context.json({ object: "list", data: shown, next_cursor: null });
+  return [{ method: "GET", path: "/settings", role: "admin", handle: list }];
+}

@@ -1,0 +1,151 @@
+/** /users: who may sign in to the console. */
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { roles, type User } from "../../../contract/admin.ts";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import type { StoredUser, UserChanges, UserStore } from "../../storage/ports/user-store.ts";
+import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
+import type { Audit } from "../audit.ts";
+import { readBody } from "../read-body.ts";
+import type { Passwords } from "../sign-in/passwords.ts";
+import type { Sessions } from "../sign-in/sessions.ts";
+
+export interface UserRoutesOptions {
+  readonly users: UserStore;
+  readonly sessions: Pick<Sessions, "endOfUser">;
+  readonly passwords: Passwords;
+  readonly audit: Audit;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export const userName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .regex(/^[^\p{C}]*$/u, "must not contain line breaks or invisible characters");
+
+const projects = z.array(z.string().min(1).max(200)).max(1000).nullable();
+const creation = z.strictObject({
+  name: userName,
+  password: z.string(),
+  role: z.enum(roles),
+  projects: projects.default(null),
+});
+const change = z.strictObject({
+  name: userName.optional(),
+  password: z.string().optional(),
+  role: z.enum(roles).optional(),
+  projects: projects.optional(),
+});
+
+export const newUser = (
+  user: Pick<StoredUser, "name" | "role" | "projects" | "passwordHash" | "createdAt">,
+): StoredUser => ({
+  ...user,
+  id: `user_${randomBytes(8).toString("hex")}`,
+  oidcSubject: null,
+  lastSignInAt: null,
+});
+
+export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
+  const { users, sessions, passwords, audit, now } = options;
+
+  const record = (
+    context: AdminApiContext,
+    action: string,
+    before?: StoredUser,
+    after?: StoredUser,
+  ) =>
+    audit.record({
+      actor: context.get("actor").name,
+      action,
+      subject: (after ?? before)?.name ?? null,
+      before: before && shownUser(before),
+      after: after && shownUser(after),
+      address: addressOf(context),
+    });
+
+  const find = async (context: AdminApiContext): Promise<StoredUser> => {
+    const user = await users.findById(context.req.param("id") ?? "");
+    if (user) return user;
+    throw new GatewayError("entity_not_found", "No user has this id.");
+  };
+
+  const list = async (context: AdminApiContext): Promise<Response> =>
+    context.json({
+      object: "list",
+      data: (await users.list()).map(shownUser),
+      next_cursor: null,
+    });
+
+  const create = async (context: AdminApiContext): Promise<Response> => {
+    const { password, ...body } = await readBody(context, creation);
+    const passwordHash = await passwords.hash(password);
+    const user = newUser({ ...body, passwordHash, createdAt: now() });
+    if (!(await users.create(user))) throw nameTaken();
+    await record(context, "user.created", undefined, user);
+    return context.json(shownUser(user), 201);
+  };
+
+  const update = async (context: AdminApiContext): Promise<Response> => {
+    const user = await find(context);
+    const { password, ...body } = await readBody(context, change);
+    const changes: UserChanges = {
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.role !== undefined && { role: body.role }),
+      ...(body.projects !== undefined && { projects: body.projects }),
+      ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
+    };
+    const changed = { ...user, ...changes };
+    if (changed.role !== "admin") await requireAnotherAdmin(user);
+    if (!(await users.update(user.id, changes))) throw nameTaken();
+    // A new password or a smaller role must not leave old sessions behind; the own session stays.
+    await sessions.endOfUser(user.id, context.get("session")?.tokenHash);
+    await record(context, "user.updated", user, changed);
+    return context.json(shownUser(changed));
+  };
+
+  const remove = async (context: AdminApiContext): Promise<Response> => {
+    const user = await find(context);
+    await requireAnotherAdmin(user);
+    await users.delete(user.id);
+    await record(context, "user.deleted", user);
+    return context.body(null, 204);
+  };
+
+  /** The last administrator cannot be removed: nobody could create users then. */
+  const requireAnotherAdmin = async ({ id }: StoredUser): Promise<void> => {
+    const isOther = (user: StoredUser): boolean => user.role === "admin" && user.id !== id;
+    if ((await users.list()).some(isOther)) return;
+    throw new GatewayError(
+      "invalid_value",
+      "This is the last administrator. Create another first.",
+      {
+        param: "role",
+      },
+    );
+  };
+
+  return [
+    { method: "GET", path: "/users", role: "admin", handle: list },
+    { method: "POST", path: "/users", role: "admin", handle: create },
+    { method: "PATCH", path: "/users/:id", role: "admin", handle: update },
+    { method: "DELETE", path: "/users/:id", role: "admin", handle: remove },
+  ];
+}
+
+const nameTaken = (): GatewayError =>
+  new GatewayError("invalid_value", "Another user has this name.", { param: "name" });
+
+const shownUser = (user: StoredUser): User => ({
+  object: "user",
+  id: user.id,
+  name: user.name,
+  role: user.role,
+  projects: user.projects,
+  sign_in: user.passwordHash === null ? "oidc" : "password",
+  created_at: new Date(user.createdAt).toISOString(),
+  last_sign_in_at: user.lastSignInAt === null ? null : new Date(user.lastSignInAt).toISOString(),
+});

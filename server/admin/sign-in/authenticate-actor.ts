@@ -1,0 +1,80 @@
+/** Authenticates a request to the admin API: by the admin token of a script, or by the session of a user. */
+import { timingSafeEqual } from "node:crypto";
+import { parse as parseCookies } from "hono/utils/cookie";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { keyHash } from "../../lib/key-hash.ts";
+import { type Actor, adminTokenActor } from "../actor.ts";
+import type { ActiveSession, IssuedSession, Sessions } from "./sessions.ts";
+
+export const sessionCookie = "vexel_session";
+const csrfHeader = "x-csrf-token";
+
+export interface AuthenticationOptions {
+  readonly sessions: Pick<Sessions, "find" | "rotate">;
+  /** VEXEL_ADMIN_KEY. Empty: scripts cannot sign in. */
+  readonly adminToken: string;
+}
+
+/** The parts of a request that authenticate it. */
+export interface RequestCredentials {
+  readonly method: string;
+  header(name: string): string | undefined;
+}
+
+export interface Authenticated {
+  readonly actor: Actor;
+  /** Undefined for the admin token. */
+  readonly session: ActiveSession | undefined;
+  /** A new token of the session, which the response must set. */
+  readonly rotated: IssuedSession | undefined;
+}
+
+/** Throws GatewayError. */
+export async function authenticateActor(
+  request: RequestCredentials,
+  options: AuthenticationOptions,
+): Promise<Authenticated> {
+  const token = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "")?.[1];
+  if (token === undefined) return authenticateSession(request, options);
+  checkAdminToken(token, options.adminToken);
+  return { actor: adminTokenActor, session: undefined, rotated: undefined };
+}
+
+/** Compares hashes of one length in constant time, so the duration reveals nothing about the token. */
+const isSame = (a: string, b: string): boolean =>
+  timingSafeEqual(Buffer.from(keyHash(a)), Buffer.from(keyHash(b)));
+
+function checkAdminToken(presented: string, adminToken: string): void {
+  if (adminToken !== "" && isSame(presented, adminToken)) return;
+  throw new GatewayError(
+    "invalid_api_key",
+    "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_KEY when the gateway started.",
+  );
+}
+
+async function authenticateSession(
+  request: RequestCredentials,
+  { sessions }: AuthenticationOptions,
+): Promise<Authenticated> {
+  const token = sessionToken(request);
+  const session = token ? await sessions.find(token) : undefined;
+  if (!session) {
+    throw new GatewayError(
+      "not_signed_in",
+      "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.",
+    );
+  }
+  // A page of another site can send the cookie, but cannot read the CSRF token.
+  if (request.method !== "GET" && !isSame(request.header(csrfHeader) ?? "", session.csrfToken)) {
+    throw new GatewayError(
+      "invalid_csrf_token",
+      `The header ${csrfHeader} is missing or wrong. It must be the csrf_token of GET /admin/api/session.`,
+    );
+  }
+  const { id, name, role, projects } = session.user;
+  const rotated = await sessions.rotate(session);
+  return { actor: { name, userId: id, role, projects }, session: rotated ?? session, rotated };
+}
+
+const sessionToken = (request: RequestCredentials): string | undefined =>
+  parseCookies(request.header("cookie") ?? "", sessionCookie)[sessionCookie];

@@ -1,0 +1,125 @@
+/** Sessions of console users: created at the sign-in, rotated every hour, ended by sign-out, idleness or age. */
+import { randomBytes } from "node:crypto";
+import { keyHash } from "../../lib/key-hash.ts";
+import type { SessionStore, StoredSession } from "../../storage/ports/session-store.ts";
+import type { StoredUser, UserStore } from "../../storage/ports/user-store.ts";
+
+const hourMs = 60 * 60_000;
+export const idleMs = 12 * hourMs;
+export const maxAgeMs = 7 * 24 * hourMs;
+const rotateAfterMs = hourMs;
+/** Requests that were sent with the token before the rotation still arrive. */
+const rotationGraceMs = 30_000;
+/** `lastSeenAt` is written at most this often. */
+const touchEveryMs = 60_000;
+
+export interface ActiveSession {
+  readonly user: StoredUser;
+  readonly csrfToken: string;
+  readonly tokenHash: string;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+}
+
+export interface IssuedSession extends ActiveSession {
+  /** For the cookie; only its hash is stored. */
+  readonly token: string;
+}
+
+export interface SessionsOptions {
+  readonly sessions: SessionStore;
+  readonly users: Pick<UserStore, "findById" | "update">;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+export class Sessions {
+  readonly #sessions: SessionStore;
+  readonly #users: SessionsOptions["users"];
+  readonly #now: () => number;
+
+  constructor({ sessions, users, now }: SessionsOptions) {
+    this.#sessions = sessions;
+    this.#users = users;
+    this.#now = now;
+  }
+
+  /** Always a new token: a token that was set before the sign-in gains nothing (session fixation). */
+  async issue(user: StoredUser): Promise<IssuedSession> {
+    const at = this.#now();
+    await this.#sessions.deleteExpired(at - idleMs, at - maxAgeMs);
+    await this.#users.update(user.id, { lastSignInAt: at });
+    const token = randomToken();
+    const stored = newSession({
+      token,
+      userId: user.id,
+      csrfToken: randomToken(),
+      signedInAt: at,
+      at,
+    });
+    await this.#sessions.create(stored);
+    return { ...active(stored, user), token };
+  }
+
+  /** Undefined: the token is unknown, or its session has ended. */
+  async find(token: string): Promise<ActiveSession | undefined> {
+    const stored = await this.#sessions.find(keyHash(token));
+    const at = this.#now();
+    if (!stored || expiryOf(stored) <= at) return undefined;
+    const user = await this.#users.findById(stored.userId);
+    if (!user) return undefined;
+    if (at - stored.lastSeenAt > touchEveryMs) await this.#sessions.touch(stored.tokenHash, at);
+    return active(stored, user);
+  }
+
+  /** A new token for a session whose token is older than an hour. Undefined: the token stays. */
+  async rotate({ tokenHash, user }: ActiveSession): Promise<IssuedSession | undefined> {
+    const stored = await this.#sessions.find(tokenHash);
+    const at = this.#now();
+    if (!stored || stored.replacedAt !== null || at - stored.issuedAt < rotateAfterMs)
+      return undefined;
+    const token = randomToken();
+    // The CSRF token stays: pages that are open hold it in memory.
+    const { userId, csrfToken, signedInAt } = stored;
+    const replacement = newSession({ token, userId, csrfToken, signedInAt, at });
+    const isReplaced = await this.#sessions.replace(tokenHash, replacement);
+    return isReplaced ? { ...active(replacement, user), token } : undefined;
+  }
+
+  async end(tokenHash: string): Promise<void> {
+    await this.#sessions.delete(tokenHash);
+  }
+
+  async endOfUser(userId: string, except?: string): Promise<void> {
+    await this.#sessions.deleteOfUser(userId, except);
+  }
+}
+
+const randomToken = (): string => randomBytes(32).toString("base64url");
+
+interface NewSession extends Pick<StoredSession, "userId" | "csrfToken" | "signedInAt"> {
+  readonly token: string;
+  readonly at: number;
+}
+
+const newSession = ({ token, at, ...session }: NewSession): StoredSession => ({
+  ...session,
+  tokenHash: keyHash(token),
+  issuedAt: at,
+  lastSeenAt: at,
+  replacedAt: null,
+});
+
+const active = (stored: StoredSession, user: StoredUser): ActiveSession => ({
+  user,
+  csrfToken: stored.csrfToken,
+  tokenHash: stored.tokenHash,
+  expiresAt: expiryOf(stored),
+});
+
+const expiryOf = ({ lastSeenAt, signedInAt, replacedAt }: StoredSession): number =>
+  Math.min(
+    lastSeenAt + idleMs,
+    signedInAt + maxAgeMs,
+    replacedAt === null ? Number.POSITIVE_INFINITY : replacedAt + rotationGraceMs,
+  );

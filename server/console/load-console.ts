@@ -1,0 +1,47 @@
+/** The built console. It is built once for each state of its sources, in a child process, and kept beside the packages. */
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { sourcesIn } from "./bundle.ts";
+
+const root = join(import.meta.dir, "../..");
+const sources = join(root, "console");
+const cache = join(root, "node_modules/.cache/vexel-console");
+
+/** File names, without the folder, and their gzipped bytes. */
+export type ConsoleFiles = ReadonlyMap<string, Uint8Array>;
+
+/** Throws with the output of the build if it fails. */
+export async function loadConsole(): Promise<ConsoleFiles> {
+  const folder = join(cache, hashOfSources());
+  if (!existsSync(folder)) await build(folder);
+  const names = readdirSync(folder);
+  return new Map(
+    names.map((name) => [name.slice(0, -".gz".length), readFileSync(join(folder, name))]),
+  );
+}
+
+async function build(folder: string): Promise<void> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "build.ts"), sources, folder], {
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const output = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new Error(`The console could not be built: ${output}`);
+  // Builds of earlier states are of no use any more. A name with a dot is a build that another process has not finished.
+  for (const name of readdirSync(cache)) {
+    const path = join(cache, name);
+    if (path !== folder && !name.includes(".")) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** Changes with every source file of the console and every version of a package. */
+function hashOfSources(): string {
+  const hash = new Bun.CryptoHasher("sha256");
+  const paths = [
+    ...sourcesIn(sources),
+    join(root, "contract/admin.ts"),
+    join(root, "package-lock.json"),
+  ];
+  for (const path of paths) hash.update(`${path}\0`).update(readFileSync(path));
+  return hash.digest("hex").slice(0, 16);
+}

@@ -1,0 +1,71 @@
+/** GET /console and below: the files of the console. Every path without a file is a page of the console. */
+import { refuseMethod } from "../http/refuse-method.ts";
+import { GatewayError } from "../lib/gateway-error.ts";
+import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
+import type { ConsoleFiles } from "./load-console.ts";
+
+export interface ServeConsoleOptions {
+  readonly load: () => Promise<ConsoleFiles>;
+  readonly onBuildError: (error: unknown) => void;
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  html: "text/html; charset=utf-8",
+};
+
+/** No inline script, nothing from other hosts, no frame around it. `blob:` and `data:` are images made in the page. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+].join("; ");
+
+/** Names contain a hash of the content, except these. */
+const unhashed: ReadonlySet<string> = new Set(["index.html", "icon.svg"]);
+
+export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) {
+  let loading: Promise<ConsoleFiles> | undefined;
+  const files = async (): Promise<ConsoleFiles> => {
+    loading ??= load();
+    try {
+      return await loading;
+    } catch (error) {
+      // The next request tries again.
+      loading = undefined;
+      onBuildError(error);
+      throw new GatewayError("internal", "The console could not be built. The log has the reason.");
+    }
+  };
+  return async ({ method, path, headers }: IncomingRequest): Promise<OutgoingResponse> => {
+    if (method !== "GET" && method !== "HEAD") return refuseMethod(method, path, ["GET"]);
+    const built = await files();
+    const requested = path.slice("/console/".length);
+    const name = built.has(requested) ? requested : "index.html";
+    const gzipped = built.get(name) as Uint8Array<ArrayBuffer>;
+    const acceptsGzip = /\bgzip\b/.test(headers.get("accept-encoding") ?? "");
+    return {
+      status: 200,
+      headers: {
+        "content-type": contentTypes[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
+        ...(acceptsGzip && { "content-encoding": "gzip" }),
+        vary: "accept-encoding",
+        "cache-control": unhashed.has(name) ? "no-cache" : "public, max-age=31536000, immutable",
+        "content-security-policy": contentSecurityPolicy,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "referrer-policy": "same-origin",
+        "cross-origin-opener-policy": "same-origin",
+      },
+      body: acceptsGzip ? gzipped : Bun.gunzipSync(gzipped),
+    };
+  };
+}

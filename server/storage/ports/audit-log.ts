@@ -1,0 +1,31 @@
+/** Port: the audit log. Entries are appended and never changed. */
+import type { Page, PageRequest } from "./page.ts";
+
+export interface StoredAuditEntry {
+  /** Grows with time: lists are ordered by it. */
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly actor: string;
+  /** Such as `upstream.updated`. */
+  readonly action: string;
+  readonly subject: string | null;
+  /** JSON without secrets. */
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly address: string | null;
+}
+
+export interface AuditFilter {
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+/** Every method rejects once the store is closed. */
+export interface AuditLog {
+  append(entry: StoredAuditEntry): Promise<void>;
+  /** Newest first. */
+  list(filter: AuditFilter, page: PageRequest): Promise<Page<StoredAuditEntry>>;
+  /** Deletes entries older than `before`, Unix milliseconds. */
+  prune(before: number): Promise<void>;
+}

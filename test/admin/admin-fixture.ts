@@ -1,0 +1,109 @@
+/** An admin API with stores in memory, and a browser that keeps its cookies. */
+import { Database } from "bun:sqlite";
+import { createAdminApi } from "../../server/admin/admin-api.ts";
+import { createAudit } from "../../server/admin/audit.ts";
+import { sessionRoutes } from "../../server/admin/routes/session.ts";
+import { userRoutes } from "../../server/admin/routes/users.ts";
+import { Passwords } from "../../server/admin/sign-in/passwords.ts";
+import { Sessions } from "../../server/admin/sign-in/sessions.ts";
+import { SetupToken } from "../../server/admin/sign-in/setup-token.ts";
+import { SignInThrottle } from "../../server/admin/sign-in/sign-in-throttle.ts";
+import { toErrorResponse, toGatewayError } from "../../server/request/error-response.ts";
+import { SqliteAuditLog } from "../../server/storage/sqlite/audit-log.ts";
+import { migrate } from "../../server/storage/sqlite/migrate.ts";
+import { gatewayMigrations } from "../../server/storage/sqlite/migrations/gateway/index.ts";
+import { SqliteSessionStore } from "../../server/storage/sqlite/session-store.ts";
+import { SqliteUserStore } from "../../server/storage/sqlite/user-store.ts";
+
+export const origin = "http://gateway.test";
+export const password = "correct horse battery";
+const passwords = new Passwords();
+
+export function createAdminFixture() {
+  const db = new Database(":memory:", { strict: true });
+  migrate(db, gatewayMigrations, 0);
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const now = (): number => clock.now;
+  const users = new SqliteUserStore(db);
+  const auditLog = new SqliteAuditLog(db);
+  const audit = createAudit(auditLog, now);
+  const sessions = new Sessions({ sessions: new SqliteSessionStore(db), users, now });
+  const setupToken = new SetupToken();
+  const routes = [
+    ...sessionRoutes({
+      users,
+      sessions,
+      passwords,
+      throttle: new SignInThrottle(now),
+      setupToken,
+      audit,
+      now,
+    }),
+    ...userRoutes({ users, sessions, passwords, audit, now }),
+  ];
+  const app = createAdminApi({
+    routes,
+    sessions,
+    adminToken: "admin-token",
+  });
+  return { app, routes, clock, users, auditLog, setupToken };
+}
+
+export type AdminFixture = ReturnType<typeof createAdminFixture>;
+
+interface Call {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** Keeps the session cookie and the CSRF token, as the console does. */
+export class TestBrowser {
+  readonly #app: AdminFixture["app"];
+  cookie = "";
+  csrfToken = "";
+
+  constructor({ app }: Pick<AdminFixture, "app">) {
+    this.#app = app;
+  }
+
+  async call(path: string, { method = "GET", body, headers = {} }: Call = {}) {
+    const incoming = { remoteAddress: "127.0.0.1", json: async () => body };
+    const request = new Request(`${origin}/admin/api${path}`, {
+      method,
+      headers: { cookie: this.cookie, "x-csrf-token": this.csrfToken, ...headers },
+    });
+    const response = await this.#respond(request, { incoming });
+    const set = response.headers.get("set-cookie");
+    if (set !== null) this.cookie = set.split(";")[0] ?? "";
+    const text = await response.text();
+    const json = text === "" ? undefined : JSON.parse(text);
+    if (json?.csrf_token) this.csrfToken = json.csrf_token;
+    return { status: response.status, json, headers: response.headers };
+  }
+
+  /** As the listener does: an error becomes a response in OpenAI's shape. */
+  async #respond(...request: Parameters<AdminFixture["app"]["fetch"]>): Promise<Response> {
+    try {
+      return await this.#app.fetch(...request);
+    } catch (error) {
+      const { status, headers, body } = toErrorResponse(toGatewayError(error, undefined));
+      return new Response(body, { status, headers });
+    }
+  }
+
+  signIn(name: string, secret = password) {
+    return this.call("/session", { method: "POST", body: { name, password: secret } });
+  }
+}
+
+/** A fixture whose first administrator, Ada, is signed in. */
+export async function signedInFixture() {
+  const fixture = createAdminFixture();
+  const browser = new TestBrowser(fixture);
+  await browser.call("/session/setup", {
+    method: "POST",
+    body: { name: "Ada", password, token: fixture.setupToken.value },
+  });
+  return { ...fixture, browser };
+}

@@ -1,0 +1,168 @@
+/** Sign-in to the console, its sessions, and their protection. */
+import { expect, test } from "bun:test";
+import {
+  createAdminFixture,
+  origin,
+  password,
+  signedInFixture,
+  TestBrowser,
+} from "./admin-fixture.ts";
+
+const hourMs = 60 * 60_000;
+
+test("the one-time link creates the first administrator, once", async () => {
+  const fixture = createAdminFixture();
+  const browser = new TestBrowser(fixture);
+  const options = await browser.call("/session/options");
+  expect(options.json).toEqual({ object: "sign_in_options", needs_setup: true, oidc: null });
+  const body = { name: "Ada", password, token: fixture.setupToken.value };
+  const created = await browser.call("/session/setup", { method: "POST", body });
+  expect([created.status, created.json.user.role]).toEqual([200, "admin"]);
+  const again = await browser.call("/session/setup", {
+    method: "POST",
+    body: { ...body, name: "Mallory" },
+  });
+  expect([again.status, again.json.error.code]).toEqual([401, "invalid_credentials"]);
+  expect((await fixture.users.list()).map(({ name }) => name)).toEqual(["Ada"]);
+});
+
+test("a wrong one-time link creates nobody", async () => {
+  const fixture = createAdminFixture();
+  const body = { name: "Ada", password, token: "guess" };
+  const refused = await new TestBrowser(fixture).call("/session/setup", { method: "POST", body });
+  expect(refused.status).toBe(401);
+  expect(await fixture.users.isEmpty()).toBe(true);
+});
+
+test("a short password is refused with the reason", async () => {
+  const fixture = createAdminFixture();
+  const body = { name: "Ada", password: "short", token: fixture.setupToken.value };
+  const refused = await new TestBrowser(fixture).call("/session/setup", { method: "POST", body });
+  expect([refused.status, refused.json.error.param]).toEqual([400, "password"]);
+});
+
+test("without a session every other route responds 401", async () => {
+  const fixture = createAdminFixture();
+  const browser = new TestBrowser(fixture);
+  for (const { method, path, role } of fixture.routes) {
+    if (role === "anyone") continue;
+    const { status, json } = await browser.call(path.replace(":id", "x"), { method });
+    expect([method, path, status, json.error.code]).toEqual([method, path, 401, "not_signed_in"]);
+  }
+});
+
+test("the session cookie cannot be read by scripts or sent by other sites", async () => {
+  const fixture = createAdminFixture();
+  const response = await new TestBrowser(fixture).call("/session/setup", {
+    method: "POST",
+    body: { name: "Ada", password, token: fixture.setupToken.value },
+  });
+  const cookie = response.headers.get("set-cookie") ?? "";
+  expect(cookie).toContain("HttpOnly");
+  expect(cookie).toContain("SameSite=Strict");
+  expect(cookie).toContain("Path=/admin/api");
+});
+
+test("a change without the CSRF token is refused", async () => {
+  const { browser } = await signedInFixture();
+  browser.csrfToken = "";
+  const refused = await browser.call("/session", { method: "DELETE" });
+  expect([refused.status, refused.json.error.code]).toEqual([403, "invalid_csrf_token"]);
+  expect((await browser.call("/session")).status).toBe(200);
+});
+
+test("a sign-in from the page of another site is refused", async () => {
+  const { app } = await signedInFixture();
+  const refused = await new TestBrowser({ app }).call("/session", {
+    method: "POST",
+    body: { name: "Ada", password },
+    headers: { origin: "https://evil.example" },
+  });
+  expect(refused.json.error.code).toBe("invalid_csrf_token");
+  const allowed = await new TestBrowser({ app }).call("/session", {
+    method: "POST",
+    body: { name: "Ada", password },
+    headers: { origin },
+  });
+  expect(allowed.status).toBe(200);
+});
+
+test("a sign-in replaces a token that was planted before it", async () => {
+  const { app } = await signedInFixture();
+  const browser = new TestBrowser({ app });
+  browser.cookie = "vexel_session=planted";
+  await browser.signIn("Ada");
+  expect(browser.cookie).not.toContain("planted");
+  const planted = new TestBrowser({ app });
+  planted.cookie = "vexel_session=planted";
+  expect((await planted.call("/session")).status).toBe(401);
+});
+
+test("an idle session ends after twelve hours, and one in use after seven days", async () => {
+  const { browser, clock } = await signedInFixture();
+  for (let day = 0; day < 6; day++) {
+    for (let hours = 0; hours < 24; hours += 6) {
+      clock.now += 6 * hourMs;
+      expect((await browser.call("/session")).status).toBe(200);
+    }
+  }
+  clock.now += 24 * hourMs + 1;
+  expect((await browser.call("/session")).status).toBe(401);
+  const { browser: idle, clock: idleClock } = await signedInFixture();
+  idleClock.now += 12 * hourMs + 1;
+  expect((await idle.call("/session")).status).toBe(401);
+});
+
+test("the token is rotated every hour, and the old one ends after half a minute", async () => {
+  const { app, browser, clock } = await signedInFixture();
+  const old = new TestBrowser({ app });
+  old.cookie = browser.cookie;
+  clock.now += hourMs;
+  await browser.call("/session");
+  expect(browser.cookie).not.toBe(old.cookie);
+  clock.now += 20_000;
+  const kept = old.cookie;
+  expect((await old.call("/session")).status).toBe(200);
+  expect(old.cookie).toBe(kept);
+  clock.now += 11_000;
+  expect((await old.call("/session")).status).toBe(401);
+  expect((await browser.call("/session")).status).toBe(200);
+});
+
+test("sign-out ends the session", async () => {
+  const { browser } = await signedInFixture();
+  expect((await browser.call("/session", { method: "DELETE" })).status).toBe(204);
+  expect((await browser.call("/session")).status).toBe(401);
+});
+
+test("guessing a password is slowed down, also with a right guess", async () => {
+  const { app, clock } = await signedInFixture();
+  const browser = new TestBrowser({ app });
+  for (let attempt = 0; attempt < 5; attempt++) {
+    expect((await browser.signIn("Ada", "wrong guess here")).status).toBe(401);
+  }
+  const refused = await browser.signIn("Ada");
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+  clock.now += 1_001;
+  expect((await browser.signIn("Ada")).status).toBe(200);
+}, 60_000);
+
+test("sign-ins and refused sign-ins are in the audit log", async () => {
+  const { app, auditLog } = await signedInFixture();
+  await new TestBrowser({ app }).signIn("Ada", "wrong guess here");
+  const { entries } = await auditLog.list({}, { limit: 10 });
+  expect(entries.map(({ action, actor, address }) => [action, actor, address])).toEqual([
+    ["session.refused", "Ada", "127.0.0.1"],
+    ["session.created", "Ada", "127.0.0.1"],
+    ["user.created", "Ada", "127.0.0.1"],
+  ]);
+});
+
+test("the admin token opens the API for scripts, and a wrong one does not", async () => {
+  const { app } = createAdminFixture();
+  const script = new TestBrowser({ app });
+  const call = (token: string) =>
+    script.call("/users", { headers: { authorization: `Bearer ${token}` } });
+  expect((await call("admin-token")).status).toBe(200);
+  expect((await call("wrong")).json.error.code).toBe("invalid_api_key");
+});

@@ -1,0 +1,93 @@
+/** Users and roles of the console. */
+import { expect, test } from "bun:test";
+import { roles } from "../../contract/admin.ts";
+import { password, signedInFixture, TestBrowser } from "./admin-fixture.ts";
+
+const create = (browser: TestBrowser, name: string, role: string) =>
+  browser.call("/users", { method: "POST", body: { name, password, role } });
+
+test("an administrator creates a user, who signs in with the role", async () => {
+  const { app, browser } = await signedInFixture();
+  const created = await create(browser, "Bob", "viewer");
+  expect([created.status, created.json.role]).toEqual([201, "viewer"]);
+  const bob = new TestBrowser({ app });
+  const session = await bob.signIn("bob");
+  expect(session.json.user.role).toBe("viewer");
+}, 60_000);
+
+test("every route refuses each role below the one that it needs", async () => {
+  const { app, browser, routes } = await signedInFixture();
+  for (const [rank, role] of roles.entries()) {
+    await create(browser, role, role);
+    const user = new TestBrowser({ app });
+    await user.signIn(role);
+    for (const route of routes) {
+      if (route.role === "anyone" || roles.indexOf(route.role) <= rank) continue;
+      const { status, json } = await user.call(route.path.replace(":id", "x"), {
+        method: route.method,
+      });
+      expect([role, route.path, status, json.error.code]).toEqual([
+        role,
+        route.path,
+        403,
+        "permission_denied",
+      ]);
+    }
+  }
+}, 60_000);
+
+test("a response never contains a password or its hash", async () => {
+  const { browser } = await signedInFixture();
+  await create(browser, "Bob", "viewer");
+  const text = JSON.stringify((await browser.call("/users")).json);
+  expect(text).not.toContain("argon2");
+  expect(text).not.toContain(password);
+}, 60_000);
+
+test("a name that is taken is refused and named", async () => {
+  const { browser } = await signedInFixture();
+  const refused = await create(browser, "ada", "viewer");
+  expect([refused.status, refused.json.error.param]).toEqual([400, "name"]);
+});
+
+test("the last administrator can neither be deleted nor lose the role", async () => {
+  const { browser, users } = await signedInFixture();
+  const ada = await users.findByName("Ada");
+  const path = `/users/${ada?.id}`;
+  expect((await browser.call(path, { method: "DELETE" })).status).toBe(400);
+  const demoted = await browser.call(path, { method: "PATCH", body: { role: "viewer" } });
+  expect(demoted.status).toBe(400);
+  expect((await users.findByName("Ada"))?.role).toBe("admin");
+});
+
+test("a new password ends the other sessions of the user", async () => {
+  const { app, browser } = await signedInFixture();
+  const { json: bob } = await create(browser, "Bob", "viewer");
+  const session = new TestBrowser({ app });
+  await session.signIn("Bob");
+  await browser.call(`/users/${bob.id}`, {
+    method: "PATCH",
+    body: { password: "another long password" },
+  });
+  expect((await session.call("/session")).status).toBe(401);
+}, 60_000);
+
+test("changes of users are in the audit log with the values before and after", async () => {
+  const { browser, auditLog } = await signedInFixture();
+  const { json: bob } = await create(browser, "Bob", "viewer");
+  await browser.call(`/users/${bob.id}`, { method: "PATCH", body: { role: "developer" } });
+  const { entries } = await auditLog.list({ action: "user.updated" }, { limit: 1 });
+  expect(entries[0]).toMatchObject({
+    actor: "Ada",
+    subject: "Bob",
+    before: { role: "viewer" },
+    after: { role: "developer" },
+  });
+}, 60_000);
+
+test("an unknown path and an unknown method get errors in OpenAI's shape", async () => {
+  const { browser } = await signedInFixture();
+  expect((await browser.call("/nothing")).json.error.code).toBe("unknown_url");
+  const wrong = await browser.call("/users", { method: "PUT", body: {} });
+  expect([wrong.status, wrong.json.error.code]).toEqual([405, "method_not_allowed"]);
+});

@@ -1,0 +1,45 @@
+/** Code samples of the console. */
+import { expect, test } from "bun:test";
+import { codeSample } from "../../console/lib/code-samples.ts";
+
+const request = {
+  baseUrl: "http://localhost:4000/v1",
+  endpoint: "embeddings",
+  body: { model: "m", input: 'it\'s "quoted"' },
+} as const;
+
+test("the curl sample survives quotes in a shell", async () => {
+  const sample = codeSample("curl", request) ?? "";
+  const shown = sample.replace(/^curl/, "printf '%s\\n'");
+  const { stdout } = Bun.spawnSync(["sh", "-c", shown], { env: { VEXEL_KEY: "k" } });
+  const words = stdout.toString().trimEnd().split("\n");
+  expect(JSON.parse(words.at(-1) ?? "")).toEqual(request.body);
+  expect(words).toContain("Authorization: Bearer k");
+});
+
+test("the TypeScript sample is valid TypeScript", () => {
+  const transpiler = new Bun.Transpiler({ loader: "ts" });
+  expect(transpiler.transformSync(codeSample("TypeScript", request) ?? "")).toContain(
+    "embeddings.create",
+  );
+});
+
+test("the Python samples use Python's constants and keyword arguments", () => {
+  const body = { ...request.body, stream: true, user: null };
+  expect(codeSample("Python", { ...request, body })).toBe(`import os
+from openai import OpenAI
+
+client = OpenAI(base_url="http://localhost:4000/v1", api_key=os.environ["VEXEL_KEY"])
+response = client.embeddings.create(
+    model="m",
+    input="it's \\"quoted\\"",
+    stream=True,
+    user=None,
+)
+print(len(response.data[0].embedding))`);
+  expect(codeSample("LangChain", request)).toContain('embed_query("it\'s \\"quoted\\""');
+});
+
+test("LangChain has no sample for images", () => {
+  expect(codeSample("LangChain", { ...request, endpoint: "images/generations" })).toBeUndefined();
+});

@@ -1,0 +1,153 @@
+/** Laws of the stores of the console: users, sessions and the audit log. */
+import { expect, test } from "bun:test";
+import type { AuditLog, StoredAuditEntry } from "../../../server/storage/ports/audit-log.ts";
+import type { SessionStore, StoredSession } from "../../../server/storage/ports/session-store.ts";
+import type { StoredUser, UserStore } from "../../../server/storage/ports/user-store.ts";
+
+export interface ConsoleStores {
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditLog;
+}
+
+const user = (changes: Partial<StoredUser> = {}): StoredUser => ({
+  id: "user_1",
+  name: "Ada",
+  role: "admin",
+  projects: null,
+  passwordHash: "hash",
+  oidcSubject: null,
+  createdAt: 1,
+  lastSignInAt: null,
+  ...changes,
+});
+
+const session = (changes: Partial<StoredSession> = {}): StoredSession => ({
+  tokenHash: "token-1",
+  userId: "user_1",
+  csrfToken: "csrf",
+  signedInAt: 10,
+  issuedAt: 10,
+  lastSeenAt: 10,
+  replacedAt: null,
+  ...changes,
+});
+
+const entry = (id: string, changes: Partial<StoredAuditEntry> = {}): StoredAuditEntry => ({
+  id,
+  at: 1,
+  actor: "Ada",
+  action: "key.created",
+  subject: "key_1",
+  before: null,
+  after: { name: "日本 \u0000 \" '; DROP TABLE users; --" },
+  address: "127.0.0.1",
+  ...changes,
+});
+
+/** `open`: empty stores, a fresh set for each law. */
+export function consoleStoreLaws(name: string, open: () => ConsoleStores): void {
+  const law = (promise: string, check: (stores: ConsoleStores) => Promise<void>): void =>
+    test(`${name}: ${promise}`, () => check(open()));
+
+  law("a user is found by id, by name in any case, and by subject", async ({ users }) => {
+    const ada = user({ projects: ["a", "日本"], oidcSubject: "issuer#1" });
+    expect(await users.create(ada)).toBe(true);
+    expect(await users.findById("user_1")).toEqual(ada);
+    expect(await users.findByName("aDA")).toEqual(ada);
+    expect(await users.findByOidcSubject("issuer#1")).toEqual(ada);
+    expect(await users.findByName("Bob")).toBeUndefined();
+  });
+
+  law("two users never have the same name, also after a change", async ({ users }) => {
+    await users.create(user());
+    expect(await users.create(user({ id: "user_2", name: "ADA" }))).toBe(false);
+    expect(await users.create(user({ id: "user_2", name: "Bob" }))).toBe(true);
+    expect(await users.update("user_2", { name: "ada" })).toBe(false);
+    expect((await users.findById("user_2"))?.name).toBe("Bob");
+  });
+
+  law("only one of two first users is created", async ({ users }) => {
+    expect(await users.isEmpty()).toBe(true);
+    const both = [user(), user({ id: "user_2", name: "Bob" })];
+    const created = await Promise.all(both.map((each) => users.createFirst(each)));
+    expect(created.filter(Boolean)).toHaveLength(1);
+    expect(await users.isEmpty()).toBe(false);
+  });
+
+  law("a change keeps the members that it does not name", async ({ users }) => {
+    await users.create(user());
+    expect(await users.update("user_1", { role: "viewer", projects: ["p"] })).toBe(true);
+    expect(await users.findById("user_1")).toEqual(user({ role: "viewer", projects: ["p"] }));
+    expect(await users.update("user_9", { role: "viewer" })).toBe(false);
+  });
+
+  law("the sessions of a deleted user end", async ({ users, sessions }) => {
+    await users.create(user());
+    await sessions.create(session());
+    expect(await users.delete("user_1")).toBe(true);
+    expect(await users.delete("user_1")).toBe(false);
+    expect(await sessions.find("token-1")).toBeUndefined();
+    expect(await users.list()).toEqual([]);
+  });
+
+  law("a token is replaced once, although two requests try", async ({ sessions }) => {
+    await sessions.create(session());
+    const replacements = ["token-2", "token-3"].map((tokenHash) =>
+      session({ tokenHash, issuedAt: 20, lastSeenAt: 20 }),
+    );
+    const replaced = await Promise.all(
+      replacements.map((each) => sessions.replace("token-1", each)),
+    );
+    expect(replaced.filter(Boolean)).toHaveLength(1);
+    expect((await sessions.find("token-1"))?.replacedAt).toBe(20);
+    const stored = await Promise.all(["token-2", "token-3"].map((hash) => sessions.find(hash)));
+    expect(stored.filter(Boolean)).toHaveLength(1);
+  });
+
+  law(
+    "expired sessions are deleted by idleness and by age, and no others",
+    async ({ sessions }) => {
+      await sessions.create(session({ tokenHash: "idle", lastSeenAt: 4, signedInAt: 100 }));
+      await sessions.create(session({ tokenHash: "old", lastSeenAt: 100, signedInAt: 4 }));
+      await sessions.create(session({ tokenHash: "fresh", lastSeenAt: 100, signedInAt: 100 }));
+      await sessions.deleteExpired(5, 5);
+      const found = await Promise.all(["idle", "old", "fresh"].map((hash) => sessions.find(hash)));
+      expect(found.map((each) => each?.tokenHash)).toEqual([undefined, undefined, "fresh"]);
+    },
+  );
+
+  law("all sessions of a user end except the one that is kept", async ({ sessions }) => {
+    for (const tokenHash of ["a", "b"]) await sessions.create(session({ tokenHash }));
+    await sessions.create(session({ tokenHash: "other", userId: "user_2" }));
+    await sessions.deleteOfUser("user_1", "b");
+    const found = await Promise.all(["a", "b", "other"].map((hash) => sessions.find(hash)));
+    expect(found.map((each) => each?.tokenHash)).toEqual([undefined, "b", "other"]);
+  });
+
+  law("audit entries are listed newest first, page by page", async ({ audit }) => {
+    for (let at = 1; at <= 5; at++) await audit.append(entry(`audit_${at}`, { at }));
+    const first = await audit.list({}, { limit: 2 });
+    expect(first.entries.map(({ id }) => id)).toEqual(["audit_5", "audit_4"]);
+    const second = await audit.list({}, { limit: 3, cursor: first.next });
+    expect(second.entries.map(({ id }) => id)).toEqual(["audit_3", "audit_2", "audit_1"]);
+    expect(second.next).toBeUndefined();
+  });
+
+  law("audit entries keep their values, and filters find them", async ({ audit }) => {
+    await audit.append(entry("audit_1"));
+    await audit.append(entry("audit_2", { actor: "Bob", action: "key.revoked" }));
+    const found = await audit.list({ actor: "Ada" }, { limit: 10 });
+    expect(found.entries).toEqual([entry("audit_1")]);
+    const revoked = await audit.list({ action: "key.revoked" }, { limit: 10 });
+    expect(revoked.entries.map(({ id }) => id)).toEqual(["audit_2"]);
+  });
+
+  law("old audit entries are pruned", async ({ audit }) => {
+    await audit.append(entry("audit_1", { at: 1 }));
+    await audit.append(entry("audit_2", { at: 2 }));
+    await audit.prune(2);
+    const { entries } = await audit.list({}, { limit: 10 });
+    expect(entries.map(({ id }) => id)).toEqual(["audit_2"]);
+  });
+}
