@@ -34,9 +34,9 @@ export interface FakeOptions {
 }
 
 function authorize(request: RecordedRequest, key: string): void {
-  const given = /^Bearer\s+(.+)$/i.exec(request.headers.authorization ?? "")?.[1];
-  if (given === undefined) throw missingKey();
-  if (given !== key) throw wrongKey(given);
+  const apiKey = /^Bearer\s+(.+)$/i.exec(request.headers.authorization ?? "")?.[1];
+  if (apiKey === undefined) throw missingKey();
+  if (apiKey !== key) throw wrongKey(apiKey);
 }
 
 function route(

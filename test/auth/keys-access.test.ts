@@ -183,7 +183,7 @@ describe("an API key may use only its models", () => {
       expect(message.replace(embeddingModel, "nothing")).toBe(
         await expectError(missing, "model_not_found"),
       );
-      const names = ({ headers: given }: Response) => [...given.keys()].sort();
+      const names = ({ headers }: Response) => [...headers.keys()].sort();
       expect(names(hidden)).toEqual(names(missing));
     }
   });

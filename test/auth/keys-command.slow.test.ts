@@ -31,7 +31,7 @@ const models = (key: string) =>
   fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
 
 /** Milliseconds until a request with the key gets this status. */
-async function untilAnswered(key: string, status: number): Promise<number> {
+async function untilStatus(key: string, status: number): Promise<number> {
   const from = performance.now();
   for (;;) {
     const response = await models(key);
@@ -45,9 +45,9 @@ async function untilAnswered(key: string, status: number): Promise<number> {
 describe("while a gateway runs", () => {
   test("a new key works, and a revoked one stops working, within a second", async () => {
     const key = await create("--name", "short-lived");
-    expect(await untilAnswered(key, 200)).toBeLessThan(1_500);
+    expect(await untilStatus(key, 200)).toBeLessThan(1_500);
     expect((await keys("revoke", "short-lived")).code).toBe(0);
-    expect(await untilAnswered(key, 401)).toBeLessThan(1_500);
+    expect(await untilStatus(key, 401)).toBeLessThan(1_500);
     await until(() => gateway.output().includes("keys-changed"));
   });
 
@@ -57,15 +57,15 @@ describe("while a gateway runs", () => {
     writeFileSync(path, "models: [");
     await until(() => gateway.output().includes("config-rejected"));
     const key = await create("--name", "in-spite");
-    await untilAnswered(key, 200);
+    await untilStatus(key, 200);
     await keys("revoke", "in-spite");
-    await untilAnswered(key, 401);
+    await untilStatus(key, 401);
     writeFileSync(path, good);
   });
 
   test("a key may be limited to some models", async () => {
     const key = await create("--name", "narrow", "--models", "text-embedding-*, gpt-image-2");
-    await untilAnswered(key, 200);
+    await untilStatus(key, 200);
     const { data: listed } = (await (await models(key)).json()) as { data: { id: string }[] };
     expect(listed.map(({ id }) => id).sort()).toEqual([
       "gpt-image-2",

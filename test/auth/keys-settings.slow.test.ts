@@ -73,8 +73,8 @@ test("the policy for unsupported parameters can be set per key", async () => {
 
 test("a project that does not exist causes a warning", async () => {
   await create("--name", "astray", "--project", "wbe");
-  const words = 'the key \\"astray\\" belongs to the project \\"wbe\\", which does not exist';
-  await until(() => gateway.output().includes(words));
+  const message = 'the key \\"astray\\" belongs to the project \\"wbe\\", which does not exist';
+  await until(() => gateway.output().includes(message));
 });
 
 test("a request without a model uses the default models of its key", async () => {
@@ -96,8 +96,8 @@ test("a request without a model uses the default models of its key", async () =>
 
 test("a default model that does not exist causes a warning", async () => {
   await create("--name", "mistyped", "--default-image", "dalle3");
-  const words = 'the key \\"mistyped\\" has the default image model \\"dalle3\\"';
-  await until(() => gateway.output().includes(words));
+  const message = 'the key \\"mistyped\\" has the default image model \\"dalle3\\"';
+  await until(() => gateway.output().includes(message));
 });
 
 test("keys list shows every option", async () => {
@@ -128,8 +128,8 @@ test.each<[string, readonly string[]]>([
   ["--default-image must be a model id", ["create", "--default-image", "dall e"]],
   ["add it to --models", ["create", "--models", "text-*", "--default-image", "dall-e-3"]],
   ['are options of "create"', ["list", "--budget-day", "5"]],
-])("%s: %p", async (words, args) => {
+])("%s: %p", async (message, args) => {
   const { code, out, err } = await keys(...args);
   expect({ code, out }).toEqual({ code: 2, out: "" });
-  expect(err).toContain(words);
+  expect(err).toContain(message);
 });

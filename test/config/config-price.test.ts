@@ -94,7 +94,7 @@ describe("is refused:", () => {
       "{ input: 1, picture: 1 }",
       /price\.picture: unknown key; known here: input/,
     ],
-  ])("%s", (_, kind, written, words) => {
-    expect(refused(kind, written)).toMatch(words);
+  ])("%s", (_, kind, written, message) => {
+    expect(refused(kind, written)).toMatch(message);
   });
 });

@@ -143,10 +143,10 @@ test("nothing in a snapshot can be changed, and it shares nothing that can", () 
   });
   own.models.push("*");
   expect(snapshot.keys.get(stored.hash)?.models).toEqual(["a"]);
-  const seen = new Set<unknown>();
+  const visited = new Set<unknown>();
   const frozen = (value: unknown): void => {
-    if (typeof value !== "object" || value === null || seen.has(value)) return;
-    seen.add(value);
+    if (typeof value !== "object" || value === null || visited.has(value)) return;
+    visited.add(value);
     expect(Object.isFrozen(value)).toBe(true);
     for (const member of Object.values(value)) frozen(member);
   };

@@ -89,7 +89,7 @@ describe("a variable", () => {
 
 test("no problem repeats the value of a variable or a key", () => {
   const secret = "hunter2-hunter2-hunter2";
-  const places = [
+  const documents = [
     "upstreams: [{ id: S, kind: S, apiKey: S }, { id: S, kind: openai, apiKey: 'S S' }]",
     'upstreams: [{ id: u, kind: openai, baseUrl: S, headers: { a: "S\\n" }, apiKey: S }, { id: a, kind: S }]',
     "models: [{ id: S, kind: S, targets: [{ upstream: S, model: S }] }, { id: S, kind: embedding, targets: S }]",
@@ -99,8 +99,8 @@ test("no problem repeats the value of a variable or a key", () => {
     "S",
     "- S",
   ];
-  for (const place of places) {
-    const result = read(place.replaceAll("S", "${SECRET}"), { SECRET: secret });
+  for (const yaml of documents) {
+    const result = read(yaml.replaceAll("S", "${SECRET}"), { SECRET: secret });
     expect(result.ok).toBe(false);
     if (!result.ok) expect(describeProblems(result.problems)).not.toContain("hunter2");
   }

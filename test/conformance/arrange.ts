@@ -37,11 +37,11 @@ export const clientOf = ({ baseURL }: TestGateway, more: ClientOptions = {}): Op
 
 /** A small image of one gray. */
 export const grayImage = (
-  words: string,
+  message: string,
   size = 16,
   format: "png" | "jpeg" | "webp" = "png",
 ): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(fakeImage(words, 0, { format, width: size, height: size }));
+  new Uint8Array(fakeImage(message, 0, { format, width: size, height: size }));
 
 /** A mask in OpenAI's sense: opaque, with a transparent square in its middle. */
 export async function maskOf(size = 16): Promise<Uint8Array<ArrayBuffer>> {

@@ -109,10 +109,10 @@ describe("the text of a form", () => {
       "is not valid",
     ],
     ["names an unknown charset", "\r\nContent-Type: text/plain; charset=nope", "not supported"],
-  ])("that %s is refused", async (_, more, words) => {
+  ])("that %s is refused", async (_, more, message) => {
     const { status, error } = await sendParts(model, [`name="prompt"${more}`, latin1], image);
     expect([status, error.code, error.param]).toEqual([400, "invalid_form", "prompt"]);
-    expect(error.message).toContain(words);
+    expect(error.message).toContain(message);
     expect(fake.requests).toHaveLength(0);
   });
 });

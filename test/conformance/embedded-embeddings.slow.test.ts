@@ -22,12 +22,12 @@ const texts = known.map(({ text }) => text);
 
 function cosine(vector: readonly number[], base64: string): number {
   const bytes = Buffer.from(base64, "base64");
-  const wanted = Float32Array.from({ length: bytes.length / 4 }, (_, i) =>
+  const expected = Float32Array.from({ length: bytes.length / 4 }, (_, i) =>
     bytes.readFloatLE(i * 4),
   );
-  expect(vector).toHaveLength(wanted.length);
-  const dot = wanted.reduce((sum, number, i) => sum + number * vector[i]!, 0);
-  return dot / (Math.hypot(...vector) * Math.hypot(...wanted));
+  expect(vector).toHaveLength(expected.length);
+  const dot = expected.reduce((sum, number, i) => sum + number * vector[i]!, 0);
+  return dot / (Math.hypot(...vector) * Math.hypot(...expected));
 }
 
 /** LangChain's own client, sending tokens as LangChain for Python does (`check_embedding_ctx_length`, its default). */

@@ -223,18 +223,18 @@ describe("a stream of the embedded model", () => {
       stream: true,
       partial_images: 2,
     });
-    const seen: string[] = [];
+    const eventTypes: string[] = [];
     const images = new Set<string>();
     for await (const event of stream) {
-      seen.push(event.type);
+      eventTypes.push(event.type);
       images.add(event.b64_json);
       expect(await looked(bytesOf(event.b64_json))).toMatchObject({ width: 256, height: 192 });
       expect(event.size as string).toBe("256x192");
       if (event.type === "image_generation.partial_image") {
-        expect(event.partial_image_index).toBe(seen.length - 1);
+        expect(event.partial_image_index).toBe(eventTypes.length - 1);
       } else expect(event.usage.output_tokens).toBeGreaterThan(0);
     }
-    expect(seen).toEqual([
+    expect(eventTypes).toEqual([
       "image_generation.partial_image",
       "image_generation.partial_image",
       "image_generation.completed",
@@ -251,14 +251,14 @@ describe("a stream of the embedded model", () => {
       stream: true,
       partial_images: 1,
     });
-    const seen: string[] = [];
+    const eventTypes: string[] = [];
     for await (const event of stream) {
-      seen.push(event.type);
+      eventTypes.push(event.type);
       expect(await looked(bytesOf(event.b64_json))).toMatchObject({ width: 128 });
     }
-    expect(seen.at(-1)).toBe("image_edit.completed");
-    expect(seen.slice(0, -1).every((type) => type === "image_edit.partial_image")).toBe(true);
-    expect(seen.length).toBeLessThanOrEqual(2);
+    expect(eventTypes.at(-1)).toBe("image_edit.completed");
+    expect(eventTypes.slice(0, -1).every((type) => type === "image_edit.partial_image")).toBe(true);
+    expect(eventTypes.length).toBeLessThanOrEqual(2);
   });
 });
 

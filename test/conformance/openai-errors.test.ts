@@ -49,13 +49,13 @@ describe("BadRequestError", () => {
       "'base64'",
     ],
     ["no model", { model: undefined }, null, null, "you must provide a model parameter"],
-  ] as const)("for embeddings with %s", async (_, wrong, code, param, words) => {
+  ] as const)("for embeddings with %s", async (_, wrong, code, param, message) => {
     const error = await refusalOf(
       client.embeddings.create({ model, input: "a", ...wrong } as never),
       BadRequestError,
     );
     expect(error).toMatchObject({ status: 400, code, param, type: "invalid_request_error" });
-    expect(error.message).toContain(words);
+    expect(error.message).toContain(message);
     expect(error.requestID).toBeString();
     expect(fake.requests).toHaveLength(0);
   });

@@ -150,14 +150,14 @@ describe("a stream of the official client", () => {
       stream: true,
       partial_images: 1,
     });
-    const seen: string[] = [];
+    const eventTypes: string[] = [];
     let thrown: unknown;
     try {
-      for await (const { type } of stream) seen.push(type);
+      for await (const { type } of stream) eventTypes.push(type);
     } catch (error) {
       thrown = error;
     }
-    expect(seen).toEqual(["image_generation.partial_image"]);
+    expect(eventTypes).toEqual(["image_generation.partial_image"]);
     expect(thrown).toBeInstanceOf(APIError);
     expect(thrown).toMatchObject({ code: "upstream_error", type: "server_error" });
   });

@@ -130,11 +130,11 @@ const refusals: VendorCase["refusals"] = [
       "ValidationException",
       `Malformed input request: #/texts/0: expected maxLength: 2048, actual: 3000 (${host}, arn:aws:bedrock:us-east-1:${account}:x), please reformat your input and try again.`,
     ),
-    fault: "upstream_rejected",
+    error: "upstream_rejected",
   },
   {
     ...refusal(400, "ValidationException", "The provided model identifier is invalid."),
-    fault: "model_not_found",
+    error: "model_not_found",
   },
   {
     ...refusal(
@@ -142,7 +142,7 @@ const refusals: VendorCase["refusals"] = [
       "ResourceNotFoundException",
       `Could not resolve arn:aws:bedrock:us-east-1:${account}:inference-profile/x`,
     ),
-    fault: "model_not_found",
+    error: "model_not_found",
   },
   {
     ...refusal(
@@ -150,7 +150,7 @@ const refusals: VendorCase["refusals"] = [
       "AccessDeniedException",
       `User: arn:aws:iam::${account}:user/vexel is not authorized to perform: bedrock:InvokeModel`,
     ),
-    fault: "upstream_forbidden",
+    error: "upstream_forbidden",
   },
   {
     ...refusal(
@@ -158,7 +158,7 @@ const refusals: VendorCase["refusals"] = [
       "AccessDeniedException",
       "Authentication failed: Please make sure your API Key is valid.",
     ),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     ...refusal(
@@ -166,7 +166,7 @@ const refusals: VendorCase["refusals"] = [
       "UnrecognizedClientException",
       "The security token included in the request is invalid.",
     ),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     ...refusal(
@@ -174,38 +174,38 @@ const refusals: VendorCase["refusals"] = [
       "ExpiredTokenException",
       "The security token included in the request is expired",
     ),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     status: 403,
     body: '{"__type":"com.amazon.coral.service#InvalidSignatureException","message":"The request signature we calculated does not match the signature you provided."}',
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     ...refusal(429, "ThrottlingException", "Too many requests, please wait before trying again."),
-    fault: "upstream_rate_limit",
+    error: "upstream_rate_limit",
   },
   {
     ...refusal(400, "ServiceQuotaExceededException", "Your request exceeds the service quota."),
-    fault: "upstream_rate_limit",
+    error: "upstream_rate_limit",
   },
   {
     ...refusal(429, "ModelNotReadyException", "Model is not ready for inference."),
-    fault: "upstream_overloaded",
+    error: "upstream_overloaded",
   },
   {
     ...refusal(408, "ModelTimeoutException", "Model has timed out in processing the request."),
-    fault: "upstream_timeout",
+    error: "upstream_timeout",
   },
   {
     ...refusal(424, "ModelErrorException", "The system encountered an unexpected error."),
-    fault: "upstream_error",
+    error: "upstream_error",
   },
   {
     ...refusal(503, "ServiceUnavailableException", "Bedrock is unable to process your request."),
-    fault: "upstream_overloaded",
+    error: "upstream_overloaded",
   },
-  { status: 500, body: "", fault: "upstream_error" },
+  { status: 500, body: "", error: "upstream_error" },
 ];
 
 const caseOf = (name: string, target: Target, dialect: Dialect): VendorCase => ({

@@ -43,25 +43,25 @@ const caseOf = (name: string, model: string): VendorCase => {
     }),
     tellsUsage: false,
     refusals: [
-      { status: 401, body: failed(10000, "Authentication error"), fault: "upstream_credentials" },
+      { status: 401, body: failed(10000, "Authentication error"), error: "upstream_credentials" },
       {
         status: 400,
         body: failed(6003, "Invalid request headers"),
-        fault: "upstream_credentials",
+        error: "upstream_credentials",
       },
       {
         status: 400,
         body: failed(5007, `No such model ${model} or task`),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
-      { status: 404, body: failed(3042, "The model name is invalid"), fault: "model_not_found" },
+      { status: 404, body: failed(3042, "The model name is invalid"), error: "model_not_found" },
       {
         status: 404,
         body: failed(
           7003,
           `Could not route to /client/v4/accounts/${accountId}/ai/run/${model}, perhaps your object identifier is invalid?`,
         ),
-        fault: "upstream_error",
+        error: "upstream_error",
       },
       {
         status: 400,
@@ -69,34 +69,34 @@ const caseOf = (name: string, model: string): VendorCase => {
           5006,
           `AiError: Bad input in accounts/${accountId}: Error: oneOf at '/' not met, 0 matches`,
         ),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
-      { status: 413, body: failed(3006, "Request is too large"), fault: "upstream_rejected" },
+      { status: 413, body: failed(3006, "Request is too large"), error: "upstream_rejected" },
       {
         status: 403,
         body: failed(5018, "The account is not allowed to access this model"),
-        fault: "upstream_forbidden",
+        error: "upstream_forbidden",
       },
-      { status: 408, body: failed(3007, "Request timeout"), fault: "upstream_timeout" },
+      { status: 408, body: failed(3007, "Request timeout"), error: "upstream_timeout" },
       {
         status: 429,
         body: failed(
           3036,
           "You have used up your daily free allocation of 10,000 neurons. Please upgrade to Cloudflare's Workers Paid plan if you would like to continue usage.",
         ),
-        fault: "insufficient_quota",
+        error: "insufficient_quota",
       },
       {
         status: 429,
         body: failed(3040, "No more data centers to forward the request to"),
-        fault: "upstream_overloaded",
+        error: "upstream_overloaded",
       },
       {
         status: 429,
         body: failed(971, "Please wait and consider throttling your request speed"),
-        fault: "upstream_rate_limit",
+        error: "upstream_rate_limit",
       },
-      { status: 500, body: "", fault: "upstream_error" },
+      { status: 500, body: "", error: "upstream_error" },
     ],
   };
 };

@@ -53,39 +53,39 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   }),
   tellsUsage: true,
   refusals: [
-    { status: 401, body: said("invalid api token"), fault: "upstream_credentials" },
+    { status: 401, body: said("invalid api token"), error: "upstream_credentials" },
     {
       status: 402,
       body: said("Please add or update your payment method at https://dashboard.cohere.com"),
-      fault: "insufficient_quota",
+      error: "insufficient_quota",
     },
     {
       status: 404,
       body: said(
         `model '${target.model}' not found, make sure the correct model ID was used and that you have access to the model.`,
       ),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
-    { status: 404, body: "404 page not found", fault: "upstream_error" },
+    { status: 404, body: "404 page not found", error: "upstream_error" },
     {
       status: 400,
       body: said("invalid request: total number of texts must be at most 96 - received 104"),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 400,
       body: said("too many tokens: size limit exceeded by 11326 tokens. Try using shorter inputs."),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 429,
       headers: { "retry-after": "12" },
       body: said(`You are using a Trial key (${key}), which is limited to 40 API calls / minute.`),
-      fault: "upstream_rate_limit",
+      error: "upstream_rate_limit",
     },
-    { status: 500, body: said("internal server error"), fault: "upstream_error" },
-    { status: 503, body: "", fault: "upstream_overloaded" },
-    { status: 504, body: said("timeout"), fault: "upstream_timeout" },
+    { status: 500, body: said("internal server error"), error: "upstream_error" },
+    { status: 503, body: "", error: "upstream_overloaded" },
+    { status: 504, body: said("timeout"), error: "upstream_timeout" },
   ],
 });
 

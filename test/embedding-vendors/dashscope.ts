@@ -29,7 +29,7 @@ const refusals: VendorCase["refusals"] = [
   {
     status: 401,
     body: said("InvalidApiKey", `Invalid API-key provided: ${key}.`),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     status: 400,
@@ -37,12 +37,12 @@ const refusals: VendorCase["refusals"] = [
       "InvalidParameter",
       "<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be larger than 10.: input.contents",
     ),
-    fault: "upstream_rejected",
+    error: "upstream_rejected",
   },
   {
     status: 400,
     body: said("InvalidParameter", "Range of input length should be [1, 8192]"),
-    fault: "upstream_rejected",
+    error: "upstream_rejected",
   },
   {
     status: 400,
@@ -50,7 +50,7 @@ const refusals: VendorCase["refusals"] = [
       "Arrearage",
       "Access denied, please make sure your account is in good standing. For details, see: https://help.aliyun.com",
     ),
-    fault: "insufficient_quota",
+    error: "insufficient_quota",
   },
   {
     status: 403,
@@ -58,33 +58,33 @@ const refusals: VendorCase["refusals"] = [
       "AllocationQuota.FreeTierOnly",
       "The free tier of the model has been exhausted. If you wish to continue access the model on a paid basis, please disable the “use free tier only” mode.",
     ),
-    fault: "insufficient_quota",
+    error: "insufficient_quota",
   },
   {
     status: 403,
     body: said("AccessDenied", "Current user api does not support synchronous calls."),
-    fault: "upstream_forbidden",
+    error: "upstream_forbidden",
   },
-  { status: 404, body: said("ModelNotFound", "Model can not be found."), fault: "model_not_found" },
+  { status: 404, body: said("ModelNotFound", "Model can not be found."), error: "model_not_found" },
   {
     status: 429,
     body: said("Throttling.RateQuota", "Requests rate limit exceeded, please try again later."),
-    fault: "upstream_rate_limit",
+    error: "upstream_rate_limit",
   },
   {
     status: 429,
     body: said("Throttling.AllocationQuota", "Free allocated quota exceeded."),
-    fault: "insufficient_quota",
+    error: "insufficient_quota",
   },
   {
     status: 500,
     body: said("InternalError", "An internal error has occurred, please try again later."),
-    fault: "upstream_error",
+    error: "upstream_error",
   },
   {
     status: 503,
     body: said("ModelUnavailable", "Model is unavailable, please try again later."),
-    fault: "upstream_overloaded",
+    error: "upstream_overloaded",
   },
 ];
 

@@ -39,18 +39,18 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     {
       status: 401,
       body: said("401", "Credential was not sent or was of an unsupported type for this API."),
-      fault: "upstream_credentials",
+      error: "upstream_credentials",
     },
-    { status: 403, body: said("403", "Invalid access token."), fault: "upstream_credentials" },
+    { status: 403, body: said("403", "Invalid access token."), error: "upstream_credentials" },
     {
       status: 403,
       body: said("PERMISSION_DENIED", "You do not have permission to query this endpoint."),
-      fault: "upstream_forbidden",
+      error: "upstream_forbidden",
     },
     {
       status: 404,
       body: said("RESOURCE_DOES_NOT_EXIST", "The given endpoint does not exist, please retry."),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
     {
       status: 400,
@@ -58,18 +58,18 @@ const caseOf = (name: string, target: Target): VendorCase => ({
         "BAD_REQUEST",
         `Input embeddings size is too large, exceeding 150 limit for ${target.model}`,
       ),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 429,
       body: said("REQUEST_LIMIT_EXCEEDED", "Exceeded workspace rate limit for this endpoint."),
-      fault: "upstream_rate_limit",
+      error: "upstream_rate_limit",
     },
-    { status: 500, body: said("INTERNAL_ERROR", "Something went wrong"), fault: "upstream_error" },
+    { status: 500, body: said("INTERNAL_ERROR", "Something went wrong"), error: "upstream_error" },
     {
       status: 503,
       body: said("TEMPORARILY_UNAVAILABLE", "The service is taking too long."),
-      fault: "upstream_overloaded",
+      error: "upstream_overloaded",
     },
   ],
 });

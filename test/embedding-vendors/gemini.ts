@@ -30,7 +30,7 @@ interface Request {
 
 /** gemini-embedding-2 reads the task type from the text. */
 export function splitPrefix(text: string): { readonly text: string; readonly taskType?: string } {
-  const prefix = Object.values(taskPrefixes.values).find((words) => text.startsWith(words));
+  const prefix = Object.values(taskPrefixes.values).find((phrase) => text.startsWith(phrase));
   return prefix === undefined ? { text } : { text: text.slice(prefix.length), taskType: prefix };
 }
 

@@ -1,7 +1,7 @@
 /** Google's error responses, as recorded: https://google.aip.dev/193 with the details of each. */
 import type { VendorCase } from "./vendor-case.ts";
 
-export interface Place {
+export interface GoogleEndpoint {
   readonly host: string;
   readonly project: string;
 }
@@ -16,13 +16,13 @@ const info = (reason: string, host: string): object => ({
   metadata: { service: host },
 });
 
-export const googleRefusals = ({ host, project }: Place): VendorCase["refusals"] => [
+export const googleRefusals = ({ host, project }: GoogleEndpoint): VendorCase["refusals"] => [
   {
     status: 400,
     body: body(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [
       info("API_KEY_INVALID", host),
     ]),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     status: 401,
@@ -32,7 +32,7 @@ export const googleRefusals = ({ host, project }: Place): VendorCase["refusals"]
       "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
       [info("ACCESS_TOKEN_TYPE_UNSUPPORTED", host)],
     ),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     status: 403,
@@ -42,17 +42,17 @@ export const googleRefusals = ({ host, project }: Place): VendorCase["refusals"]
       `Permission 'aiplatform.endpoints.predict' denied on resource '//${host}/projects/${project}/locations/us-central1' (or it may not exist).`,
       [info("IAM_PERMISSION_DENIED", host)],
     ),
-    fault: "upstream_forbidden",
+    error: "upstream_forbidden",
   },
   {
     status: 403,
     body: body(403, "PERMISSION_DENIED", "Your API key was reported as leaked.", []),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     status: 400,
     body: body(400, "FAILED_PRECONDITION", "User location is not supported for the API use.", []),
-    fault: "upstream_forbidden",
+    error: "upstream_forbidden",
   },
   {
     status: 404,
@@ -62,7 +62,7 @@ export const googleRefusals = ({ host, project }: Place): VendorCase["refusals"]
       `Publisher Model \`projects/${project}/locations/us-central1/publishers/google/models/x\` was not found.`,
       [],
     ),
-    fault: "model_not_found",
+    error: "model_not_found",
   },
   {
     status: 400,
@@ -72,7 +72,7 @@ export const googleRefusals = ({ host, project }: Place): VendorCase["refusals"]
       `Unable to submit request because it included too many instances in ${project}. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings: batchSize must be 1 but the entered value was 56.`,
       [],
     ),
-    fault: "upstream_rejected",
+    error: "upstream_rejected",
   },
   {
     status: 429,
@@ -88,12 +88,12 @@ export const googleRefusals = ({ host, project }: Place): VendorCase["refusals"]
         { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "31s" },
       ],
     ),
-    fault: "upstream_rate_limit",
+    error: "upstream_rate_limit",
   },
   {
     status: 503,
     body: body(503, "UNAVAILABLE", "The model is overloaded. Please try again later.", []),
-    fault: "upstream_overloaded",
+    error: "upstream_overloaded",
   },
-  { status: 502, body: "<!DOCTYPE html><title>Error 502</title>", fault: "upstream_error" },
+  { status: 502, body: "<!DOCTYPE html><title>Error 502</title>", error: "upstream_error" },
 ];

@@ -19,7 +19,7 @@ function understand(request: UpstreamRequest): Understood {
   return { input: textsIn(body.inputs), encoding: "float", ...purposeIn(body.prompt_name) };
 }
 
-const error = (words: string): string => JSON.stringify({ error: words });
+const error = (message: string): string => JSON.stringify({ error: message });
 
 export const huggingfaceCases: readonly VendorCase[] = [
   {
@@ -31,34 +31,34 @@ export const huggingfaceCases: readonly VendorCase[] = [
     response: (vectors) => ({ body: `[${vectors.map(writeFloats).join(",")}]` }),
     tellsUsage: false,
     refusals: [
-      { status: 401, body: error("Invalid username or password."), fault: "upstream_credentials" },
+      { status: 401, body: error("Invalid username or password."), error: "upstream_credentials" },
       {
         status: 402,
         body: error(
           "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get 20x more monthly included credits.",
         ),
-        fault: "insufficient_quota",
+        error: "insufficient_quota",
       },
-      { status: 404, body: "Not Found", fault: "model_not_found" },
+      { status: 404, body: "Not Found", error: "model_not_found" },
       {
         status: 400,
         body: error("Model not supported by provider hf-inference"),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
       {
         status: 413,
         body: error("Input validation error: `inputs` must have less than 512 tokens. Given: 700"),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
-      { status: 429, body: error("Rate limit reached."), fault: "upstream_rate_limit" },
-      { status: 500, body: error("Internal Server Error"), fault: "upstream_error" },
+      { status: 429, body: error("Rate limit reached."), error: "upstream_rate_limit" },
+      { status: 500, body: error("Internal Server Error"), error: "upstream_error" },
       {
         status: 503,
         body: JSON.stringify({
           error: "Model intfloat/multilingual-e5-large is currently loading",
           estimated_time: 20,
         }),
-        fault: "upstream_overloaded",
+        error: "upstream_overloaded",
       },
     ],
   },

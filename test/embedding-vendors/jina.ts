@@ -56,24 +56,24 @@ const caseOf = (name: string, model: string): VendorCase => {
       {
         status: 401,
         body: said("AUTH_INVALID_API_KEY", `Invalid API key ${key}. Verify your API key.`),
-        fault: "upstream_credentials",
+        error: "upstream_credentials",
       },
       {
         status: 403,
         body: said("AUTHZ_INSUFFICIENT_BALANCE", "Insufficient account balance. Top up."),
-        fault: "insufficient_quota",
+        error: "insufficient_quota",
       },
       {
         status: 400,
         body: said("INPUT_MODEL_NOT_FOUND", `Model '${model}' not found. Available models: x.`),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
       {
         status: 400,
         body: JSON.stringify({
           detail: `[RID: ec422fa8b74c3c20b493406ac1388555] Validation error: 'body -> ${model}' Each input list can contain at most 512 items.`,
         }),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 400,
@@ -85,34 +85,34 @@ const caseOf = (name: string, model: string): VendorCase => {
             code: "INPUT_TOKEN_LIMIT_EXCEEDED",
           },
         }),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 422,
         body: JSON.stringify({
           detail: [{ loc: ["body", "dimensions"], msg: "Input should be greater than 0" }],
         }),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 429,
         body: said("RATE_TOKEN_LIMIT_EXCEEDED", "Token rate limit exceeded: 1/1 tokens."),
-        fault: "upstream_rate_limit",
+        error: "upstream_rate_limit",
       },
       {
         status: 500,
         body: said("INTERNAL_ERROR", "An unexpected error occurred."),
-        fault: "upstream_error",
+        error: "upstream_error",
       },
       {
         status: 503,
         body: said("SERVICE_UNAVAILABLE", "Service temporarily unavailable."),
-        fault: "upstream_overloaded",
+        error: "upstream_overloaded",
       },
       {
         status: 504,
         body: said("SERVICE_TIMEOUT", "Request timed out after 60 seconds."),
-        fault: "upstream_timeout",
+        error: "upstream_timeout",
       },
     ],
   };

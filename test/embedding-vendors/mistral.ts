@@ -45,7 +45,7 @@ const caseOf = (name: string, model: string): VendorCase => {
     },
     tellsUsage: true,
     refusals: [
-      { status: 401, body: '{"detail":"Unauthorized"}', fault: "upstream_credentials" },
+      { status: 401, body: '{"detail":"Unauthorized"}', error: "upstream_credentials" },
       {
         status: 400,
         body: error(
@@ -53,7 +53,7 @@ const caseOf = (name: string, model: string): VendorCase => {
           "invalid_request_prompt",
           "3210",
         ),
-        fault: "max_tokens_per_request",
+        error: "max_tokens_per_request",
       },
       {
         status: 400,
@@ -62,7 +62,7 @@ const caseOf = (name: string, model: string): VendorCase => {
           "invalid_request_prompt",
           "3210",
         ),
-        fault: "max_tokens_per_request",
+        error: "max_tokens_per_request",
       },
       {
         status: 400,
@@ -71,12 +71,12 @@ const caseOf = (name: string, model: string): VendorCase => {
           "invalid_request_prompt",
           "3051",
         ),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 400,
         body: error(`Invalid model: ${model}`, "invalid_model", "1500"),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
       {
         status: 422,
@@ -93,22 +93,22 @@ const caseOf = (name: string, model: string): VendorCase => {
           "invalid_request_error",
           null,
         ),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 429,
         body: error("Service tier capacity exceeded for this model.", "rate_limited", "1300"),
-        fault: "upstream_rate_limit",
+        error: "upstream_rate_limit",
       },
       {
         status: 500,
         body: error("Internal Server Error", "internal_server_error", "1000"),
-        fault: "upstream_error",
+        error: "upstream_error",
       },
       {
         status: 503,
         body: '{"message":"upstream connect error"}',
-        fault: "upstream_overloaded",
+        error: "upstream_overloaded",
       },
     ],
   };

@@ -31,8 +31,8 @@ const caseOf = (name: string, model: string): VendorCase => {
     }),
     tellsUsage: true,
     refusals: [
-      { status: 401, body: detail("Invalid authorization token"), fault: "upstream_credentials" },
-      { status: 403, body: detail("Forbidden"), fault: "upstream_forbidden" },
+      { status: 401, body: detail("Invalid authorization token"), error: "upstream_credentials" },
+      { status: 403, body: detail("Forbidden"), error: "upstream_forbidden" },
       {
         status: 422,
         body: detail([
@@ -42,11 +42,11 @@ const caseOf = (name: string, model: string): VendorCase => {
             type: "type_error.enum",
           },
         ]),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
-      { status: 429, body: detail("Rate limit exceeded"), fault: "upstream_rate_limit" },
-      { status: 500, body: "Internal Server Error", fault: "upstream_error" },
-      { status: 503, body: "", fault: "upstream_overloaded" },
+      { status: 429, body: detail("Rate limit exceeded"), error: "upstream_rate_limit" },
+      { status: 500, body: "Internal Server Error", error: "upstream_error" },
+      { status: 503, body: "", error: "upstream_overloaded" },
     ],
   };
 };

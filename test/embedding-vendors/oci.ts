@@ -75,7 +75,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
     {
       status: 401,
       body: said("NotAuthenticated", "The required information to complete authentication failed."),
-      fault: "upstream_credentials",
+      error: "upstream_credentials",
     },
     {
       status: 404,
@@ -83,30 +83,30 @@ const caseOf = (name: string, target: Target): VendorCase => ({
         "NotAuthorizedOrNotFound",
         "Authorization failed or requested resource not found.",
       ),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
     {
       status: 404,
       body: said("404", `Entity with key ${target.model} not found`),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
     {
       status: 400,
       body: said("400", "Please provide a list of inputs with a maximum length of 96."),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 400,
       body: said("400", "input must be at most 512 tokens long"),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 429,
       body: said("TooManyRequests", `Too many requests for the user in ${compartmentId}.`),
-      fault: "upstream_rate_limit",
+      error: "upstream_rate_limit",
     },
-    { status: 500, body: said("InternalServerError", "oops"), fault: "upstream_error" },
-    { status: 503, body: said("ServiceUnavailable", "busy"), fault: "upstream_overloaded" },
+    { status: 500, body: said("InternalServerError", "oops"), error: "upstream_error" },
+    { status: 503, body: said("ServiceUnavailable", "busy"), error: "upstream_overloaded" },
   ],
 });
 

@@ -13,7 +13,7 @@ function understand(request: UpstreamRequest, target: Target, root: string): Und
   return { input: textsIn(body.input), encoding: "float", ...lengthIn(body.dimensions) };
 }
 
-const error = (words: string): string => JSON.stringify({ error: words });
+const error = (message: string): string => JSON.stringify({ error: message });
 
 const caseOf = (name: string, target: Target, root: string): VendorCase => ({
   name,
@@ -27,34 +27,34 @@ const caseOf = (name: string, target: Target, root: string): VendorCase => ({
     {
       status: 404,
       body: error(`model '${target.model}' not found`),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
     {
       status: 404,
       body: error(`model "${target.model}" not found, try pulling it first`),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
-    { status: 404, body: "404 page not found", fault: "upstream_error" },
+    { status: 404, body: "404 page not found", error: "upstream_error" },
     {
       status: 400,
       body: error("the input length exceeds the context length"),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 500,
       body: error("input length exceeds maximum context length"),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
-    { status: 401, body: error("unauthorized"), fault: "upstream_credentials" },
+    { status: 401, body: error("unauthorized"), error: "upstream_credentials" },
     {
       status: 503,
       body: error("server busy, please try again.  maximum pending requests exceeded"),
-      fault: "upstream_overloaded",
+      error: "upstream_overloaded",
     },
     {
       status: 500,
       body: error("llama-server process has terminated: signal: killed"),
-      fault: "upstream_error",
+      error: "upstream_error",
     },
   ],
 });

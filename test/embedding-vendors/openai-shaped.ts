@@ -22,9 +22,9 @@ const targetOf = (kind: string, options: Record<string, unknown>): Target => ({
 });
 
 const traitsOf = (target: Target) => {
-  const question = adapters.get(target.upstream.kind)?.embeddings;
-  if (!question) throw new Error(`${target.upstream.kind} has no embeddings`);
-  return question.capabilities(target);
+  const endpoint = adapters.get(target.upstream.kind)?.embeddings;
+  if (!endpoint) throw new Error(`${target.upstream.kind} has no embeddings`);
+  return endpoint.capabilities(target);
 };
 
 function understand(request: UpstreamRequest, target: Target): Understood {
@@ -66,7 +66,7 @@ const refusals: VendorCase["refusals"] = [
       "invalid_request_error",
       "invalid_api_key",
     ),
-    fault: "upstream_credentials",
+    error: "upstream_credentials",
   },
   {
     status: 429,
@@ -76,7 +76,7 @@ const refusals: VendorCase["refusals"] = [
       "requests",
       "rate_limit_exceeded",
     ),
-    fault: "upstream_rate_limit",
+    error: "upstream_rate_limit",
   },
   {
     status: 429,
@@ -85,7 +85,7 @@ const refusals: VendorCase["refusals"] = [
       "insufficient_quota",
       "insufficient_quota",
     ),
-    fault: "insufficient_quota",
+    error: "insufficient_quota",
   },
   {
     status: 400,
@@ -94,7 +94,7 @@ const refusals: VendorCase["refusals"] = [
       "invalid_request_error",
       null,
     ),
-    fault: "upstream_rejected",
+    error: "upstream_rejected",
   },
   {
     status: 404,
@@ -103,10 +103,10 @@ const refusals: VendorCase["refusals"] = [
       "invalid_request_error",
       "model_not_found",
     ),
-    fault: "model_not_found",
+    error: "model_not_found",
   },
-  { status: 500, body: "<html>Internal Server Error</html>", fault: "upstream_error" },
-  { status: 503, body: error("overloaded", "server_error", null), fault: "upstream_overloaded" },
+  { status: 500, body: "<html>Internal Server Error</html>", error: "upstream_error" },
+  { status: 503, body: error("overloaded", "server_error", null), error: "upstream_overloaded" },
 ];
 
 function caseOf(name: string, target: Target): VendorCase {

@@ -57,27 +57,27 @@ const caseOf = (name: string, model: string): VendorCase => {
       {
         status: 401,
         body: error("Invalid API key provided.", "invalid_api_key", 401),
-        fault: "upstream_credentials",
+        error: "upstream_credentials",
       },
       {
         status: 400,
         body: error("Input text at index 0 exceeds 32768 tokens", "invalid_request", 400),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 422,
         body: JSON.stringify({
           detail: [{ loc: ["body", "input"], msg: "Field required", type: "missing" }],
         }),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 429,
         body: error("Request rate limit exceeded.", "rate_limit", 429),
-        fault: "upstream_rate_limit",
+        error: "upstream_rate_limit",
       },
-      { status: 500, body: "<html>500</html>", fault: "upstream_error" },
-      { status: 503, body: "", fault: "upstream_overloaded" },
+      { status: 500, body: "<html>500</html>", error: "upstream_error" },
+      { status: 503, body: "", error: "upstream_overloaded" },
     ],
   };
 };

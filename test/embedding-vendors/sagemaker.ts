@@ -53,28 +53,28 @@ const caseOf = (name: string, wrap: (list: string) => string): VendorCase => ({
       body: said(
         "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.",
       ),
-      fault: "upstream_credentials",
+      error: "upstream_credentials",
     },
     {
       status: 403,
       body: said(
         `User: arn:aws:iam::471147114711:user/${accessKeyId} is not authorized to perform: sagemaker:InvokeEndpoint`,
       ),
-      fault: "upstream_forbidden",
+      error: "upstream_forbidden",
     },
     {
       status: 400,
       body: said("Endpoint our-embedder of account 471147114711 not found."),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
     {
       status: 424,
       body: wrapped("batch size 40 > maximum allowed batch size 32"),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
-    { status: 429, body: said("Rate exceeded"), fault: "upstream_rate_limit" },
-    { status: 500, body: said("Internal failure"), fault: "upstream_error" },
-    { status: 503, body: said("Service unavailable"), fault: "upstream_overloaded" },
+    { status: 429, body: said("Rate exceeded"), error: "upstream_rate_limit" },
+    { status: 500, body: said("Internal failure"), error: "upstream_error" },
+    { status: 503, body: said("Service unavailable"), error: "upstream_overloaded" },
   ],
 });
 

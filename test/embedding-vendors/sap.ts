@@ -11,7 +11,7 @@ import { expectHeader, expectOnly, expectUrl, readBody, writeFloats } from "./wr
 const root =
   "https://api.ai.prod.eu-central-1.aws.ml.hana.ondemand.com/v2/inference/deployments/d0";
 
-interface Asked {
+interface OrchestrationRequest {
   readonly config: {
     readonly modules: {
       readonly embeddings: { readonly model: { name: string; params: Record<string, unknown> } };
@@ -25,7 +25,7 @@ function understand(request: UpstreamRequest, target: Target): Understood {
   expectHeader(request, "ai-resource-group", "otters");
   const body = readBody(request);
   expectOnly(body, ["config", "input"]);
-  const { config, input } = body as unknown as Asked;
+  const { config, input } = body as unknown as OrchestrationRequest;
   const { name, params } = config.modules.embeddings.model;
   if (name !== target.model) throw new Error("there is no such model");
   expectOnly(params, ["dimensions", "encoding_format", "normalize"]);
@@ -68,22 +68,22 @@ const caseOf = (model: string): VendorCase => {
     },
     tellsUsage: true,
     refusals: [
-      { status: 401, body: "Jwt verification fails", fault: "upstream_credentials" },
-      { status: 403, body: "RBAC: access denied", fault: "upstream_forbidden" },
+      { status: 401, body: "Jwt verification fails", error: "upstream_credentials" },
+      { status: 403, body: "RBAC: access denied", error: "upstream_forbidden" },
       {
         status: 400,
         body: said(400, `400 - Embedding Module: Model ${model} not supported.`),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
       {
         status: 400,
         body: said(400, "Input text exceeds the context length."),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
-      { status: 404, body: "", fault: "upstream_error" },
-      { status: 429, body: said(429, "Too many requests."), fault: "upstream_rate_limit" },
-      { status: 500, body: said(500, "Internal server error."), fault: "upstream_error" },
-      { status: 503, body: "no healthy upstream", fault: "upstream_overloaded" },
+      { status: 404, body: "", error: "upstream_error" },
+      { status: 429, body: said(429, "Too many requests."), error: "upstream_rate_limit" },
+      { status: 500, body: said(500, "Internal server error."), error: "upstream_error" },
+      { status: 503, body: "no healthy upstream", error: "upstream_overloaded" },
     ],
   };
 };

@@ -42,19 +42,19 @@ const caseOf = (name: string, baseUrl: string): VendorCase => {
       {
         status: 401,
         body: said("Programmatic access token is invalid.", "394400"),
-        fault: "upstream_credentials",
+        error: "upstream_credentials",
       },
       {
         status: 400,
         body: said(`unknown model ${target.model}`, "390142"),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
-      { status: 400, body: said("text is too long", "390142"), fault: "upstream_rejected" },
-      { status: 403, body: said("Not authorized.", "390403"), fault: "upstream_forbidden" },
-      { status: 429, body: said("Too many requests.", "390429"), fault: "upstream_rate_limit" },
-      { status: 500, body: said("Internal error.", "390500"), fault: "upstream_error" },
-      { status: 503, body: "", fault: "upstream_overloaded" },
-      { status: 504, body: "", fault: "upstream_timeout" },
+      { status: 400, body: said("text is too long", "390142"), error: "upstream_rejected" },
+      { status: 403, body: said("Not authorized.", "390403"), error: "upstream_forbidden" },
+      { status: 429, body: said("Too many requests.", "390429"), error: "upstream_rate_limit" },
+      { status: 500, body: said("Internal error.", "390500"), error: "upstream_error" },
+      { status: 503, body: "", error: "upstream_overloaded" },
+      { status: 504, body: "", error: "upstream_timeout" },
     ],
   };
 };

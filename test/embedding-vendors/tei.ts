@@ -26,8 +26,8 @@ function inputsIn(inputs: unknown): EmbeddingInput {
   return Array.isArray(first) ? { kind: "tokens", tokens: inputs as number[][] } : textsIn(inputs);
 }
 
-const error = (words: string, error_type: string): string =>
-  JSON.stringify({ error: words, error_type });
+const error = (message: string, error_type: string): string =>
+  JSON.stringify({ error: message, error_type });
 
 const caseOf = (name: string, target: Target): VendorCase => ({
   name,
@@ -42,14 +42,14 @@ const caseOf = (name: string, target: Target): VendorCase => ({
   }),
   tellsUsage: true,
   refusals: [
-    { status: 401, body: "", fault: "upstream_credentials" },
+    { status: 401, body: "", error: "upstream_credentials" },
     {
       status: 413,
       body: error(
         "Input validation error: `inputs` must have less than 512 tokens. Given: 700",
         "Validation",
       ),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 422,
@@ -57,20 +57,20 @@ const caseOf = (name: string, target: Target): VendorCase => ({
         "Input validation error: `inputs` must have less than 512 tokens. Given: 700",
         "Validation",
       ),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 422,
       body: error("batch size 33 > maximum allowed batch size 32", "Validation"),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
-    { status: 424, body: error("Backend error: CUDA", "Backend"), fault: "upstream_error" },
+    { status: 424, body: error("Backend error: CUDA", "Backend"), error: "upstream_error" },
     {
       status: 429,
       body: error("Model is overloaded", "Overloaded"),
-      fault: "upstream_rate_limit",
+      error: "upstream_rate_limit",
     },
-    { status: 503, body: error("unhealthy", "Unhealthy"), fault: "upstream_overloaded" },
+    { status: 503, body: error("unhealthy", "Unhealthy"), error: "upstream_overloaded" },
   ],
 });
 

@@ -21,8 +21,8 @@ function understand(request: UpstreamRequest, { model, upstream }: Target): Unde
   if (!tensor || others.length > 0) throw new Error("one input was expected");
   const { column = false, input = "input_text" } = upstream.options;
   if (tensor.name !== input || tensor.datatype !== "BYTES") throw new Error("no such input");
-  const wanted = column ? [tensor.data.length, 1] : [tensor.data.length];
-  if (JSON.stringify(tensor.shape) !== JSON.stringify(wanted)) throw new Error("wrong shape");
+  const shape = column ? [tensor.data.length, 1] : [tensor.data.length];
+  if (JSON.stringify(tensor.shape) !== JSON.stringify(shape)) throw new Error("wrong shape");
   return { input: textsIn(tensor.data), encoding: "float" };
 }
 
@@ -47,22 +47,22 @@ const caseOf = (name: string, options: Target["upstream"]["options"]): VendorCas
       {
         status: 400,
         body: said(`Request for unknown model: '${target.model}' is not found`),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
       {
         status: 400,
         body: said(
           `[request id: <id_unknown>] inference request batch-size must be <= 8 for '${target.model}'`,
         ),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 400,
         body: said("unexpected inference input 'input_text' for model"),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
-      { status: 500, body: said("CUDA error"), fault: "upstream_error" },
-      { status: 503, body: said("Exceeds maximum queue size"), fault: "upstream_overloaded" },
+      { status: 500, body: said("CUDA error"), error: "upstream_error" },
+      { status: 503, body: said("Exceeds maximum queue size"), error: "upstream_overloaded" },
     ],
   };
 };

@@ -35,5 +35,5 @@ export interface VendorCase {
   /** Whether the vendor ever reports usage. */
   readonly tellsUsage: boolean;
   /** The vendor's error responses, as recorded or documented, and the errors they map to. */
-  readonly refusals: readonly (VendorResponse & { readonly fault: ErrorKind })[];
+  readonly refusals: readonly (VendorResponse & { readonly error: ErrorKind })[];
 }

@@ -40,22 +40,22 @@ export const volcengineCases: readonly VendorCase[] = [
       {
         status: 404,
         body: error("InvalidEndpointOrModel.NotFound", "The model does not exist."),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
       {
         status: 403,
         body: error("AccountOverdueError", "The account has an overdue balance."),
-        fault: "insufficient_quota",
+        error: "insufficient_quota",
       },
       {
         status: 429,
         body: error("ServerOverloaded", "The service is busy."),
-        fault: "upstream_overloaded",
+        error: "upstream_overloaded",
       },
       {
         status: 400,
         body: error("InvalidParameter", "The parameter `input` is not valid."),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
     ],
   },

@@ -78,7 +78,7 @@ function dataOf(target: Target, vectors: readonly Float32Array[]) {
   return [{ object: "list", data, index: 0 }];
 }
 
-const detail = (words: string): string => JSON.stringify({ detail: words });
+const detail = (message: string): string => JSON.stringify({ detail: message });
 
 const caseOf = (name: string, model: string): VendorCase => {
   const target = targetOf("voyage", model);
@@ -99,36 +99,36 @@ const caseOf = (name: string, model: string): VendorCase => {
       {
         status: 401,
         body: detail("Provided API key is invalid."),
-        fault: "upstream_credentials",
+        error: "upstream_credentials",
       },
       {
         status: 400,
         body: detail(
           `Request to model '${model}' failed. The max allowed tokens per submitted batch is 120000. Your batch has 124417 tokens after truncation. Please lower the number of tokens in the batch.`,
         ),
-        fault: "max_tokens_per_request",
+        error: "max_tokens_per_request",
       },
       {
         status: 400,
         body: detail(
           `Request to model '${model}' failed. The example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens. Please lower the number of tokens in the listed example(s) or use truncation.`,
         ),
-        fault: "upstream_rejected",
+        error: "upstream_rejected",
       },
       {
         status: 400,
         body: detail(`Model ${model} is not supported. Supported models are ['voyage-4'].`),
-        fault: "model_not_found",
+        error: "model_not_found",
       },
       {
         status: 429,
         body: detail(
           "You have not yet added your payment method in the billing page and will have reduced rate limits of 3 RPM and 10K TPM.",
         ),
-        fault: "upstream_rate_limit",
+        error: "upstream_rate_limit",
       },
-      { status: 500, body: detail("Internal Server Error"), fault: "upstream_error" },
-      { status: 503, body: "<html>503</html>", fault: "upstream_overloaded" },
+      { status: 500, body: detail("Internal Server Error"), error: "upstream_error" },
+      { status: 503, body: "<html>503</html>", error: "upstream_overloaded" },
     ],
   };
 };

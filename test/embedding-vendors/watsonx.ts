@@ -49,7 +49,7 @@ const caseOf = (name: string, target: Target): VendorCase => ({
         "authentication_token_expired",
         "Failed to authenticate the request due to an expired token",
       ),
-      fault: "upstream_credentials",
+      error: "upstream_credentials",
     },
     {
       status: 400,
@@ -58,12 +58,12 @@ const caseOf = (name: string, target: Target): VendorCase => ({
         "invalid_input_argument",
         `Invalid input argument for Model '${target.model}': Token sequence length is longer than the specified maximum sequence length for this model (1336 > 512).`,
       ),
-      fault: "upstream_rejected",
+      error: "upstream_rejected",
     },
     {
       status: 404,
       body: said(404, "model_not_supported", `Model '${target.model}' is not supported`),
-      fault: "model_not_found",
+      error: "model_not_found",
     },
     {
       status: 403,
@@ -72,20 +72,20 @@ const caseOf = (name: string, target: Target): VendorCase => ({
         "token_quota_reached",
         `The token quota of the project ${projectId} has been reached`,
       ),
-      fault: "insufficient_quota",
+      error: "insufficient_quota",
     },
     {
       status: 403,
       body: said(403, "no_associated_service_instance_error", "No WML instance in the project"),
-      fault: "upstream_forbidden",
+      error: "upstream_forbidden",
     },
     {
       status: 429,
       body: said(429, "downstream_request_limit_reached", "Too many requests"),
-      fault: "upstream_rate_limit",
+      error: "upstream_rate_limit",
     },
-    { status: 500, body: said(500, "internal_error", "oops"), fault: "upstream_error" },
-    { status: 503, body: "", fault: "upstream_overloaded" },
+    { status: 500, body: said(500, "internal_error", "oops"), error: "upstream_error" },
+    { status: 503, body: "", error: "upstream_overloaded" },
   ],
 });
 

@@ -18,8 +18,8 @@ export function expectHeader({ headers }: UpstreamRequest, name: string, value: 
   if (headers[name] !== value) throw new Error(`${name} is ${headers[name]}`);
 }
 
-export function expectUrl({ url }: UpstreamRequest, wanted: string): void {
-  if (url !== wanted) throw new Error(`the address is ${url} instead of ${wanted}`);
+export function expectUrl({ url }: UpstreamRequest, expected: string): void {
+  if (url !== expected) throw new Error(`the address is ${url} instead of ${expected}`);
 }
 
 /** A vendor that accepts only these fields refuses a body with others. */

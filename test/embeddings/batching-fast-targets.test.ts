@@ -14,7 +14,7 @@ describe("a fast target", () => {
       concurrency: 1,
       fastMs: 5,
       clock: () => now,
-    })((given) => new Promise((resolve) => held.push(() => resolve(responseTo(given)))));
+    })((request) => new Promise((resolve) => held.push(() => resolve(responseTo(request)))));
     // One response sets the average response time.
     const first = send(requestOf("first"));
     now += tookMs;
@@ -54,11 +54,11 @@ describe("a fast target", () => {
       maxWaitMs: 1_000_000,
       fastMs: 5,
       clock: () => now++,
-    })(async (given) => {
-      const { input } = given.query;
+    })(async (request) => {
+      const { input } = request.query;
       requests.push(input.kind === "text" ? input.texts : []);
       await new Promise(setImmediate);
-      return responseTo(given);
+      return responseTo(request);
     });
     await send(requestOf("first"));
     await Promise.all(["a", "b", "c", "d"].map((text) => send(requestOf(text))));

@@ -28,7 +28,7 @@ describe("a client that disconnects", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    const outcomes = calls.map((request) => outcomeOf(send(request)));
     calls[1]?.signal.abort(reason);
     expect(await outcomes[1]).toEqual({ error: reason });
     await free();
@@ -40,12 +40,12 @@ describe("a client that disconnects", () => {
   test("as the last of a pending batch leaves nothing behind", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching({}, { maxQueued: 1 });
     busy();
-    const given = requestOf("a");
-    const outcome = outcomeOf(send(given));
-    given.signal.abort(reason);
+    const request = requestOf("a");
+    const outcome = outcomeOf(send(request));
+    request.signal.abort(reason);
     expect(await outcome).toEqual({ error: reason });
     // There is room again, for any model.
-    void send(requestFor(["b"], routeTo(...given.route.targets)));
+    void send(requestFor(["b"], routeTo(...request.route.targets)));
     expect(upstream.requests).toHaveLength(1);
     await free();
     expect(upstream.requestedTexts).toEqual([["first"], ["b"]]);
@@ -55,7 +55,7 @@ describe("a client that disconnects", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    const outcomes = calls.map((request) => outcomeOf(send(request)));
     await free();
     calls[0]?.signal.abort(reason);
     expect(await outcomes[0]).toEqual({ error: reason });
@@ -69,9 +69,9 @@ describe("a client that disconnects", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const calls = ["a", "b"].map((text) => requestOf(text));
-    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    const outcomes = calls.map((request) => outcomeOf(send(request)));
     await free();
-    for (const given of calls) given.signal.abort(reason);
+    for (const request of calls) request.signal.abort(reason);
     expect(await Promise.all(outcomes)).toEqual([{ error: reason }, { error: reason }]);
     await settled();
     expect(upstream.requests[1]?.request.signal.aborted).toBe(true);
@@ -83,7 +83,7 @@ describe("a client that disconnects", () => {
     const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 3 });
     busy();
     const calls = ["a", "b", "c", "d"].map((text) => requestOf(text));
-    const outcomes = calls.slice(0, 2).map((given) => outcomeOf(send(given)));
+    const outcomes = calls.slice(0, 2).map((request) => outcomeOf(send(request)));
     calls[0]?.signal.abort(reason);
     void send(calls[2]!);
     expect(upstream.requests).toHaveLength(1);
@@ -114,7 +114,7 @@ describe("a client that disconnects", () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
     const calls = ["a", "b", "c"].map((text) => requestOf(text));
-    const outcomes = calls.map((given) => outcomeOf(send(given)));
+    const outcomes = calls.map((request) => outcomeOf(send(request)));
     await free();
     calls[1]?.signal.abort(reason);
     upstream.requests[1]?.fail(rejected("no"));
@@ -128,9 +128,9 @@ describe("a client that disconnects", () => {
   test("before its request is sent is never batched", async () => {
     const { upstream, send, occupy: busy, release: free } = setUpBatching();
     busy();
-    const given = requestOf("a");
-    given.signal.abort(reason);
-    expect(await outcomeOf(send(given))).toEqual({ error: reason });
+    const request = requestOf("a");
+    request.signal.abort(reason);
+    expect(await outcomeOf(send(request))).toEqual({ error: reason });
     await free();
     expect(upstream.requests).toHaveLength(1);
   });
@@ -140,7 +140,7 @@ describe("a client that disconnects", () => {
       const { upstream, send, occupy: busy, release: free } = setUpBatching();
       busy();
       const calls = ["a", "b"].map((text) => requestOf(text));
-      const outcomes = calls.map((given) => outcomeOf(send(given)));
+      const outcomes = calls.map((request) => outcomeOf(send(request)));
       await free();
       if (bad) upstream.requests[1]?.fail(overloaded());
       else upstream.requests[1]?.respond();
@@ -161,13 +161,13 @@ describe("a batch that fails", () => {
       concurrency: 1,
       fastMs: 0,
       clock: () => 0,
-    })(async (given) => {
-      if (textsOf(given)[0] === "first") {
+    })(async (request) => {
+      if (textsOf(request)[0] === "first") {
         await first.promise;
-        return responseTo(given);
+        return responseTo(request);
       }
-      requested.push(textsOf(given));
-      return serve(given);
+      requested.push(textsOf(request));
+      return serve(request);
     });
     void send(requestOf("first"));
     const outcomes = texts.map((text) => outcomeOf(send(requestOf(text))));
@@ -177,14 +177,14 @@ describe("a batch that fails", () => {
 
   const texts = Array.from({ length: 16 }, (_, at) => `text ${at}`);
 
-  for (const fault of [rejected("text 11 is not allowed"), tooManyTokens()]) {
-    test(`for one input fails only its own client (${fault.kind})`, async () => {
-      const { outcomes, requested } = await together(texts, async (given) => {
-        if (textsOf(given).includes("text 11")) throw fault;
-        return responseTo(given);
+  for (const error of [rejected("text 11 is not allowed"), tooManyTokens()]) {
+    test(`for one input fails only its own client (${error.kind})`, async () => {
+      const { outcomes, requested } = await together(texts, async (request) => {
+        if (textsOf(request).includes("text 11")) throw error;
+        return responseTo(request);
       });
       for (const [at, outcome] of outcomes.entries()) {
-        if (at === 11) expect(outcome).toEqual({ error: fault });
+        if (at === 11) expect(outcome).toEqual({ error });
         else expect(outcome).toHaveProperty("value.vectors", [vectorFor(`text ${at}`)]);
       }
       // One for the whole batch, then two for each bisection.
@@ -193,8 +193,8 @@ describe("a batch that fails", () => {
   }
 
   test("for every input gives each client its own error, in at most twice as many upstream requests", async () => {
-    const { outcomes, requested } = await together(texts, async (given) => {
-      throw rejected(`${textsOf(given).join()} is not allowed`);
+    const { outcomes, requested } = await together(texts, async (request) => {
+      throw rejected(`${textsOf(request).join()} is not allowed`);
     });
     for (const [at, outcome] of outcomes.entries()) {
       expect(outcome).toHaveProperty("error.message", `text ${at} is not allowed`);
@@ -203,21 +203,21 @@ describe("a batch that fails", () => {
   });
 
   test("because of an upstream failure fails for all, and is not bisected", async () => {
-    const fault = overloaded();
-    const { outcomes, requested } = await together(texts, () => Promise.reject(fault));
+    const error = overloaded();
+    const { outcomes, requested } = await together(texts, () => Promise.reject(error));
     expect(requested).toHaveLength(1);
-    for (const outcome of outcomes) expect(outcome).toEqual({ error: fault });
+    for (const outcome of outcomes) expect(outcome).toEqual({ error });
   });
 
   test.each(["upstream_error", "upstream_invalid"] as const)(
     "because one input is more than the server can digest (%s), fails only for that one's caller",
-    async (fault) => {
-      const { outcomes } = await together(["a", "poison", "c", "d"], async (given) => {
-        if (textsOf(given).includes("poison")) throw new GatewayError(fault, "It choked.");
-        return responseTo(given);
+    async (kind) => {
+      const { outcomes } = await together(["a", "poison", "c", "d"], async (request) => {
+        if (textsOf(request).includes("poison")) throw new GatewayError(kind, "It choked.");
+        return responseTo(request);
       });
       for (const [at, text] of ["a", "poison", "c", "d"].entries()) {
-        if (text === "poison") expect(outcomes[at]).toHaveProperty("error.kind", fault);
+        if (text === "poison") expect(outcomes[at]).toHaveProperty("error.kind", kind);
         else expect(outcomes[at]).toHaveProperty("value.vectors", [vectorFor(text)]);
       }
     },
@@ -225,20 +225,21 @@ describe("a batch that fails", () => {
 
   test.each(["upstream_error", "upstream_invalid"] as const)(
     "because the server fails whatever it is asked (%s), fails for all after its two halves",
-    async (fault) => {
+    async (kind) => {
       const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
       const { outcomes, requested } = await together(many, async () => {
-        throw new GatewayError(fault, "It is down.");
+        throw new GatewayError(kind, "It is down.");
       });
-      for (const outcome of outcomes) expect(outcome).toHaveProperty("error.kind", fault);
+      for (const outcome of outcomes) expect(outcome).toHaveProperty("error.kind", kind);
       expect(requested).toHaveLength(3);
     },
   );
 
   test("because the server fails, and then refuses requests, is not sent again", async () => {
     const many = Array.from({ length: 32 }, (_, at) => `text ${at}`);
-    const { outcomes, requested } = await together(many, async (given) => {
-      if (textsOf(given).includes("text 31")) throw new GatewayError("upstream_error", "It fell.");
+    const { outcomes, requested } = await together(many, async (request) => {
+      if (textsOf(request).includes("text 31"))
+        throw new GatewayError("upstream_error", "It fell.");
       throw new GatewayError("upstream_unreachable", "Nobody is there.");
     });
     for (const outcome of outcomes) expect(outcome).toHaveProperty("error");
@@ -247,8 +248,8 @@ describe("a batch that fails", () => {
 
   test("with a wrong number of vectors fails for all", async () => {
     for (const wrong of [1, -1]) {
-      const { outcomes } = await together(["a", "b", "c"], async (given) => ({
-        vectors: Array.from({ length: textsOf(given).length + wrong }, () => [1]),
+      const { outcomes } = await together(["a", "b", "c"], async (request) => ({
+        vectors: Array.from({ length: textsOf(request).length + wrong }, () => [1]),
       }));
       for (const outcome of outcomes) {
         expect(outcome).toHaveProperty("error.kind", "upstream_invalid");
@@ -274,9 +275,9 @@ describe("a batch that fails", () => {
       concurrency: 1,
       fastMs: 0,
       clock: () => 0,
-    })((given) => upstreams.get(given.target!)!.next(given));
-    const send: EmbeddingsSend = (given) =>
-      joined({ ...given, target: bad }).catch(() => joined({ ...given, target: good }));
+    })((request) => upstreams.get(request.target!)!.next(request));
+    const send: EmbeddingsSend = (request) =>
+      joined({ ...request, target: bad }).catch(() => joined({ ...request, target: good }));
     const outcomes = ["a", "b", "c", "d"].map((text) => outcomeOf(send(requestFor([text], both))));
     await settled();
     for (const visit of upstreams.get(bad)!.requests) visit.fail(overloaded());

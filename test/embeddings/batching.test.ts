@@ -25,14 +25,14 @@ import {
 describe("a request to an idle target", () => {
   test("is sent in the same tick, unchanged, and so is its response", async () => {
     const { upstream, send } = setUpBatching();
-    const given = requestOf("a");
-    const upstreamResponse = send(given);
-    expect(upstream.requests[0]?.request).toBe(given);
+    const request = requestOf("a");
+    const upstreamResponse = send(request);
+    expect(upstream.requests[0]?.request).toBe(request);
     const response: EmbeddingsResponse = { vectors: [[1]] };
     upstream.requests[0]?.respond(response);
     expect(await upstreamResponse).toBe(response);
-    expect(given.record.routing.batchSize).toBeUndefined();
-    expect(given.signal.listeners.size).toBe(1); // The upstream's own.
+    expect(request.record.routing.batchSize).toBeUndefined();
+    expect(request.signal.listeners.size).toBe(1); // The upstream's own.
   });
 
   test("that arrives with others is batched with them, in the same turn of the event loop", async () => {
@@ -134,7 +134,7 @@ describe("requests to a busy target", () => {
     let [calls, free] = [0, 4];
     const queue: (() => void)[] = [];
     // Four at a time, each takes a while; more wait inside.
-    const upstream: EmbeddingsSend = async (given) => {
+    const upstream: EmbeddingsSend = async (request) => {
       calls++;
       if (free > 0) free--;
       else await new Promise<void>((resolve) => queue.push(resolve));
@@ -142,7 +142,7 @@ describe("requests to a busy target", () => {
       const waiting = queue.shift();
       if (waiting) waiting();
       else free++;
-      return responseTo(given);
+      return responseTo(request);
     };
     const send = batch({
       capabilities: capabilitiesOf({}),
@@ -245,11 +245,11 @@ describe("a batch", () => {
 });
 
 describe("is not batched:", () => {
-  const expectAlone = (options: Partial<BatchOptions>, given: CountedRequest): void => {
+  const expectAlone = (options: Partial<BatchOptions>, request: CountedRequest): void => {
     const { upstream, send, occupy: busy } = setUpBatching({}, options);
     busy();
-    void send(given);
-    expect(upstream.requests[1]?.request).toBe(given);
+    void send(request);
+    expect(upstream.requests[1]?.request).toBe(request);
   };
 
   test("a request with many inputs", () => {
@@ -267,10 +267,10 @@ describe("is not batched:", () => {
   test("a request that fills a batch alone", () => {
     const { upstream, send, occupy: busy } = setUpBatching({ maxItems: 1 });
     busy();
-    const given = requestOf("a");
-    void send(given);
-    expect(upstream.requests[1]?.request).toBe(given);
-    expect(given.record.routing.batchSize).toBeUndefined();
+    const request = requestOf("a");
+    void send(request);
+    expect(upstream.requests[1]?.request).toBe(request);
+    expect(request.record.routing.batchSize).toBeUndefined();
   });
 
   test("a request that finds the queue full", async () => {

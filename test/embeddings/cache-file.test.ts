@@ -117,9 +117,9 @@ describe("after a restart", () => {
     expect((await reload(path)).found.slice(0, 3).sort()).toEqual([1, 3, 4]);
 
     const third = open(path);
-    const taken: string[] = [];
-    await third.file.load((key) => taken.push(key) < 2);
-    expect(taken).toHaveLength(2);
+    const readKeys: string[] = [];
+    await third.file.load((key) => readKeys.push(key) < 2);
+    expect(readKeys).toHaveLength(2);
   });
 
   test("vectors that interactive requests used are there, although a batch was larger than the file", async () => {
@@ -267,7 +267,10 @@ describe("the file", () => {
 
 describe("an unusable file", () => {
   /** Uses the file in every way: its error is reported once, and the cache continues in memory. */
-  async function expectDoneWithout({ file, reports, add }: ReturnType<typeof open>, words: string) {
+  async function expectDoneWithout(
+    { file, reports, add }: ReturnType<typeof open>,
+    message: string,
+  ) {
     for (let i = 0; i < 3; i++) {
       add(0, 50);
       file.touch(keyFor(1));
@@ -276,7 +279,7 @@ describe("an unusable file", () => {
     }
     file.close();
     expect(reports).toHaveLength(1);
-    expect(reports[0]).toContain(words);
+    expect(reports[0]).toContain(message);
     expect(reports[0]).toContain("vectors.db");
   }
 

@@ -54,10 +54,10 @@ describe("a hot entry", () => {
     const embed = () =>
       Array.from({ length: 1200 }, (_, at) => cache.get(`key ${at}`, "base64") as object);
     embed();
-    const seen = embed();
+    const first = embed();
     const again = Array.from({ length: 1024 }, (_, at) => cache.get(`key ${176 + at}`, "base64"));
-    expect(again.every((known, at) => known === seen[176 + at])).toBe(true);
-    expect(cache.get("key 0", "base64")).not.toBe(seen[0] as never);
+    expect(again.every((known, at) => known === first[176 + at])).toBe(true);
+    expect(cache.get("key 0", "base64")).not.toBe(first[0] as never);
     expect(cache.get("key 0", "base64")).toEqual({ vector: encodeVector(vectorOf(1)), tokens: 0 });
   });
 });

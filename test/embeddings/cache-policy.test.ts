@@ -54,7 +54,7 @@ async function embed(
 }
 
 /** A response with one vector of this number. */
-const replyOf = (number: number) => ({
+const responseOf = (number: number) => ({
   response: {
     status: 200,
     body: JSON.stringify({
@@ -70,9 +70,9 @@ const inputsOf = ({ requests }: Fake): unknown[] =>
 describe("no-cache", () => {
   test("asks the upstream for a cached input, and later requests get the new vector from the cache", async () => {
     const { gateway, fake } = start();
-    fake.script(replyOf(0.25));
+    fake.script(responseOf(0.25));
     expect(await embed(gateway, "a")).toEqual([0.25]);
-    fake.script(replyOf(0.5));
+    fake.script(responseOf(0.5));
     expect(await embed(gateway, "a", "no-cache")).toEqual([0.5]);
     expect(await embed(gateway, "a")).toEqual([0.5]);
     expect(fake.requests).toHaveLength(2);
@@ -107,9 +107,9 @@ describe("no-cache", () => {
 describe("no-store", () => {
   test("neither reads the cache nor stores in it", async () => {
     const { gateway, fake } = start();
-    fake.script(replyOf(0.25));
+    fake.script(responseOf(0.25));
     expect(await embed(gateway, "a")).toEqual([0.25]);
-    fake.script(replyOf(0.5));
+    fake.script(responseOf(0.5));
     expect(await embed(gateway, "a", "no-store")).toEqual([0.5]);
     expect(await embed(gateway, "a")).toEqual([0.25]);
     await embed(gateway, "b", "no-cache, no-store");

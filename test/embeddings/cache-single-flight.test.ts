@@ -166,9 +166,9 @@ describe("a vector", () => {
 
   test("belongs to one upstream: the same model name elsewhere may have other weights or another prompt", () => {
     const setup = startMemory({ maxBytes: room });
-    const at = (...places: readonly (readonly [string, string])[]): Route => ({
+    const at = (...targets: readonly (readonly [string, string])[]): Route => ({
       ...route,
-      targets: places.map(([kind, baseUrl]) => ({
+      targets: targets.map(([kind, baseUrl]) => ({
         upstream: { id: "up", kind, baseUrl, headers: {}, options: {} },
         model: "m",
       })),
@@ -188,13 +188,16 @@ describe("a vector", () => {
   });
 
   test("is shared by two task types of one meaning only where upstreams have their own task types", async () => {
-    const words = [parseTaskType("input_type", "query"), parseTaskType("task", "retrieval.query")];
+    const taskTypes = [
+      parseTaskType("input_type", "query"),
+      parseTaskType("task", "retrieval.query"),
+    ];
     for (const byMeaning of [true, false]) {
       const { send, requested } = before(
         { vectors: ["AACAPw=="] },
         { taskTypesTranslated: () => byMeaning },
       );
-      for (const taskType of words) await send(callOf(textQuery(["a"], { taskType }), route));
+      for (const taskType of taskTypes) await send(callOf(textQuery(["a"], { taskType }), route));
       expect(requested()).toBe(byMeaning ? 1 : 2);
     }
   });

@@ -221,15 +221,15 @@ describe("slabs", () => {
   test("are allocated on demand, and reused for ten times what fits", () => {
     const cache = start();
     const perPage = Math.floor(pageBytes / (384 * 4));
-    const seen: number[] = [];
+    const pageCounts: number[] = [];
     for (let i = 0; i < 10 * 540; i++) {
       cache.set(`key ${i}`, { vector: vectorOf(i, 384), tokens: 1 });
       const pages = (cache.bytes - cache.size * entryOverhead) / pageBytes;
       if (cache.size === i + 1) expect(pages).toBe(Math.ceil(cache.size / perPage));
-      else seen.push(pages);
+      else pageCounts.push(pages);
     }
     // From then on no page is made, and none is given back.
-    expect(new Set(seen).size).toBe(1);
+    expect(new Set(pageCounts).size).toBe(1);
     expect(cache.size).toBeGreaterThan(500);
   });
 

@@ -19,9 +19,9 @@ import {
 const route = routeOf("model", "space");
 const room = 1e6;
 const upstreamSignal = (
-  { upstreamRequests: asked }: ReturnType<typeof startMemory>,
+  { upstreamRequests }: ReturnType<typeof startMemory>,
   at: number,
-): AbortSignal => asked[at]!.request.signal;
+): AbortSignal => upstreamRequests[at]!.request.signal;
 const trouble = () => new GatewayError("upstream_error", "The upstream failed.");
 const refusal = () => new GatewayError("context_length_exceeded", "Too long.");
 

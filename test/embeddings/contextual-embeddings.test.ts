@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startGateway, type TestGateway } from "../harness.ts";
 
 /** Seen by the vendor: the path, and the inputs of each request. */
-const seen: { path: string; inputs: string[] }[] = [];
+const received: { path: string; inputs: string[] }[] = [];
 
 /** Late chunking as Jina does it: a vector depends on the input's index and on all inputs. */
 const vectorOf = (inputs: readonly string[], at: number): string => {
@@ -20,7 +20,7 @@ const vendor = Bun.serve({
     const path = new URL(request.url).pathname;
     const body = (await request.json()) as { input?: string[]; inputs?: string[][]; model: string };
     const inputs = body.input ?? body.inputs?.flat() ?? [];
-    seen.push({ path, inputs });
+    received.push({ path, inputs });
     // Long enough for requests that could be batched or coalesced to meet.
     await Bun.sleep(20);
     const data = path.endsWith("/contextualizedembeddings")
@@ -32,14 +32,14 @@ const vendor = Bun.serve({
 
 let gateway: TestGateway;
 beforeAll(() => {
-  const place = `http://127.0.0.1:${vendor.port}/v1`;
+  const baseUrl = `http://127.0.0.1:${vendor.port}/v1`;
   gateway = startGateway({
     settings: { VEXEL_CACHE_BYTES: "1000000", VEXEL_BATCH_WAIT_MS: "25" },
     yaml: `
 upstreams:
-  - { id: jina, kind: jina, baseUrl: "${place}", apiKey: k }
-  - { id: voyage, kind: voyage, baseUrl: "${place}", apiKey: k }
-  - { id: own, kind: qianfan, baseUrl: "${place}", apiKey: k }
+  - { id: jina, kind: jina, baseUrl: "${baseUrl}", apiKey: k }
+  - { id: voyage, kind: voyage, baseUrl: "${baseUrl}", apiKey: k }
+  - { id: own, kind: qianfan, baseUrl: "${baseUrl}", apiKey: k }
 models:
   - { id: jina, kind: embedding, targets: [{ upstream: jina, model: jina-embeddings-v3 }], dimensions: 3 }
   - { id: context, kind: embedding, targets: [{ upstream: voyage, model: voyage-context-4 }], dimensions: 3 }
@@ -86,10 +86,10 @@ describe.each(cases)("%s", (_, model, options) => {
 
   test("gives each document its own vectors, also where documents are sent concurrently", async () => {
     const documents = Array.from({ length: 12 }, (_, at) => [`Title ${at % 6}.`, "It is red."]);
-    const before = seen.length;
+    const before = received.length;
     const all = await Promise.all(documents.map((inputs) => embed(model, inputs, options)));
     expect(all).toEqual(documents.map(expected));
-    expect(seen.length - before).toBe(12);
+    expect(received.length - before).toBe(12);
   });
 
   test("gives a chunk that a document has twice two vectors", async () => {
@@ -101,7 +101,7 @@ describe.each(cases)("%s", (_, model, options) => {
 });
 
 test("a document with more chunks than one request takes is refused with 400, without an upstream request", async () => {
-  const before = seen.length;
+  const before = received.length;
   for (const [model, most, options] of [
     ["jina", 512, late],
     ["declared", 16, {}],
@@ -113,18 +113,18 @@ test("a document with more chunks than one request takes is refused with 400, wi
     expect(error.param).toBe("input");
     expect(error.message).toContain(`at most ${most} inputs, and there are ${most + 1}`);
   }
-  expect(seen.length).toBe(before);
+  expect(received.length).toBe(before);
 });
 
 test("without late_chunking, requests to the same model are cached and split", async () => {
-  const before = seen.length;
+  const before = received.length;
   await embed("jina", ["alone"], { late_chunking: false });
   await embed("jina", ["alone"], { late_chunking: false });
-  expect(seen.length - before).toBe(1);
+  expect(received.length - before).toBe(1);
 });
 
 test("automatic chunking, which returns more vectors than inputs, is refused without an upstream request", async () => {
-  const before = seen.length;
+  const before = received.length;
   const response = await gateway.post("/v1/embeddings", {
     model: "context",
     input: ["a whole document"],
@@ -132,5 +132,5 @@ test("automatic chunking, which returns more vectors than inputs, is refused wit
   });
   expect(response.status).toBe(400);
   expect(await response.text()).toContain("enable_auto_chunking");
-  expect(seen.length).toBe(before);
+  expect(received.length).toBe(before);
 });

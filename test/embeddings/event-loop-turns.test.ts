@@ -39,16 +39,16 @@ test("before a long upstream request is written, and not before a short one", as
     ["short", false],
   ] as const) {
     const next = turn();
-    let seen: boolean | undefined;
+    let observed: boolean | undefined;
     const send = adaptParameters({
       capabilities: capabilitiesOf({}),
       markDimensionsIgnored: () => undefined,
     })(async () => {
-      seen = next.isOver;
+      observed = next.isOver;
       return { vectors: [[1, 2]] };
     });
     await send(requestFor([text], route));
-    expect(seen).toBe(isOver);
+    expect(observed).toBe(isOver);
   }
 });
 

@@ -22,13 +22,13 @@ interface Body {
 }
 
 /** Bodies of upstream requests. */
-let seen: Body[] = [];
+let received: Body[] = [];
 
 const vendor = Bun.serve({
   port: 0,
   fetch: async (request) => {
     const body = (await request.json()) as Body;
-    seen.push(body);
+    received.push(body);
     const embedding = Buffer.from(Float32Array.of(1, 2, 3).buffer).toString("base64");
     const data = body.input.map((_, index) => ({ object: "embedding", index, embedding }));
     return Response.json({ object: "list", data, model: body.model, usage: { total_tokens: 5 } });
@@ -59,28 +59,28 @@ describe.each<[string, object]>([
   ["a text of 70 KB", { x: "x".repeat(70_000) }],
 ])("a request with extra fields of %s", (_, extra) => {
   test("reaches the upstream each time, with the fields as they were sent", async () => {
-    seen = [];
+    received = [];
     for (let time = 0; time < 2; time++) expect((await embed(extra)).status).toBe(200);
-    expect(seen).toHaveLength(2);
-    for (const body of seen) expect(body).toMatchObject(extra);
+    expect(received).toHaveLength(2);
+    for (const body of received) expect(body).toMatchObject(extra);
   });
 
   test("is not split, and says why where the upstream does not take all of its inputs", async () => {
-    seen = [];
+    received = [];
     const input = Array.from({ length: mostInputs + 1 }, (_, at) => `text ${at}`);
     const response = await embed(extra, input);
     expect(response.status).toBe(400);
     expect(await response.text()).toContain("The extra fields of this request are large");
-    expect(seen).toHaveLength(0);
+    expect(received).toHaveLength(0);
   });
 });
 
 test("a request with small extra fields is cached, whatever their order", async () => {
-  seen = [];
+  received = [];
   const one = { x: { b: [1, 2], a: "text" }, y: 1 };
   const same = { y: 1, x: { a: "text", b: [1, 2] } };
   for (const extra of [one, same]) expect((await embed(extra)).status).toBe(200);
-  expect(seen).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 test("of a million extra values only the first thousand are inspected", () => {

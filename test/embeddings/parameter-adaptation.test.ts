@@ -98,9 +98,9 @@ async function refusalOf(response: Response): Promise<Refusal> {
 }
 
 /** Equal within float32 precision. */
-function expectClose(got: Float32Array, wanted: Float32Array): void {
-  expect(got.length).toBe(wanted.length);
-  for (const [at, number] of got.entries()) expect(number).toBeCloseTo(wanted[at]!, 6);
+function expectClose(got: Float32Array, expected: Float32Array): void {
+  expect(got.length).toBe(expected.length);
+  for (const [at, number] of got.entries()) expect(number).toBeCloseTo(expected[at]!, 6);
 }
 
 /** A response with a vector of this length, whatever was requested. */
@@ -174,10 +174,10 @@ describe("`dimensions`", () => {
     ["unknown", 256, /does not support specifying dimensions. Omit `dimensions`/],
   ])(
     "that no cutting can give is refused without a call: %s, %i",
-    async (id, dimensions, words) => {
+    async (id, dimensions, expectedMessage) => {
       const { message, param } = await refusalOf(await embed(id, newText(), { dimensions }));
       expect(param).toBe("dimensions");
-      expect(message).toMatch(words);
+      expect(message).toMatch(expectedMessage);
       expect(fake.requests).toHaveLength(0);
     },
   );

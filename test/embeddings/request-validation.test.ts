@@ -44,16 +44,16 @@ const bodies = fc.record(
 test("the validator takes exactly what the schema of the OpenAPI document takes", () => {
   fc.assert(
     fc.property(bodies, (body) => {
-      const given: Record<string, unknown> = { ...body };
-      const success = isAllowed(given);
+      const fields: Record<string, unknown> = { ...body };
+      const success = isAllowed(fields);
       let refusal: unknown;
       try {
-        const { model, input, single, encoding, extraFields } = read(given);
-        expect(model).toBe(given.model as string);
+        const { model, input, single, encoding, extraFields } = read(fields);
+        expect(model).toBe(fields.model as string);
         const inputs = input.kind === "text" ? input.texts : input.tokens;
-        expect(single ? inputs[0] : inputs).toEqual(given.input as string);
-        expect(encoding).toBe((given.encoding_format as "float") ?? "float");
-        expect(extraFields).toEqual("extra" in given ? { extra: given.extra } : {});
+        expect(single ? inputs[0] : inputs).toEqual(fields.input as string);
+        expect(encoding).toBe((fields.encoding_format as "float") ?? "float");
+        expect(extraFields).toEqual("extra" in fields ? { extra: fields.extra } : {});
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         refusal = error;
@@ -112,9 +112,9 @@ test.each([
   ["in a list", (text: string) => ["a", text], "Entry 1 has"],
 ] as const)(
   "a text longer than any model takes is refused by its length: %s",
-  (_, input, words) => {
+  (_, input, message) => {
     const longest = "x".repeat(4 * 1024 * 1024);
     expect(read({ model: "m", input: input(longest) }).input.kind).toBe("text");
-    expect(() => read({ model: "m", input: input(`${longest}y`) })).toThrow(words);
+    expect(() => read({ model: "m", input: input(`${longest}y`) })).toThrow(message);
   },
 );

@@ -41,9 +41,9 @@ describe("usage that is shared out", () => {
 
   test("adds up to exactly the total, whatever the weights", () => {
     fc.assert(
-      fc.property(counts, weights, (total, given) => {
-        const parts = shareUsage(total, given);
-        expect(parts).toHaveLength(given.length);
+      fc.property(counts, weights, (total, weights) => {
+        const parts = shareUsage(total, weights);
+        expect(parts).toHaveLength(weights.length);
         expect(sumOf(parts)).toBe(total);
         expect(parts.every((part) => Number.isSafeInteger(part) && part >= 0)).toBe(true);
       }),
@@ -53,11 +53,11 @@ describe("usage that is shared out", () => {
 
   test("is off by less than one token for each", () => {
     fc.assert(
-      fc.property(fc.nat({ max: 100_000 }), weights, (total, given) => {
-        const whole = sumOf(given);
+      fc.property(fc.nat({ max: 100_000 }), weights, (total, weights) => {
+        const whole = sumOf(weights);
         fc.pre(whole > 0);
-        for (const [at, part] of shareUsage(total, given).entries()) {
-          expect(Math.abs(part - (total * given[at]!) / whole)).toBeLessThan(1 + 1e-6);
+        for (const [at, part] of shareUsage(total, weights).entries()) {
+          expect(Math.abs(part - (total * weights[at]!) / whole)).toBeLessThan(1 + 1e-6);
         }
       }),
       tries(300),
@@ -66,8 +66,8 @@ describe("usage that is shared out", () => {
 
   test("is the same each time", () => {
     fc.assert(
-      fc.property(counts, weights, (total, given) => {
-        expect(shareUsage(total, given)).toEqual(shareUsage(total, given));
+      fc.property(counts, weights, (total, weights) => {
+        expect(shareUsage(total, weights)).toEqual(shareUsage(total, weights));
       }),
       tries(100),
     );
@@ -86,14 +86,14 @@ describe("tokens of a request that are divided among its inputs", () => {
   test("add up to the total, whatever the weights", () => {
     const weights = fc.array(fc.nat({ max: 5_000 }), { minLength: 1, maxLength: 40 });
     fc.assert(
-      fc.property(fc.nat({ max: 20_000 }), weights, (total, given) => {
-        const parts = shareTokens(total, given);
+      fc.property(fc.nat({ max: 20_000 }), weights, (total, weights) => {
+        const parts = shareTokens(total, weights);
         expect(sumOf(parts)).toBe(total);
         expect(Math.min(...parts)).toBeGreaterThanOrEqual(0);
-        const needed = given.filter((weight) => weight > 0).length;
+        const needed = weights.filter((weight) => weight > 0).length;
         if (total < needed) return;
         for (const [at, part] of parts.entries())
-          if (given[at]! > 0) expect(part).toBeGreaterThan(0);
+          if (weights[at]! > 0) expect(part).toBeGreaterThan(0);
       }),
       tries(200),
     );

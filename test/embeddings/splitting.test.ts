@@ -33,15 +33,19 @@ function through(
   upstream: EmbeddingsSend = async (request) => responseTo(request),
   maxParallel?: number,
 ) {
-  const seen: Parameters<EmbeddingsSend>[0][] = [];
+  const received: Parameters<EmbeddingsSend>[0][] = [];
   const send = split({
     capabilities: capabilitiesOf(limits),
     ...(maxParallel !== undefined && { maxParallel }),
   })((request) => {
-    seen.push(request);
+    received.push(request);
     return upstream(request);
   });
-  return { send, seen, sizes: () => seen.map(({ query }) => entriesOf(query.input).length) };
+  return {
+    send,
+    seen: received,
+    sizes: () => received.map(({ query }) => entriesOf(query.input).length),
+  };
 }
 
 describe("a request within the limits", () => {
@@ -55,11 +59,11 @@ describe("a request within the limits", () => {
   };
 
   test("is passed on unchanged, and so is its response", async () => {
-    const { send, seen } = through({ maxItems: 2, maxBytes: 10 }, async () => response);
+    const { send, seen: received } = through({ maxItems: 2, maxBytes: 10 }, async () => response);
     const request = requestFor(["four", "words"], route);
     expect(await send(request)).toBe(response);
-    expect(seen).toEqual([request]);
-    expect(seen[0]).toBe(request);
+    expect(received).toEqual([request]);
+    expect(received[0]).toBe(request);
   });
 
   test("of one input is not measured", async () => {
@@ -67,12 +71,12 @@ describe("a request within the limits", () => {
       throw new Error("nobody should ask");
     };
     const request = requestFor(["x".repeat(1_000_000)], route);
-    let seen: unknown;
-    await split({ capabilities })(async (given) => {
-      seen = given;
+    let received: unknown;
+    await split({ capabilities })(async (request) => {
+      received = request;
       return response;
     })(request);
-    expect(seen).toBe(request);
+    expect(received).toBe(request);
   });
 });
 
@@ -86,9 +90,9 @@ describe("a larger request", () => {
   });
 
   test("is split by bytes, which are not characters", async () => {
-    const { send, seen } = through({ maxBytes: 12 });
+    const { send, seen: received } = through({ maxBytes: 12 });
     await send(requestFor(["four", "five", "six!", "日本", "語語"], route));
-    expect(seen.map(textsOf)).toEqual([
+    expect(received.map(textsOf)).toEqual([
       ["four", "five", "six!"],
       ["日本", "語語"],
     ]);
@@ -127,7 +131,7 @@ describe("a larger request", () => {
   });
 
   test("keeps all other fields in every sub-request", async () => {
-    const { send, seen } = through({ maxItems: 1 });
+    const { send, seen: received } = through({ maxItems: 1 });
     const request = requestFor(["a", "b"], route, {
       dimensions: 8,
       user: "u",
@@ -137,7 +141,7 @@ describe("a larger request", () => {
     });
     await send(request);
     const { input: _, ...same } = request.query;
-    for (const part of seen) {
+    for (const part of received) {
       expect(part.query).toMatchObject(same);
       expect(part.query.single).toBe(false);
       expect(part.record).toBe(request.record);
@@ -171,9 +175,9 @@ describe("a larger request", () => {
 
   test("of ten thousand inputs is served, even one by one", async () => {
     const texts = numbered(10_000);
-    const { send, seen } = through({ maxItems: 1 });
+    const { send, seen: received } = through({ maxItems: 1 });
     const { vectors } = await send(requestFor(texts, route));
-    expect(seen).toHaveLength(10_000);
+    expect(received).toHaveLength(10_000);
     expect(vectors).toEqual(texts.map((text) => vectorFor(text)));
   });
 });
@@ -204,8 +208,8 @@ describe("the usage of a split request", () => {
 
 test("an input index in a sub-request's error is mapped to the client's inputs", async () => {
   const { send } = through({ maxItems: 4 }, async (request) => {
-    const place = textsOf(request).indexOf("text 6");
-    if (place >= 0) throw rejected(`Input id ${place} has 9000 tokens, exceeding max 8192 tokens.`);
+    const index = textsOf(request).indexOf("text 6");
+    if (index >= 0) throw rejected(`Input id ${index} has 9000 tokens, exceeding max 8192 tokens.`);
     return responseTo(request);
   });
   const outcome = await outcomeOf(send(requestFor(numbered(8), route)));
@@ -243,25 +247,25 @@ describe("a sub-request that is refused as too large", () => {
     });
 
     test(`fails when it is down to one input (${refuse().kind})`, async () => {
-      const fault = refuse();
+      const error = refuse();
       const { send } = through({}, async (request) => {
-        if (textsOf(request).includes("text 2")) throw fault;
+        if (textsOf(request).includes("text 2")) throw error;
         return responseTo(request);
       });
-      const { message, kind: name, details } = fault;
+      const { message, kind: name, details } = error;
       // The error has the index of the input among all inputs of the request.
       const which = /tokens/.test(message) && { param: "input[2]" };
       expect(await outcomeOf(send(requestFor(numbered(4), route)))).toMatchObject({
         error: { message, kind: name, details: { ...details, ...which } },
       });
-      expect(await outcomeOf(send(requestFor(["text 2"], route)))).toEqual({ error: fault });
+      expect(await outcomeOf(send(requestFor(["text 2"], route)))).toEqual({ error });
     });
   }
 
   test("is not halved for any other error", async () => {
-    const fault = rejected("no");
-    const { send, sizes } = through({}, () => Promise.reject(fault));
-    expect(await outcomeOf(send(requestFor(numbered(4), route)))).toEqual({ error: fault });
+    const error = rejected("no");
+    const { send, sizes } = through({}, () => Promise.reject(error));
+    expect(await outcomeOf(send(requestFor(numbered(4), route)))).toEqual({ error });
     expect(sizes()).toEqual([4]);
   });
 });
@@ -275,9 +279,9 @@ describe("a sub-request that fails", () => {
     const request = requestFor(numbered(9), route);
     const outcome = outcomeOf(send(request));
     await settled();
-    const fault = overloaded();
-    upstream.requests[1]?.fail(fault);
-    expect(await outcome).toEqual({ error: fault });
+    const error = overloaded();
+    upstream.requests[1]?.fail(error);
+    expect(await outcome).toEqual({ error });
     expect(upstream.requests).toHaveLength(3);
     expect(upstream.inFlight).toBe(0);
     expect(upstream.requests[0]?.request.signal.aborted).toBe(true);
@@ -312,7 +316,7 @@ describe("a client that disconnects", () => {
   test("gets no further sub-requests sent, even where the upstream ignores the abort", async () => {
     const visits: (() => void)[] = [];
     const send = split({ capabilities: capabilitiesOf({ maxItems: 1 }), maxParallel: 2 })(
-      (given) => new Promise((resolve) => visits.push(() => resolve(responseTo(given)))),
+      (request) => new Promise((resolve) => visits.push(() => resolve(responseTo(request)))),
     );
     const request = requestFor(numbered(5), route);
     const outcome = outcomeOf(send(request));
@@ -325,12 +329,12 @@ describe("a client that disconnects", () => {
   });
 
   test("before the first sub-request gets nothing sent", async () => {
-    const { send, seen } = through({ maxItems: 1 });
+    const { send, seen: received } = through({ maxItems: 1 });
     const request = requestFor(["a", "b"], route);
     const reason = new Error("gone");
     request.signal.abort(reason);
     expect(await outcomeOf(send(request))).toEqual({ error: reason });
-    expect(seen).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test("has no abort listener once the response is complete", async () => {

@@ -98,9 +98,9 @@ describe("one task type in every vendor's terms", () => {
       const response = await embed(kind, spelling);
       expect(response.status, await response.text()).toBe(200);
       expect(received()).toBe(word);
-      const [[field, given]] = Object.entries(spelling) as [[string, string]];
+      const [[field, value]] = Object.entries(spelling) as [[string, string]];
       const fields: Partial<Record<Kind, string>> = { jina: "task", gemini: "task_type" };
-      const same = given === word && field === (fields[kind] ?? "input_type");
+      const same = value === word && field === (fields[kind] ?? "input_type");
       expect(parameterHeaders(response)).toEqual([same ? null : field, null]);
     }
   });
@@ -220,8 +220,10 @@ test("texts with different task types have different cache keys", async () => {
   for (const input_type of ["query", "document", "query", undefined]) {
     expect((await embed("voyage", { input_type }, "the same text")).status).toBe(200);
   }
-  const words = fake.requests.map(({ json }) => (json as { input_type?: string }).input_type);
-  expect(words).toEqual(["query", "document", undefined]);
+  const sentTaskTypes = fake.requests.map(
+    ({ json }) => (json as { input_type?: string }).input_type,
+  );
+  expect(sentTaskTypes).toEqual(["query", "document", undefined]);
 });
 
 test("`user` is sent to upstreams with such a field, and reported as dropped for the others", async () => {

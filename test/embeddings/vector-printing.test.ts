@@ -16,13 +16,13 @@ async function printed(vectors: readonly Vector[]) {
 }
 
 test.each([1, 2, 65, 66, 200])("%d vectors are written as one valid response", async (count) => {
-  const wanted = Array.from({ length: count }, (_, at) => floats(at, 1536));
-  const vectors = wanted.map((vector, at) => (at % 2 ? packed(vector) : vector));
+  const expected = Array.from({ length: count }, (_, at) => floats(at, 1536));
+  const vectors = expected.map((vector, at) => (at % 2 ? packed(vector) : vector));
   const { response } = await printed(vectors);
   for (const entry of response.data) entry.embedding = Float32Array.from(entry.embedding);
   expect(response).toEqual({
     object: "list",
-    data: wanted.map((embedding, index) => ({ object: "embedding", index, embedding })),
+    data: expected.map((embedding, index) => ({ object: "embedding", index, embedding })),
     model: "m\u00e9",
     usage: { prompt_tokens: 7, total_tokens: 7 },
   });

@@ -95,16 +95,16 @@ describe("GET /admin/events", () => {
   test("lists events newest first, page by page, without duplicates", async () => {
     const gateway = watched();
     for (let i = 0; i < 25; i++) tell(gateway, i);
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     let after = "";
     for (let pages = 0; pages < 4; pages++) {
       const page = await gateway.getAdmin<Page>(`/admin/events?limit=7${after}`);
-      seen.push(...page.data.map(({ data }) => data.what));
+      received.push(...page.data.map(({ data }) => data.what));
       expect(page.last_id).toBe(page.data.at(-1)!.id);
       expect(page.has_more).toBe(pages < 3);
       after = `&after=${page.last_id}`;
     }
-    expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => String(24 - i)));
+    expect(received).toEqual(Array.from({ length: 25 }, (_, i) => String(24 - i)));
   });
 
   test("is empty without events", async () => {

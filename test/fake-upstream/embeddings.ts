@@ -91,13 +91,13 @@ function readModel(query: Record<string, unknown>): [string, number] {
 export function embeddings(request: RecordedRequest, fault: InjectedFault = {}): FakeResponse {
   const query = request.json;
   if (typeof query !== "object" || query === null || Array.isArray(query)) throw notJson();
-  const fieldsGiven = query as Record<string, unknown>;
-  const [model, full] = readModel(fieldsGiven);
-  const unknownField = Object.keys(fieldsGiven).find((field) => !fields.includes(field));
+  const queryFields = query as Record<string, unknown>;
+  const [model, full] = readModel(queryFields);
+  const unknownField = Object.keys(queryFields).find((field) => !fields.includes(field));
   if (unknownField) throw invalid(`Unrecognized request argument supplied: ${unknownField}`);
-  const inputs = readInputs(fieldsGiven.input);
-  const dimensions = readDimensions(fieldsGiven, model, full);
-  const format = readFormat(fieldsGiven);
+  const inputs = readInputs(queryFields.input);
+  const dimensions = readDimensions(queryFields, model, full);
+  const format = readFormat(queryFields);
   const tokens = countTokens(inputs);
 
   const rows: Row[] = inputs.map((input, index) => ({

@@ -90,8 +90,8 @@ function modelOf(fields: Record<string, unknown>, operation: Operation): ImageMo
   return model;
 }
 
-function refuseForbidden(words: string): void {
-  if (!/\bforbidden\b/i.test(words)) return;
+function refuseForbidden(prompt: string): void {
+  if (!/\bforbidden\b/i.test(prompt)) return;
   throw imageRefused(
     "Your request was rejected by the safety system. If you believe this is an error, contact us at help.openai.com and include the request ID req_fake. safety_violations=[violence].",
     "moderation_blocked",
@@ -101,11 +101,11 @@ function refuseForbidden(words: string): void {
 
 /** `given` holds no image, images or mask. Null means absent, as everywhere on the image endpoints. */
 export function readImageQuery(
-  given: Readonly<Record<string, unknown>>,
+  bodyFields: Readonly<Record<string, unknown>>,
   operation: Operation,
 ): ImageQuery {
   const fields: Record<string, unknown> = Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== null),
+    Object.entries(bodyFields).filter(([, value]) => value !== null),
   );
   const model = modelOf(fields, operation);
   const known = fieldsOf(model, operation);
@@ -130,15 +130,15 @@ export function readImageQuery(
       "Compression less than 100 is not supported for PNG output format",
       "invalid_value",
     );
-  const words = String(fields.prompt);
-  refuseForbidden(words);
-  const asked = String(fields.size ?? "auto");
-  const [width, height] = (asked === "auto" ? "1024x1024" : asked).split("x").map(Number);
+  const prompt = String(fields.prompt);
+  refuseForbidden(prompt);
+  const size = String(fields.size ?? "auto");
+  const [width, height] = (size === "auto" ? "1024x1024" : size).split("x").map(Number);
   const quality = String(fields.quality ?? "auto");
   const identifier = fields.safety_identifier;
   return {
     model,
-    prompt: words,
+    prompt,
     n: Number(fields.n ?? 1),
     width: width!,
     height: height!,

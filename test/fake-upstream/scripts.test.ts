@@ -186,13 +186,13 @@ const streamed = { ...drawing, partial_images: 2, stream: true };
 const events = async (fault: InjectedFault): Promise<[string, "ended" | "failed"]> => {
   fake.script(fault);
   const stream = await openai.images.generate({ ...streamed, stream: true });
-  const seen: string[] = [];
+  const received: string[] = [];
   try {
-    for await (const event of stream) seen.push(event.type.split(".")[1]!);
+    for await (const event of stream) received.push(event.type.split(".")[1]!);
   } catch {
-    return [seen.join(" "), "failed"];
+    return [received.join(" "), "failed"];
   }
-  return [seen.join(" "), "ended"];
+  return [received.join(" "), "ended"];
 };
 
 test("a script can cut a stream, end it early, fail it, or frame it differently", async () => {

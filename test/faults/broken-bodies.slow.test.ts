@@ -57,11 +57,11 @@ describe("a connection that keeps breaking is reported as unreachable, and an im
     ["a content-length that is not a number", "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n{}"],
     ["a chunk without a size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}"],
     ["endless headers", `HTTP/1.1 200 OK\r\nx: ${"a".repeat(1_000_000)}`],
-  ])("when the server sends %s", async (_, words) => {
+  ])("when the server sends %s", async (_, message) => {
     const otherServer = Bun.listen({
       hostname: "127.0.0.1",
       port: 0,
-      socket: { data: (socket) => void socket.end(words) },
+      socket: { data: (socket) => void socket.end(message) },
     });
     const setupWithOther = startFaultSetup({
       addresses: [`http://127.0.0.1:${otherServer.port}/v1`],

@@ -40,24 +40,24 @@ const completed = (more: object = {}): string =>
 async function expectBroken(
   { gateway }: FaultSetup,
   response: Response,
-  wanted: { events: readonly string[]; code: string; status: number },
+  expected: { events: readonly string[]; code: string; status: number },
 ): Promise<Record<string, unknown>> {
   const text = await response.text();
   expect(response.status, text.slice(0, 300)).toBe(200);
   expect(response.headers.get("content-type")).toStartWith("text/event-stream");
   const events = eventsOf(text);
-  expect(events.map(({ event }) => event)).toEqual([...wanted.events, "error"]);
+  expect(events.map(({ event }) => event)).toEqual([...expected.events, "error"]);
   const { error, ...others } = events.at(-1)!.data as { error: Record<string, unknown> };
   expect(others).toEqual({});
   expect(Object.keys(error).toSorted()).toEqual(["code", "message", "param", "type"]);
-  expect(error).toMatchObject({ code: wanted.code, type: "server_error", param: null });
+  expect(error).toMatchObject({ code: expected.code, type: "server_error", param: null });
   expectNoSecrets(setup, response, text);
   const row = gateway
     .rows()
     .find(({ requestId }) => requestId === response.headers.get("x-request-id"));
   expect(row).toMatchObject({
-    status: wanted.status,
-    error: wanted.code,
+    status: expected.status,
+    error: expected.code,
     images: null,
     inputTokens: null,
     outputTokens: null,

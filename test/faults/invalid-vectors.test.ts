@@ -52,12 +52,12 @@ describe("invalid vectors are never delivered:", () => {
     ["one is all zeros", { vectors: "zero" }, /all zeros/],
     ["one is shorter than the other", { vectors: "ragged" }, /1535 dimensions instead of 1536/],
     ["one is base64 of no whole number of floats", { vectors: "odd-base64" }, /not base64/],
-  ])("%s", async (_, fault, words) => {
+  ])("%s", async (_, fault, message) => {
     for (const encoding_format of encodings) {
       fake.script(fault);
       const response = await ask.embeddings(setup, { encoding_format });
       const error = await expectError(setup, response, invalid);
-      expect(error.message).toMatch(words);
+      expect(error.message).toMatch(message);
     }
   });
 

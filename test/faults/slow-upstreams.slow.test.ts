@@ -28,30 +28,33 @@ const slowBehaviors: readonly [string, InjectedFault][] = [
   ["when an error response never arrives", { fail: "html", hang: "headers" }],
 ];
 const containing =
-  (words: string) =>
+  (behavior: string) =>
   ({ json, form }: RecordedRequest): boolean =>
-    JSON.stringify(json ?? form ?? "").includes(words);
+    JSON.stringify(json ?? form ?? "").includes(behavior);
 
-const outcomes = slowBehaviors.map(([words, fault]) => {
-  shortTimeouts.fake.script(fault, { times: 2, when: containing(words) });
+const outcomes = slowBehaviors.map(([behavior, fault]) => {
+  shortTimeouts.fake.script(fault, { times: 2, when: containing(behavior) });
   const started = performance.now();
   return Promise.all([
-    ask.embeddings(shortTimeouts, { input: words }),
-    ask.image(shortTimeouts, { prompt: words }),
+    ask.embeddings(shortTimeouts, { input: behavior }),
+    ask.image(shortTimeouts, { prompt: behavior }),
   ]).then((responses) => ({ responses, took: performance.now() - started }));
 });
 
 describe("a request that exceeds its timeout fails, and is canceled at the upstream,", () => {
-  test.each(slowBehaviors.map(([words], at) => [words, at] as const))("%s", async (words, at) => {
-    const { responses, took } = await outcomes[at]!;
-    expect(took).toBeWithin(1_000, 5_000);
-    for (const response of responses) {
-      const error = await expectError(shortTimeouts, response, timeout);
-      expect(error.message).toBe("The upstream did not respond within 1 s.");
-    }
-    const received = () => shortTimeouts.fake.requests.filter(containing(words));
-    await until(() => received().length === 2 && received().every(({ aborted }) => aborted));
-  });
+  test.each(slowBehaviors.map(([behavior], at) => [behavior, at] as const))(
+    "%s",
+    async (behavior, at) => {
+      const { responses, took } = await outcomes[at]!;
+      expect(took).toBeWithin(1_000, 5_000);
+      for (const response of responses) {
+        const error = await expectError(shortTimeouts, response, timeout);
+        expect(error.message).toBe("The upstream did not respond within 1 s.");
+      }
+      const received = () => shortTimeouts.fake.requests.filter(containing(behavior));
+      await until(() => received().length === 2 && received().every(({ aborted }) => aborted));
+    },
+  );
 });
 
 const silent = { delayMs: 5_000 };

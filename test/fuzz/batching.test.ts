@@ -31,12 +31,19 @@ import {
   vectorFor,
 } from "../embeddings/stage-fixture.ts";
 
-const words = fc.constantFrom("a", "two words", "日本語のことば", "δοκιμή", "x".repeat(40), "🙂🙂");
+const inputText = fc.constantFrom(
+  "a",
+  "two words",
+  "日本語のことば",
+  "δοκιμή",
+  "x".repeat(40),
+  "🙂🙂",
+);
 
 const inputs = fc.oneof(
   fc.record({
     kind: fc.constant("text" as const),
-    texts: fc.array(words, { minLength: 1, maxLength: 8 }),
+    texts: fc.array(inputText, { minLength: 1, maxLength: 8 }),
   }),
   fc.record({
     kind: fc.constant("tokens" as const),
@@ -65,7 +72,7 @@ const traveller = fc.record({
 });
 type Traveller = typeof traveller extends fc.Arbitrary<infer T> ? T : never;
 
-const world = fc.record({
+const scenario = fc.record({
   limits: fc.record(
     {
       maxItems: fc.integer({ min: 1, max: 9 }),
@@ -95,7 +102,7 @@ const world = fc.record({
   ),
   travellers: fc.array(traveller, { minLength: 1, maxLength: 14 }),
 });
-type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
 /** The token count of the fake upstream, which differs from the gateway's estimate. */
 const trueTokensOf = (entry: string | readonly number[]): number =>
@@ -126,15 +133,15 @@ function named(whose: number, { input, poisoned }: Traveller): EmbeddingInput {
 
 /** A pure upstream: its response depends on the entry and the options alone. */
 class Upstream {
-  readonly #world: World;
+  readonly #world: Scenario;
   readonly unmetered = new Set<number>();
   readonly failed = new Set<number>();
   charged = 0;
   underWay = 0;
   calls = 0;
 
-  constructor(given: World) {
-    this.#world = given;
+  constructor(scenario: Scenario) {
+    this.#world = scenario;
   }
 
   readonly next: EmbeddingsSend = async (call) => {
@@ -165,7 +172,7 @@ class Upstream {
     expect(bytes).toBeLessThanOrEqual(maxBytes);
   }
 
-  #answer({ query }: EmbeddingsRequest, mood: World["moods"][number]): EmbeddingsResponse {
+  #answer({ query }: EmbeddingsRequest, mood: Scenario["moods"][number]): EmbeddingsResponse {
     const entries = entriesOf(query.input);
     const owners = entries.map(ownerOf);
     if (mood === "broken") {
@@ -197,7 +204,7 @@ function expectOwnOutcome(
   call: CountedRequest,
   outcome: Outcome,
   upstream: Upstream,
-  given: World,
+  scenario: Scenario,
 ): void {
   const entries = entriesOf(call.query.input);
   const hungUp = call.signal.aborted;
@@ -210,42 +217,42 @@ function expectOwnOutcome(
   const { error } = outcome;
   if (hungUp && error === call.signal.reason) return;
   expect(error).toBeInstanceOf(GatewayError);
-  const { kind: fault, message } = error as GatewayError;
-  switch (fault) {
+  const { kind, message } = error as GatewayError;
+  switch (kind) {
     case "upstream_rejected":
       expect(message).toBe(`refused for ${whose}`);
       return;
     case "max_tokens_per_request":
-      expect(entries.some((entry) => trueTokensOf(entry) > given.trueTokens!)).toBe(true);
+      expect(entries.some((entry) => trueTokensOf(entry) > scenario.trueTokens!)).toBe(true);
       return;
     default:
-      expect(fault).toBe("upstream_overloaded");
+      expect(kind).toBe("upstream_overloaded");
       expect(upstream.failed.has(whose)).toBe(true);
   }
 }
 
-async function expectSafeTravels(given: World): Promise<void> {
-  const upstream = new Upstream(given);
+async function expectSafeTravels(scenario: Scenario): Promise<void> {
+  const upstream = new Upstream(scenario);
   const target = targetNamed("a");
   const route = routeTo(target);
-  const capabilities = capabilitiesOf(given.limits);
+  const capabilities = capabilitiesOf(scenario.limits);
   const choose: Stage<EmbeddingsQuery, EmbeddingsResponse> = (next) => (call) =>
     next({ ...call, target });
   const send = composeStages(
     [
-      split({ capabilities, maxParallel: given.maxParallel }),
+      split({ capabilities, maxParallel: scenario.maxParallel }),
       choose,
       batch({
         capabilities,
         enabled: () => true,
         fastMs: 0,
         clock: () => 0,
-        ...given.options,
+        ...scenario.options,
       }),
     ],
     upstream.next,
   );
-  const travels = given.travellers.map(async (one, whose) => {
+  const travels = scenario.travellers.map(async (one, whose) => {
     const { dimensions, user, taskType, extraFields, encoding } = one;
     const call = requestFor(named(whose, one), route, {
       encoding,
@@ -264,7 +271,7 @@ async function expectSafeTravels(given: World): Promise<void> {
   });
   const arrived = await Promise.all(travels);
   for (const [whose, { call, outcome }] of arrived.entries()) {
-    expectOwnOutcome(whose, call, outcome, upstream, given);
+    expectOwnOutcome(whose, call, outcome, upstream, scenario);
     expect(call.signal.listeners.size).toBe(0);
   }
   await inTurns(6);
@@ -277,5 +284,5 @@ async function expectSafeTravels(given: World): Promise<void> {
 }
 
 test("requests that are split and batched get the same responses as one upstream request per input", async () => {
-  await fc.assert(fc.asyncProperty(world, expectSafeTravels), tries(250));
+  await fc.assert(fc.asyncProperty(scenario, expectSafeTravels), tries(250));
 }, 600_000);

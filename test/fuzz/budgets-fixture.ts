@@ -109,13 +109,13 @@ export class BudgetSimulation {
       const reservation = this.#budgets.reserve(charged, estimate, at);
       const held = new Map<string, Held>();
       for (const [line, { name, reserved, ...was }] of this.#lines(charged, at).entries()) {
-        const seen = seenHeld(estimate, reserved - (before[line]?.reserved ?? 0));
+        const reservedNow = reservationOf(estimate, reserved - (before[line]?.reserved ?? 0));
         // Only where the maximum cost did not fit, and for one request at a time.
-        if (seen.stretched) {
+        if (reservedNow.stretched) {
           if (was.isStretched || fits(before[line], most(estimate)) > 1e-7)
             expect(`${name} is stretched`).toBe("never");
         }
-        held.set(name, seen);
+        held.set(name, reservedNow);
       }
       this.open.push({ key, project, at, charged, estimate, reservation, held });
     } catch (error) {
@@ -220,9 +220,9 @@ export class BudgetSimulation {
 
 const most = (estimate: Estimate): number => estimate.maxDollars ?? estimate.dollars ?? 0;
 
-function seenHeld(estimate: Estimate, seen: number): Held {
+function reservationOf(estimate: Estimate, reserved: number): Held {
   const [low, high] = [estimate.dollars ?? 0, most(estimate)];
-  const stretched = Math.abs(seen - low) < Math.abs(seen - high);
+  const stretched = Math.abs(reserved - low) < Math.abs(reserved - high);
   return { dollars: stretched ? low : high, stretched };
 }
 

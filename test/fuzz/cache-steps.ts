@@ -22,12 +22,12 @@ export type Step =
       readonly form: Form;
       readonly hasUsage: boolean;
     }
-  | { readonly do: "fail"; readonly which: number; readonly fault: (typeof faults)[number] }
+  | { readonly do: "fail"; readonly which: number; readonly kind: (typeof errorKinds)[number] }
   | { readonly do: "leave"; readonly which: number; readonly late: boolean }
   | { readonly do: "flood" }
   | { readonly do: "settle" };
 
-const faults = ["upstream_rate_limit", "upstream_error", "overloaded", "internal"] as const;
+const errorKinds = ["upstream_rate_limit", "upstream_error", "overloaded", "internal"] as const;
 
 /** Two models of one vector space, one of another, two without a configured space. */
 export const routes = [
@@ -112,10 +112,10 @@ const popular: fc.Arbitrary<EmbeddingsQuery> = fc
   }));
 
 const which = fc.nat({ max: 1000 });
-const asks = (asked: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arbitrary<Step> =>
+const asks = (queries: fc.Arbitrary<EmbeddingsQuery>, usual: number): fc.Arbitrary<Step> =>
   fc.record({
     do: fc.constant("ask" as const),
-    query: asked,
+    query: queries,
     route: often(usual, fc.constant<Route>(routes[0]), fc.constantFrom(...routes)),
     caller: often(3, fc.constant("key"), fc.constant("another key")),
   });
@@ -128,7 +128,7 @@ const response: fc.Arbitrary<Step> = fc.record({
 const fail: fc.Arbitrary<Step> = fc.record({
   do: fc.constant("fail" as const),
   which,
-  fault: fc.constantFrom(...faults),
+  kind: fc.constantFrom(...errorKinds),
 });
 const leave: fc.Arbitrary<Step> = fc.record({
   do: fc.constant("leave" as const),

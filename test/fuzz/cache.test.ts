@@ -40,7 +40,7 @@ import {
   texts,
 } from "./cache-steps.ts";
 
-function answerOrRefuse(
+function respondOrReject(
   upstreamRequest: UpstreamRequest | undefined,
   form: Form,
   hasUsage: boolean,
@@ -52,18 +52,21 @@ function answerOrRefuse(
 }
 
 async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
-  const world = startMemory(room);
+  const simulation = startMemory(room);
   const pendingRequests: PendingRequest[] = [];
   const ownOf = ({ request }: PendingRequest): UpstreamRequest[] =>
-    world.pending().filter((upstreamRequest) => upstreamRequest.request.record === request.record);
+    simulation
+      .pending()
+      .filter((upstreamRequest) => upstreamRequest.request.record === request.record);
   for (const step of steps) {
-    const pending = world.pending();
-    if (step.do === "ask") pendingRequests.push(world.start(step.query, step.route, step.caller));
+    const pending = simulation.pending();
+    if (step.do === "ask")
+      pendingRequests.push(simulation.start(step.query, step.route, step.caller));
     if (step.do === "answer") {
-      answerOrRefuse(pending[step.which % pending.length], step.form, step.hasUsage);
+      respondOrReject(pending[step.which % pending.length], step.form, step.hasUsage);
     }
     if (step.do === "fail") {
-      pending[step.which % pending.length]?.fail(new GatewayError(step.fault, "It was to fail."));
+      pending[step.which % pending.length]?.fail(new GatewayError(step.kind, "It was to fail."));
     }
     const leaving =
       step.do === "leave" ? pendingRequests[step.which % pendingRequests.length] : undefined;
@@ -74,7 +77,7 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
         for (const upstreamRequest of ownOf(leaving))
           if (upstreamRequest.request.signal.aborted) upstreamRequest.fail(hungUp());
     }
-    if (step.do === "flood") flood(world.memory);
+    if (step.do === "flood") flood(simulation.memory);
     if (step.do === "settle") {
       await settle();
       for (const pending of pendingRequests) {
@@ -82,29 +85,29 @@ async function play(steps: readonly Step[], room: EmbeddingCacheOptions) {
         expect(pending.ended || !gone, "somebody who left is still there").toBe(true);
       }
     }
-    expect(world.memory.bytes).toBeLessThanOrEqual(room.maxBytes);
+    expect(simulation.memory.bytes).toBeLessThanOrEqual(room.maxBytes);
   }
   // Completes all upstream requests, the latest first.
   for (;;) {
     await settle();
-    const upstreamRequest = world.pending().at(-1);
+    const upstreamRequest = simulation.pending().at(-1);
     if (!upstreamRequest) break;
     if (upstreamRequest.request.signal.aborted)
       upstreamRequest.fail(upstreamRequest.request.signal.reason);
-    else answerOrRefuse(upstreamRequest, "base64", true);
+    else respondOrReject(upstreamRequest, "base64", true);
   }
   expect(
     pendingRequests.every(({ ended }) => ended),
     "somebody waits for ever",
   ).toBe(true);
-  expect(world.flights.size).toBe(0);
+  expect(simulation.flights.size).toBe(0);
   // Clients read slowly: every cache slot is overwritten before responses are checked.
-  flood(world.memory);
+  flood(simulation.memory);
   const outcomes = await Promise.all(pendingRequests.map(({ outcome }) => outcome));
-  return { ...world, pendingRequests, outcomes };
+  return { ...simulation, pendingRequests, outcomes };
 }
 
-type World = Awaited<ReturnType<typeof play>>;
+type Simulation = Awaited<ReturnType<typeof play>>;
 
 const materials = ({ request }: { readonly request: PendingRequest["request"] }): string[] =>
   inputsOf(request.query.input).map((one) => materialOf(request, one));
@@ -112,20 +115,20 @@ const materials = ({ request }: { readonly request: PendingRequest["request"] })
 function checkResponse(
   { request }: PendingRequest,
   { response }: Outcome & { ok: true },
-  world: World,
+  simulation: Simulation,
 ): void {
   expect(response.vectors.map(bitsOf)).toEqual(materials({ request }).map(embed).map(bitsOf));
   if (response.usage)
     expect(response.usage.inputTokens).toBe(sumTokens(inputsOf(request.query.input)));
   // The upstream's bytes are passed through only to the client whose request was sent unchanged.
-  const upstreamRequest = world.upstreamRequests.find(
+  const upstreamRequest = simulation.upstreamRequests.find(
     (candidate) => candidate.response === response,
   );
   if (response.verbatim) {
     expect(upstreamRequest?.request.record).toBe(request.record);
     expect(upstreamRequest?.request.query).toBe(request.query);
   }
-  const untouched = world.upstreamRequests.some(
+  const untouched = simulation.upstreamRequests.some(
     ({ request: { record }, inputs }) =>
       record === request.record && inputs.length === record.embeddings.inputs,
   );
@@ -150,10 +153,10 @@ function checkResponse(
 function checkError(
   { request }: PendingRequest,
   { error }: Outcome & { ok: false },
-  world: World,
+  simulation: Simulation,
 ): void {
   if (request.signal.aborted && error === request.signal.reason) return;
-  const upstreamRequest = world.upstreamRequests.find((one) => one.error === error);
+  const upstreamRequest = simulation.upstreamRequests.find((one) => one.error === error);
   if (!upstreamRequest) throw error;
   if (upstreamRequest.request.record === request.record) return;
   expect(upstreamRequest.abandoned).toBe(false);
@@ -170,17 +173,17 @@ function checkError(
   expect(likeness(upstreamRequest.request)).toEqual(likeness(request));
 }
 
-function checkRecord({ request }: PendingRequest, outcome: Outcome, world: World): void {
+function checkRecord({ request }: PendingRequest, outcome: Outcome, simulation: Simulation): void {
   const { record, query } = request;
-  const own = world.upstreamRequests.filter(
+  const own = simulation.upstreamRequests.filter(
     (upstreamRequest) => upstreamRequest.request.record === record,
   );
-  const askedFor = own.flatMap(materials);
-  expect(new Set(askedFor).size).toBe(askedFor.length);
+  const requestedMaterials = own.flatMap(materials);
+  expect(new Set(requestedMaterials).size).toBe(requestedMaterials.length);
   const count = inputsOf(query.input).length;
   expect([record.embeddings.inputs, record.embeddings.cachedInputs]).toEqual([
     count,
-    count - askedFor.length,
+    count - requestedMaterials.length,
   ]);
   if (!outcome.ok) return;
   const reportedTokens = own.map(({ response }) => response?.usage?.inputTokens);
@@ -207,10 +210,10 @@ describe("requests that share a cache", () => {
     let known = 0;
     await fc.assert(
       fc.asyncProperty(forgetful, fc.constantFrom(...tiny), async (steps, room) => {
-        const world = await play(steps, room);
-        for (const [at, pending] of world.pendingRequests.entries()) {
-          const outcome = world.outcomes[at] as Outcome;
-          if (outcome.ok) checkResponse(pending, outcome, world);
+        const simulation = await play(steps, room);
+        for (const [at, pending] of simulation.pendingRequests.entries()) {
+          const outcome = simulation.outcomes[at] as Outcome;
+          if (outcome.ok) checkResponse(pending, outcome, simulation);
           known += outcome.ok && pending.request.record.embeddings.cachedInputs > 0 ? 1 : 0;
         }
       }),
@@ -223,12 +226,12 @@ describe("requests that share a cache", () => {
   test("each get the response they would get alone, whatever happens to the others", async () => {
     await fc.assert(
       fc.asyncProperty(crowded, rooms, async (steps, room) => {
-        const world = await play(steps, room);
-        for (const [at, pending] of world.pendingRequests.entries()) {
-          const outcome = world.outcomes[at] as Outcome;
-          if (outcome.ok) checkResponse(pending, outcome, world);
-          else checkError(pending, outcome, world);
-          checkRecord(pending, outcome, world);
+        const simulation = await play(steps, room);
+        for (const [at, pending] of simulation.pendingRequests.entries()) {
+          const outcome = simulation.outcomes[at] as Outcome;
+          if (outcome.ok) checkResponse(pending, outcome, simulation);
+          else checkError(pending, outcome, simulation);
+          checkRecord(pending, outcome, simulation);
           const refused = inputsOf(pending.request.query.input).includes(poison);
           if (refused) expect(outcome.ok).toBe(false);
         }
@@ -240,17 +243,17 @@ describe("requests that share a cache", () => {
   test("send each input upstream once, and lack usage only where an upstream reported none", async () => {
     await fc.assert(
       fc.asyncProperty(calm, async (steps) => {
-        const world = await play(steps, { maxBytes: 1e6 });
-        const all = world.upstreamRequests.flatMap(materials);
+        const simulation = await play(steps, { maxBytes: 1e6 });
+        const all = simulation.upstreamRequests.flatMap(materials);
         expect(new Set(all).size).toBe(all.length);
         const silent = new Set(
-          world.upstreamRequests.filter(({ response }) => !response?.usage).flatMap(materials),
+          simulation.upstreamRequests.filter(({ response }) => !response?.usage).flatMap(materials),
         );
-        for (const [at, pending] of world.pendingRequests.entries()) {
-          const outcome = world.outcomes[at] as Outcome;
+        for (const [at, pending] of simulation.pendingRequests.entries()) {
+          const outcome = simulation.outcomes[at] as Outcome;
           if (!outcome.ok) throw outcome.error;
-          checkResponse(pending, outcome, world);
-          checkRecord(pending, outcome, world);
+          checkResponse(pending, outcome, simulation);
+          checkRecord(pending, outcome, simulation);
           const unknown = materials(pending).some((one) => silent.has(one));
           expect(outcome.response.usage === undefined).toBe(unknown);
         }
@@ -286,23 +289,23 @@ describe("a cache key", () => {
       query: { ...query, input, extraFields },
       route,
     }));
-  type Question = { readonly query: EmbeddingsQuery; readonly route: Route };
-  const keyFor = ({ query, route }: Question): string =>
+  type KeyedRequest = { readonly query: EmbeddingsQuery; readonly route: Route };
+  const keyFor = ({ query, route }: KeyedRequest): string =>
     cacheKey(cacheKeyPrefix(query, route, false), query.input, 0);
-  const materialFor = (one: Question): string =>
+  const materialFor = (one: KeyedRequest): string =>
     materialOf(one, inputsOf(one.query.input)[0] as string);
 
   test("is the same for two requests exactly if nothing that affects the vector differs", () => {
     // Compared with all earlier requests, in both directions.
-    const materialsSeen = new Map<string, string>();
-    const keysSeen = new Map<string, string>();
+    const materialByKey = new Map<string, string>();
+    const keyByMaterial = new Map<string, string>();
     fc.assert(
       fc.property(upstreamRequest, (one) => {
         const [key, material] = [keyFor(one), materialFor(one)];
-        expect(materialsSeen.get(key) ?? material).toBe(material);
-        expect(keysSeen.get(material) ?? key).toBe(key);
-        materialsSeen.set(key, material);
-        keysSeen.set(material, key);
+        expect(materialByKey.get(key) ?? material).toBe(material);
+        expect(keyByMaterial.get(material) ?? key).toBe(key);
+        materialByKey.set(key, material);
+        keyByMaterial.set(material, key);
       }),
       tries(4000),
     );

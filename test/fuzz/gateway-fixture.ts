@@ -16,7 +16,7 @@ export const keys = [
   "sk-six-0123456789abcdef",
 ];
 
-export interface World {
+export interface GatewaySetup {
   readonly gateway: TestGateway;
   readonly fakes: readonly ReturnType<typeof startFake>[];
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface World {
  * `pair` has two targets; `small` accepts few texts at a time, full-length vectors only and no tokens; `plain` is not
  * cached.
  */
-export function startWorld(): World {
+export function startGatewaySetup(): GatewaySetup {
   const fakes = [startFake(), startFake(), startFake()];
   const [one, two, small] = fakes.map(({ url }) => url);
   const gateway = startGateway({
@@ -67,7 +67,7 @@ const vocabulary = [
 /** Whole tokens: every way to divide a count among inputs then gives the same shares. */
 const padded = (text: string): string => text + ".".repeat(-quarterTokensOf(text) & 3);
 
-const words = ["a", "two words", "日本語", "δοκιμή", "x".repeat(60), "🙂", "null", '"q"\\'];
+const sampleTexts = ["a", "two words", "日本語", "δοκιμή", "x".repeat(60), "🙂", "null", '"q"\\'];
 
 const entryOf = (most: number) =>
   fc.record({ word: fc.nat({ max: most }), tokens: fc.nat({ max: 4 }) });
@@ -132,7 +132,7 @@ export const harmful = fc.constantFrom<InjectedFault>(
   { usage: "absent" },
 );
 
-export interface Question {
+export interface ClientRequest {
   readonly body: object;
   /** The inputs that the model's upstream embeds, one for each input of the request. */
   readonly effectiveInputs: readonly (string | readonly number[])[];
@@ -143,10 +143,12 @@ export interface Question {
 }
 
 /** `run` is in every input: what one run caches does not affect the next. */
-export function questionOf(given: Caller, run: number): Question {
-  const { model, dimensions, encoding, user, asTokens, bare } = given;
-  const texts = given.entries.map(({ word }) => padded(`${run} ${words[word % 8]}${word >> 3}`));
-  const spelled = given.entries.map(({ word, tokens }) => [
+export function clientRequestOf(client: Caller, run: number): ClientRequest {
+  const { model, dimensions, encoding, user, asTokens, bare } = client;
+  const texts = client.entries.map(({ word }) =>
+    padded(`${run} ${sampleTexts[word % 8]}${word >> 3}`),
+  );
+  const spelled = client.entries.map(({ word, tokens }) => [
     ...[...run.toString(5)].map(Number),
     ...Array.from({ length: word + 1 }, () => tokens),
   ]);
@@ -176,12 +178,16 @@ const bits = (floats: Float32Array): string =>
   Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength).toString("base64");
 
 /** Equal to the last bit, in the requested encoding. */
-export function expectOwnVectors(response: ResponseBody, question: Question, given: Caller): void {
-  const { effectiveInputs, length, cut } = question;
+export function expectOwnVectors(
+  response: ResponseBody,
+  request: ClientRequest,
+  client: Caller,
+): void {
+  const { effectiveInputs, length, cut } = request;
   expect(response.data.map(({ index }) => index)).toEqual(effectiveInputs.map((_, at) => at));
   for (const [at, { embedding }] of response.data.entries()) {
     const base64 = typeof embedding === "string";
-    expect(base64).toBe(given.encoding === "base64");
+    expect(base64).toBe(client.encoding === "base64");
     const floats = base64
       ? new Float32Array(new Uint8Array(Buffer.from(embedding, "base64")).buffer)
       : Float32Array.from(embedding as number[]);
@@ -197,7 +203,7 @@ export function expectOwnVectors(response: ResponseBody, question: Question, giv
 }
 
 /** The tokens that a fake upstream received in the texts of one run. */
-export function tokensAsked({ fakes }: World, fake: number, run: number): number {
+export function upstreamTokens({ fakes }: GatewaySetup, fake: number, run: number): number {
   let sum = 0;
   for (const { json } of fakes[fake]!.requests) {
     const { input } = json as { input: string | string[] };

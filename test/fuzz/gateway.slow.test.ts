@@ -10,24 +10,24 @@ import type { InjectedFault } from "../fake-upstream.ts";
 import {
   type Caller,
   caller,
+  clientRequestOf,
   expectOwnVectors,
   harmful,
   harmless,
   keys,
-  questionOf,
   type ResponseBody,
-  startWorld,
-  tokensAsked,
+  startGatewaySetup,
+  upstreamTokens,
 } from "./gateway-fixture.ts";
 
-const world = startWorld();
-afterAll(() => world.close());
+const setup = startGatewaySetup();
+afterAll(() => setup.close());
 
 interface Served {
   readonly run: number;
   readonly id: string;
   readonly tokens: number | null;
-  readonly given: Caller;
+  readonly client: Caller;
 }
 const served: Served[] = [];
 /** The tokens counted by the upstream of `small`, for runs without failures and disconnects. */
@@ -37,21 +37,21 @@ const counted = new Map<number, number>();
 const patienceMs = 20_000;
 
 const ask = (body: object, key: string, signal: AbortSignal): Promise<Response> =>
-  fetch(`${world.gateway.url}/v1/embeddings`, {
+  fetch(`${setup.gateway.url}/v1/embeddings`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
     signal,
   });
 
-async function travel(given: Caller, run: number, calm: boolean): Promise<void> {
-  await Bun.sleep(given.arrivesMs);
-  const question = questionOf(given, run);
+async function sendRequest(client: Caller, run: number, calm: boolean): Promise<void> {
+  await Bun.sleep(client.arrivesMs);
+  const request = clientRequestOf(client, run);
   const controller = new AbortController();
   const late = setTimeout(() => controller.abort(new Error("it hangs")), patienceMs);
-  if (given.hangsUpMs !== undefined) setTimeout(() => controller.abort(), given.hangsUpMs);
+  if (client.hangsUpMs !== undefined) setTimeout(() => controller.abort(), client.hangsUpMs);
   try {
-    const response = await ask(question.body, given.key, controller.signal);
+    const response = await ask(request.body, client.key, controller.signal);
     const text = await response.text();
     if (response.status !== 200) {
       expect(calm, text).toBe(false);
@@ -59,14 +59,14 @@ async function travel(given: Caller, run: number, calm: boolean): Promise<void> 
       return;
     }
     const responseBody = JSON.parse(text) as ResponseBody;
-    expectOwnVectors(responseBody, question, given);
+    expectOwnVectors(responseBody, request, client);
     // An estimate is for the client alone: what no upstream reported is unknown to the ledger.
     const isEstimated = response.headers.get("vexel-usage") === "estimated";
     const tokens = isEstimated ? null : (responseBody.usage?.prompt_tokens ?? null);
-    if (calm || tokens !== null) expect(tokens).toBe(question.tokens);
-    served.push({ run, id: response.headers.get("x-request-id")!, tokens, given });
+    if (calm || tokens !== null) expect(tokens).toBe(request.tokens);
+    served.push({ run, id: response.headers.get("x-request-id")!, tokens, client });
   } catch (error) {
-    if (given.hangsUpMs === undefined || !controller.signal.aborted) throw error;
+    if (client.hangsUpMs === undefined || !controller.signal.aborted) throw error;
   } finally {
     clearTimeout(late);
   }
@@ -102,31 +102,31 @@ test("each client gets its own vectors or an error that says why not, and all us
     fc.array(caller, { minLength: 12, maxLength: 32 }),
     async ({ calm, moods }, delayMs, callers) => {
       const now = ++run;
-      for (const fake of world.fakes) fake.clear();
+      for (const fake of setup.fakes) fake.clear();
       if (calm) await untilWell(now);
-      for (const [at, fake] of world.fakes.entries()) {
+      for (const [at, fake] of setup.fakes.entries()) {
         fake.clear();
         for (const fault of moods[at] ?? []) fake.script(fault);
         // Long enough for other requests to arrive in between.
         fake.script({ delayMs }, { times: Infinity });
       }
-      await Promise.all(callers.map((given) => travel(given, now, calm)));
+      await Promise.all(callers.map((client) => sendRequest(client, now, calm)));
       const undisturbed = calm && callers.every(({ hangsUpMs }) => hangsUpMs === undefined);
-      if (undisturbed) counted.set(now, tokensAsked(world, 2, now));
+      if (undisturbed) counted.set(now, upstreamTokens(setup, 2, now));
     },
   );
   // A counterexample depends on timing, so shrinking would not reproduce it.
   await fc.assert(property, { ...tries(25), endOnFailure: true });
   expectAllCounted();
-  expect(world.gateway.log()).not.toMatch(/"event":"internal-error"|"error":"internal"/);
+  expect(setup.gateway.log()).not.toMatch(/"event":"internal-error"|"error":"internal"/);
 }, 3_600_000);
 
 /** The ledger has a row for each response, with the usage reported to the client, and nothing was charged twice. */
 function expectAllCounted(): void {
-  const rows = new Map(world.gateway.rows().map((row) => [row.requestId, row]));
+  const rows = new Map(setup.gateway.rows().map((row) => [row.requestId, row]));
   const upstream = new Map<number, number>();
   expect(served.length).toBeGreaterThan(0);
-  for (const { run, id, tokens, given } of served) {
+  for (const { run, id, tokens, client: given } of served) {
     const row = rows.get(id)!;
     expect(row).toMatchObject({
       status: 200,
@@ -137,5 +137,5 @@ function expectAllCounted(): void {
     if (given.model !== "small" || given.asTokens) continue;
     upstream.set(run, (upstream.get(run) ?? 0) + (row.upstreamTokens ?? 0));
   }
-  for (const [run, asked] of counted) expect(upstream.get(run) ?? 0).toBe(asked);
+  for (const [run, tokens] of counted) expect(upstream.get(run) ?? 0).toBe(tokens);
 }

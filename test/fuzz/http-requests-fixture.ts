@@ -22,9 +22,9 @@ export const bytes = fc.oneof(
 
 /** The same bytes in chunks, split at these offsets. */
 export function piecesOf(whole: Buffer, cuts: readonly number[]): Buffer[] {
-  const places = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].sort((a, b) => a - b);
-  return [0, ...places]
-    .map((from, at) => whole.subarray(from, places[at] ?? whole.length))
+  const offsets = [...new Set(cuts.map((cut) => cut % (whole.length + 1)))].sort((a, b) => a - b);
+  return [0, ...offsets]
+    .map((from, at) => whole.subarray(from, offsets[at] ?? whole.length))
     .filter(({ length }) => length > 0);
 }
 export const cuts = fc.oneof(
@@ -46,9 +46,9 @@ export const inChunks = (body: Buffer): fc.Arbitrary<Buffer> =>
       extension: fc.constantFrom("", ";a", ';q="x y"', " "),
       trailers: fc.constantFrom("", "x-t: 1\r\n", "x-t:\r\nexpires: never\r\n"),
     })
-    .map(({ places, extension, trailers }) =>
+    .map(({ places: offsets, extension, trailers }) =>
       Buffer.concat([
-        ...piecesOf(body, places).flatMap((piece) => [
+        ...piecesOf(body, offsets).flatMap((piece) => [
           latin(`${piece.length.toString(16)}${extension}\r\n`),
           piece,
           latin("\r\n"),

@@ -99,10 +99,10 @@ function responsesIn(received: Buffer): Heard[] {
 }
 
 test("pipelined requests are parsed exactly as they were sent", async () => {
-  const property = fc.asyncProperty(requests, cuts, async (sent, places) => {
+  const property = fc.asyncProperty(requests, cuts, async (sent, offsets) => {
     readings.length = 0;
     const wire = Buffer.concat([...sent.map((one) => one.wire), lastOne]);
-    const responses = responsesIn(await converse(reader.server.port, piecesOf(wire, places)));
+    const responses = responsesIn(await converse(reader.server.port, piecesOf(wire, offsets)));
     const paths = sent.map(({ target }) => target.replace(/\?.*/, ""));
     expect(responses.map(({ status, body }) => [status, body])).toEqual(
       [...paths, "/last"].map((path) => [200, path]),
@@ -119,9 +119,9 @@ test("pipelined requests are parsed exactly as they were sent", async () => {
 });
 
 test("mutated requests are parsed in one way, which other parsers share, or close their connection", async () => {
-  const property = fc.asyncProperty(damaged, cuts, async (wire, places) => {
+  const property = fc.asyncProperty(damaged, cuts, async (wire, offsets) => {
     const outcomes: string[] = [];
-    for (const pieces of [[wire], piecesOf(wire, places)]) {
+    for (const pieces of [[wire], piecesOf(wire, offsets)]) {
       readings.length = 0;
       const responses = responsesIn(await converse(reader.server.port, pieces, true));
       const final = responses.filter(({ status }) => status !== 100);
@@ -181,13 +181,13 @@ test("responses of any size arrive to the last byte, whatever the type of their 
     const parts = pieces.map(latin1);
     const kinds = { text: latin1(whole), parts, bytes: whole, file: new Blob([whole]), disk };
     response = () => (kind in kinds ? kinds[kind as keyof typeof kinds] : each());
-    const question = `GET / HTTP/1.${minor}\r\nhost: x\r\nconnection: close\r\n\r\n`;
-    const taken = new ResponseParser(1e9);
-    taken.push(await converse(teller.server.port, [latin(question)]));
-    taken.close();
-    expect([taken.done, taken.status]).toEqual([true, 200]);
+    const request = `GET / HTTP/1.${minor}\r\nhost: x\r\nconnection: close\r\n\r\n`;
+    const parser = new ResponseParser(1e9);
+    parser.push(await converse(teller.server.port, [latin(request)]));
+    parser.close();
+    expect([parser.done, parser.status]).toEqual([true, 200]);
     const expected = /text|parts/.test(kind) ? Buffer.from(latin1(whole)) : whole;
-    expect(taken.body.toBuffer().equals(expected)).toBe(true);
+    expect(parser.body.toBuffer().equals(expected)).toBe(true);
   });
   await fc.assert(property, tries(150));
 });
@@ -207,14 +207,14 @@ test("uploads arrive as they were sent, although their memory is released early"
       const chunked = inChunks(body).map((wire) => ({ line: "transfer-encoding: chunked", wire }));
       return fc.record({ whole: fc.constant(whole), framed: fc.oneof(sized, chunked, chunked) });
     });
-  const property = fc.asyncProperty(upload, upload, cuts, async (first, second, places) => {
+  const property = fc.asyncProperty(upload, upload, cuts, async (first, second, offsets) => {
     const wire = [first, second].flatMap(({ framed }) => [
       latin("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\n"),
       latin(`${framed.line}\r\n${framed === second.framed ? "connection: close\r\n" : ""}\r\n`),
       framed.wire,
     ]);
     file = undefined;
-    const received = await converse(taker.server.port, piecesOf(Buffer.concat(wire), places));
+    const received = await converse(taker.server.port, piecesOf(Buffer.concat(wire), offsets));
     expect(responsesIn(received).map(({ body }) => body)).toEqual(["5", "5"]);
     expect((file as Buffer | undefined)?.equals(second.whole)).toBe(true);
   });

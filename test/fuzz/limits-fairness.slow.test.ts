@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { CallPlan } from "./limits-requests.ts";
-import { patienceMs, World, worlds } from "./limits-world.ts";
+import { LimitsSimulation, patienceMs, runs } from "./limits-world.ts";
 
 test(
   "API keys that queue for the same concurrency slot take turns, however many requests each has queued",
@@ -12,7 +12,7 @@ test(
       fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 2, maxLength: 3 }),
       fc.array(fc.nat({ max: 5 }), { minLength: 200, maxLength: 200 }),
       async (concurrent, backlogs, choices) => {
-        const world = new World({
+        const simulation = new LimitsSimulation({
           limits: { "model:0": { concurrent } },
           maxWaiting: 1000,
           maxImageCalls: 1000,
@@ -23,28 +23,28 @@ test(
           const from = (choices[at % choices.length] ?? 0) % left.length;
           const key = left[from] ? from : left.findIndex((count) => count > 0);
           left[key] = (left[key] ?? 0) - 1;
-          await world.arrive({ key, model: 0, tokens: 1, images: 0 });
+          await simulation.arrive({ key, model: 0, tokens: 1, images: 0 });
         }
         const served = backlogs.map(() => 0);
-        const first = world.working;
-        for (const each of first) await world.finish(each, 1);
-        while (world.working.length > 0) {
-          const [next] = world.working;
+        const first = simulation.working;
+        for (const each of first) await simulation.finish(each, 1);
+        while (simulation.working.length > 0) {
+          const [next] = simulation.working;
           if (!next) break;
           const { key } = next.plan;
           served[key] = (served[key] ?? 0) + 1;
-          await world.finish(next, 1);
+          await simulation.finish(next, 1);
           // While all keys have queued requests, none is ahead of another by more than the concurrency limit.
           const waiting = backlogs.map(
-            (_, each) => world.waiting.filter(({ plan }) => plan.key === each).length,
+            (_, each) => simulation.waiting.filter(({ plan }) => plan.key === each).length,
           );
           if (waiting.some((count) => count === 0)) break;
           expect(Math.max(...served) - Math.min(...served)).toBeLessThanOrEqual(concurrent + 1);
         }
-        await world.end();
+        await simulation.end();
       },
     );
-    await fc.assert(property, worlds(600));
+    await fc.assert(property, runs(600));
   },
   patienceMs,
 );
@@ -52,7 +52,7 @@ test(
 // Keys 0 and 1 belong to the project, key 2 to none; model 1 has no limit.
 const projectOnly: CallPlan = { key: 1, model: 1, tokens: 1, images: 0 };
 const modelOnly: CallPlan = { key: 2, model: 0, tokens: 1, images: 0 };
-const twoPlaces = {
+const twoSlots = {
   limits: { "project:p": { concurrent: 1 }, "model:0": { concurrent: 1 } },
   maxWaiting: 1000,
   maxImageCalls: 1000,
@@ -64,29 +64,29 @@ test(
     const property = fc.asyncProperty(
       fc.array(fc.boolean(), { minLength: 400, maxLength: 400 }),
       async (coins) => {
-        const world = new World(twoPlaces);
+        const simulation = new LimitsSimulation(twoSlots);
         for (let at = 0; at < 3; at++) {
-          await world.arrive(projectOnly);
-          await world.arrive(modelOnly);
+          await simulation.arrive(projectOnly);
+          await simulation.arrive(modelOnly);
         }
-        const both = await world.arrive({ key: 0, model: 0, tokens: 1, images: 0 });
+        const both = await simulation.arrive({ key: 0, model: 0, tokens: 1, images: 0 });
         let turns = 0;
         for (const coin of coins) {
           if (!both.waits) break;
           turns++;
-          const done = world.working.find(({ plan }) => (plan.key === 1) === coin);
+          const done = simulation.working.find(({ plan }) => (plan.key === 1) === coin);
           if (!done) continue;
           // One request queues before the slot is free, and another arrives right after.
-          await world.arrive(coin ? projectOnly : modelOnly);
-          await world.finish(done, 1);
-          await world.arrive(coin ? projectOnly : modelOnly);
+          await simulation.arrive(coin ? projectOnly : modelOnly);
+          await simulation.finish(done, 1);
+          await simulation.arrive(coin ? projectOnly : modelOnly);
         }
         expect(both.works).toBeTrue();
         expect(turns).toBeLessThan(100);
-        await world.end();
+        await simulation.end();
       },
     );
-    await fc.assert(property, worlds(200));
+    await fc.assert(property, runs(200));
   },
   patienceMs,
 );
@@ -98,24 +98,24 @@ test(
       fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }),
       fc.nat({ max: 59 }),
       async (coins, leaves) => {
-        const world = new World(twoPlaces);
+        const simulation = new LimitsSimulation(twoSlots);
         for (let at = 0; at < 40; at++) {
-          await world.arrive(projectOnly);
-          await world.arrive(modelOnly);
+          await simulation.arrive(projectOnly);
+          await simulation.arrive(modelOnly);
         }
-        const both = await world.arrive({ key: 0, model: 0, tokens: 1, images: 0 });
+        const both = await simulation.arrive({ key: 0, model: 0, tokens: 1, images: 0 });
         for (const [turn, coin] of coins.entries()) {
           if (turn === leaves && both.waits) {
-            await world.leave(both);
-            world.expectReasons();
+            await simulation.leave(both);
+            simulation.expectReasons();
           }
-          const done = world.working.find(({ plan }) => (plan.key === 1) === coin);
-          if (done) await world.finish(done, 1);
+          const done = simulation.working.find(({ plan }) => (plan.key === 1) === coin);
+          if (done) await simulation.finish(done, 1);
         }
-        await world.end();
+        await simulation.end();
       },
     );
-    await fc.assert(property, worlds(200));
+    await fc.assert(property, runs(200));
   },
   patienceMs,
 );

@@ -15,7 +15,7 @@ import { type CallPlan, demandOf, difference, limitOf, queryOf } from "./limits-
 const seed = Number(process.env.VEXEL_FUZZ_SEED ?? 20_261_115);
 /** Longer than a run ever takes, even on a busy machine. */
 export const patienceMs = 60_000;
-export const worlds = (count: number) => ({ seed, numRuns: count });
+export const runs = (count: number) => ({ seed, numRuns: count });
 
 export interface Plan {
   readonly limits: Readonly<Record<string, Limits>>;
@@ -54,7 +54,7 @@ export class SimulatedCall {
 const waitMs = { embedding: 5000, image: 30_000 };
 const queue: Route["kind"][] = ["embedding", "image"];
 
-export class World {
+export class LimitsSimulation {
   readonly calls: SimulatedCall[] = [];
   readonly admission: Admission;
   readonly plan: Plan;
@@ -149,8 +149,8 @@ export class World {
         (error: unknown) => this.#refuse(call, error),
       );
     await settled();
-    const { kind: fault } = call.error ?? {};
-    const refused = fault === "rate_limited" || fault === "larger_than_limit";
+    const { kind: errorKind } = call.error ?? {};
+    const refused = errorKind === "rate_limited" || errorKind === "larger_than_limit";
     if (this.#exact.size > 0) expect(refused).toBe(short);
     return call;
   }
@@ -245,8 +245,8 @@ export class World {
   #refuse(call: SimulatedCall, error: unknown): void {
     if (!(error instanceof GatewayError)) throw error;
     call.error = error;
-    const placeless = error.kind === "queue_full" || error.kind === "client_closed";
-    if (placeless) this.#take(call.scopes, demandOf(call.plan), -1);
+    const withoutSlot = error.kind === "queue_full" || error.kind === "client_closed";
+    if (withoutSlot) this.#take(call.scopes, demandOf(call.plan), -1);
     if (error.kind === "client_closed") call.ended = "left";
     else if (error.kind !== "queue_full") call.ended = "refused";
     else call.ended = this.now > call.came ? "late" : "full";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Limits } from "../../server/lib/limits.ts";
 import { rates } from "../../server/limits/limit-scope.ts";
 import { type CallPlan, demandOf, limitOf } from "./limits-requests.ts";
-import { patienceMs, type SimulatedCall, World, worlds } from "./limits-world.ts";
+import { LimitsSimulation, patienceMs, runs, type SimulatedCall } from "./limits-world.ts";
 
 const limits: fc.Arbitrary<Limits> = fc.record(
   {
@@ -58,16 +58,16 @@ const step = fc.oneof(
 const steps = fc.array(step, { maxLength: 50 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-async function take(world: World, next: Step): Promise<void> {
+async function take(simulation: LimitsSimulation, next: Step): Promise<void> {
   const at = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length];
-  if (next.do === "arrive") await world.arrive(next.call);
-  else if (next.do === "advance") await world.advance(next.ms);
+  if (next.do === "arrive") await simulation.arrive(next.call);
+  else if (next.do === "advance") await simulation.advance(next.ms);
   else if (next.do === "finish") {
-    const chosen = at(world.working, next.which);
-    if (chosen) await world.finish(chosen, next.factor);
+    const chosen = at(simulation.working, next.which);
+    if (chosen) await simulation.finish(chosen, next.factor);
   } else {
-    const chosen = at(world.waiting, next.which);
-    if (chosen) await world.leave(chosen);
+    const chosen = at(simulation.waiting, next.which);
+    if (chosen) await simulation.leave(chosen);
   }
 }
 
@@ -81,33 +81,34 @@ test(
   "in any interval no more is admitted than the capacity of the token bucket and its refill",
   async () => {
     const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
-      const world = new World(plan);
+      const simulation = new LimitsSimulation(plan);
       const counts = names.flatMap((id) =>
         rates.flatMap((rate) => {
-          const limit = limitOf(world.limitsOf(id), rate);
+          const limit = limitOf(simulation.limitsOf(id), rate);
           return limit === undefined ? [] : [{ id, rate, limit, past: [origin] }];
         }),
       );
       for (const next of steps) {
-        const before = world.calls.length;
-        await take(world, next);
-        world.expectExact();
-        const letIn = world.calls.length > before && world.calls.at(-1)?.error === undefined;
+        const before = simulation.calls.length;
+        await take(simulation, next);
+        simulation.expectExact();
+        const letIn =
+          simulation.calls.length > before && simulation.calls.at(-1)?.error === undefined;
         for (const { id, rate, limit, past } of counts) {
-          const now: Moment = { used: world.used(id, rate), passed: world.passed };
+          const now: Moment = { used: simulation.used(id, rate), passed: simulation.passed };
           past.push(now);
           // A later correction of usage may exceed the limit; an admission never does.
-          if (!letIn || !world.calls.at(-1)?.scopes.includes(id)) continue;
+          if (!letIn || !simulation.calls.at(-1)?.scopes.includes(id)) continue;
           for (const then of past) {
             const came = (limit * (now.passed - then.passed)) / 60_000;
-            if (demandOf((world.calls.at(-1) as SimulatedCall).plan)[rate] === 0) continue;
+            if (demandOf((simulation.calls.at(-1) as SimulatedCall).plan)[rate] === 0) continue;
             expect(now.used - then.used).toBeLessThanOrEqual(limit + came + 1e-6);
           }
         }
       }
-      await world.end();
+      await simulation.end();
     });
-    await fc.assert(property, worlds(2000));
+    await fc.assert(property, runs(2000));
   },
   patienceMs,
 );
@@ -122,22 +123,28 @@ test(
       const rated = Object.fromEntries(
         Object.entries(plan.limits).map(([id, { concurrent: _, ...rest }]) => [id, rest]),
       );
-      const world = new World({ limits: rated, maxWaiting: 0, maxImageCalls: 1000 });
-      for (const next of steps) await take(world, next);
-      const refused = await world.arrive(last);
+      const simulation = new LimitsSimulation({
+        limits: rated,
+        maxWaiting: 0,
+        maxImageCalls: 1000,
+      });
+      for (const next of steps) await take(simulation, next);
+      const refused = await simulation.arrive(last);
       const waitMs = refused.error?.details.retryAfterMs;
       if (refused.error === undefined || refused.error.kind === "larger_than_limit") return;
       expect(refused.error.kind).toBe("rate_limited");
       expect(waitMs).toBeInteger();
       expect(waitMs).toBeGreaterThan(0);
-      await world.advance(Math.floor(world.now) + (waitMs as number) - 1 - world.now);
-      const early = await world.arrive(last);
+      await simulation.advance(
+        Math.floor(simulation.now) + (waitMs as number) - 1 - simulation.now,
+      );
+      const early = await simulation.arrive(last);
       expect(early.error?.details.retryAfterMs).toBe(1);
-      await world.advance(1);
-      const punctual = await world.arrive(last);
+      await simulation.advance(1);
+      const punctual = await simulation.arrive(last);
       expect(punctual.error).toBeUndefined();
     });
-    await fc.assert(property, worlds(1500));
+    await fc.assert(property, runs(1500));
   },
   patienceMs,
 );
@@ -146,23 +153,23 @@ test(
   "concurrency and queue limits are never exceeded, and no request is queued while its slots are free",
   async () => {
     const property = fc.asyncProperty(plan, steps, async (plan, steps) => {
-      const world = new World(plan);
+      const simulation = new LimitsSimulation(plan);
       for (const next of steps) {
-        await take(world, next);
-        const { working, waiting } = world;
+        await take(simulation, next);
+        const { working, waiting } = simulation;
         for (const id of names) {
           const inside = working.filter(({ scopes }) => scopes.includes(id)).length;
-          expect(inside).toBeLessThanOrEqual(world.limitsOf(id).concurrent ?? Infinity);
+          expect(inside).toBeLessThanOrEqual(simulation.limitsOf(id).concurrent ?? Infinity);
         }
         expect(working.filter(({ plan: { images } }) => images > 0).length).toBeLessThanOrEqual(
           plan.maxImageCalls,
         );
         expect(waiting.length).toBeLessThanOrEqual(plan.maxWaiting);
-        world.expectReasons();
+        simulation.expectReasons();
       }
-      await world.end();
+      await simulation.end();
     });
-    await fc.assert(property, worlds(1500));
+    await fc.assert(property, runs(1500));
   },
   patienceMs,
 );
@@ -176,31 +183,31 @@ test(
       table,
       steps,
       async (plan, steps, later, more) => {
-        const world = new World(plan);
+        const simulation = new LimitsSimulation(plan);
         const most = (id: string, rate: (typeof rates)[number]): number =>
           Math.max(
             limitOf(plan.limits[id] ?? {}, rate) ?? Infinity,
             limitOf(later[id] ?? {}, rate) ?? Infinity,
           );
         for (const next of steps)
-          await take(world, next.do === "finish" ? { ...next, factor: 1 } : next);
-        await world.reload(later);
-        world.expectReasons();
+          await take(simulation, next.do === "finish" ? { ...next, factor: 1 } : next);
+        await simulation.reload(later);
+        simulation.expectReasons();
         for (const next of more)
-          await take(world, next.do === "finish" ? { ...next, factor: 1 } : next);
+          await take(simulation, next.do === "finish" ? { ...next, factor: 1 } : next);
         for (const id of names) {
           for (const rate of rates) {
             const limit = most(id, rate);
             if (limit === Infinity) continue;
-            expect(world.used(id, rate)).toBeLessThanOrEqual(
-              limit + (limit * world.passed) / 60_000 + 1e-6,
+            expect(simulation.used(id, rate)).toBeLessThanOrEqual(
+              limit + (limit * simulation.passed) / 60_000 + 1e-6,
             );
           }
         }
-        await world.end();
+        await simulation.end();
       },
     );
-    await fc.assert(property, worlds(600));
+    await fc.assert(property, runs(600));
   },
   patienceMs,
 );

@@ -83,13 +83,13 @@ describe("with one healthy target, whatever the others do", () => {
       });
     }
     await simulation.time.run();
-    return { world: simulation, lasts };
+    return { simulation, lasts };
   }
 
   test("every request ends and nearly every one succeeds, with few additional attempts, and nothing stays in flight", async () => {
     let [requests, failed] = [0, 0];
     for (const seed of seeds(1000)) {
-      const { world: simulation, lasts } = await live(seed);
+      const { simulation, lasts } = await live(seed);
       expect(simulation.outcomes.length, `seed ${seed}`).toBe(simulation.requestCount);
       const bad = simulation.outcomes.filter(({ errorKind }) => errorKind !== undefined);
       requests += simulation.requestCount;
@@ -154,29 +154,29 @@ describe("when all targets are down", () => {
     });
     simulation.steady(0, lasts, 12);
     await simulation.time.run();
-    return { world: simulation, targets, ways: [...ways.values()] };
+    return { simulation, targets, ways: [...ways.values()] };
   }
 
-  interface Seen {
+  interface RecoveryResult {
     readonly seed: number;
-    readonly firstAnswerMs: number;
+    readonly firstResponseMs: number;
     readonly failedLate: number;
     readonly refused: RoutingSimulation["outcomes"];
     readonly visitsPerTarget: number;
     readonly hangs: boolean;
   }
-  const seen: Seen[] = [];
+  const results: RecoveryResult[] = [];
 
   beforeAll(async () => {
     for (const seed of seeds(500)) {
-      const { world: simulation, targets, ways } = await live(seed);
+      const { simulation, targets, ways } = await live(seed);
       const { outcomes, attempts } = simulation;
       const first = outcomes.find(
         ({ startedAt, errorKind }) => startedAt >= backFrom && !errorKind,
       );
-      seen.push({
+      results.push({
         seed,
-        firstAnswerMs: (first?.endedAt ?? Number.POSITIVE_INFINITY) - backFrom,
+        firstResponseMs: (first?.endedAt ?? Number.POSITIVE_INFINITY) - backFrom,
         failedLate: outcomes.filter(
           ({ startedAt, errorKind }) => startedAt >= backFrom + 5000 && errorKind,
         ).length,
@@ -190,14 +190,14 @@ describe("when all targets are down", () => {
   }, 60_000);
 
   test("the first request succeeds within five seconds of the recovery, and soon all do", () => {
-    const late = seen.filter(({ firstAnswerMs }) => firstAnswerMs >= 5000);
+    const late = results.filter(({ firstResponseMs: firstAnswerMs }) => firstAnswerMs >= 5000);
     expect(late.map(({ seed }) => seed)).toEqual([]);
-    expect(seen.filter(({ failedLate }) => failedLate > 0).map(({ seed }) => seed)).toEqual([]);
+    expect(results.filter(({ failedLate }) => failedLate > 0).map(({ seed }) => seed)).toEqual([]);
   });
 
   test("requests are refused immediately, with a retry-after of at most two seconds", () => {
-    const refused = seen.flatMap((each) => each.refused);
-    expect(refused.length).toBeGreaterThan(seen.length);
+    const refused = results.flatMap((each) => each.refused);
+    expect(refused.length).toBeGreaterThan(results.length);
     for (const { startedAt, endedAt, retryAfterMs } of refused) {
       expect(endedAt - startedAt).toBeLessThan(1);
       expect(retryAfterMs).toBeGreaterThanOrEqual(1);
@@ -208,7 +208,9 @@ describe("when all targets are down", () => {
   test("failing targets get about one probe per second, however many requests arrive", () => {
     // One probe per second, and sometimes one that was already in flight.
     const most = (backFrom - outFrom) / 1000 + 2;
-    const pestered = seen.filter(({ hangs, visitsPerTarget }) => !hangs && visitsPerTarget > most);
+    const pestered = results.filter(
+      ({ hangs, visitsPerTarget }) => !hangs && visitsPerTarget > most,
+    );
     expect(pestered.map(({ seed }) => seed)).toEqual([]);
   });
 
@@ -226,8 +228,8 @@ describe("when all targets are down", () => {
   test("an image request that may have been billed is never retried, unless the model allows it", async () => {
     let allowed = 0;
     for (const seed of seeds(200)) {
-      expect(doubled((await live(seed, { operation: "generations" })).world)).toBe(0);
-      const { world: simulation } = await live(seed, { operation: "generations", retryPaid: true });
+      expect(doubled((await live(seed, { operation: "generations" })).simulation)).toBe(0);
+      const { simulation } = await live(seed, { operation: "generations", retryPaid: true });
       allowed += doubled(simulation);
     }
     expect(allowed).toBeGreaterThan(0);

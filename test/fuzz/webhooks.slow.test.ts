@@ -7,7 +7,7 @@ afterEach(closeSimulations);
 test("every webhook event is delivered or dropped after a bounded number of attempts, whatever the receiver and the clock do", async () => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = seeded(seed);
-    const world = startSimulation({
+    const simulation = startSimulation({
       random,
       respond: () => {
         const dice = random();
@@ -18,13 +18,13 @@ test("every webhook event is delivered or dropped after a bounded number of atte
     });
     const count = 1 + Math.floor(random() * 8);
     for (let i = 0; i < count; i++) {
-      world.emit();
-      await world.pass(random() * 10 * minute);
-      if (random() < 0.2) world.jump((random() - 0.5) * 48 * hour);
+      simulation.emit();
+      await simulation.pass(random() * 10 * minute);
+      if (random() < 0.2) simulation.jump((random() - 0.5) * 48 * hour);
     }
-    await world.pass(48 * hour);
-    expect(world.states().filter((state) => state === "waiting")).toEqual([]);
-    expect(world.attempts.length).toBeLessThanOrEqual(count * 6);
+    await simulation.pass(48 * hour);
+    expect(simulation.states().filter((state) => state === "waiting")).toEqual([]);
+    expect(simulation.attempts.length).toBeLessThanOrEqual(count * 6);
     closeSimulations();
   }
 });

@@ -9,24 +9,24 @@ import { cuts, latin, piecesOf } from "../upstream/parse-response-fixture.ts";
 class Broken extends Error {}
 const broken = (why: string): Error => new Broken(why);
 
-interface Taken {
+interface DecodedChunks {
   readonly bytes: Buffer;
   readonly rest: Buffer;
   readonly done: boolean;
 }
 
 /** The memory of pushed bytes is released immediately: the decoder must not need it any more. */
-function take(pieces: readonly Buffer[]): Taken {
+function take(pieces: readonly Buffer[]): DecodedChunks {
   const chunked = new ChunkedDecoder(broken);
-  const taken: Buffer[] = [];
+  const decoded: Buffer[] = [];
   const rest: Buffer[] = [];
   for (const piece of pieces) {
     const own = Buffer.from(piece);
     if (chunked.done) rest.push(piece);
-    else rest.push(Buffer.from(chunked.push(own, (one) => taken.push(Buffer.from(one)))));
+    else rest.push(Buffer.from(chunked.push(own, (one) => decoded.push(Buffer.from(one)))));
     own.buffer.transfer(0);
   }
-  return { bytes: Buffer.concat(taken), rest: Buffer.concat(rest), done: chunked.done };
+  return { bytes: Buffer.concat(decoded), rest: Buffer.concat(rest), done: chunked.done };
 }
 
 const size = (length: number) =>
@@ -61,11 +61,11 @@ const message = fc
 
 describe("chunks", () => {
   test("give the same bytes and the same rest, however they are split", () => {
-    const property = fc.property(message, cuts, ({ wire, whole, rest }, places) => {
-      const taken = take(piecesOf(Buffer.concat([wire, rest]), places));
-      expect(taken.done).toBe(true);
-      expect(taken.bytes.equals(whole)).toBe(true);
-      expect(taken.rest.equals(rest)).toBe(true);
+    const property = fc.property(message, cuts, ({ wire, whole, rest }, offsets) => {
+      const decoded = take(piecesOf(Buffer.concat([wire, rest]), offsets));
+      expect(decoded.done).toBe(true);
+      expect(decoded.bytes.equals(whole)).toBe(true);
+      expect(decoded.rest.equals(rest)).toBe(true);
     });
     fc.assert(property, tries(300));
   });
@@ -78,16 +78,16 @@ describe("chunks", () => {
     const sizes = fc.array(size, { minLength: 1, maxLength: 12 });
     // More than a block, which is 16 KiB.
     const body = Buffer.from(Array.from({ length: 40_000 }, (_, at) => at % 251));
-    const property = fc.property(sizes, cuts, (list, places) => {
+    const property = fc.property(sizes, cuts, (list, offsets) => {
       const wire: Buffer[] = [];
       for (let at = 0, turn = 0; at < body.length; turn++) {
         const bytes = body.subarray(at, at + (list[turn % list.length] as number));
         wire.push(latin(`${bytes.length.toString(16)}\r\n`), bytes, latin("\r\n"));
         at += bytes.length;
       }
-      const taken = take(piecesOf(Buffer.concat([...wire, latin("0\r\n\r\nrest")]), places));
-      expect(taken.bytes.equals(body)).toBe(true);
-      expect([taken.done, taken.rest.toString()]).toEqual([true, "rest"]);
+      const decoded = take(piecesOf(Buffer.concat([...wire, latin("0\r\n\r\nrest")]), offsets));
+      expect(decoded.bytes.equals(body)).toBe(true);
+      expect([decoded.done, decoded.rest.toString()]).toEqual([true, "rest"]);
     });
     fc.assert(property, tries(40));
   });
@@ -105,10 +105,10 @@ describe("chunks", () => {
   });
 
   test("end at their last byte and not before", () => {
-    const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, places, end) => {
-      const taken = take(piecesOf(wire.subarray(0, end % wire.length), places));
-      expect([taken.done, taken.rest.length]).toEqual([false, 0]);
-      expect(whole.subarray(0, taken.bytes.length).equals(taken.bytes)).toBe(true);
+    const property = fc.property(message, cuts, fc.nat(), ({ wire, whole }, offsets, end) => {
+      const decoded = take(piecesOf(wire.subarray(0, end % wire.length), offsets));
+      expect([decoded.done, decoded.rest.length]).toEqual([false, 0]);
+      expect(whole.subarray(0, decoded.bytes.length).equals(decoded.bytes)).toBe(true);
     });
     fc.assert(property, tries(200));
   });
@@ -122,8 +122,8 @@ describe("chunks", () => {
       message,
       fc.array(changed, { maxLength: 3 }),
       cuts,
-      (given, all, places) => {
-        let text = given.wire.toString("latin1");
+      (chunks, all, offsets) => {
+        let text = chunks.wire.toString("latin1");
         for (const { at, put } of all) {
           const from = at % (text.length + 1);
           text = text.slice(0, from) + put + text.slice(from + (put === "" ? 1 : 0));
@@ -137,7 +137,7 @@ describe("chunks", () => {
             return "broken";
           }
         };
-        expect(read(piecesOf(latin(text), places))).toBe(read([latin(text)]));
+        expect(read(piecesOf(latin(text), offsets))).toBe(read([latin(text)]));
       },
     );
     fc.assert(property, tries(300));

@@ -201,9 +201,9 @@ describe("Bun's own FormData agrees", () => {
       fc.asyncProperty(
         entries,
         fc.infiniteStream(fc.integer({ min: 1, max: 90 })),
-        async (given, sizes) => {
+        async (fields, sizes) => {
           const form = new FormData();
-          for (const { name, value } of given) {
+          for (const { name, value } of fields) {
             if (typeof value === "string") form.append(name, value);
             else
               form.append(
@@ -216,7 +216,7 @@ describe("Bun's own FormData agrees", () => {
           const parts = await read(cut(Buffer.from(await written.bytes()), sizes), boundary);
           expect(shown(parts)).toEqual(
             shown(
-              given.map(({ name, value }) =>
+              fields.map(({ name, value }) =>
                 typeof value === "string"
                   ? { name, filename: undefined, type: undefined, body: Buffer.from(value) }
                   : {
@@ -295,14 +295,14 @@ describe("a form that is cut short", () => {
   });
 });
 
-async function expectBroken(reading: Promise<unknown>, words: string): Promise<void> {
+async function expectBroken(reading: Promise<unknown>, message: string): Promise<void> {
   const error = await reading.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(GatewayError);
   expect((error as GatewayError).kind).toBe("invalid_form");
-  expect((error as GatewayError).message).toContain(words);
+  expect((error as GatewayError).message).toContain(message);
 }
 
 describe("a malformed form is refused:", () => {
@@ -348,8 +348,8 @@ describe("a malformed form is refused:", () => {
       "line break",
     ],
     ["bare line feeds", `--b\n${disposition}; name="a"\n\nx\n--b--\n`, "line break"],
-  ])("%s", async (_, text, words) => {
-    await expectBroken(readText(text), words);
+  ])("%s", async (_, text, message) => {
+    await expectBroken(readText(text), message);
   });
 
   test("part headers of more than 16 KiB, before more of them is read", async () => {

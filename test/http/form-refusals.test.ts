@@ -91,8 +91,8 @@ describe("a form", () => {
       "has no name",
     ],
     ["with a part without a head", "--b\r\n\r\na\r\n--b--", undefined, "has no name"],
-  ])("%s is refused", async (_, body, type, words) => {
-    expect(await expectError(await sendText(body, type), "invalid_form")).toContain(words);
+  ])("%s is refused", async (_, body, type, message) => {
+    expect(await expectError(await sendText(body, type), "invalid_form")).toContain(message);
   });
 
   test("cut off inside an image that is being spooled, is refused", async () => {
@@ -249,9 +249,9 @@ describe("a text field", () => {
     ["response_format", "file", "invalid_value"],
     ["svg", "{}", "invalid_type"],
     ["prompt", "", "invalid_value"],
-  ])("%s=%s is refused", async (name, value, fault) => {
+  ])("%s=%s is refused", async (name, value, kind) => {
     const others = usual.filter(([other]) => other !== name);
-    await expectError(await send(formOf(...others, ["image", png], [name, value])), fault, name);
+    await expectError(await send(formOf(...others, ["image", png], [name, value])), kind, name);
   });
 
   test.each(["model", "prompt"])("%s that is missing is named in the error", async (name) => {

@@ -53,11 +53,11 @@ interface ErrorMembers {
  */
 export async function expectError(
   response: Response,
-  fault: ErrorKind,
+  kind: ErrorKind,
   param: string | null = null,
 ): Promise<string> {
   const text = await response.text();
-  const { status, type, code } = errorTable[fault];
+  const { status, type, code } = errorTable[kind];
   expect(response.status, text).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(response.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);

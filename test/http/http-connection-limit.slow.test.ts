@@ -109,7 +109,7 @@ describe("a server at its maximum number of connections", () => {
   });
 
   test("gives up silent bodies of the key with the most connections, the longest silent first", () => {
-    const givenUp: string[] = [];
+    const abandoned: string[] = [];
     const limit = limitOf(5);
     const silent = (holder: Holder, lastActivityAt: number) =>
       member({
@@ -118,7 +118,7 @@ describe("a server at its maximum number of connections", () => {
         isAwaitingClient: true,
         holder,
         lastActivityAt,
-        abandonBody: () => void givenUp.push(`${holder} ${lastActivityAt}`),
+        abandonBody: () => void abandoned.push(`${holder} ${lastActivityAt}`),
       });
     for (const one of [
       silent("key b", 1),
@@ -136,7 +136,7 @@ describe("a server at its maximum number of connections", () => {
       return limit.admit(busy, "key c");
     };
     expect([admits(), admits(), admits()]).toEqual([true, true, true]);
-    expect(givenUp).toEqual(["key a 2", "key a 3", "key b 1"]);
+    expect(abandoned).toEqual(["key a 2", "key a 3", "key b 1"]);
     // The last silent body has brought bytes half a second ago, and its key holds fewer connections than the
     // newcomer's.
     expect(admits()).toBe(false);
@@ -171,7 +171,7 @@ type Member = ReturnType<typeof member>;
 const limitOf = (max: number, report: (report: ConnectionReport) => void = () => undefined) =>
   new ConnectionLimit<Member>(max, 0, report);
 
-const member = (given: {
+const member = (options: {
   isIdle?: boolean;
   isAwaitingBody?: boolean;
   isAwaitingClient?: boolean;
@@ -189,7 +189,7 @@ const member = (given: {
   resume: () => undefined,
   lastActivityAt: 0,
   drop: () => undefined,
-  ...given,
+  ...options,
 });
 
 describe("the maximum", () => {

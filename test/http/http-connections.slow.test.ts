@@ -111,7 +111,7 @@ describe("a body that stops arriving", () => {
       await connection.closed;
     }
     const rows = gateway.rows().slice(before);
-    expect(rows.map(({ error: fault }) => fault)).toEqual(stops.map(() => "request_timeout"));
+    expect(rows.map(({ error }) => error)).toEqual(stops.map(() => "request_timeout"));
   });
 
   test("repeatedly, but stays above the minimum rate, is read to its end", async () => {
@@ -215,8 +215,8 @@ describe("invalid HTTP is refused and the connection closed:", () => {
     const connection = await connect();
     connection.send(Buffer.from(text, "latin1"));
     const responseBody = await connection.response();
-    const fault = text.length > 60_000 ? "headers_too_large" : "invalid_http";
-    await expectError(response(responseBody), fault);
+    const kind = text.length > 60_000 ? "headers_too_large" : "invalid_http";
+    await expectError(response(responseBody), kind);
     expect(new Headers(responseBody.headers).get("connection")).toBe("close");
     await connection.closed;
     expect(fake.requests).toHaveLength(0);
@@ -268,7 +268,7 @@ describe("an idle connection is closed", () => {
     await server.stop(true);
   }
 
-  async function whenNothingIsTaken(): Promise<void> {
+  async function whenNothingIsRead(): Promise<void> {
     let ended = false;
     async function* endless() {
       try {
@@ -304,7 +304,7 @@ describe("an idle connection is closed", () => {
   }
 
   // These cases are slow, so they start while the tests above run.
-  const began = Promise.allSettled([afterLongCall(), whenNothingIsTaken(), notDuringSlowStream()]);
+  const began = Promise.allSettled([afterLongCall(), whenNothingIsRead(), notDuringSlowStream()]);
 
   test("after a long request, and when a stream is not read, but not in the middle of a slow stream", async () => {
     const failed = (await began).flatMap((each) =>

@@ -151,10 +151,13 @@ class NarrowSocket {
   }
   write(data: string | Uint8Array, from = 0, length?: number): number {
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
-    const taken = bytes.subarray(from, from + Math.min(this.room, length ?? bytes.length - from));
-    this.room -= taken.length;
-    this.accepted += Buffer.from(taken).toString("latin1");
-    return taken.length;
+    const accepted = bytes.subarray(
+      from,
+      from + Math.min(this.room, length ?? bytes.length - from),
+    );
+    this.room -= accepted.length;
+    this.accepted += Buffer.from(accepted).toString("latin1");
+    return accepted.length;
   }
   shutdown = () => void this.calls.push("shutdown");
   end = () => void this.calls.push("end");
@@ -265,18 +268,18 @@ describe("a socket that accepts one byte at a time", () => {
 
   test("is resumed after a large body was read, so that a disconnect is detected", async () => {
     const socket = new NarrowSocket();
-    const taken = gate();
+    const accepted = gate();
     const connection = new Connection(
       socket as unknown as ByteSocket,
       contextWith(async ({ body: content }) => {
-        await taken.opened;
+        await accepted.opened;
         expect(content.whole()).toHaveLength(300_000);
         return respondWith("");
       }),
     );
     connection.receive(Buffer.from(post("/", "x".repeat(300_000))));
     expect(socket.calls).toEqual(["pause"]);
-    taken.open();
+    accepted.open();
     await new Promise(setImmediate);
     expect([socket.calls, connection.socket.isBusy]).toEqual([["pause", "resume"], true]);
   });

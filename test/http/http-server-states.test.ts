@@ -18,26 +18,26 @@ import {
 /** A server that holds every request until the test continues, and exposes the last one. */
 function holding(read: (exchange: ServerRequest) => Promise<unknown> = async () => undefined) {
   const go = gate();
-  const seen: { exchange?: ServerRequest; reading?: Promise<unknown> } = {};
+  const handled: { exchange?: ServerRequest; reading?: Promise<unknown> } = {};
   const served = serve(async (exchange) => {
-    seen.exchange = exchange;
-    seen.reading = read(exchange);
-    await Promise.allSettled([seen.reading]);
+    handled.exchange = exchange;
+    handled.reading = read(exchange);
+    await Promise.allSettled([handled.reading]);
     await go.opened;
     return respondWith("late");
   });
-  return { served, seen, go, begun: () => until(() => seen.exchange !== undefined) };
+  return { served, seen: handled, go, begun: () => until(() => handled.exchange !== undefined) };
 }
 
 describe("a client that disconnects", () => {
   test("while its request is handled is detected immediately", async () => {
-    const { served, seen, begun } = holding();
+    const { served, seen: handled, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
     connection.send(get("/"));
     await begun();
     const noticed = new Promise((resolve) =>
-      seen.exchange?.signal.addEventListener("abort", resolve),
+      handled.exchange?.signal.addEventListener("abort", resolve),
     );
     connection.disconnect();
     await noticed;
@@ -45,14 +45,14 @@ describe("a client that disconnects", () => {
   });
 
   test("before the signal is first used aborts the signal", async () => {
-    const { served, seen, begun } = holding();
+    const { served, seen: handled, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
     connection.send(get("/"));
     await begun();
     connection.disconnect();
     await until(() => served.server.pending() === 0);
-    expect(seen.exchange?.signal.aborted).toBe(true);
+    expect(handled.exchange?.signal.aborted).toBe(true);
   });
 
   test.each([
@@ -60,13 +60,13 @@ describe("a client that disconnects", () => {
     ["a body in chunks", `${chunkedPost("/")}5\r\nhel`],
     ["a body that never started", chunkedPost("/")],
   ])("in the middle of %s rejects the reader", async (_, text) => {
-    const { served, seen, begun } = holding(readBody);
+    const { served, seen: handled, begun } = holding(readBody);
     await using __ = served;
     const connection = await served.connect();
     connection.send(text);
     await begun();
     connection.disconnect();
-    await expect(seen.reading).rejects.toHaveProperty("kind", "incomplete_body");
+    await expect(handled.reading).rejects.toHaveProperty("kind", "incomplete_body");
   });
 
   test("after pipelining far ahead is detected when its first request is done, at the latest", async () => {
@@ -199,14 +199,14 @@ describe("a server that stops", () => {
   });
 
   test("immediately does not wait for requests in flight, nor for earlier stops", async () => {
-    const { served, seen, begun } = holding();
+    const { served, seen: handled, begun } = holding();
     await using _ = served;
     const connection = await served.connect();
     connection.send(get("/"));
     await begun();
     const waiting = served.server.stop(false);
     await Promise.all([served.server.stop(true), waiting, connection.closed]);
-    expect(seen.exchange?.signal.aborted).toBe(true);
+    expect(handled.exchange?.signal.aborted).toBe(true);
   });
 
   test("soon (beginStop) still accepts connections, for one request each", async () => {

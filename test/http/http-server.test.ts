@@ -91,16 +91,16 @@ describe("a client that waits for 100 Continue", () => {
   const waiting = post("/", "hello", "Expect: 100-Continue\r\n").slice(0, -5);
 
   test("gets it once, when the body is needed", async () => {
-    const wanted = gate();
+    const bodyRequested = gate();
     await using served = serve(async (exchange) => {
-      await wanted.opened;
+      await bodyRequested.opened;
       return echo(exchange);
     });
     const connection = await served.connect();
     connection.send(waiting);
     await Bun.sleep(20);
     expect(connection.received).toBe("");
-    wanted.open();
+    bodyRequested.open();
     expect((await connection.response()).status).toBe(100);
     connection.send("he");
     await Bun.sleep(5);

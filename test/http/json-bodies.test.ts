@@ -218,9 +218,9 @@ describe("an error names the parameter of the wrong type:", () => {
       images,
     ),
   ])("$path $field", async ({ path, base, field, values }) => {
-    for (const [value, fault] of values) {
+    for (const [value, kind] of values) {
       const response = await gateway.post(path, { ...base, [field]: value });
-      const message = await expectError(response, fault, field);
+      const message = await expectError(response, kind, field);
       expect(message).toMatch(/^(Invalid|Missing) /);
     }
   });
@@ -254,11 +254,11 @@ describe("embeddings refuse an input that", () => {
     ["holds true", [true], "Entry 0 is a boolean"],
     ["has 2049 texts", Array(2049).fill("a"), "It has 2049 entries; at most 2048"],
     ["has 2049 arrays of tokens", Array(2049).fill([1]), "It has 2049 entries; at most 2048"],
-  ])("%s", async (_, input, words) => {
+  ])("%s", async (_, input, expectedMessage) => {
     const response = await gateway.post("/v1/embeddings", { model: embeddingModel, input });
     const message = await expectError(response, "invalid_input");
     expect(message).toStartWith("'$.input' is invalid. ");
-    expect(message).toContain(words);
+    expect(message).toContain(expectedMessage);
   });
 });
 
@@ -310,13 +310,13 @@ describe("an error names the missing parameter:", () => {
       "invalid_value",
       "images[0].image_url",
     ],
-  ])("references to images that are %s", async (_, images, fault, param) => {
+  ])("references to images that are %s", async (_, images, kind, param) => {
     const response = await gateway.post("/v1/images/edits", {
       model: imageModel,
       prompt: "a",
       images,
     });
-    await expectError(response, fault, param);
+    await expectError(response, kind, param);
   });
 });
 

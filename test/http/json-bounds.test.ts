@@ -41,9 +41,9 @@ describe("the scan counts", () => {
     ["arrays and objects", "[]", containers, "more than 131,072 arrays and objects"],
     ["fields", '"a":1 ', fields, "more than 4,096 fields"],
     ["spaces and digits", " ", plainBytes, "more than 8,388,608 bytes outside of strings"],
-  ])("%s, and refuses one more than the bound", (_, piece, most, words) => {
+  ])("%s, and refuses one more than the bound", (_, piece, most, message) => {
     expect(verdict(repeat(piece, most))).toBeUndefined();
-    expect(verdict(repeat(piece, most + 1))).toContain(words);
+    expect(verdict(repeat(piece, most + 1))).toContain(message);
   });
 
   test("escape sequences within strings", () => {
@@ -76,8 +76,8 @@ describe("the scan counts", () => {
           // The string ends exactly where JSON says; otherwise the brackets behind it would not be seen, or too early.
           const text = JSON.stringify(parts.join(""));
           const body = Buffer.from(`[${text},${bomb}`);
-          const places = [0, ...cuts.map((at) => at % body.length).sort((a, b) => a - b)];
-          const pieces = places.map((from, at) => body.subarray(from, places[at + 1]));
+          const offsets = [0, ...cuts.map((at) => at % body.length).sort((a, b) => a - b)];
+          const pieces = offsets.map((from, at) => body.subarray(from, offsets[at + 1]));
           expect(verdict(...pieces)).toContain("levels deep");
           expect(verdict(body.subarray(0, -1))).toBeUndefined();
         },
@@ -129,7 +129,7 @@ describe("is refused while it is being sent, and no upstream is called", () => {
     ["nested objects", '{"a":', "invalid_json"],
     ["one number", "1", "request_too_large"],
     ["spaces", " ", "request_too_large"],
-  ])("a body with %s without end", async (_, piece, fault) => {
+  ])("a body with %s without end", async (_, piece, kind) => {
     fake.clear();
     const connection = await RawConnection.open(gateway.url);
     const most = 31_000_000;
@@ -145,7 +145,7 @@ describe("is refused while it is being sent, and no upstream is called", () => {
     const block = repeat(piece, Math.ceil(1_000_000 / piece.length));
     // 12 MB of the 31 MB that were announced: the response does not wait for the rest.
     for (let sent = 0; sent < 12; sent++) await connection.sendAll(block);
-    await expectError(response(await connection.response()), fault);
+    await expectError(response(await connection.response()), kind);
     connection.disconnect();
     expect(fake.requests).toHaveLength(0);
   });

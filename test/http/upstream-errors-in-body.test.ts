@@ -88,17 +88,17 @@ test.each<[string, string, unknown, number, string | null, RegExp]>([
     "upstream_error",
     /reported an error in its response: internal trouble$/,
   ],
-])("an error in a 200 response is mapped: %s", async (_, model, body, status, code, words) => {
+])("an error in a 200 response is mapped: %s", async (_, model, body, status, code, message) => {
   const headers = { "content-type": "application/json" };
   fake.clear();
   // A transient error is attempted three times.
   fake.script({ response: { status: 200, headers, body: JSON.stringify(body) } }, { times: 3 });
-  const response = await gateway.post("/v1/embeddings", { model, input: `text ${words}` });
+  const response = await gateway.post("/v1/embeddings", { model, input: `text ${message}` });
   const { error } = (await response.json()) as {
     error: { message: string; code: string | null };
   };
   expect([response.status, error.code], error.message).toEqual([status, code]);
-  expect(error.message).toMatch(words);
+  expect(error.message).toMatch(message);
   expect(error.message).not.toContain("sk-fake-secret");
 });
 

@@ -104,11 +104,11 @@ describe("the same Idempotency-Key", () => {
 
   test("tells edits apart by the bytes of their files", async () => {
     const headers = newKey();
-    const edit = (words: string) => {
+    const edit = (prompt: string) => {
       const form = new FormData();
       form.set("model", "gpt-image-2");
       form.set("prompt", "add a hat");
-      form.set("image", new Blob([grayImage(words)]), "a.png");
+      form.set("image", new Blob([grayImage(prompt)]), "a.png");
       return fetch(`${gateway.url}/v1/images/edits`, {
         method: "POST",
         headers: { ...authorization, ...headers },

@@ -83,7 +83,7 @@ export function serveVendor(vendor: FakeVendor): VendorServer {
         body: new Uint8Array(await raw.arrayBuffer()),
         origin,
       };
-      const fault = takeFault(now, request);
+      const fault = nextFault(now, request);
       const response = typeof fault === "object" ? fault : await responseOf(now, request);
       now.exchanges.push({ request, response });
       if (typeof fault === "object") return toResponse(response);
@@ -144,7 +144,7 @@ function withDeepField(response: VendorResponse): VendorResponse {
 const serverError: VendorResponse = { status: 500, body: "Internal Server Error" };
 
 /** Faults of images wait until a response has an image. */
-function takeFault(state: FakeState, request: VendorRequest): VendorFault | undefined {
+function nextFault(state: FakeState, request: VendorRequest): VendorFault | undefined {
   const { fault } = state;
   const due =
     fault === "failed-poll"

@@ -9,14 +9,14 @@ import { closeAfterAll } from "../clean-up.ts";
 import { base64Of, grayImage, maskOf, refusalOf } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-interface Seen {
+interface ReceivedCall {
   readonly path: string;
   readonly body: Record<string, unknown>;
   readonly form?: FormData;
 }
 
 const image = base64Of(grayImage("an otter", 64));
-const seen: Seen[] = [];
+const received: ReceivedCall[] = [];
 /** Replacement responses, by the end of the path. */
 let instead: Record<string, () => Response> = {};
 
@@ -71,7 +71,7 @@ const streamed = () =>
     { headers: { "content-type": "text/event-stream" } },
   );
 
-const usual: Record<string, (call: Seen) => Response> = {
+const usual: Record<string, (call: ReceivedCall) => Response> = {
   "images/generations": images,
   "images/edits": images,
   responses: ({ body }) => (body.stream ? streamed() : Response.json(response(drewIt))),
@@ -92,7 +92,7 @@ const fake = Bun.serve({
     const form = isForm ? ((await request.formData()) as unknown as FormData) : undefined;
     const body = form ? {} : ((await request.json()) as Record<string, unknown>);
     const call = { path, body, ...(form && { form }) };
-    seen.push(call);
+    received.push(call);
     const name = Object.keys(usual).find((end) => path.endsWith(end)) ?? "";
     return (instead[name] ?? (() => usual[name]!(call)))();
   },
@@ -124,7 +124,7 @@ keys:
 });
 const client = new OpenAI({ baseURL: gateway.baseURL, apiKey: testKey, maxRetries: 0 });
 beforeEach(() => {
-  seen.length = 0;
+  received.length = 0;
   instead = {};
 });
 closeAfterAll(gateway, fake);
@@ -137,13 +137,13 @@ const overloaded = () =>
 /** The row of the last image request. The moderation of its prompt has a row of its own. */
 const imageRow = () => gateway.rows().findLast(({ endpoint }) => endpoint !== "moderations");
 const steps = () => imageRow()?.steps;
-const paths = () => seen.map(({ path }) => path.replace(/^\/(v1|azure)\//, ""));
+const paths = () => received.map(({ path }) => path.replace(/^\/(v1|azure)\//, ""));
 
 describe("a chain", () => {
   test("calls the moderation, then the Images API, and no other API when that responds", async () => {
     await client.images.generate({ model: "chained", prompt: "an otter" });
     expect(paths()).toEqual(["moderations", "images/generations"]);
-    expect(seen[0]?.body).toEqual({ model: "omni-moderation-latest", input: "an otter" });
+    expect(received[0]?.body).toEqual({ model: "omni-moderation-latest", input: "an otter" });
     expect(steps()).toBe("moderation: passed; openai/gpt-image-2.5-flare: generated");
   });
 
@@ -156,7 +156,7 @@ describe("a chain", () => {
       "moderation: passed; openai/gpt-image-2.5-flare: upstream_overloaded; openai/gpt-image-2.5-flare (responses): generated",
     );
     instead = { responses: overloaded };
-    seen.length = 0;
+    received.length = 0;
     let requested = 0;
     instead["images/generations"] = () => (requested++ === 0 ? overloaded() : images());
     await client.images.generate({ model: "chained", prompt: "an otter" });
@@ -179,7 +179,7 @@ describe("a chain", () => {
     // From a proxy in between, which cannot know what the upstream did.
     for (const unsure of [failed("bad_gateway", 500), failed("server_error", 502)]) {
       gateway.resetTargets();
-      seen.length = 0;
+      received.length = 0;
       instead = { "images/generations": unsure };
       const upstreamResponse = await gateway.post("/v1/images/generations", {
         model: "chained",
@@ -257,7 +257,7 @@ describe("the Responses API", () => {
       moderation: "low",
       user: "user-1",
     });
-    expect(seen[0]?.body).toEqual({
+    expect(received[0]?.body).toEqual({
       model: "gpt-5.4",
       input: "an otter",
       tools: [
@@ -301,7 +301,7 @@ describe("the Responses API", () => {
       mask: await toFile(mask, "mask.png"),
     });
     const dataUrl = (bytes: Uint8Array) => `data:image/png;base64,${base64Of(bytes)}`;
-    expect(seen[0]?.body).toMatchObject({
+    expect(received[0]?.body).toMatchObject({
       input: [
         {
           role: "user",

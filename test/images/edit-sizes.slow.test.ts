@@ -99,7 +99,7 @@ test("a mask with a transparent color arrives with an alpha channel, which every
 });
 
 describe("of the conversions that make an image small enough, the least lossy is taken", () => {
-  const seen: ImageInspection = {
+  const inspection: ImageInspection = {
     ...{ type: "image/webp", width: 8, height: 8, pages: 1 },
     ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },
   };
@@ -107,7 +107,7 @@ describe("of the conversions that make an image small enough, the least lossy is
   const tried = async (
     edits: Partial<EditCapabilities>,
     sizes: Record<string, number>,
-    more = seen,
+    more = inspection,
   ) => {
     const ways: string[] = [];
     const nameOf = ({ format, quality, packed }: Conversion) =>
@@ -141,7 +141,7 @@ describe("of the conversions that make an image small enough, the least lossy is
   });
 
   test("never one that is animated, or that removes transparency which the upstream accepts", async () => {
-    const clear = { ...seen, alpha: true, alphaChannel: true, opaque: false };
+    const clear = { ...inspection, alpha: true, alphaChannel: true, opaque: false };
     const { made, ways } = await tried({}, { jpeg: 400 }, clear);
     await expectError(made, "invalid_value", /as PNG or JPEG or WEBP.* has 1000 bytes/);
     expect(ways).toEqual(["png", "png packed", "webp"]);

@@ -16,9 +16,9 @@ const fake = Bun.serve({
   fetch: async (request) => {
     const body = (await request.json()) as SentRequest;
     const call = requested.push(body) - 1;
-    const given = gives(body, call);
-    if (typeof given !== "number") return given;
-    const data = Array.from({ length: given }, (_, at) => ({
+    const images = gives(body, call);
+    if (typeof images !== "number") return images;
+    const data = Array.from({ length: images }, (_, at) => ({
       b64_json: base64Of(grayImage(`${call}/${at}`)),
     }));
     return Response.json({ created: 1, data });

@@ -186,10 +186,10 @@ describe("room", () => {
       return performance.now() - began;
     };
     const scanMs = await timeOf(() => links.sweep());
-    const keepMany = async (fault: string, stepMs: number): Promise<void> => {
+    const keepMany = async (kind: string, stepMs: number): Promise<void> => {
       for (let times = 0; times < 60; times++) {
         server.now += stepMs;
-        expect(await errorKindOf(links.store(small, server.url))).toBe(fault);
+        expect(await errorKindOf(links.store(small, server.url))).toBe(kind);
       }
     };
     // Once for each of them, it would be sixty times as long as one scan.

@@ -67,9 +67,9 @@ describe("adapt", () => {
     [{ output_format: "svg" }, "invalid_value", "output_format"],
     [{ output_compression: 50 }, "invalid_value", "output_compression"],
     [{ size: "huge" }, "invalid_size", "size"],
-  ])("rejects %j, which cannot be emulated", (options, fault, param) => {
+  ])("rejects %j, which cannot be emulated", (options, kind, param) => {
     const error = refusalOf(options);
-    expect([error.kind, error.details.param]).toEqual([fault, param] as never);
+    expect([error.kind, error.details.param]).toEqual([kind, param] as never);
   });
 
   test("lists the supported values", () => {
@@ -257,13 +257,13 @@ describe("what OpenAI's models take", () => {
       { size: "512x512" },
     ];
     for (const policy of ["adapt", "strict", "drop"] as const) {
-      for (const given of options) {
+      for (const requested of options) {
         const plan = planImage(
-          query(given),
+          query(requested),
           openaiImageCapabilities("gpt-image-2", "generations"),
           policy,
         );
-        expect([plan.query.options, plan.dropped]).toEqual([given, []]);
+        expect([plan.query.options, plan.dropped]).toEqual([requested, []]);
       }
     }
     const edited = planned("gpt-image-2.5-flare", { input_fidelity: "low" }, "edits");
@@ -271,7 +271,7 @@ describe("what OpenAI's models take", () => {
   });
 
   test("what OpenAI's own documents rule out is refused here", () => {
-    for (const [model, given] of [
+    for (const [model, options] of [
       ["gpt-image-2", { background: "transparent", output_format: "jpeg" }],
       ["gpt-image-2", { quality: "max" }],
       ["gpt-image-2", { size: "1000x1000" }],
@@ -280,8 +280,8 @@ describe("what OpenAI's models take", () => {
       ["dall-e-3", { background: "transparent" }],
       ["dall-e-3", { output_format: "gif" }],
     ] as const) {
-      expect(refusalOf(given, openaiImageCapabilities(model, "generations")).details.param).toBe(
-        Object.keys(given)[0],
+      expect(refusalOf(options, openaiImageCapabilities(model, "generations")).details.param).toBe(
+        Object.keys(options)[0],
       );
     }
     const edits = openaiImageCapabilities("gpt-image-2", "edits");

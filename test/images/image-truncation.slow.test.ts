@@ -95,7 +95,7 @@ test("only the ends of a large complete image are read", async () => {
 });
 
 describe("in a stream", () => {
-  const wanted = (count: number) => ({
+  const imagePlan = (count: number) => ({
     postProcessing: {},
     stream: true,
     count,
@@ -121,7 +121,7 @@ describe("in a stream", () => {
   }
   const deliver = async (count: number, ...images: readonly string[]) => {
     const events = completed(...images);
-    const finished = await postProcess({ kind: "stream", events }, wanted(count), workshop);
+    const finished = await postProcess({ kind: "stream", events }, imagePlan(count), workshop);
     const response = limitImages(count, finished);
     if (response.kind !== "stream") throw new Error("it was a stream");
     const delivered: string[] = [];
@@ -129,9 +129,9 @@ describe("in a stream", () => {
       for await (const event of response.events) {
         if (event.type !== "buffered") delivered.push(base64Of(await readBytes(event.image)));
       }
-      return { delivered, fault: "none" };
+      return { delivered, kind: "none" };
     } catch (error) {
-      return { delivered, fault: error instanceof GatewayError ? error.kind : String(error) };
+      return { delivered, kind: error instanceof GatewayError ? error.kind : String(error) };
     }
   };
   const image = async (seed: string) =>
@@ -140,19 +140,19 @@ describe("in a stream", () => {
   test("a truncated image is an error at the end, after the complete images", async () => {
     const [one, two] = [await image("one"), await image("two")];
     const half = one.slice(0, one.length / 2 - ((one.length / 2) % 4));
-    const fault = "upstream_invalid";
-    expect(await deliver(3, one, half, two)).toEqual({ delivered: [one, two], fault });
-    expect(await deliver(1, half)).toEqual({ delivered: [], fault });
+    const kind = "upstream_invalid";
+    expect(await deliver(3, one, half, two)).toEqual({ delivered: [one, two], kind });
+    expect(await deliver(1, half)).toEqual({ delivered: [], kind });
   });
 
   test("a truncated image beyond the requested number is ignored", async () => {
     const one = await image("one");
-    expect(await deliver(1, one, one.slice(0, 400))).toEqual({ delivered: [one], fault: "none" });
+    expect(await deliver(1, one, one.slice(0, 400))).toEqual({ delivered: [one], kind: "none" });
   });
 
   test("images beyond the requested number are not delivered", async () => {
     const [one, two] = [await image("one"), await image("two")];
-    expect(await deliver(2, one, two, one)).toEqual({ delivered: [one, two], fault: "none" });
+    expect(await deliver(2, one, two, one)).toEqual({ delivered: [one, two], kind: "none" });
   });
 });
 

@@ -17,7 +17,7 @@ export function largePng(bytes: number): Buffer<ArrayBuffer> {
   return Buffer.concat([small.subarray(0, endAt), length, content, check, small.subarray(endAt)]);
 }
 
-export interface ScriptedReply {
+export interface ScriptedResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
@@ -31,11 +31,11 @@ const usage = {
 };
 
 /** OpenAI's response with this image in it, whole or as a stream. */
-export function imageReply(
+export function scriptedImageResponse(
   png: Uint8Array,
   kind: "image_generation" | "image_edit",
   stream: boolean,
-): ScriptedReply {
+): ScriptedResponse {
   const b64_json = Buffer.from(png).toString("base64");
   const look = { size: "1024x1024", quality: "low", background: "opaque", output_format: "png" };
   if (!stream) {

@@ -88,7 +88,7 @@ describe("an upstream's link", () => {
   const tools = (bytes: () => Uint8Array) => {
     const fetched: string[] = [];
     const linksOf = createLinkStore({
-      store: async (_, publicUrl, givenAgain) => `${publicUrl}/ours-${givenAgain}`,
+      store: async (_, publicUrl, replayed) => `${publicUrl}/ours-${replayed}`,
       download: async (url) => {
         fetched.push(url);
         return { kind: "bytes", bytes: bytes() };

@@ -45,8 +45,8 @@ export function checker() {
     darkroom,
     processes,
     check,
-    refused: async (query: EditQuery, fault: ErrorKind, param: string, words: RegExp) => {
-      const error = await expectError(check(query), fault, words);
+    refused: async (query: EditQuery, kind: ErrorKind, param: string, message: RegExp) => {
+      const error = await expectError(check(query), kind, message);
       expect([error.details.param, error.definition.status]).toEqual([param, 400]);
     },
     close: async () => {

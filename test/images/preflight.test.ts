@@ -24,7 +24,7 @@ describe("uploaded images", () => {
       upload(await noise(50, 60).webp().toBuffer()),
     ];
     const { images, mask, query } = await check(edit(parts));
-    expect(images.map((seen) => seen && [seen.type, seen.width, seen.height])).toEqual([
+    expect(images.map((image) => image && [image.type, image.width, image.height])).toEqual([
       ["image/png", 20, 10],
       ["image/jpeg", 30, 40],
       ["image/webp", 50, 60],
@@ -178,10 +178,10 @@ describe("data: URLs", () => {
 test("links and file ids are left unchecked until they are downloaded", async () => {
   const sources = [url("https://example.com/a.png"), { kind: "file_id", id: "file-1" } as const];
   const mask = file(upload(await maskPng(8, 8), "mask"));
-  const { query, images, mask: seen } = await check(edit(sources, { mask }));
+  const { query, images, mask: inspectedMask } = await check(edit(sources, { mask }));
   expect(images).toEqual([undefined, undefined]);
   expect(query.images).toEqual(sources);
-  expect(seen?.width).toBe(8);
+  expect(inspectedMask?.width).toBe(8);
 });
 
 test("a downloaded image is inspected in the same way", async () => {

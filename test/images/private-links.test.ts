@@ -11,14 +11,14 @@ import { closeAfterAll } from "../clean-up.ts";
 import { grayImage } from "../conformance/arrange.ts";
 import { startGateway, testKey } from "../harness.ts";
 
-const seen: string[] = [];
+const requestedUrls: string[] = [];
 let link = "";
 const fake = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   fetch: (request) => {
     const { pathname } = new URL(request.url);
-    seen.push(pathname);
+    requestedUrls.push(pathname);
     if (pathname !== "/x.png") return Response.json({ created: 1, data: [{ url: link }] });
     const proof = request.headers.get("authorization");
     return proof === `Basic ${btoa("user:pw")}`
@@ -37,7 +37,7 @@ keys: [{ name: test, key: ${testKey} }]
 `;
 const gateway = startGateway({ yaml });
 beforeEach(() => {
-  seen.length = 0;
+  requestedUrls.length = 0;
 });
 closeAfterAll(gateway, fake);
 const ask = (body: object) =>
@@ -109,7 +109,7 @@ describe("a client's link", () => {
       const response = await edit(inner);
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ error: { param: "images[0].image_url" } });
-      expect(seen).toEqual([]);
+      expect(requestedUrls).toEqual([]);
     },
   );
 
@@ -134,7 +134,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
   const image = { kind: "url", url: "https://cdn.example.com/x.png" } as const;
   const unreachable = new GatewayError("upstream_unreachable", "not now");
   const finish = async (
-    wanted: PostProcessing,
+    postProcessing: PostProcessing,
     more: Partial<PostProcessTools> = {},
     stream = false,
   ) => {
@@ -151,7 +151,7 @@ describe("an image that must be converted, and whose link is unreachable", () =>
     };
     const response = await postProcess(
       { kind: "buffered", results: [{ image }], metadata: {} },
-      { postProcessing: wanted, stream, count: 1, maxImages: 1, requested: {} },
+      { postProcessing, stream, count: 1, maxImages: 1, requested: {} },
       workshop,
     );
     return { response, dropped };
@@ -160,8 +160,8 @@ describe("an image that must be converted, and whose link is unreachable", () =>
   test.each(["url", undefined] as const)(
     "is delivered as the link, and a header reports it: %s",
     async (as) => {
-      const wanted: PostProcessing = { format: "webp", compression: 50, ...(as && { as }) };
-      const { response, dropped } = await finish(wanted);
+      const postProcessing: PostProcessing = { format: "webp", compression: 50, ...(as && { as }) };
+      const { response, dropped } = await finish(postProcessing);
       expect(response).toMatchObject({ results: [{ image }] });
       expect(dropped).toEqual(["output_format", "output_compression"]);
     },

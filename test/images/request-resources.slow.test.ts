@@ -21,7 +21,7 @@ import {
   startGatewayWithFake,
 } from "../http/gateway-fixture.ts";
 import { until } from "../until.ts";
-import { imageReply, largePng } from "./large-image-fixture.ts";
+import { largePng, scriptedImageResponse } from "./large-image-fixture.ts";
 
 const megabyte = 1024 * 1024;
 const small = largePng(3 * megabyte);
@@ -35,9 +35,9 @@ let budgetUsed = 0;
 beforeAll(() => {
   const { tryTake, release } = MemoryBudget.prototype;
   spyOn(MemoryBudget.prototype, "tryTake").mockImplementation(function (this: MemoryBudget, bytes) {
-    const taken = tryTake.call(this, bytes);
-    if (taken) budgetUsed += bytes;
-    return taken;
+    const accepted = tryTake.call(this, bytes);
+    if (accepted) budgetUsed += bytes;
+    return accepted;
   });
   spyOn(MemoryBudget.prototype, "release").mockImplementation(function (this: MemoryBudget, bytes) {
     budgetUsed -= bytes;
@@ -156,7 +156,7 @@ function request({ operation, stream }: Shape): { path: string; init: RequestIni
 
 const script = ({ operation, stream, size }: Shape): void =>
   edge.fake.script({
-    response: imageReply(
+    response: scriptedImageResponse(
       size === "above" ? large : small,
       operation === "edits" ? "image_edit" : "image_generation",
       stream,

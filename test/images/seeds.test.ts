@@ -5,14 +5,14 @@ import type { BufferedImageResponse, GenerationQuery } from "../../server/upstre
 
 /** The seeds of the upstream requests, in order. */
 async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown[]> {
-  const seen: unknown[] = [];
+  const seeds: unknown[] = [];
   const n = calls.reduce((sum, each) => sum + each);
   const query: GenerationQuery = {
     ...{ model: "m", prompt: "x", stream: false, options: { n } },
     extraFields: { seed },
   };
   const ask = async ({ extraFields, options }: GenerationQuery): Promise<BufferedImageResponse> => {
-    seen.push(extraFields.seed);
+    seeds.push(extraFields.seed);
     const image = { kind: "base64", base64: "" } as const;
     return { kind: "buffered", results: new Array(options.n ?? 1).fill({ image }), metadata: {} };
   };
@@ -20,7 +20,7 @@ async function seedsOf(seed: unknown, calls: readonly number[]): Promise<unknown
     { query, requestCounts: calls },
     { send: ask, isStreaming: false, onMissing: () => undefined },
   );
-  return seen;
+  return seeds;
 }
 
 test.each<[string, unknown, readonly number[], readonly unknown[]]>([

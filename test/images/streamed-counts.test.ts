@@ -26,7 +26,7 @@ const fake = Bun.serve({
   },
 });
 
-const image = (words: string) => base64Of(grayImage(words, 1024));
+const image = (seed: string) => base64Of(grayImage(seed, 1024));
 const whole = (...images: readonly string[]) =>
   Response.json({ created: 1, data: images.map((b64_json) => ({ b64_json })) });
 const streamed = (...frames: readonly object[]) =>

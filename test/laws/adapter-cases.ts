@@ -106,9 +106,9 @@ export const embeddingsQueries: fc.Arbitrary<EmbeddingsQuery> = fc
     fc.constantFrom("float" as const, "base64" as const),
     restOf(["model", "input", "encoding_format", "dimensions", "user"]),
   )
-  .map(([asked, options, encoding, extraFields]) => ({
+  .map(([input, options, encoding, extraFields]) => ({
     model: "public-model",
-    ...asked,
+    ...input,
     encoding,
     ...options,
     extraFields,
@@ -243,7 +243,7 @@ export function jsonOf({ body }: UpstreamRequest): Record<string, unknown> {
   return JSON.parse(body) as Record<string, unknown>;
 }
 
-export interface ReplyOptions {
+export interface ResponseOptions {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** The offsets at which the body is split into chunks. */
@@ -253,9 +253,9 @@ export interface ReplyOptions {
 /** An upstream response, bounded only by the test. */
 export function upstreamResponseOf(
   body: string | Uint8Array,
-  given: ReplyOptions = {},
+  options: ResponseOptions = {},
 ): UpstreamResponse {
-  const { status = 200, headers = {}, cuts = [] } = given;
+  const { status = 200, headers = {}, cuts = [] } = options;
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const decoded = () => new TextDecoder().decode(bytes);
   return {

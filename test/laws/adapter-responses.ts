@@ -16,13 +16,13 @@ import type {
 import { fakeImage } from "../fake-upstream.ts";
 import {
   anything,
-  type ReplyOptions,
+  type ResponseOptions,
   type Subject,
   upstreamResponseOf,
   webUrls,
 } from "./adapter-cases.ts";
 
-export const question = (
+export const embeddingsQuery = (
   count: number,
   encoding: "float" | "base64" = "float",
 ): EmbeddingsQuery => ({
@@ -63,12 +63,12 @@ export async function drain(response: ImageResponse): Promise<StreamedImage[]> {
 export async function readAll(
   { adapter, target }: Subject,
   body: string | Uint8Array,
-  options: ReplyOptions = {},
+  options: ResponseOptions = {},
 ): Promise<void> {
   const response = () => upstreamResponseOf(body, options);
   const edit = { ...drawing, images: [], files: [] };
   await errorKindOf(async () => {
-    const query = question(2);
+    const query = embeddingsQuery(2);
     verifyEmbeddings(
       await adapter.embeddings!.fromUpstream(response(), query, target),
       query,
@@ -87,12 +87,12 @@ export async function readAll(
 
 /** Of an adapter without job polling, with a body that fits into memory. */
 export async function readDrawn<Q extends GenerationQuery>(
-  question: ImageAdapter<Q>,
+  adapter: ImageAdapter<Q>,
   response: UpstreamResponse,
   query: Q,
   target: Target,
 ): Promise<ImageResponse> {
-  const read = await question.fromUpstream(response, { query, target, temp: noRequestTemp });
+  const read = await adapter.fromUpstream(response, { query, target, temp: noRequestTemp });
   if (read.kind === "pending") throw new Error("it said that it was not done");
   return read;
 }
@@ -153,7 +153,7 @@ export const images = fc
   .map((more) => Buffer.concat([image, more]).toString("base64"));
 
 /** Responses that are valid except for one member, each member in turn. */
-export const oddAnswers = fc.oneof(
+export const malformedResponses = fc.oneof(
   anything,
   fc.record(
     {

@@ -9,11 +9,11 @@ import { tries } from "../depth.ts";
 import { anything, key, type Subject, subjects, upstreamResponseOf } from "./adapter-cases.ts";
 import {
   cuts,
+  embeddingsQuery,
   errorKindOf,
   eventStream,
-  oddAnswers,
+  malformedResponses,
   oddEvents,
-  question,
   readAll,
 } from "./adapter-responses.ts";
 import { type Law, obey } from "./law.ts";
@@ -29,9 +29,9 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
           fc.string().map((s) => new TextEncoder().encode(s)),
         ),
         cuts,
-        async (bytes, places) => {
+        async (bytes, offsets) => {
           await readAll(subject, bytes);
-          await readAll(subject, bytes, { headers: eventStream, cuts: places });
+          await readAll(subject, bytes, { headers: eventStream, cuts: offsets });
         },
       ),
       runs,
@@ -39,20 +39,22 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   },
   "any JSON causes only gateway errors": async (subject) => {
     await fc.assert(
-      fc.asyncProperty(oddAnswers, async (response) => readAll(subject, JSON.stringify(response))),
+      fc.asyncProperty(malformedResponses, async (response) =>
+        readAll(subject, JSON.stringify(response)),
+      ),
       tries(60),
     );
   },
   "any broken JSON causes only gateway errors": async (subject) => {
     await fc.assert(
       fc.asyncProperty(
-        oddAnswers,
+        malformedResponses,
         fc.nat(),
         fc.string({ maxLength: 3 }),
         async (response, at, noise) => {
           const text = JSON.stringify(response);
-          const place = at % (text.length + 1);
-          await readAll(subject, text.slice(0, place) + noise + text.slice(place + 1));
+          const offset = at % (text.length + 1);
+          await readAll(subject, text.slice(0, offset) + noise + text.slice(offset + 1));
         },
       ),
       runs,
@@ -60,9 +62,9 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   },
   "any stream events cause only gateway errors": async (subject) => {
     await fc.assert(
-      fc.asyncProperty(fc.array(oddEvents, { maxLength: 4 }), cuts, async (events, places) => {
+      fc.asyncProperty(fc.array(oddEvents, { maxLength: 4 }), cuts, async (events, offsets) => {
         const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
-        await readAll(subject, body, { headers: eventStream, cuts: places });
+        await readAll(subject, body, { headers: eventStream, cuts: offsets });
       }),
       tries(40),
     );
@@ -85,7 +87,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       "\ufeff",
       "NaN",
     ]) {
-      const query = question(2);
+      const query = embeddingsQuery(2);
       const { adapter, target } = subject;
       const read = async () =>
         verifyEmbeddings(

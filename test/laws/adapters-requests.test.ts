@@ -146,8 +146,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   }) => {
     const [plainQuery] = fc.sample(embeddingsQueries, 1) as [EmbeddingsQuery];
     const { taskTypes } = adapter.embeddings!.capabilities(target);
-    for (const given of ["search_query", "RETRIEVAL_DOCUMENT"]) {
-      const taskType = parseTaskType("task_type", given);
+    for (const value of ["search_query", "RETRIEVAL_DOCUMENT"]) {
+      const taskType = parseTaskType("task_type", value);
       const query = { ...plainQuery, taskType, extraFields: {} };
       const body = jsonOf(adapter.embeddings!.toUpstream(query, target));
       const said: Record<string, unknown> = Object.fromEntries(
@@ -156,7 +156,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         ),
       );
       if (taskTypes === "indifferent") expect(said).toEqual({});
-      else if (taskTypes === "as-given") expect(said).toEqual({ task_type: given });
+      else if (taskTypes === "as-given") expect(said).toEqual({ task_type: value });
       else expect(said).toEqual({ [taskTypes.field]: vendorTaskType(taskType, taskTypes) });
     }
   },
@@ -165,8 +165,11 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
   ),
   "a form has exactly the client's fields, and absent fields stay absent": forForms(
     (parts, query) => {
-      const wanted = Object.entries(fieldsOf(query)).map(([name, value]) => [name, String(value)]);
-      expect(textFields(parts).toSorted(byName)).toEqual(wanted.toSorted(byName) as never);
+      const expected = Object.entries(fieldsOf(query)).map(([name, value]) => [
+        name,
+        String(value),
+      ]);
+      expect(textFields(parts).toSorted(byName)).toEqual(expected.toSorted(byName) as never);
     },
   ),
   "the gateway itself sends no null and no undefined": both(
@@ -177,8 +180,8 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       for (const value of Object.values(body)) expect(value).not.toBeNull();
     }),
     forForms((parts, query) => {
-      const given = Object.values(fieldsOf(query)).map(String);
-      for (const [, value] of textFields(parts)) expect(given).toContain(value);
+      const values = Object.values(fieldsOf(query)).map(String);
+      for (const [, value] of textFields(parts)) expect(values).toContain(value);
     }),
   ),
   "the target's model replaces the public model, once": both(
@@ -195,9 +198,9 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       const uploads = [...images, ...(mask ? [mask] : [])].flatMap((source) =>
         source.kind === "file" ? [source.file] : [],
       );
-      const wanted = [...uploads, ...files];
-      expect(sent.map(({ type }) => type!)).toEqual(wanted.map(({ type }) => type));
-      expect(sent.map(({ bytes }) => bytes.length)).toEqual(wanted.map(({ size }) => size));
+      const expected = [...uploads, ...files];
+      expect(sent.map(({ type }) => type!)).toEqual(expected.map(({ type }) => type));
+      expect(sent.map(({ bytes }) => bytes.length)).toEqual(expected.map(({ size }) => size));
       const name = images.length === 1 ? "image" : "image[]";
       expect(sent.map(({ field }) => field)).toEqual([
         ...images.map(() => name),

@@ -23,14 +23,14 @@ const traps = fc.constantFrom(
   "embedding",
   "0",
 );
-const words = fc.oneof(ascii, traps, fc.string({ unit: "grapheme", maxLength: 8 }));
-const value = fc.oneof(words, fc.integer(), fc.constant(null), fc.array(words, { maxLength: 2 }));
+const texts = fc.oneof(ascii, traps, fc.string({ unit: "grapheme", maxLength: 8 }));
+const value = fc.oneof(texts, fc.integer(), fc.constant(null), fc.array(texts, { maxLength: 2 }));
 const entry = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record(
       {
-        object: words,
+        object: texts,
         index: fc.oneof(fc.nat(5), value),
         embedding: fc.oneof(fc.base64String(), ascii, fc.array(fc.integer()), traps, value),
         note: value,
@@ -46,7 +46,7 @@ const responses = fc.record(
     before: value,
     data: fc.oneof(fc.array(entry, { maxLength: 4 }), value),
     embedding: value,
-    model: words,
+    model: texts,
     usage: value,
   },
   { requiredKeys: ["data"] },
@@ -100,11 +100,11 @@ test("a response is parsed as by JSON.parse, whatever it contains", () => {
   fc.assert(
     fc.property(responses, spacing, escaping, cuts, (response, indent, respell, at) => {
       const text = respell(JSON.stringify(response, null, indent));
-      const wanted = plainly(text);
-      fc.pre(wanted !== undefined && !vectorBeyondAscii.test(text));
+      const expected = plainly(text);
+      fc.pre(expected !== undefined && !vectorBeyondAscii.test(text));
       const came = splitIntoChunks(Buffer.from(text), at);
       for (const from of sizes)
-        expect(asText(parseEmbeddingsResponse(came, from).value)).toEqual(wanted.value);
+        expect(asText(parseEmbeddingsResponse(came, from).value)).toEqual(expected.value);
     }),
     tries(1500),
   );
@@ -115,21 +115,21 @@ test("a response that JSON.parse refuses is an error, or has a vector that the v
   fc.assert(
     fc.property(responses, fc.nat(), noises, cuts, size, (response, at, noise, where, from) => {
       const good = JSON.stringify(response);
-      const place = at % (good.length + 1);
-      const bytes = Buffer.from(good.slice(0, place) + noise + good.slice(place + 1));
+      const offset = at % (good.length + 1);
+      const bytes = Buffer.from(good.slice(0, offset) + noise + good.slice(offset + 1));
       // As decoded: half a character becomes the replacement character.
       const text = bytes.toString();
-      const wanted = plainly(text);
+      const expected = plainly(text);
       try {
         const got = asText(parseEmbeddingsResponse(splitIntoChunks(bytes, where), from).value);
         if (vectorBeyondAscii.test(text)) return;
-        if (wanted) expect(got).toEqual(wanted.value);
+        if (expected) expect(got).toEqual(expected.value);
         // Only a line break inside a vector is accepted here; the base64 check refuses it later.
         else expect(from > 0 && [...text].some((sign) => sign < " ")).toBe(true);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         expect(error.kind).toBe("upstream_invalid");
-        expect(wanted).toBeUndefined();
+        expect(expected).toBeUndefined();
       }
     }),
     tries(1500),

@@ -19,6 +19,7 @@ import {
   deliver,
   drain,
   drawing,
+  embeddingsQuery,
   encodings,
   entryOf,
   errorKindOf,
@@ -26,7 +27,6 @@ import {
   images,
   matrices,
   numbers,
-  question,
   readDrawn,
   responseOf,
 } from "./adapter-responses.ts";
@@ -51,7 +51,11 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
             }))
             .toSorted((a, b) => a.at - b.at)
             .map(({ entry }) => entry);
-          const { data } = await deliver(subject, responseOf(entries), question(rows.length));
+          const { data } = await deliver(
+            subject,
+            responseOf(entries),
+            embeddingsQuery(rows.length),
+          );
           expect(data.map(({ index }) => index)).toEqual(rows.map((_, at) => at));
           expect(data.map(({ embedding }) => bits(embedding as number[]))).toEqual(rows.map(bits));
         },
@@ -63,7 +67,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     await fc.assert(
       fc.asyncProperty(matrices(8), encodings, async (rows, as) => {
         const entries = rows.map((row) => entryOf(asText(row, as), undefined));
-        const { data } = await deliver(subject, responseOf(entries), question(rows.length));
+        const { data } = await deliver(subject, responseOf(entries), embeddingsQuery(rows.length));
         expect(data.map(({ embedding }) => bits(embedding as number[]))).toEqual(rows.map(bits));
       }),
       runs,
@@ -75,12 +79,12 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
         matrices(5),
         fc.integer({ min: 1, max: 5 }),
         fc.boolean(),
-        async (rows, asked, indexed) => {
+        async (rows, requested, indexed) => {
           const entries = rows.map((row, at) => entryOf(numbers(row), indexed ? at : undefined));
-          const fault = await errorKindOf(() =>
-            deliver(subject, responseOf(entries), question(asked)),
+          const error = await errorKindOf(() =>
+            deliver(subject, responseOf(entries), embeddingsQuery(requested)),
           );
-          expect(fault?.kind).toBe(rows.length === asked ? undefined : "upstream_invalid");
+          expect(error?.kind).toBe(rows.length === requested ? undefined : "upstream_invalid");
         },
       ),
       runs,
@@ -90,7 +94,11 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     await fc.assert(
       fc.asyncProperty(matrices(), encodings, encodings, async (rows, came, leaves) => {
         const entries = rows.map((row, at) => entryOf(asText(row, came), at));
-        const { data } = await deliver(subject, responseOf(entries), question(rows.length, leaves));
+        const { data } = await deliver(
+          subject,
+          responseOf(entries),
+          embeddingsQuery(rows.length, leaves),
+        );
         const got = data.map(({ embedding }) =>
           typeof embedding === "string"
             ? Buffer.from(embedding, "base64").toString("hex")
@@ -109,11 +117,11 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
       fc.asyncProperty(fc.oneof(fc.nat(), anything), async (count) => {
         const more = `,"usage":${JSON.stringify({ prompt_tokens: count, total_tokens: count })}`;
         const body = responseOf([entryOf("[0.5]", 0)], more);
-        const { usage } = await deliver(subject, body, question(1));
+        const { usage } = await deliver(subject, body, embeddingsQuery(1));
         const known = Number.isSafeInteger(count) && (count as number) >= 0;
         expect(usage.prompt_tokens).toBe(
           // JSON writes -0.
-          known ? Math.abs(count as number) : await estimateInputTokens(question(1).input),
+          known ? Math.abs(count as number) : await estimateInputTokens(embeddingsQuery(1).input),
         );
       }),
       runs,
@@ -123,7 +131,7 @@ const laws: Readonly<Record<string, Law<Subject>>> = {
     const tokens = '"model":"public-model","usage":{"prompt_tokens":1,"total_tokens":1}';
     for (const as of ["float", "base64"] as const) {
       const entry = entryOf(asText(Float32Array.of(0.5, 1), as), 0);
-      const query = question(1, as);
+      const query = embeddingsQuery(1, as);
       for (const body of [responseOf([entry]), `{"object":"list","data":[${entry}],${tokens}}`]) {
         const { data } = await deliver(subject, `\ufeff${body}`, query);
         expect(data).toHaveLength(1);
@@ -188,7 +196,7 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
         events,
         cuts,
         fc.constantFrom("\n", "\r\n", "\r"),
-        async (list, places, end) => {
+        async (list, offsets, end) => {
           const frames = list.map(({ b64_json, prompt, last }, at) => {
             const type = `image_generation.${last ? "completed" : "partial_image"}`;
             const payload = { type, b64_json, prompt, partial_image_index: at };
@@ -196,7 +204,7 @@ const imageLaws: Readonly<Record<string, Law<Subject>>> = {
           });
           const response = upstreamResponseOf(frames.join(""), {
             headers: eventStream,
-            cuts: places,
+            cuts: offsets,
           });
           const read = await drain(
             await readDrawn(adapter.generations!, response, drawing, target),

@@ -126,10 +126,12 @@ const laws: Readonly<Record<string, Law<Dependent>>> = {
   ) => {
     const { upstream, send, callOf, most } = arrange(subject);
     const document = ["same", "other", "same"].slice(0, most);
-    const asked = [document, document, ["same"]];
-    const outcomes = asked.map(async (texts) => outcomeOf(Promise.resolve(send(callOf(texts)))));
+    const documents = [document, document, ["same"]];
+    const outcomes = documents.map(async (texts) =>
+      outcomeOf(Promise.resolve(send(callOf(texts)))),
+    );
     await settled();
-    expect(upstream.requestedTexts).toEqual(asked);
+    expect(upstream.requestedTexts).toEqual(documents);
     await upstream.respondToAll();
     for (const outcome of await Promise.all(outcomes)) expect(outcome).toHaveProperty("value");
     const again = Promise.resolve(send(callOf(["same"])));

@@ -21,7 +21,7 @@ function powersOfTen(): string {
 }
 
 /** By exact arithmetic: the fewest digits that read back as the float32, and of these decimals the closest. */
-function wanted(number: number): string {
+function expectedDigits(number: number): string {
   if (!Number.isFinite(number)) return "null";
   if (number === 0) return Object.is(number, -0) ? "-0" : "0";
   const word = wordOf(Math.abs(number));
@@ -116,14 +116,14 @@ function printed(numbers: Float32Array): string {
   return into.toString("latin1", at, end);
 }
 
-function expectWanted(numbers: Float32Array): void {
-  const expected = Array.from(numbers, wanted);
+function expectDigits(numbers: Float32Array): void {
+  const expected = Array.from(numbers, expectedDigits);
   const text = printed(numbers);
   if (text === `[${expected.join(",")}]`) return;
   // Only the differences: the whole text would be too long to read.
   const found = text.slice(1, -1).split(",");
-  const places = upTo(Math.max(found.length, expected.length));
-  const differs = places.filter((at) => found[at] !== expected[at]).slice(0, 10);
+  const indexes = upTo(Math.max(found.length, expected.length));
+  const differs = indexes.filter((at) => found[at] !== expected[at]).slice(0, 10);
   expect(differs.map((at) => found[at])).toEqual(differs.map((at) => expected[at]));
   expect(text.at(0)).toBe("[");
   expect(text.at(-1)).toBe("]");
@@ -133,8 +133,8 @@ test.each(cases)(
   "a number is printed as the shortest text that is the same float32: %s",
   (_, numbers) => {
     const ofOneSign = Float32Array.from(numbers());
-    expectWanted(ofOneSign);
-    expectWanted(ofOneSign.map((number) => -number));
+    expectDigits(ofOneSign);
+    expectDigits(ofOneSign.map((number) => -number));
   },
 );
 
@@ -143,17 +143,17 @@ const lengths = [0, 1, 2, 1536, ...ends.flatMap((end) => [end - 1, end, end + 1]
 test.each(lengths)(
   "of %d numbers none is lost, and no number of an earlier run remains",
   (length) => {
-    expectWanted(random(length, floatOf));
-    expectWanted(new Float32Array(length).fill(0.5));
-    expectWanted(random(length + 3, floatOf).subarray(3));
+    expectDigits(random(length, floatOf));
+    expectDigits(new Float32Array(length).fill(0.5));
+    expectDigits(random(length + 3, floatOf).subarray(3));
   },
 );
 
 test("the longest numbers fit into the buffer", () => {
   const large = random(blockLength * 2, (word) => -(2 ** 66) * (1 + word / 2 ** 32));
-  const longest = large.filter((number) => wanted(number).length === 22);
+  const longest = large.filter((number) => expectedDigits(number).length === 22);
   expect(longest.length).toBeGreaterThan(blockLength);
-  expectWanted(longest);
+  expectDigits(longest);
   expect(printed(longest).length).toBe(maxTextBytes(longest.length) - 1);
   const exact = new Uint8Array(maxTextBytes(longest.length));
   expect(printFloats(longest, exact, 0)).toBe(exact.length - 1);
@@ -162,7 +162,7 @@ test("the longest numbers fit into the buffer", () => {
 test("numbers that are not finite are printed as null, as by JSON.stringify", () => {
   const words = [0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001, 0xffffffff];
   const numbers = new Float32Array(Uint32Array.from([0x3f800000, ...words, 0xbf800000]).buffer);
-  expectWanted(numbers);
+  expectDigits(numbers);
   expect(printed(numbers)).toBe(JSON.stringify([...numbers]));
 });
 

@@ -48,12 +48,12 @@ describe("README.md", () => {
   });
 
   test("requests only embedded models", () => {
-    const asked = own
+    const requests = own
       .filter((path) => path === "README.md")
       .flatMap(blocksOf)
       .flatMap(({ text }) => [...text.matchAll(/"?model"?\s*[:=]\s*"([^"]+)"/g)])
       .map(([, id]) => id as string);
-    expect([...new Set(asked)].sort()).toEqual(["all-minilm-l6-v2", "vexel-sketch"]);
+    expect([...new Set(requests)].sort()).toEqual(["all-minilm-l6-v2", "vexel-sketch"]);
   });
 });
 

@@ -38,8 +38,10 @@ describe("docs/observability.md", () => {
     expect(steps.length).toBeGreaterThan(12);
     // Capitals and digits are placeholders for names and counts.
     const fixed = steps.flatMap((step) => step.split(/[A-Z]{2,}|\d+/)).map((part) => part.trim());
-    const words = fixed.map((part) => part.replace(/^: /, "")).filter((part) => /\w{2}/.test(part));
-    expect(words.filter((part) => !code.includes(part))).toEqual([]);
+    const phrases = fixed
+      .map((part) => part.replace(/^: /, ""))
+      .filter((part) => /\w{2}/.test(part));
+    expect(phrases.filter((part) => !code.includes(part))).toEqual([]);
   });
 
   test("has every type of event and no other, and says when it happens", () => {

@@ -75,9 +75,10 @@ describe("docs/settings.md", () => {
 
   test("describes each as the table does", () => {
     for (const [name, schema] of table) {
-      const [facts = "", words = ""] = sectionOf("docs/settings.md", `\`${name}\``).body.split(
-        "\n\n",
-      );
+      const [facts = "", description = ""] = sectionOf(
+        "docs/settings.md",
+        `\`${name}\``,
+      ).body.split("\n\n");
       const fallback = String(schema.parse(undefined));
       const { enum: values } = z.toJSONSchema(schema, { io: "output" }) as { enum?: string[] };
       const choice = values ? ` One of ${values.map((value) => `\`${value}\``).join(", ")}.` : "";
@@ -88,7 +89,7 @@ describe("docs/settings.md", () => {
         return String(bytes) === fallback ? "" : ` (${count} ${unit}iB is wrong)`;
       });
       expect(`${name} ${documented}`).toBe(`${name} Default: ${printed}.${choice}`);
-      expect(`${name} ${words.split("\n")[0]}`).toBe(`${name} ${schema.description}`);
+      expect(`${name} ${description.split("\n")[0]}`).toBe(`${name} ${schema.description}`);
     }
   });
 });
@@ -129,7 +130,8 @@ describe("docs/api.md", () => {
 
   test("has every field of every body and no other", () => {
     const fieldsOf = (heading: string) => firstCodes(sectionOf("docs/api.md", heading)).sort();
-    const wanted = (heading: string) => Object.keys(requestOf(heading)?.properties ?? {}).sort();
+    const documentedFields = (heading: string) =>
+      Object.keys(requestOf(heading)?.properties ?? {}).sort();
     for (const { method, path, sameAs } of routes.filter((row) => row.method === "POST")) {
       const heading = `\`${method} ${path}\``;
       const shared = path === "/v1/images/edits" ? fieldsOf("`POST /v1/images/generations`") : [];
@@ -138,10 +140,12 @@ describe("docs/api.md", () => {
         const origin = routes.find(({ name }) => name === sameAs);
         const { body } = sectionOf("docs/api.md", heading);
         expect(body).toContain(`${origin?.method} ${origin?.path}`);
-        expect(wanted(heading)).toEqual(wanted(`\`${origin?.method} ${origin?.path}\``));
+        expect(documentedFields(heading)).toEqual(
+          documentedFields(`\`${origin?.method} ${origin?.path}\``),
+        );
         continue;
       }
-      expect([...shared, ...fieldsOf(heading)].sort()).toEqual(wanted(heading));
+      expect([...shared, ...fieldsOf(heading)].sort()).toEqual(documentedFields(heading));
     }
   });
 
@@ -154,7 +158,7 @@ describe("docs/api.md", () => {
 
   test("has every word for a task type, and no other (docs/embeddings.md)", () => {
     const documented = rowsOf(sectionOf("docs/embeddings.md", "Task types")).flatMap(
-      ([meaning, words = ""]) => codesIn(words).map((word) => `${word}: ${meaning}`),
+      ([meaning, description = ""]) => codesIn(description).map((word) => `${word}: ${meaning}`),
     );
     const [, table = ""] =
       /^const spellings.*?\{\n(.*?)^\};/ms.exec(textOf("server/upstream/task-type.ts")) ?? [];
@@ -204,18 +208,18 @@ describe("docs/upstreams.md", () => {
     const list = (names: readonly string[], none: string) =>
       names.length > 0 ? names.map((name) => `\`${name}\``).join(", ") : none;
     for (const { name, baseUrl, needs, options, serves } of kinds.values()) {
-      const place = baseUrl ? `\`${baseUrl}\`` : "none";
+      const defaultUrl = baseUrl ? `\`${baseUrl}\`` : "none";
       const [wants, has] = [list(needs, "nothing"), list(Object.keys(options), "none")];
       const makes = serves ?? "embedding, image";
       const row = rows.get(name);
       if (row) {
         // The one option that all rows of the table have is described above it.
         expect(`${name}: ${has}`).toBe(`${name}: \`base64\``);
-        expect([name, ...row.slice(0, 3)]).toEqual([name, place, wants, makes]);
+        expect([name, ...row.slice(0, 3)]).toEqual([name, defaultUrl, wants, makes]);
         expect(row[3]).toMatch(/\w.*\.$/);
         continue;
       }
-      const facts = `Base URL: ${place} · needs: ${wants} · options: ${has} · serves: ${makes}`;
+      const facts = `Base URL: ${defaultUrl} · needs: ${wants} · options: ${has} · serves: ${makes}`;
       const { body } = sectionOf(path, `\`${name}\``);
       expect(`${name}: ${body.split("\n\n")[0]}`).toBe(`${name}: ${facts}`);
       expect(body.split("\n\n").length).toBeGreaterThan(1);

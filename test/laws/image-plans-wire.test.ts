@@ -16,8 +16,8 @@ const settled = (what: unknown): string =>
   JSON.stringify(what).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "");
 
 async function requestOf(query: Query, { adapter, operation, target }: Row): Promise<string> {
-  const question = adapter?.[operation] as ImageAdapter<Query>;
-  const { url, headers, body }: UpstreamRequest = question.toUpstream(query, target);
+  const adapterEndpoint = adapter?.[operation] as ImageAdapter<Query>;
+  const { url, headers, body }: UpstreamRequest = adapterEndpoint.toUpstream(query, target);
   const { "content-type": type = "", ...said } = headers;
   if (typeof body !== "object") return settled([url, said, body]);
   if (type.startsWith("multipart/")) {
@@ -26,7 +26,7 @@ async function requestOf(query: Query, { adapter, operation, target }: Row): Pro
   return settled([url, said, Buffer.concat(await Array.fromAsync(body.open())).toString("latin1")]);
 }
 
-interface Asked {
+interface OptionRequest {
   readonly option: string;
   /** As sent to the vendor. */
   readonly sentValue: string;
@@ -34,7 +34,7 @@ interface Asked {
 }
 
 /** Each value of each option alone, if it is sent to the vendor. The plan removes unsupported options before. */
-async function* requestsFor(row: Row): AsyncGenerator<Asked> {
+async function* requestsFor(row: Row): AsyncGenerator<OptionRequest> {
   for (const options of optionValues()) {
     const [[option = "", value] = [], another] = Object.entries(options);
     // The number of images is sent with each request. Partial images are requested by polling the progress.

@@ -128,10 +128,10 @@ describe("the fake vendors", () => {
   });
 
   test("have one golden file for each operation", () => {
-    const wanted = fakeVendors.flatMap(({ name, operations }) =>
+    const expected = fakeVendors.flatMap(({ name, operations }) =>
       operations.map((operation) => `${name}.${operation}.golden.json`),
     );
-    expect(readdirSync(goldens).sort()).toEqual(wanted.sort());
+    expect(readdirSync(goldens).sort()).toEqual(expected.sort());
   });
 
   test("have exceptions only for existing laws, each with a reason", () => {

@@ -25,10 +25,10 @@ export function obey<T>(
   });
   for (const [name, subject] of subjects) {
     describe(name, () => {
-      for (const [words, law] of Object.entries(laws)) {
-        const reason = exceptions[name]?.[words];
-        if (reason === undefined) test(words, async () => law(subject));
-        else test(`is excused: ${words} (${reason})`, async () => expectBroken(law, subject));
+      for (const [lawName, law] of Object.entries(laws)) {
+        const reason = exceptions[name]?.[lawName];
+        if (reason === undefined) test(lawName, async () => law(subject));
+        else test(`is excused: ${lawName} (${reason})`, async () => expectBroken(law, subject));
       }
     });
   }

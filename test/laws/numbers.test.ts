@@ -53,8 +53,8 @@ describe.each(implementations)("%s", (_, classify) => {
   test("classifies any bits correctly", () => {
     const bits = fc.uint32Array({ minLength: 1, maxLength: 70 });
     fc.assert(
-      fc.property(bits, (words) => {
-        const floats = new Float32Array(Uint32Array.from(words).buffer);
+      fc.property(bits, (bits) => {
+        const floats = new Float32Array(Uint32Array.from(bits).buffer);
         const finite = floats.every(Number.isFinite);
         const some = floats.some((number) => number !== 0);
         expect(classify(floats)).toBe(finite ? (some ? "valid" : "zero") : "not-finite");
@@ -85,9 +85,9 @@ describe("a base64 vector is decoded from its chunks,", () => {
   const cuts = fc.array(fc.nat(400), { maxLength: 4 });
 
   test("and its numbers are those of the same text, to the last bit", () => {
-    const words = fc.uint32Array({ minLength: 1, maxLength: 100 });
+    const bits = fc.uint32Array({ minLength: 1, maxLength: 100 });
     fc.assert(
-      fc.property(words, fc.nat(5), cuts, (numbers, before, at) => {
+      fc.property(bits, fc.nat(5), cuts, (numbers, before, at) => {
         const floats = new Float32Array(Uint32Array.from(numbers).buffer);
         const text = Buffer.from(floats.buffer).toString("base64");
         expect(read(text, before, at)).toBe(Buffer.from(floats.buffer).toString("hex"));

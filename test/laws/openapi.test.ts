@@ -138,11 +138,11 @@ describe("the document is OpenAPI 3.1", () => {
   });
 
   test("every query parameter is optional and described", () => {
-    const asked = operations.flatMap(({ operation }) =>
+    const requestSchemas = operations.flatMap(({ operation }) =>
       (operation.parameters ?? []).filter((parameter) => parameter.in === "query"),
     );
-    expect(asked.map(({ name }) => name)).toEqual(["after", "type", "limit"]);
-    for (const { required, description } of asked) {
+    expect(requestSchemas.map(({ name }) => name)).toEqual(["after", "type", "limit"]);
+    for (const { required, description } of requestSchemas) {
       expect(required).toBeFalse();
       expect(description).toMatch(/\w/);
     }
@@ -181,15 +181,15 @@ describe("every example is valid", () => {
   for (const [name, { request, response }] of Object.entries(examples)) {
     const operation = operationOf(rowOf(name as RouteName));
     test(name, () => {
-      const asked = operation.requestBody?.content["application/json"];
-      const given = operation.responses[200]?.content["application/json"];
+      const requestContent = operation.requestBody?.content["application/json"];
+      const responseContent = operation.responses[200]?.content["application/json"];
       if (request !== undefined) {
-        expect(asked?.example).toEqual(request);
-        expect(complaints(asked?.schema, request)).toBe("");
+        expect(requestContent?.example).toEqual(request);
+        expect(complaints(requestContent?.schema, request)).toBe("");
       }
       if (response !== undefined) {
-        expect(given?.example).toEqual(response);
-        expect(complaints(given?.schema, response)).toBe("");
+        expect(responseContent?.example).toEqual(response);
+        expect(complaints(responseContent?.schema, response)).toBe("");
       }
     });
   }

@@ -281,11 +281,11 @@ describe("within the budgets of budgets.json:", () => {
 
 describe("dependencies", () => {
   const groups = ["dependencies", "optionalDependencies", "devDependencies"] as const;
-  const wanted = groups.flatMap((group) => Object.entries(manifest[group]));
+  const dependencies = groups.flatMap((group) => Object.entries(manifest[group]));
 
   test("every package is pinned to one version", () => {
     const loose = [
-      ...wanted,
+      ...dependencies,
       ...Object.entries(sketchManifest.dependencies),
       ...Object.entries(consoleManifest.dependencies),
     ]
@@ -295,7 +295,7 @@ describe("dependencies", () => {
   });
 
   test("a workspace is a file: dependency, so that npm links it where the gateway is installed", () => {
-    const linked = wanted.filter(([name]) => isWorkspace(name));
+    const linked = dependencies.filter(([name]) => isWorkspace(name));
     expect(linked).toEqual([
       ["@vexel/console", "file:console"],
       ["@vexel/sketch", "file:packages/sketch"],
@@ -306,7 +306,7 @@ describe("dependencies", () => {
   });
 
   test("a package requires the same versions as the gateway", () => {
-    const own = new Map(wanted);
+    const own = new Map(dependencies);
     const differing = Object.entries(sketchManifest.dependencies).filter(
       ([name, version]) => own.get(name) !== version,
     );
@@ -318,7 +318,7 @@ describe("dependencies", () => {
     for (const group of groups) expect<unknown>(top[group]).toEqual(manifest[group]);
     expect(top.version).toBe(manifest.version);
     const locked = lock.packages as Readonly<Record<string, { readonly version?: string }>>;
-    for (const [name, version] of wanted.filter(([name]) => !isWorkspace(name))) {
+    for (const [name, version] of dependencies.filter(([name]) => !isWorkspace(name))) {
       expect(`${name} ${locked[`node_modules/${name}`]?.version}`).toBe(`${name} ${version}`);
     }
   });
@@ -335,7 +335,7 @@ describe("dependencies", () => {
   });
 
   test("every imported package is declared", () => {
-    const names = new Set(wanted.map(([name]) => name));
+    const names = new Set(dependencies.map(([name]) => name));
     const sketchNames = new Set(Object.keys(sketchManifest.dependencies));
     const consoleNames = new Set(Object.keys(consoleManifest.dependencies));
     const namesFor = (file: string): ReadonlySet<string> => {
@@ -383,8 +383,8 @@ describe("source files:", () => {
   test("file names say what the file is for", () => {
     const empty = /^(?:utils?|helpers?|common|misc|managers?|services?|base|data|infos?)$/;
     const paths = ["server", "cli", "contract", "packages"].flatMap(filesBelow);
-    const words = (path: string) => path.replace(/\.\w+$/, "").split(/[/.-]/);
-    expect(paths.filter((path) => words(path).some((word) => empty.test(word)))).toEqual([]);
+    const pathWords = (path: string) => path.replace(/\.\w+$/, "").split(/[/.-]/);
+    expect(paths.filter((path) => pathWords(path).some((word) => empty.test(word)))).toEqual([]);
   });
 
   test("file names are lower case with hyphens", () => {

@@ -55,13 +55,13 @@ function purposesFor({ taskTypes }: EmbeddingCapabilities): fc.Arbitrary<TaskTyp
   if (taskTypes === "as-given")
     return fc.option(fc.tuple(field, words).map(read), { nil: undefined });
   const known = [...spoken, ...Object.values(taskTypes.values)].filter(
-    (given) => vendorTaskType(parseTaskType("task_type", given), taskTypes) !== undefined,
+    (value) => vendorTaskType(parseTaskType("task_type", value), taskTypes) !== undefined,
   );
   if (known.length === 0) return fc.constant(undefined);
   return fc.option(fc.tuple(field, fc.constantFrom(...known)).map(read), { nil: undefined });
 }
 
-const read = ([field, given]: [TaskType["field"], string]): TaskType => parseTaskType(field, given);
+const read = ([field, value]: [TaskType["field"], string]): TaskType => parseTaskType(field, value);
 
 function dimensionsFor({ dimensions }: EmbeddingCapabilities): fc.Arbitrary<number | undefined> {
   if (dimensions === undefined) return fc.constant(undefined);
@@ -112,14 +112,14 @@ export const plainQuery = (count: number): EmbeddingsQuery => ({
 });
 
 /** Through the adapter and the verify stage. */
-export async function readAnswer(
+export async function readResponse(
   { endpoint, vendor: { target } }: VendorSubject,
   { status, headers, body }: VendorResponse,
   count: number,
 ): Promise<EmbeddingsResponse> {
   const query = plainQuery(count);
-  const given = { ...(status !== undefined && { status }), ...(headers && { headers }) };
-  const response = await endpoint.fromUpstream(upstreamResponseOf(body, given), query, target);
+  const options = { ...(status !== undefined && { status }), ...(headers && { headers }) };
+  const response = await endpoint.fromUpstream(upstreamResponseOf(body, options), query, target);
   return verifyEmbeddings(response, query, undefined);
 }
 
@@ -151,11 +151,11 @@ export function everyText(body: string, change: (text: string) => string): strin
 
 /** One variant for each member, in which that member has another value. */
 export function* spoilt(body: string, odd: unknown): Generator<string> {
-  const places = countPlaces(JSON.parse(body));
-  for (let at = 0; at < places; at++) {
-    let seen = 0;
+  const members = countMembers(JSON.parse(body));
+  for (let at = 0; at < members; at++) {
+    let visited = 0;
     const walk = (value: unknown): unknown => {
-      if (seen++ === at) return odd;
+      if (visited++ === at) return odd;
       if (Array.isArray(value)) return value.map(walk);
       if (typeof value !== "object" || value === null) return value;
       return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, walk(member)]));
@@ -164,7 +164,7 @@ export function* spoilt(body: string, odd: unknown): Generator<string> {
   }
 }
 
-const countPlaces = (value: unknown): number =>
+const countMembers = (value: unknown): number =>
   typeof value === "object" && value !== null
-    ? Object.values(value).reduce((sum: number, member) => sum + countPlaces(member), 1)
+    ? Object.values(value).reduce((sum: number, member) => sum + countMembers(member), 1)
     : 1;

@@ -18,7 +18,7 @@ import {
   everyText,
   plainQuery,
   queriesWithin,
-  readAnswer,
+  readResponse,
   secretsOf,
   spoilt,
   type VendorSubject,
@@ -46,67 +46,63 @@ const bitsOf = (vector: Vector): string =>
 const signed = ({ adapter, vendor }: VendorSubject, request: UpstreamRequest): UpstreamRequest =>
   adapter.sign?.(request, vendor.target.upstream, now) ?? request;
 
-const hostOf = ({ endpoint: question, vendor }: VendorSubject): string =>
-  new URL(question.toUpstream(plainQuery(1), vendor.target).url).host;
+const hostOf = ({ endpoint, vendor }: VendorSubject): string =>
+  new URL(endpoint.toUpstream(plainQuery(1), vendor.target).url).host;
 
 const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "the vendor understands the request: every input in order, the dimensions, the task type": ({
-    endpoint: question,
+    endpoint,
     vendor,
     capabilities,
   }) => {
     // Where the vendor requires a task type, it is the same one whenever the client sends none.
-    const usual = vendor.understand(question.toUpstream(plainQuery(1), vendor.target)).taskType;
+    const usual = vendor.understand(endpoint.toUpstream(plainQuery(1), vendor.target)).taskType;
     const { taskTypes } = capabilities;
     fc.assert(
       fc.property(queriesWithin(capabilities), (query) => {
         const { input, dimensions, taskType } = query;
-        const wanted =
+        const expected =
           taskType && typeof taskTypes === "object"
             ? vendorTaskType(taskType, taskTypes)
             : taskType?.given;
-        const understood = vendor.understand(question.toUpstream(query, vendor.target));
+        const understood = vendor.understand(endpoint.toUpstream(query, vendor.target));
         expect<unknown>({ ...understood, taskType: understood.taskType }).toEqual({
           input,
           encoding: capabilities.base64 ? "base64" : "float",
           ...(dimensions !== undefined && { dimensions }),
-          taskType: taskType ? wanted : usual,
+          taskType: taskType ? expected : usual,
         });
       }),
       runs,
     );
   },
-  "a second attempt sends the same as the first": ({
-    endpoint: question,
-    vendor,
-    capabilities,
-  }) => {
+  "a second attempt sends the same as the first": ({ endpoint, vendor, capabilities }) => {
     fc.assert(
       fc.property(queriesWithin(capabilities), (query) => {
-        const ask = () => question.toUpstream(query, vendor.target);
+        const ask = () => endpoint.toUpstream(query, vendor.target);
         expect(ask()).toEqual(ask());
       }),
       runs,
     );
   },
-  "unknown fields are passed on": ({ endpoint: question, vendor }) => {
+  "unknown fields are passed on": ({ endpoint, vendor }) => {
     const query = { ...plainQuery(1), extraFields: { otters: "marker-0123456789" } };
-    expect(question.toUpstream(query, vendor.target).body).toContain("marker-0123456789");
+    expect(endpoint.toUpstream(query, vendor.target).body).toContain("marker-0123456789");
   },
-  "headers of the configuration are sent, in any letter case": ({ endpoint: question, vendor }) => {
+  "headers of the configuration are sent, in any letter case": ({ endpoint, vendor }) => {
     const upstream = { ...vendor.target.upstream, headers: { "X-Team": "otters" } };
-    const { headers } = question.toUpstream(plainQuery(1), { ...vendor.target, upstream });
+    const { headers } = endpoint.toUpstream(plainQuery(1), { ...vendor.target, upstream });
     expect(headers["x-team"]).toBe("otters");
     expect(Object.keys(headers).filter((name) => name !== name.toLowerCase())).toEqual([]);
   },
   "the API key is in headers and nowhere else, and a signing secret is not sent at all": (
     subject,
   ) => {
-    const { endpoint: question, vendor, capabilities } = subject;
+    const { endpoint, vendor, capabilities } = subject;
     const { apiKey } = vendor.target.upstream;
     fc.assert(
       fc.property(queriesWithin(capabilities), (query) => {
-        const { url, headers, body } = signed(subject, question.toUpstream(query, vendor.target));
+        const { url, headers, body } = signed(subject, endpoint.toUpstream(query, vendor.target));
         const inHeaders = JSON.stringify(headers);
         if (apiKey !== undefined) expect(inHeaders).toContain(apiKey);
         for (const secret of secretsOf(vendor.target)) expect(body).not.toContain(secret);
@@ -118,7 +114,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     );
   },
   "every URL is below the vendor's base URL, whatever the model's name": (subject) => {
-    const { endpoint: question, vendor } = subject;
+    const { endpoint, vendor } = subject;
     const host = hostOf(subject);
     for (const model of ["a", "a/b", "../../admin", "a?b=c", "a#b", "%2e%2e", "ü b", "a:0"]) {
       const { upstream } = vendor.target;
@@ -126,13 +122,13 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       const reported =
         upstream.kind === "bedrock" ? { family: "titan", ...upstream.options } : upstream.options;
       const target = { upstream: { ...upstream, options: reported }, model };
-      const url = new URL(question.toUpstream(plainQuery(1), target).url);
+      const url = new URL(endpoint.toUpstream(plainQuery(1), target).url);
       expect([url.host, url.hash, url.username]).toEqual([host, "", ""]);
       expect(url.pathname).not.toContain("/admin");
       expect(url.searchParams.has("b")).toBe(false);
     }
   },
-  "its capabilities are consistent": ({ capabilities, endpoint: question, vendor }) => {
+  "its capabilities are consistent": ({ capabilities, endpoint, vendor }) => {
     const { maxItems, maxTokens = 1, maxBytes = 1, dimensions, taskTypes } = capabilities;
     for (const limit of [maxItems, maxTokens, maxBytes]) {
       expect(Number.isSafeInteger(limit) && limit >= 1, `${limit} is no limit`).toBe(true);
@@ -147,7 +143,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
         expect(vendorTaskType(parseTaskType("task_type", word), taskTypes)).toBe(word);
       }
     }
-    expect(question.capabilities(vendor.target)).toEqual(capabilities);
+    expect(endpoint.capabilities(vendor.target)).toEqual(capabilities);
   },
   "a response with a deeply nested field is parsed, or refused as an upstream error": async (
     subject,
@@ -156,11 +152,13 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const { body, ...response } = vendor.response([Float32Array.of(1, 2)], 3);
     const deep = "[".repeat(100_000) + "]".repeat(100_000);
     const beside = body.replace(/^\s*\{/, `{"x_trace":${deep},`);
-    const read = await errorKindOf(() => readAnswer(subject, { ...response, body: beside }, 1));
+    const read = await errorKindOf(() => readResponse(subject, { ...response, body: beside }, 1));
     expect(["upstream_invalid", undefined]).toContain(read?.kind);
     for (const garbage of [deep, "[".repeat(100_000)]) {
-      const fault = await errorKindOf(() => readAnswer(subject, { ...response, body: garbage }, 1));
-      expect(fault?.kind).toBe("upstream_invalid");
+      const error = await errorKindOf(() =>
+        readResponse(subject, { ...response, body: garbage }, 1),
+      );
+      expect(error?.kind).toBe("upstream_invalid");
       const context = { target: vendor.target, model: "m" };
       const refused = await adapter.readError(
         upstreamResponseOf(garbage, { status: 500 }),
@@ -172,7 +170,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "vectors are in the order of their inputs, exact to the last bit": async (subject) => {
     await fc.assert(
       fc.asyncProperty(matrices(Math.min(subject.capabilities.maxItems, 6)), async (rows) => {
-        const { vectors } = await readAnswer(
+        const { vectors } = await readResponse(
           subject,
           subject.vendor.response(rows, 3),
           rows.length,
@@ -186,7 +184,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const { response, tellsUsage } = subject.vendor;
     const row = [Float32Array.of(0.25, -1)];
     for (const tokens of [0, 1, 4711, undefined]) {
-      const { usage } = await readAnswer(subject, response(row, tokens), 1);
+      const { usage } = await readResponse(subject, response(row, tokens), 1);
       expect(usage?.inputTokens).toBe(tellsUsage ? tokens : undefined);
     }
     const { headers = {}, body } = response(row, 987_654);
@@ -194,7 +192,7 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       const lying = JSON.parse(
         JSON.stringify(headers).replaceAll("987654", JSON.stringify(odd).slice(1, -1)),
       );
-      const upstreamResponse = readAnswer(
+      const upstreamResponse = readResponse(
         subject,
         { headers: lying, body: body.replaceAll("987654", odd) },
         1,
@@ -205,19 +203,19 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
   "a response has a vector for each input, or is an error": async (subject) => {
     const { vendor, capabilities } = subject;
     const row = (at: number) => Float32Array.of(at + 1, 0.5);
-    for (const [asked, got] of [
+    for (const [requested, got] of [
       [1, 0],
       [2, 1],
       [2, 3],
       [3, 0],
     ] as const) {
-      if (asked > capabilities.maxItems) continue;
+      if (requested > capabilities.maxItems) continue;
       const invalidResponse = vendor.response(
         Array.from({ length: got }, (_, at) => row(at)),
         3,
       );
-      const fault = await errorKindOf(() => readAnswer(subject, invalidResponse, asked));
-      expect(fault?.kind, `${got} for ${asked}`).toBe("upstream_invalid");
+      const error = await errorKindOf(() => readResponse(subject, invalidResponse, requested));
+      expect(error?.kind, `${got} for ${requested}`).toBe("upstream_invalid");
     }
   },
   "a body that is not a response is an error": async (subject) => {
@@ -229,9 +227,9 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
       body.slice(1),
       `${body}x`,
     ]) {
-      const given = { ...(headers && { headers }), body: broken };
-      const fault = await errorKindOf(() => readAnswer(subject, given, 1));
-      expect(fault?.kind, broken.slice(0, 60)).toBe("upstream_invalid");
+      const options = { ...(headers && { headers }), body: broken };
+      const error = await errorKindOf(() => readResponse(subject, options, 1));
+      expect(error?.kind, broken.slice(0, 60)).toBe("upstream_invalid");
     }
   },
   "a response that is corrupted at one point is an error, or has the same vectors": async (
@@ -242,11 +240,11 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const { headers, body } = subject.vendor.response(rows, 3);
     for (const odd of [null, true, -1, "", "x", [], {}, [null], { values: "AAAA" }, [[]]]) {
       for (const text of spoilt(body, odd)) {
-        const given = { ...(headers && { headers }), body: text };
-        const fault = await errorKindOf(() => readAnswer(subject, given, count));
+        const options = { ...(headers && { headers }), body: text };
+        const error = await errorKindOf(() => readResponse(subject, options, count));
         // A corrupted response may also say that a text was truncated, which the request did not allow.
         const said = text.includes('"truncated":true') ? ["context_length_exceeded"] : [];
-        if (fault) expect(["upstream_invalid", ...said], text).toContain(fault.kind);
+        if (error) expect(["upstream_invalid", ...said], text).toContain(error.kind);
       }
     }
   },
@@ -257,11 +255,11 @@ const laws: Readonly<Record<string, Law<VendorSubject>>> = {
     const kept = signingOnly(subject);
     const known = secretsOf(vendor.target).filter((secret) => !kept.includes(secret));
     const hidden = [...known, hostOf(subject)];
-    for (const { status = 400, headers = {}, body, fault } of vendor.refusals) {
+    for (const { status = 400, headers = {}, body, error: expectedKind } of vendor.refusals) {
       const read = async (text: string) =>
         adapter.readError(upstreamResponseOf(text, { status, headers }), context);
       const error = await read(body);
-      expect(error.kind, body).toBe(fault);
+      expect(error.kind, body).toBe(expectedKind);
       const poisoned = body.startsWith("{")
         ? await read(
             everyText(body, (text) => `${text} ${hidden.join(" ")} https://${hidden.at(-1)}/x`),

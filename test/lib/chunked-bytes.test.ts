@@ -14,13 +14,13 @@ const cuts = fc.array(fc.nat(60), { maxLength: 8 });
 describe("chunked bytes", () => {
   test("are the same bytes, wherever they are split", () => {
     fc.assert(
-      fc.property(texts, cuts, fc.array(fc.nat(62), { maxLength: 20 }), (text, at, places) => {
+      fc.property(texts, cuts, fc.array(fc.nat(62), { maxLength: 20 }), (text, at, offsets) => {
         const whole = Buffer.from(text);
         const pieces = splitIntoChunks(whole, at);
         expect(pieces.length).toBe(whole.length);
         expect(pieces.toBuffer().equals(whole)).toBe(true);
         // Forward and backward, as a search reads it.
-        for (const place of places) expect(pieces.byteAt(place)).toBe(whole[place]);
+        for (const offset of offsets) expect(pieces.byteAt(offset)).toBe(whole[offset]);
       }),
       tries(1000),
     );
@@ -31,9 +31,9 @@ describe("chunked bytes", () => {
       fc.property(texts, cuts, sought, fc.nat(62), (text, at, needle, from) => {
         const whole = Buffer.from(text);
         const pieces = splitIntoChunks(whole, at);
-        const wanted = Buffer.from(needle);
-        expect(pieces.indexOf(wanted, from)).toBe(whole.indexOf(wanted, from));
-        const [byte] = wanted as unknown as [number];
+        const expected = Buffer.from(needle);
+        expect(pieces.indexOf(expected, from)).toBe(whole.indexOf(expected, from));
+        const [byte] = expected as unknown as [number];
         expect(pieces.indexOf(byte, from)).toBe(whole.indexOf(byte, from));
       }),
       tries(3000),
@@ -46,7 +46,7 @@ describe("chunked bytes", () => {
         const whole = Buffer.from(text);
         const pieces = splitIntoChunks(whole, at);
         const [from, to] = [one, other]
-          .map((place) => Math.min(place, whole.length))
+          .map((offset) => Math.min(offset, whole.length))
           .sort((a, b) => a - b) as [number, number];
         const copy = Buffer.alloc(to - from + 2, "x");
         pieces.copy(copy, 1, from, to);

@@ -144,9 +144,10 @@ describe.each(Array.from({ length: 40 }, (_, seed) => seed))("random schedule %i
     const { queue, slots, admitted, enter, finish } = setUpQueue(limits, 10_000);
     const running = new Set<QueuedRequest>();
     const entered: QueuedRequest[] = [];
-    let seen = 0;
+    let admittedCount = 0;
     const note = (): void => {
-      for (; seen < admitted.length; seen++) running.add(admitted[seen]!);
+      for (; admittedCount < admitted.length; admittedCount++)
+        running.add(admitted[admittedCount]!);
       for (const [at, { inFlight, limit }] of slots.entries()) {
         expect(inFlight, `slot ${at}`).toBeLessThanOrEqual(limit);
       }

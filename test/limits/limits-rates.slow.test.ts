@@ -124,7 +124,7 @@ describe("a token limit", () => {
 
   test("is corrected by the reported usage: excess is charged, unused tokens are refunded at once", async () => {
     const { embed, fake } = start({ keys: { one: "limits: { tokensPerMinute: 1000 }" } });
-    const replyWithUsage = (count: number) => ({
+    const responseWithUsage = (count: number) => ({
       response: {
         status: 200,
         headers: { "content-type": "application/json" },
@@ -138,10 +138,10 @@ describe("a token limit", () => {
     });
     const remaining = async (): Promise<number> =>
       Number((await embed("one", [])).headers.get("x-ratelimit-remaining-tokens"));
-    fake.script(replyWithUsage(5));
+    fake.script(responseWithUsage(5));
     expect((await embed("one", "x".repeat(2000))).status).toBe(200);
     expect(await remaining()).toBeGreaterThanOrEqual(995);
-    fake.script(replyWithUsage(1500));
+    fake.script(responseWithUsage(1500));
     expect((await embed("one", "y".repeat(1500))).status).toBe(200);
     expect(await remaining()).toBe(0);
     const next = await embed("one", "x");

@@ -26,10 +26,10 @@ function countListenersAndTimers() {
     }
     return removeEventListener.call(this, type, listener, options);
   };
-  const countedTimer = (run: (...given: unknown[]) => void, ms?: number, ...given: unknown[]) => {
+  const countedTimer = (run: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
     const timer = startTimer(() => {
       timers.delete(timer);
-      run(...given);
+      run(...args);
     }, ms);
     timers.add(timer);
     return timer;

@@ -13,7 +13,7 @@ import {
   temporaryFolder,
 } from "../harness.ts";
 import { embeddingModel, imageModel } from "../http/gateway-fixture.ts";
-import { imageReply, largePng } from "../images/large-image-fixture.ts";
+import { largePng, scriptedImageResponse } from "../images/large-image-fixture.ts";
 import { until } from "../until.ts";
 
 const fake = startFake();
@@ -185,7 +185,7 @@ describe("a disk that is full when an image request ends", () => {
     );
     const before = filesOf(gateway.pid);
     const kind = operation === "edits" ? "image_edit" : "image_generation";
-    fake.script({ response: imageReply(largePng(12 * 1024 * 1024), kind, stream) });
+    fake.script({ response: scriptedImageResponse(largePng(12 * 1024 * 1024), kind, stream) });
     // The ledger is idle: its last row is on disk.
     writeFileSync(full, "");
     const body = new FormData();

@@ -117,12 +117,12 @@ describe("while requests are in flight", () => {
     writeFileSync(path, `${configFor(fake.url)}  - { name: extra, key: ${extra} }\n`);
     const status = async () => (await list()).status;
     let last = 0;
-    const becomes = async (wanted: number): Promise<void> => {
-      for (let i = 0; i < 200 && last !== wanted; i++) {
+    const becomes = async (expected: number): Promise<void> => {
+      for (let i = 0; i < 200 && last !== expected; i++) {
         last = await status();
         await Bun.sleep(25);
       }
-      expect(last).toBe(wanted);
+      expect(last).toBe(expected);
     };
     await becomes(200);
     writeFileSync(path, configFor(fake.url));

@@ -119,11 +119,11 @@ describe("a response that reports an exhausted rate limit", () => {
     ["x-ratelimit-remaining-requests: 0.5", false],
     ["x-ratelimit-reset-requests: 0", false],
     ["x-other: x-ratelimit-remaining-requests: 0", false],
-  ])("is detected in a response head: %s", (line, seen) => {
+  ])("is detected in a response head: %s", (line, isExhausted) => {
     for (const lines of [`${line}\r\nserver: x`, `server: x\r\n${line}`]) {
       const response = new ResponseParser(1000);
       response.push(Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: 0\r\n${lines}\r\n\r\n`));
-      expect(response.mayReportExhaustedLimit).toBe(seen);
+      expect(response.mayReportExhaustedLimit).toBe(isExhausted);
     }
   });
 });

@@ -48,8 +48,8 @@ describe("the ledger row of an embeddings request", () => {
     other.script({ delayMs: 20 }, always);
     while (slow.requests.length < 40) await expectVectors(await embed());
     slow.script({ delayMs: 600 }, always);
-    const words = `u1/${small}: hedged, because the first target was slow`;
-    const isRecorded = () => gateway.rows().some(({ steps }) => steps === words);
+    const message = `u1/${small}: hedged, because the first target was slow`;
+    const isRecorded = () => gateway.rows().some(({ steps }) => steps === message);
     const before = slow.requests.length;
     while (!isRecorded() && slow.requests.length < before + 10) await expectVectors(await embed());
     expect(isRecorded()).toBe(true);

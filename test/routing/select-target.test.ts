@@ -157,9 +157,9 @@ describe("the retry budget", () => {
   test("has a reserve for low traffic, and gains nothing when the clock jumps back", () => {
     const budget = new RetryBudget();
     expect(budget.take(0, half)).toBe(0);
-    let taken = 1;
-    for (let now = 9000; now > 0; now -= 100) if (budget.spend(now)) taken++;
-    expect(taken).toBe(50);
+    let spent = 1;
+    for (let now = 9000; now > 0; now -= 100) if (budget.spend(now)) spent++;
+    expect(spent).toBe(50);
   });
 
   test("spreads out a burst of retries, and does not delay a few", () => {

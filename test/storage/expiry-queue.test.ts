@@ -12,12 +12,12 @@ test("expired files are taken in the order of their expiry, and no others", () =
       times.forEach((deleteAt, at) => {
         queue.add({ name: String(at), size: 1, deleteAt });
       });
-      const taken: number[] = [];
+      const expired: number[] = [];
       for (let file = queue.takeExpired(now); file; file = queue.takeExpired(now)) {
-        taken.push(file.deleteAt);
+        expired.push(file.deleteAt);
       }
-      expect(taken).toEqual(times.filter((time) => time <= now).toSorted((a, b) => a - b));
-      expect(queue.length).toBe(times.length - taken.length);
+      expect(expired).toEqual(times.filter((time) => time <= now).toSorted((a, b) => a - b));
+      expect(queue.length).toBe(times.length - expired.length);
       expect(queue.first?.deleteAt ?? Number.POSITIVE_INFINITY).toBeGreaterThan(now);
     }),
   );

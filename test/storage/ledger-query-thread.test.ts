@@ -41,13 +41,13 @@ test("a query over the limit of waiting queries is rejected, and the others are 
     "setTimeout(() => respond(request.list.limit), 20);",
     { maxQueued: 3 },
     async (thread) => {
-      const answered: unknown[] = [];
+      const results: unknown[] = [];
       const queries = [1, 2, 3, 4].map((limit) =>
-        list(thread, limit).then((value) => answered.push(value)),
+        list(thread, limit).then((value) => results.push(value)),
       );
       await expect(list(thread)).rejects.toThrow("Too many ledger queries: 3 are waiting");
       await Promise.all(queries);
-      expect(answered).toEqual([1, 2, 3, 4]);
+      expect(results).toEqual([1, 2, 3, 4]);
     },
   );
 });
@@ -88,12 +88,12 @@ test.each(["throw new Error('a bug');", "process.exit(3);"])(
 test("an idle thread ends, and the next query starts another one", async () => {
   await withScript("respond(count);", { idleMs: 1 }, async (thread) => {
     expect(await list(thread)).toBe(1);
-    let answer: unknown = 2;
-    for (let tries = 0; tries < 100 && answer !== 1; tries++) {
+    let result: unknown = 2;
+    for (let tries = 0; tries < 100 && result !== 1; tries++) {
       await Bun.sleep(20);
-      answer = await list(thread);
+      result = await list(thread);
     }
-    expect(answer).toBe(1);
+    expect(result).toBe(1);
   });
 });
 

@@ -15,11 +15,11 @@ const storageOf = (maxBytes: number) => new TempStorage({ maxBytes, disk: unlimi
 /** Takes one byte at a time until one is refused. */
 function takeAll(storage: TempStorage, keyId: string, use: "upload" | "response" = "upload") {
   const account = storage.account(keyId, use);
-  for (let taken = 0; ; taken++) {
+  for (let bytes = 0; ; bytes++) {
     try {
       account.take(1);
     } catch (error) {
-      return { taken, kind: error instanceof GatewayError ? error.kind : String(error) };
+      return { taken: bytes, kind: error instanceof GatewayError ? error.kind : String(error) };
     }
   }
 }

@@ -56,20 +56,20 @@ const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
 /** Two are being drawn at one time; whoever asks for a task is shown that task's preview, as the web UI does it. */
 function studioOfTwo() {
   const done = new Map<string, PromiseWithResolvers<UpstreamResponse>>();
-  const asked = new Map<string, number>();
+  const requestCounts = new Map<string, number>();
   return async (request: UpstreamRequest): Promise<UpstreamResponse> => {
     const { pathname } = new URL(request.url);
     const { prompt, force_task_id, id_task } = bodyOf(request);
     if (pathname === "/sdapi/v1/txt2img") {
       const waiting = Promise.withResolvers<UpstreamResponse>();
       done.set(`${force_task_id}`, waiting);
-      asked.set(`${force_task_id}`, 0);
+      requestCounts.set(`${force_task_id}`, 0);
       return waiting.promise.then(() => responseOf([`of ${prompt}`]));
     }
     expect(pathname).toBe("/internal/progress");
     const task = String(id_task);
-    const count = (asked.get(task) ?? Number.NaN) + 1;
-    asked.set(task, count);
+    const count = (requestCounts.get(task) ?? Number.NaN) + 1;
+    requestCounts.set(task, count);
     if (count === 2) done.get(task)?.resolve(responseOf([]));
     const live_preview = `data:image/png;base64,${task} ${count}`;
     return upstreamResponseOf(
@@ -110,15 +110,15 @@ describe("previews", () => {
   });
 
   test("are not requested if the client wants none, and then the request has no task id", async () => {
-    const asked: UpstreamRequest[] = [];
+    const requests: UpstreamRequest[] = [];
     const send = async (request: UpstreamRequest) => {
-      asked.push(request);
+      requests.push(request);
       return responseOf(["picture"]);
     };
     await eventsOf(await draw(send, { stream: true }));
     await draw(send, { options: { partial_images: 2 } });
-    expect(asked).toHaveLength(2);
-    for (const request of asked) expect(bodyOf(request)).not.toHaveProperty("force_task_id");
+    expect(requests).toHaveLength(2);
+    for (const request of requests) expect(bodyOf(request)).not.toHaveProperty("force_task_id");
   });
 });
 

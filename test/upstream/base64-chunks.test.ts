@@ -7,10 +7,10 @@ import { tries } from "../depth.ts";
 import { piecesOf } from "./parse-response-fixture.ts";
 
 /** Each piece is gone when the next comes, and so is what it came from. */
-async function read(text: string, places: readonly number[]): Promise<Buffer> {
+async function read(text: string, offsets: readonly number[]): Promise<Buffer> {
   const room = Buffer.alloc(text.length);
   async function* pieces(): AsyncGenerator<Uint8Array> {
-    for (const piece of piecesOf(Buffer.from(text, "latin1"), places)) {
+    for (const piece of piecesOf(Buffer.from(text, "latin1"), offsets)) {
       piece.copy(room);
       yield room.subarray(0, piece.length);
       room.fill("!");
@@ -22,7 +22,7 @@ async function read(text: string, places: readonly number[]): Promise<Buffer> {
 }
 
 const content = fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes));
-const places = fc.array(fc.nat(800), { maxLength: 12 });
+const offsets = fc.array(fc.nat(800), { maxLength: 12 });
 const runs = tries(500);
 
 const writings: Readonly<Record<string, (bytes: Buffer) => string>> = {
@@ -37,7 +37,7 @@ const writings: Readonly<Record<string, (bytes: Buffer) => string>> = {
 describe("decoding returns the encoded bytes", () => {
   test.each(Object.entries(writings))("%s", async (_, write) => {
     await fc.assert(
-      fc.asyncProperty(content, places, async (bytes, cuts) => {
+      fc.asyncProperty(content, offsets, async (bytes, cuts) => {
         expect(await read(write(bytes), cuts)).toEqual(bytes);
       }),
       runs,

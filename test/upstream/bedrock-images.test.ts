@@ -25,7 +25,10 @@ const upstream = (more: Partial<Upstream> = {}): Upstream => ({
   ...more,
 });
 
-const targetOf = (model: string, place = upstream()): Target => ({ model, upstream: place });
+const targetOf = (model: string, upstreamConfig = upstream()): Target => ({
+  model,
+  upstream: upstreamConfig,
+});
 
 const wish = (more: Partial<GenerationQuery> = {}): GenerationQuery => ({
   model: "image-model",
@@ -59,7 +62,7 @@ async function textOf({ body }: UpstreamRequest): Promise<string> {
 const sent = async (request: UpstreamRequest): Promise<Record<string, unknown>> =>
   JSON.parse(await textOf(request)) as Record<string, unknown>;
 
-const asked = (model: string, query = wish()) =>
+const upstreamRequest = (model: string, query = wish()) =>
   sent(adapter.generations!.toUpstream(query, targetOf(model)));
 
 const edited = (model: string, query = edit()) =>
@@ -79,21 +82,21 @@ const base64 = (content: string) => Buffer.from(content).toString("base64");
 
 test("the signature of an upload covers exactly the bytes that are sent", async () => {
   const now = Date.parse("2026-11-15T08:00:00Z");
-  const place = upstream();
+  const upstreamConfig = upstream();
   const images = [image("a picture ".repeat(50_000))];
   const request = adapter.edits!.toUpstream(
     edit({ images }),
-    targetOf("amazon.nova-canvas-v1:0", place),
+    targetOf("amazon.nova-canvas-v1:0", upstreamConfig),
   );
-  const whole = adapter.sign!({ ...request, body: await textOf(request) }, place, now);
-  const streamed = await adapter.signStreamed!(request, place, now);
+  const whole = adapter.sign!({ ...request, body: await textOf(request) }, upstreamConfig, now);
+  const streamed = await adapter.signStreamed!(request, upstreamConfig, now);
   expect(streamed.headers.authorization).toStartWith("AWS4-HMAC-SHA256 ");
   expect(streamed.headers).toEqual(whole.headers);
   expect(await textOf(streamed)).toBe(await textOf(request));
 });
 
 test("with a Bedrock API key, an upload is read once and not before it is sent", async () => {
-  const place = upstream({ apiKey: "bedrock-api-key-0123456789abcdef" });
+  const upstreamConfig = upstream({ apiKey: "bedrock-api-key-0123456789abcdef" });
   let opened = 0;
   const body = {
     length: 2,
@@ -103,7 +106,7 @@ test("with a Bedrock API key, an upload is read once and not before it is sent",
     },
   };
   const request = { url: "https://bedrock.example", headers: {}, body };
-  expect(await adapter.signStreamed!(request, place, 0)).toBe(request);
+  expect(await adapter.signStreamed!(request, upstreamConfig, 0)).toBe(request);
   expect(opened).toBe(0);
 });
 
@@ -114,15 +117,15 @@ test.each([
   ["stability.stable-image-ultra-v1:1", "prompt"],
   ["us.stability.a-painter-of-tomorrow-v3:0", "prompt"],
 ])("%s gets the request body of its family", async (model, field) => {
-  expect(Object.keys(await asked(model))).toContain(field);
+  expect(Object.keys(await upstreamRequest(model))).toContain(field);
 });
 
 test("the family of an unknown model is not guessed: the operator must set it", async () => {
   const model = `arn:aws:bedrock:us-west-2:471147114711:application-inference-profile/x`;
-  const fault = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
-  expect(fault.kind).toBe("unsupported_operation");
-  expect(fault.message).toContain("'image-model'");
-  expect(fault.message).not.toContain("471147114711");
+  const error = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  expect(error.kind).toBe("unsupported_operation");
+  expect(error.message).toContain("'image-model'");
+  expect(error.message).not.toContain("471147114711");
   const configured = upstream({ options: { ...upstream().options, family: "stability" } });
   const body = await sent(adapter.generations!.toUpstream(wish(), targetOf(model, configured)));
   expect(body).toEqual({ prompt: "an otter" });
@@ -137,15 +140,17 @@ test("an image family gets no embeddings request", () => {
     encoding: "float",
     extraFields: {},
   } as const;
-  const fault = errorKindOf(() =>
+  const error = errorKindOf(() =>
     adapter.embeddings!.toUpstream(query, targetOf("arn:x", configured)),
   );
-  expect(fault.kind).toBe("unsupported_operation");
+  expect(error.kind).toBe("unsupported_operation");
 });
 
 test("Amazon-specific options are sent in the fields that Amazon reads", async () => {
   const extraFields = { seed: 42, cfgScale: 7.5, negativeText: "text" };
-  expect(await asked("amazon.nova-canvas-v1:0", wish({ extraFields, options: { n: 3 } }))).toEqual({
+  expect(
+    await upstreamRequest("amazon.nova-canvas-v1:0", wish({ extraFields, options: { n: 3 } })),
+  ).toEqual({
     taskType: "TEXT_IMAGE",
     textToImageParams: { negativeText: "text", text: "an otter" },
     imageGenerationConfig: { seed: 42, cfgScale: 7.5, numberOfImages: 3 },
@@ -162,10 +167,10 @@ test("a mask prompt regenerates that part of the image", async () => {
 
 test("a mask for several images is rejected by name", () => {
   const query = edit({ images: [image("a"), image("b")], mask: image("m") });
-  const fault = errorKindOf(() =>
+  const error = errorKindOf(() =>
     adapter.edits!.toUpstream(query, targetOf("amazon.nova-canvas-v1:0")),
   );
-  expect([fault.kind, fault.details.param]).toEqual(["invalid_value", "image"]);
+  expect([error.kind, error.details.param]).toEqual(["invalid_value", "image"]);
 });
 
 test.each(["image-erase-object", "image-remove-background", "fast-upscale"])(
@@ -182,8 +187,8 @@ test.each([
   ["image-search-recolor", "select_prompt"],
 ])("%s reports its required parameter by name, and passes it on", async (service, field) => {
   const model = `us.stability.stable-${service}-v1:0`;
-  const fault = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
-  expect([fault.kind, fault.details.param]).toEqual(["missing_parameter", field]);
+  const error = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  expect([error.kind, error.details.param]).toEqual(["missing_parameter", field]);
   const query = edit({ extraFields: { [field]: "the hat" } });
   expect(await edited(model, query)).toMatchObject({ [field]: "the hat", prompt: "an otter" });
 });
@@ -196,14 +201,14 @@ test("a style is transferred from the second image to the first", async () => {
     init_image: base64("content"),
     style_image: base64("style"),
   });
-  const fault = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
-  expect([fault.kind, fault.details.param]).toEqual(["invalid_value", "image"]);
+  const error = errorKindOf(() => adapter.edits!.toUpstream(edit(), targetOf(model)));
+  expect([error.kind, error.details.param]).toEqual(["invalid_value", "image"]);
 });
 
 test("a model that only edits rejects a generation", () => {
   const model = "us.stability.stable-image-inpaint-v1:0";
-  const fault = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
-  expect(fault.kind).toBe("unsupported_operation");
+  const error = errorKindOf(() => adapter.generations!.toUpstream(wish(), targetOf(model)));
+  expect(error.kind).toBe("unsupported_operation");
 });
 
 test("a model that only generates rejects an edit", () => {

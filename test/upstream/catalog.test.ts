@@ -120,9 +120,9 @@ describe("a vendor's spelling", () => {
     "mxbai-embed-large-v1": ["mxbai-embed-large", "mixedbread-ai/mxbai-embed-large-v1"],
     "nemotron-3-embed-1b": ["nvidia/Nemotron-3-Embed-1B-BF16"],
   };
-  for (const [name, given] of Object.entries(spellings))
+  for (const [name, spelling] of Object.entries(spellings))
     test(`is understood: ${name}`, () => {
-      for (const model of given)
+      for (const model of spelling)
         expect(`${model}: ${vectorSpaceOf(model)}`).toBe(`${model}: ${name}`);
     });
 

@@ -5,12 +5,12 @@ import { type ReceivedRequest, rawServer, testSender } from "./http-client-fixtu
 
 /** Says what it was told; `headers` and `more` are what a server may do besides. */
 const echo =
-  (headers = "", more: (asked: ReceivedRequest) => void = () => {}) =>
-  (asked: ReceivedRequest): void => {
-    const { socket, body } = asked;
+  (headers = "", more: (request: ReceivedRequest) => void = () => {}) =>
+  (request: ReceivedRequest): void => {
+    const { socket, body } = request;
     socket.write(`HTTP/1.1 200 OK\r\n${headers}content-length: ${body.length}\r\n\r\n`);
     socket.write(body);
-    more(asked);
+    more(request);
   };
 
 const { signal } = new AbortController();

@@ -60,9 +60,9 @@ test("the vendor's own options are passed through by name, at either level", () 
 
 test("a model that only edits rejects a generation", async () => {
   for (const model of ["wan2.6-image", "qwen-image-edit-plus", "wanx2.1-imageedit"]) {
-    const fault = await errorKindOf(async () => bodyOf(model, query()));
-    expect(fault?.kind).toBe("unsupported_operation");
-    expect(fault?.message).not.toContain(model);
+    const error = await errorKindOf(async () => bodyOf(model, query()));
+    expect(error?.kind).toBe("unsupported_operation");
+    expect(error?.message).not.toContain(model);
   }
 });
 
@@ -83,8 +83,8 @@ test("of several images those that were generated are delivered, even if others 
 
 test("a job that the vendor no longer knows fails, and is not polled again", async () => {
   const output = { task_id: "a", task_status: "UNKNOWN" };
-  const fault = await errorKindOf(() => read("wan2.7-image", { output }));
-  expect(fault?.kind).toBe("upstream_error");
+  const error = await errorKindOf(() => read("wan2.7-image", { output }));
+  expect(error?.kind).toBe("upstream_error");
 });
 
 test("a job is polled at the vendor's host, and an id that leads elsewhere is not followed", async () => {

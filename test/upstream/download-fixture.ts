@@ -32,11 +32,11 @@ export const response = (
 export const redirect = (location: string): Buffer =>
   response("", { status: 302, headers: { location } });
 
-export interface WorldOptions {
+export interface DownloadSetupOptions {
   /** What each name leads to, one list for each time it is asked for; the last stays. */
   readonly names?: Readonly<Record<string, readonly (readonly string[])[]>>;
   /** What the server says; a Buffer is said, and the connection closed. */
-  readonly serve: (asked: ReceivedRequest, path: string) => Buffer | undefined;
+  readonly serve: (request: ReceivedRequest, path: string) => Buffer | undefined;
   readonly maxBytes?: number;
   readonly timeoutMs?: number;
   readonly trusted?: readonly string[];
@@ -44,7 +44,7 @@ export interface WorldOptions {
   readonly deaf?: readonly string[];
 }
 
-export interface World {
+export interface DownloadSetup {
   readonly server: RawServer;
   /** Every address that was connected to, and every name that was looked up, in order. */
   readonly connected: string[];
@@ -53,7 +53,7 @@ export interface World {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export function world(options: WorldOptions): World {
+export function startDownloadSetup(options: DownloadSetupOptions): DownloadSetup {
   const {
     serve,
     names = {},
@@ -66,17 +66,17 @@ export function world(options: WorldOptions): World {
   const temp = createRequestTemp(folder.path);
   const connected: string[] = [];
   const lookedUp: string[] = [];
-  const server = rawServer((asked) => {
-    const said = serve(asked, asked.head.split(" ")[1] ?? "");
-    if (said) asked.socket.end(said);
+  const server = rawServer((request) => {
+    const said = serve(request, request.head.split(" ")[1] ?? "");
+    if (said) request.socket.end(said);
   });
   const { port } = new URL(server.url);
-  const connect: typeof Bun.connect = (asked) => {
-    if (!("hostname" in asked)) throw new Error("Only addresses are connected to.");
-    connected.push(asked.hostname);
+  const connect: typeof Bun.connect = (options) => {
+    if (!("hostname" in options)) throw new Error("Only addresses are connected to.");
+    connected.push(options.hostname);
     const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
-    if (deaf.includes(asked.hostname)) return Promise.reject(refused);
-    return Bun.connect({ ...asked, hostname: "127.0.0.1", port: Number(port) });
+    if (deaf.includes(options.hostname)) return Promise.reject(refused);
+    return Bun.connect({ ...options, hostname: "127.0.0.1", port: Number(port) });
   };
   const download = createDownload({
     maxBytes,
@@ -113,8 +113,8 @@ export function world(options: WorldOptions): World {
 /** Rejects with this fault, and says nothing of where the link led. */
 export async function expectError(
   getting: Promise<unknown>,
-  fault: ErrorKind,
-  words: RegExp,
+  kind: ErrorKind,
+  message: RegExp,
 ): Promise<GatewayError> {
   const error = await getting.then(
     () => {
@@ -123,8 +123,8 @@ export async function expectError(
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof GatewayError)) throw error;
-  expect(error.kind).toBe(fault);
-  expect(error.message).toMatch(words);
+  expect(error.kind).toBe(kind);
+  expect(error.message).toMatch(message);
   expect(error.message).not.toMatch(/example|secret|\d+\.\d+\.\d+|::/);
   return error;
 }

@@ -1,7 +1,7 @@
 /** A picture in the link itself is read as it is written, and believed only if it is one. */
 import { describe, expect, test } from "bun:test";
 import { type DataUrlOptions, readDataUrl } from "../../server/upstream/download/inline-url.ts";
-import { expectError, png, world } from "./download-fixture.ts";
+import { expectError, png, startDownloadSetup } from "./download-fixture.ts";
 
 const param = "mask.image_url";
 const read = async (url: string, more: Partial<DataUrlOptions> = {}): Promise<Uint8Array> =>
@@ -30,7 +30,7 @@ test("an SVG in plain text is accepted where SVG is supported", async () => {
 });
 
 test("a data URL in place of a link is read without a connection", async () => {
-  await using net = world({ serve: () => undefined });
+  await using net = startDownloadSetup({ serve: () => undefined });
   const image = await net.get(`data:image/png;base64,${base64}`);
   expect(image).toEqual({ kind: "bytes", bytes: png });
   await expectError(net.get("data:,x"), "upstream_invalid", /not an image/);
@@ -46,8 +46,8 @@ describe("refused, with the name of the field", () => {
     ["data:image/png;base64,A", /not base64/],
     [`data:image/png;base64,${Buffer.from("<html>").toString("base64")}`, /not an image/],
     [`data:${"x".repeat(2000)};base64,${base64}`, /no content/],
-  ])("%#", async (url, words) => {
-    const error = await expectError(read(url), "invalid_value", words);
+  ])("%#", async (url, message) => {
+    const error = await expectError(read(url), "invalid_value", message);
     expect(error.body.error).toMatchObject({ param, code: "invalid_value" });
   });
 

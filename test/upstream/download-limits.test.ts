@@ -2,7 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
-import { expectError, fromCaller, largePng, png, response, world } from "./download-fixture.ts";
+import {
+  expectError,
+  fromCaller,
+  largePng,
+  png,
+  response,
+  startDownloadSetup,
+} from "./download-fixture.ts";
 import type { ReceivedRequest } from "./http-client-fixture.ts";
 
 const url = "http://a.example/secret.png";
@@ -24,7 +31,9 @@ describe("an image is downloaded completely", () => {
   ];
   for (const [way, say] of ways) {
     test(`${way}: a small one in memory, a large one on disk`, async () => {
-      await using net = world({ serve: (_, path) => say(path === "/large" ? largePng : png) });
+      await using net = startDownloadSetup({
+        serve: (_, path) => say(path === "/large" ? largePng : png),
+      });
       expect(await net.get("http://a.example/small")).toEqual({ kind: "bytes", bytes: png });
       const large = await net.get("http://a.example/large");
       if (large.kind !== "spilled") throw new Error("It is in memory.");
@@ -44,21 +53,21 @@ describe("an image is downloaded completely", () => {
       };
       next();
     };
-    await using net = world({ serve });
+    await using net = startDownloadSetup({ serve });
     expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
   });
 });
 
 describe("no more bytes than the limit", () => {
   const maxBytes = 100_000;
-  const words = /larger than 100000 bytes/;
+  const message = /larger than 100000 bytes/;
 
   test("whatever length is declared", async () => {
     const says: readonly Buffer[] = [response(largePng), inChunk(largePng), untilClose(largePng)];
     for (const said of says) {
-      await using net = world({ serve: () => said, maxBytes });
-      await expectError(net.get(url), "upstream_invalid", words);
-      await expectError(net.get(url, fromCaller), "invalid_value", words);
+      await using net = startDownloadSetup({ serve: () => said, maxBytes });
+      await expectError(net.get(url), "upstream_invalid", message);
+      await expectError(net.get(url, fromCaller), "invalid_value", message);
     }
   });
 
@@ -73,8 +82,8 @@ describe("no more bytes than the limit", () => {
       };
       more();
     };
-    await using net = world({ serve, maxBytes });
-    await expectError(net.get(url), "upstream_invalid", words);
+    await using net = startDownloadSetup({ serve, maxBytes });
+    await expectError(net.get(url), "upstream_invalid", message);
     await gone.promise;
   });
 
@@ -82,10 +91,10 @@ describe("no more bytes than the limit", () => {
     const short = response(Buffer.concat([png, largePng]), {
       headers: { "content-length": String(png.length) },
     });
-    await using cut = world({ serve: () => short, maxBytes });
+    await using cut = startDownloadSetup({ serve: () => short, maxBytes });
     expect(await cut.get(url)).toEqual({ kind: "bytes", bytes: png });
     const long = response(png, { headers: { "content-length": "5000" } });
-    await using broken = world({ serve: () => long, maxBytes });
+    await using broken = startDownloadSetup({ serve: () => long, maxBytes });
     const why = /connection was lost before the download was complete/;
     await expectError(broken.get(url, fromCaller), "invalid_value", why);
   });
@@ -95,29 +104,29 @@ describe("no more bytes than the limit", () => {
     expect(packed.length).toBeLessThan(maxBytes);
     for (const coding of ["gzip", "br", "GZIP, identity"]) {
       const said = response(packed, { headers: { "content-encoding": coding } });
-      await using net = world({ serve: () => said, maxBytes });
+      await using net = startDownloadSetup({ serve: () => said, maxBytes });
       await expectError(net.get(url), "upstream_invalid", /compressed/);
       expect(net.server.received[0]?.head).toContain("accept-encoding: identity");
     }
     const plain = response(png, { headers: { "content-encoding": "identity" } });
-    await using net = world({ serve: () => plain, maxBytes });
+    await using net = startDownloadSetup({ serve: () => plain, maxBytes });
     expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
   });
 });
 
 describe("no more time than the timeout", () => {
-  const words = /took longer than 0.2 seconds/;
+  const message = /took longer than 0.2 seconds/;
   const timeoutMs = 200;
-  const silences: readonly [string, (asked: ReceivedRequest) => undefined][] = [
+  const silences: readonly [string, (request: ReceivedRequest) => undefined][] = [
     ["without an answer", () => undefined],
     ["with half a head", ({ socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-")],
     ["with half a picture", ({ socket }) => void socket.write(untilClose(png))],
   ];
   for (const [when, serve] of silences) {
     test(when, async () => {
-      await using net = world({ serve, timeoutMs });
-      await expectError(net.get(url), "upstream_timeout", words);
-      const error = await expectError(net.get(url, fromCaller), "invalid_value", words);
+      await using net = startDownloadSetup({ serve, timeoutMs });
+      await expectError(net.get(url), "upstream_timeout", message);
+      const error = await expectError(net.get(url, fromCaller), "invalid_value", message);
       expect(error.body.error.param).toBe("images[0].image_url");
     });
   }
@@ -128,8 +137,8 @@ describe("no more time than the timeout", () => {
       const drop = setInterval(() => socket.write("x"), 20);
       socket.on("close", () => clearInterval(drop));
     };
-    await using net = world({ serve, timeoutMs });
-    await expectError(net.get(url), "upstream_timeout", words);
+    await using net = startDownloadSetup({ serve, timeoutMs });
+    await expectError(net.get(url), "upstream_timeout", message);
   });
 
   test("an aborted download ends immediately, with the abort reason", async () => {
@@ -141,7 +150,7 @@ describe("no more time than the timeout", () => {
       socket.on("close", () => gone.resolve());
       cancel.abort(reason);
     };
-    await using net = world({ serve });
+    await using net = startDownloadSetup({ serve });
     expect(await net.get(url, { signal }).catch((error: unknown) => error)).toBe(reason);
     await gone.promise;
     expect(await net.get(url, { signal }).catch((error: unknown) => error)).toBe(reason);
@@ -160,7 +169,7 @@ describe("only an image is accepted", () => {
     ["a page with a drawing in it", "<!doctype html><svg></svg>"],
     ["an SVG, where none is wanted", svg],
   ])("not %s", async (_, body) => {
-    await using net = world({
+    await using net = startDownloadSetup({
       serve: () => response(body, { headers: { "content-type": "image/png" } }),
     });
     const error = await expectError(net.get(url), "upstream_invalid", /not an image in PNG/);
@@ -168,7 +177,9 @@ describe("only an image is accepted", () => {
   });
 
   test("an SVG is accepted where SVG is supported", async () => {
-    await using net = world({ serve: (_, path) => response(path === "/p" ? "<html/>" : svg) });
+    await using net = startDownloadSetup({
+      serve: (_, path) => response(path === "/p" ? "<html/>" : svg),
+    });
     expect(await net.get(url, { svg: true })).toEqual({ kind: "bytes", bytes: Buffer.from(svg) });
     const page = net.get("http://a.example/p", { svg: true });
     await expectError(page, "upstream_invalid", /not an image in PNG, .* or SVG/);
@@ -176,25 +187,27 @@ describe("only an image is accepted", () => {
 
   test("endless comments before an SVG do not block the event loop", async () => {
     const odd = "<!-- -->".repeat(127);
-    await using net = world({ serve: () => response(odd) });
+    await using net = startDownloadSetup({ serve: () => response(odd) });
     await expectError(net.get(url, { svg: true }), "upstream_invalid", /not an image/);
   });
 
   test.each([[201], [204], [206], [400], [401], [403], [404], [410], [300], [304]])(
     "not a response with status %d",
     async (status) => {
-      await using net = world({ serve: () => response(status === 204 ? "" : png, { status }) });
-      const words = new RegExp(`responded with status ${status}`);
-      await expectError(net.get(url), "upstream_invalid", words);
-      await expectError(net.get(url, fromCaller), "invalid_value", words);
+      await using net = startDownloadSetup({
+        serve: () => response(status === 204 ? "" : png, { status }),
+      });
+      const message = new RegExp(`responded with status ${status}`);
+      await expectError(net.get(url), "upstream_invalid", message);
+      await expectError(net.get(url, fromCaller), "invalid_value", message);
       expect(net.connected.length).toBe(2);
     },
   );
 
   test("a response that is not HTTP is refused", async () => {
-    await using net = world({ serve: () => Buffer.from("220 mail ready\r\n\r\n") });
+    await using net = startDownloadSetup({ serve: () => Buffer.from("220 mail ready\r\n\r\n") });
     await expectError(net.get(url), "upstream_invalid", /did not respond with valid HTTP/);
-    await using two = world({ serve: () => response(png, chunked) });
+    await using two = startDownloadSetup({ serve: () => response(png, chunked) });
     await expectError(two.get(url), "upstream_invalid", /did not respond with valid HTTP/);
   });
 });
@@ -208,7 +221,7 @@ describe("an image that an upstream generated", () => {
       else return times === 2 ? response("busy", { status: 503 }) : response();
       return undefined;
     };
-    await using net = world({ serve });
+    await using net = startDownloadSetup({ serve });
     expect(await net.get(url)).toEqual({ kind: "bytes", bytes: png });
     expect(times).toBe(3);
     times = 0;
@@ -217,7 +230,7 @@ describe("an image that an upstream generated", () => {
   });
 
   test("may have been billed, whatever happens to its download", async () => {
-    await using net = world({ serve: ({ socket }) => void socket.destroy() });
+    await using net = startDownloadSetup({ serve: ({ socket }) => void socket.destroy() });
     const error = await expectError(net.get(url), "upstream_unreachable", /connection was lost/);
     expect(error.details).toMatchObject({ mayBeBilled: true });
     expect(error.details.notSent).toBeUndefined();

@@ -40,26 +40,26 @@ signedByItself("nobody", "pictures.example", "-addext", "subjectAltName=DNS:pict
 const ca = readFileSync(at("ours.pem"), "utf8");
 
 interface Host {
-  readonly asked: string[];
+  readonly requestedHosts: string[];
   get(url: string, call?: typeof fromCaller, trust?: string): Promise<CollectedImage>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Every address leads to a host with this certificate. */
 function host(certificate: string): Host {
-  const asked: string[] = [];
+  const requestedHosts: string[] = [];
   const temp = createRequestTemp(folder.path);
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     tls: { cert: Bun.file(at(`${certificate}.pem`)), key: Bun.file(at(`${certificate}.key`)) },
     fetch: (request) => {
-      asked.push(request.headers.get("host") ?? "");
+      requestedHosts.push(request.headers.get("host") ?? "");
       return new Response(request.url.endsWith("/large") ? largePng : png);
     },
   });
   return {
-    asked,
+    requestedHosts,
     get: (url, call, trust = ca) =>
       createDownload({
         maxBytes: 1_000_000,
@@ -85,7 +85,7 @@ describe("a host is trusted", () => {
     expect(await right.get(url)).toEqual({ kind: "bytes", bytes: png });
     const large = await right.get("https://pictures.example./large");
     expect(large).toMatchObject({ kind: "spilled", spilled: { length: largePng.length } });
-    expect(right.asked).toEqual(["pictures.example", "pictures.example"]);
+    expect(right.requestedHosts).toEqual(["pictures.example", "pictures.example"]);
   });
 
   test("with a certificate for the address, where the link has no name", async () => {
@@ -96,7 +96,7 @@ describe("a host is trusted", () => {
 });
 
 describe("a host is not trusted, and gets no request", () => {
-  const words = /cannot be reached/;
+  const message = /cannot be reached/;
   test.each([
     ["for another name", "wrong", ca, "ERR_TLS_CERT_ALTNAME_INVALID"],
     ["that it has signed itself", "nobody", ca, "DEPTH_ZERO_SELF_SIGNED_CERT"],
@@ -106,15 +106,15 @@ describe("a host is not trusted, and gets no request", () => {
   ])("with a certificate %s", async (_, certificate, trust, code) => {
     await using impostor = host(certificate);
     const url = "https://pictures.example/x.png";
-    const error = await expectError(impostor.get(url, fromCaller, trust), "invalid_value", words);
+    const error = await expectError(impostor.get(url, fromCaller, trust), "invalid_value", message);
     expect(error.details.logDetail).toBe(`pictures.example: ${code}`);
-    expect(impostor.asked).toEqual([]);
+    expect(impostor.requestedHosts).toEqual([]);
   });
 
   test("with a certificate for a name, if the link has an IP address", async () => {
     await using right = host("right");
     const url = `https://${publicAddress}/x.png`;
-    await expectError(right.get(url, fromCaller), "invalid_value", words);
-    expect(right.asked).toEqual([]);
+    await expectError(right.get(url, fromCaller), "invalid_value", message);
+    expect(right.requestedHosts).toEqual([]);
   });
 });

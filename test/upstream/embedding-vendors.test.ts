@@ -8,7 +8,7 @@ import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { EmbeddingsQuery, Target } from "../../server/upstream/contract.ts";
 import { startGateway, type TestGateway, temporaryFolder } from "../harness.ts";
 
-const seen: { path: string; body: Record<string, unknown> }[] = [];
+const received: { path: string; body: Record<string, unknown> }[] = [];
 /** Whether the vendor says that it has cut the text. */
 let cuts = false;
 
@@ -17,7 +17,7 @@ const vendor = Bun.serve({
   fetch: async (request) => {
     const path = new URL(request.url).pathname;
     const body = (await request.json()) as Record<string, unknown>;
-    seen.push({ path, body });
+    received.push({ path, body });
     const values = [1, 2, Bun.hash.crc32(JSON.stringify(body)) % 1000];
     if (path.endsWith("/embeddings/multimodal"))
       return Response.json({ object: "list", data: { object: "embedding", embedding: values } });
@@ -35,14 +35,14 @@ const vendor = Bun.serve({
 
 let gateway: TestGateway;
 beforeAll(() => {
-  const place = `http://127.0.0.1:${vendor.port}`;
-  const google = `kind: vertex, baseUrl: "${place}/v1", project: p, location: global, apiKey: k`;
+  const baseUrl = `http://127.0.0.1:${vendor.port}`;
+  const google = `kind: vertex, baseUrl: "${baseUrl}/v1", project: p, location: global, apiKey: k`;
   gateway = startGateway({
     yaml: `
 upstreams:
   - { id: vertex, ${google} }
-  - { id: gemini, kind: gemini, baseUrl: "${place}/v1beta", apiKey: k }
-  - { id: ark, kind: volcengine, baseUrl: "${place}/api/v3", apiKey: k }
+  - { id: gemini, kind: gemini, baseUrl: "${baseUrl}/v1beta", apiKey: k }
+  - { id: ark, kind: volcengine, baseUrl: "${baseUrl}/api/v3", apiKey: k }
 models:
   - { id: two, kind: embedding, dimensions: 3, targets: [{ upstream: vertex, model: gemini-embedding-2 }] }
   - { id: five, kind: embedding, dimensions: 3, targets: [{ upstream: vertex, model: text-embedding-005 }] }
@@ -85,27 +85,29 @@ test("Vertex gets the truncation option in both of its request formats", async (
   cuts = false;
   for (const truncate of [undefined, true]) {
     await embed("two", { truncate });
-    expect(seen.at(-1)?.body.embedContentConfig).toEqual({ autoTruncate: truncate === true });
+    expect(received.at(-1)?.body.embedContentConfig).toEqual({ autoTruncate: truncate === true });
     await embed("five", { truncate });
-    expect(seen.at(-1)?.body.parameters).toEqual({ autoTruncate: truncate === true });
+    expect(received.at(-1)?.body.parameters).toEqual({ autoTruncate: truncate === true });
   }
 });
 
 test("the Gemini API, which has no such field, is not sent `truncate`", async () => {
   cuts = false;
   expect((await embed("gemini", { truncate: true })).status).toBe(200);
-  expect(Object.keys(seen.at(-1)?.body ?? {})).toEqual(["model", "content"]);
+  expect(Object.keys(received.at(-1)?.body ?? {})).toEqual(["model", "content"]);
 });
 
 test("a vision embedding model gets one request for each text, and gives each its own vector", async () => {
-  const before = seen.length;
+  const before = received.length;
   const input = ["red boat", "blue boat", "green boat"];
   const response = await gateway.post("/v1/embeddings", { model: "vision", input });
   const { data } = (await response.json()) as { data: { embedding: number[] }[] };
   expect(new Set(data.map(({ embedding }) => String(embedding))).size).toBe(3);
-  const asked = seen.slice(before);
-  expect(asked.map(({ path }) => path)).toEqual(input.map(() => "/api/v3/embeddings/multimodal"));
-  expect(asked.map(({ body }) => body.input)).toEqual(
+  const requests = received.slice(before);
+  expect(requests.map(({ path }) => path)).toEqual(
+    input.map(() => "/api/v3/embeddings/multimodal"),
+  );
+  expect(requests.map(({ body }) => body.input)).toEqual(
     input.map((text) => [{ type: "text", text }]),
   );
 });

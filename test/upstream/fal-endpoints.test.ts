@@ -65,8 +65,8 @@ test.each([
   ["fal-ai/nano-banana-2", "1024x1024", undefined],
   ["fal-ai/nano-banana", "4096x4096", undefined],
   ["google/nano-banana-2-lite", "4096x4096", undefined],
-])("%s is asked for %s at the resolution %s", async (model, wanted, resolution) => {
-  const body = await generated(model, { aspectRatio: "1:1", requestedSize: wanted });
+])("%s is asked for %s at the resolution %s", async (model, size, resolution) => {
+  const body = await generated(model, { aspectRatio: "1:1", requestedSize: size });
   expect(body.resolution).toBe(resolution);
 });
 

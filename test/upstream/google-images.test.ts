@@ -79,12 +79,9 @@ test("a model with several resolutions gets the class nearest to the size", () =
     ["2560x1440", "2K"],
     ["4096x4096", "4K"],
   ] as const;
-  for (const [wanted, imageSize] of classes) {
+  for (const [size, imageSize] of classes) {
     for (const to of [pro, flash]) {
-      const { generationConfig } = sent(
-        wish({ aspectRatio: "1:1", requestedSize: wanted }),
-        to,
-      ) as {
+      const { generationConfig } = sent(wish({ aspectRatio: "1:1", requestedSize: size }), to) as {
         generationConfig: object;
       };
       const imageConfig = { aspectRatio: "1:1", ...(imageSize && { imageSize }) };
@@ -181,11 +178,11 @@ test("images of the thinking phase are not delivered", async () => {
 test("the text that a model returns instead of an image reaches the client, without the operator's names", async () => {
   const text = `I cannot draw that for otter-works-4711 with ${key}.`;
   const to = target("gemini-3-pro-image", { project: "otter-works-4711" });
-  const fault = await errorKindOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
-  expect(fault.kind).toBe("upstream_error");
-  expect(fault.message).toContain("I cannot draw that for");
-  expect(fault.message).not.toContain("otter-works-4711");
-  expect(fault.message).not.toContain(key);
+  const error = await errorKindOf({ candidates: [{ content: { parts: [{ text }] } }] }, to);
+  expect(error.kind).toBe("upstream_error");
+  expect(error.message).toContain("I cannot draw that for");
+  expect(error.message).not.toContain("otter-works-4711");
+  expect(error.message).not.toContain(key);
 });
 
 test.each([

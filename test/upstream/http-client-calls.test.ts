@@ -107,18 +107,18 @@ describe("no request can inject a header or another request", () => {
     const loaded = loadSnapshot({ path, required: true, env: {} });
     return loaded.ok ? "" : JSON.stringify(loaded.problems);
   };
-  const place = 'baseUrl: "http://127.0.0.1:9/v1"';
+  const baseUrl = 'baseUrl: "http://127.0.0.1:9/v1"';
 
   test.each([
-    ["a header's value", `${place}, headers: { x: "a\\r\\nhost: b" }`],
-    ["a header's value, with half a line break", `${place}, headers: { x: "a\\nb: c" }`],
-    ["a header's name", `${place}, headers: { "x\\r\\ny": "a" }`],
-    ["a header's name, with a colon", `${place}, headers: { "x: y": "a" }`],
-    ["a key", `${place}, apiKey: "secret\\r\\nx: y"`],
+    ["a header's value", `${baseUrl}, headers: { x: "a\\r\\nhost: b" }`],
+    ["a header's value, with half a line break", `${baseUrl}, headers: { x: "a\\nb: c" }`],
+    ["a header's name", `${baseUrl}, headers: { "x\\r\\ny": "a" }`],
+    ["a header's name, with a colon", `${baseUrl}, headers: { "x: y": "a" }`],
+    ["a key", `${baseUrl}, apiKey: "secret\\r\\nx: y"`],
     ["an address", 'baseUrl: "http://127.0.0.1:9/v1\\r\\nx: y"'],
   ])("through %s in the configuration", (_, upstream) => {
     expect(problems(upstream)).toMatch(/upstreams/);
-    expect(problems(place)).toBe("");
+    expect(problems(baseUrl)).toBe("");
   });
 
   test("through a fetched token", async () => {
@@ -174,9 +174,9 @@ describe("an aborted request rejects at once, and its connection is not reused",
     ["in its body", "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nmi"],
     ["between its chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nmi\r\n"],
   ])("%s", async (_, beginning) => {
-    using server = rawServer((asked) => {
-      if (asked.body.toString() === "next") echo(asked);
-      else if (beginning !== "") asked.socket.write(beginning);
+    using server = rawServer((request) => {
+      if (request.body.toString() === "next") echo(request);
+      else if (beginning !== "") request.socket.write(beginning);
     });
     using sender = testSender();
     for (let round = 1; round <= 3; round++) {
@@ -235,7 +235,7 @@ describe("an unrequested compressed response", () => {
     ],
     ["zstd", (bytes) => Bun.zstdCompressSync(bytes)],
   ];
-  const answering = (coding: string, bytes: Uint8Array) =>
+  const responding = (coding: string, bytes: Uint8Array) =>
     rawServer(({ socket }) => {
       socket.write(
         `HTTP/1.1 200 OK\r\ncontent-encoding: ${coding}\r\ncontent-length: ${bytes.length}\r\n\r\n`,
@@ -243,7 +243,7 @@ describe("an unrequested compressed response", () => {
       socket.write(bytes);
     });
   const refused = async (coding: string, bytes: Uint8Array, max: number): Promise<Error> => {
-    using server = answering(coding, bytes);
+    using server = responding(coding, bytes);
     using sender = testSender(max);
     const response = await sender.send(
       { url: server.url, headers: {}, body: "{}" },
@@ -253,7 +253,7 @@ describe("an unrequested compressed response", () => {
   };
 
   test.each(ways)("is read: %s", async (coding, compress) => {
-    using server = answering(coding, compress(Buffer.from(text)));
+    using server = responding(coding, compress(Buffer.from(text)));
     using sender = testSender();
     const response = await sender.send(
       { url: server.url, headers: {}, body: "{}" },

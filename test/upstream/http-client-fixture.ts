@@ -40,10 +40,10 @@ export interface RawOptions {
 
 /** `answer` is called with each request when it has come whole. */
 export function rawServer(
-  response: (asked: ReceivedRequest) => void,
+  response: (request: ReceivedRequest) => void,
   { host = "127.0.0.1", onHead, onConnection, tls }: RawOptions = {},
 ): RawServer {
-  const asked: ReceivedRequest[] = [];
+  const requests: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   let opened = 0;
   const serve = (socket: Socket): void => {
@@ -75,7 +75,7 @@ export function rawServer(
       if (missing > 0) return;
       const one = { socket, connection, turn, head, body: Buffer.concat(pieces) };
       [pieces, head] = [[], undefined];
-      asked.push(one);
+      requests.push(one);
       response(one);
     });
   };
@@ -87,7 +87,7 @@ export function rawServer(
   const { port } = server.address() as AddressInfo;
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}/v1`,
-    received: asked,
+    received: requests,
     get opened() {
       return opened;
     },

@@ -29,12 +29,12 @@ const plan = fc.record({
   once: often(false, fc.constant(true)),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
-type Question = Plan & { readonly nonce: number };
+type PlannedRequest = Plan & { readonly nonce: number };
 
 /** These end without an answer, whatever the client does. */
 const lost = new Set(["reset", "silent", "half"]);
 
-function answerTo(body: string, { framing }: Plan): string {
+function responseTo(body: string, { framing }: Plan): string {
   if (framing === "until-close") return `HTTP/1.1 200 OK\r\n\r\n${body}`;
   if (framing === "sized") return ok(body);
   const size = Buffer.byteLength(body).toString(16);
@@ -43,13 +43,13 @@ function answerTo(body: string, { framing }: Plan): string {
 
 async function response({ socket, turn, body }: ReceivedRequest): Promise<void> {
   const text = body.toString();
-  const asked = JSON.parse(text) as Question;
-  const { fate, framing, delayMs, pieces } = asked;
+  const planned = JSON.parse(text) as PlannedRequest;
+  const { fate, framing, delayMs, pieces } = planned;
   await Bun.sleep(delayMs);
   if (fate === "reset") socket.resetAndDestroy();
   else if (fate === "silent" || (fate === "fickle" && turn > 1)) socket.end();
   else {
-    const bytes = Buffer.from(answerTo(text, asked));
+    const bytes = Buffer.from(responseTo(text, planned));
     const whole = fate === "half" ? bytes.subarray(0, bytes.length / 2) : bytes;
     // What comes with the answer in one go is seen with it; see `rude` for what comes after.
     const after = fate === "more" ? "\r\n" : fate === "twice" ? ok("not yours") : "";
@@ -71,15 +71,15 @@ async function response({ socket, turn, body }: ReceivedRequest): Promise<void> 
 
 describe("many concurrent requests", () => {
   test("each gets its own response, or an error", async () => {
-    using server = rawServer((asked) => void response(asked));
+    using server = rawServer((request) => void response(request));
     // Each look at the clock is an hour later, so that connections are used again although the server answers twice.
     let hour = 0;
     using client = testClient(1_000_000, new KeepAliveTrust({ clock: () => hour++ * 3_600_000 }));
     let nonce = 0;
-    const one = async (given: Plan): Promise<void> => {
-      const body = JSON.stringify({ ...given, nonce: nonce++ } satisfies Question);
+    const one = async (plan: Plan): Promise<void> => {
+      const body = JSON.stringify({ ...plan, nonce: nonce++ } satisfies PlannedRequest);
       const cancel = new AbortController();
-      const { givesUpAfterMs, once } = given;
+      const { givesUpAfterMs, once } = plan;
       if (givesUpAfterMs !== undefined) setTimeout(() => cancel.abort(new Error()), givesUpAfterMs);
       const outcome = await client.ask(server.url, body, { once }, cancel.signal).then(
         (came) => ({ came }),
@@ -87,11 +87,11 @@ describe("many concurrent requests", () => {
       );
       if ("came" in outcome) {
         expect(outcome.came).toBe(body);
-        expect(lost.has(given.fate)).toBe(false);
+        expect(lost.has(plan.fate)).toBe(false);
       } else if (outcome.error.name === "CallAborted") expect(cancel.signal.aborted).toBe(true);
       else {
         expect(outcome.error.name).toBe("ConnectionLost");
-        expect(lost.has(given.fate)).toBe(true);
+        expect(lost.has(plan.fate)).toBe(true);
       }
     };
     const crowd = fc.array(plan, { minLength: 200, maxLength: 200 });
@@ -144,7 +144,7 @@ describe("idle connections", () => {
   });
 
   test("are bounded: the others are closed when their request ends", async () => {
-    using server = rawServer((asked) => void setTimeout(echo, 50, asked));
+    using server = rawServer((request) => void setTimeout(echo, 50, request));
     using client = testClient();
     const calls = Array.from({ length: 300 }, (_, at) => client.ask(server.url, `${at}`));
     expect(await Promise.all(calls)).toEqual(calls.map((_, at) => `${at}`));
@@ -152,7 +152,7 @@ describe("idle connections", () => {
   });
 
   test("do not outlive the HTTP client, nor do connections whose request ends after it", async () => {
-    using server = rawServer((asked) => void setTimeout(echo, 20, asked));
+    using server = rawServer((request) => void setTimeout(echo, 20, request));
     using client = testClient();
     await client.ask(server.url, "a");
     const late = client.ask(server.url, "b");

@@ -15,7 +15,7 @@ describe("a connection is used again", () => {
   });
 
   test("by as many concurrent requests as before", async () => {
-    using server = rawServer((asked) => void setTimeout(echo, 5, asked));
+    using server = rawServer((request) => void setTimeout(echo, 5, request));
     using client = testClient();
     const bodies = Array.from({ length: 20 }, (_, at) => `call ${at}`);
     for (let round = 0; round < 3; round++) {
@@ -63,9 +63,9 @@ describe("a connection is used again", () => {
 
 describe("no client gets another client's response", () => {
   test("when a server sends bytes after its response, while the connection is idle", async () => {
-    using server = rawServer((asked) => {
-      echo(asked);
-      setTimeout(() => asked.socket.write(ok("late")), 10);
+    using server = rawServer((request) => {
+      echo(request);
+      setTimeout(() => request.socket.write(ok("late")), 10);
     });
     using client = testClient();
     for (const body of ["a", "b", "c"]) {
@@ -104,9 +104,9 @@ describe("no client gets another client's response", () => {
 describe("a connection that the server closed", () => {
   test("is noticed while it is idle", async () => {
     for (const end of ["end", "destroy", "resetAndDestroy"] as const) {
-      using server = rawServer((asked) => {
-        echo(asked);
-        setTimeout(() => asked.socket[end](), 5);
+      using server = rawServer((request) => {
+        echo(request);
+        setTimeout(() => request.socket[end](), 5);
       });
       using client = testClient();
       for (const body of ["a", "b"]) {
@@ -120,9 +120,9 @@ describe("a connection that the server closed", () => {
   test("just as it is reused is replaced, and the request succeeds", async () => {
     // Takes the second question of each connection and hangs up on it.
     for (const end of ["end", "resetAndDestroy"] as const) {
-      using server = rawServer((asked) => {
-        if (asked.turn === 1) echo(asked);
-        else asked.socket[end]();
+      using server = rawServer((request) => {
+        if (request.turn === 1) echo(request);
+        else request.socket[end]();
       });
       using client = testClient();
       for (let at = 0; at < 6; at++) expect(await client.ask(server.url, `${at}`)).toBe(`${at}`);
@@ -132,9 +132,9 @@ describe("a connection that the server closed", () => {
 
   test("is replaced once: a server that closes a new connection too gets no further retry", async () => {
     let hangsUp = false;
-    using server = rawServer((asked) => {
-      if (hangsUp) asked.socket.end();
-      else echo(asked);
+    using server = rawServer((request) => {
+      if (hangsUp) request.socket.end();
+      else echo(request);
     });
     using client = testClient();
     await client.ask(server.url, "a");
@@ -146,9 +146,9 @@ describe("a connection that the server closed", () => {
   });
 
   test("in the middle of its response gets no retry", async () => {
-    using server = rawServer((asked) => {
-      if (asked.turn === 1) echo(asked);
-      else asked.socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal");
+    using server = rawServer((request) => {
+      if (request.turn === 1) echo(request);
+      else request.socket.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal");
     });
     using client = testClient();
     await client.ask(server.url, "a");
@@ -158,9 +158,9 @@ describe("a connection that the server closed", () => {
 
   test("is never used for a request that must not be sent twice: that one gets a new connection", async () => {
     let hangsUp = false;
-    using server = rawServer((asked) => {
-      if (hangsUp) asked.socket.end();
-      else echo(asked);
+    using server = rawServer((request) => {
+      if (hangsUp) request.socket.end();
+      else echo(request);
     });
     using client = testClient();
     const once = { once: true };

@@ -8,7 +8,7 @@ const { adapter } = ideogram;
 const root = "https://api.ideogram.ai";
 const source = { kind: "file", file } as const;
 
-const asked = (model: string, more = {}) =>
+const upstreamRequest = (model: string, more = {}) =>
   adapter.generations!.toUpstream(query(more), targetOf("ideogram", model));
 
 const changedAt = (model: string, more: Partial<EditQuery> = {}): string =>
@@ -19,20 +19,24 @@ const traitsOf = (model: string, operation: "generations" | "edits" = "generatio
 
 describe("a model gets a request", () => {
   test("on the newest surface, unless its name is of an older one", () => {
-    expect(asked("ideogram-4-5").url).toBe(`${root}/v2/image/generate/ideogram-4-5`);
-    expect(asked("some-new-model-9").url).toBe(`${root}/v2/image/generate/some-new-model-9`);
-    expect(asked("ideogram-v3").url).toBe(`${root}/v1/ideogram-v3/generate`);
-    expect(asked("V_2_TURBO").url).toBe(`${root}/generate`);
-    expect(asked("..").url).toBe(`${root}/v2/image/generate/%2F..`);
+    expect(upstreamRequest("ideogram-4-5").url).toBe(`${root}/v2/image/generate/ideogram-4-5`);
+    expect(upstreamRequest("some-new-model-9").url).toBe(
+      `${root}/v2/image/generate/some-new-model-9`,
+    );
+    expect(upstreamRequest("ideogram-v3").url).toBe(`${root}/v1/ideogram-v3/generate`);
+    expect(upstreamRequest("V_2_TURBO").url).toBe(`${root}/generate`);
+    expect(upstreamRequest("..").url).toBe(`${root}/v2/image/generate/%2F..`);
   });
 
   test("with the quality in its own field: a rendering speed, or a quality", async () => {
     const options = { quality: "high" };
-    expect(await bodyOf(asked("ideogram-4-5", { options }))).toMatchObject({ quality: "high" });
-    expect(await bodyOf(asked("ideogram-3", { options }))).toMatchObject({
+    expect(await bodyOf(upstreamRequest("ideogram-4-5", { options }))).toMatchObject({
+      quality: "high",
+    });
+    expect(await bodyOf(upstreamRequest("ideogram-3", { options }))).toMatchObject({
       rendering_speed: "quality",
     });
-    expect(await bodyOf(asked("ideogram-v4", { options }))).toEqual({
+    expect(await bodyOf(upstreamRequest("ideogram-v4", { options }))).toEqual({
       text_prompt: "an otter",
       rendering_speed: "QUALITY",
     });
@@ -40,9 +44,13 @@ describe("a model gets a request", () => {
 
   test("with the aspect ratio in its own field", async () => {
     const shape = { aspectRatio: "16:9" };
-    expect(await bodyOf(asked("ideogram-3", shape))).toMatchObject({ aspect_ratio: "16x9" });
-    expect(await bodyOf(asked("nano-banana-2", shape))).toMatchObject({ aspect_ratio: "16:9" });
-    expect(await bodyOf(asked("V_2", shape))).toMatchObject({
+    expect(await bodyOf(upstreamRequest("ideogram-3", shape))).toMatchObject({
+      aspect_ratio: "16x9",
+    });
+    expect(await bodyOf(upstreamRequest("nano-banana-2", shape))).toMatchObject({
+      aspect_ratio: "16:9",
+    });
+    expect(await bodyOf(upstreamRequest("V_2", shape))).toMatchObject({
       image_request: { aspect_ratio: "ASPECT_16_9" },
     });
   });

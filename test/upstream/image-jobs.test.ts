@@ -23,10 +23,10 @@ describe("the API key is sent only to the vendor", () => {
 
   test("whatever other host a job URL has", async () => {
     for (const polling_url of elsewhere) {
-      const fault = await errorKindOf(() =>
+      const error = await errorKindOf(() =>
         read(bfl.adapter, targetOf("bfl", "flux-2-pro"), { id: "1", polling_url }),
       );
-      expect(fault?.kind, String(polling_url)).toBe("upstream_invalid");
+      expect(error?.kind, String(polling_url)).toBe("upstream_invalid");
     }
   });
 
@@ -36,10 +36,10 @@ describe("the API key is sent only to the vendor", () => {
       cancel: "https://example.com/cancel",
     };
     const target = targetOf("replicate", "a/b");
-    const fault = await errorKindOf(() =>
+    const error = await errorKindOf(() =>
       read(replicate.adapter, target, { status: "starting", urls }),
     );
-    expect(fault?.kind).toBe("upstream_invalid");
+    expect(error?.kind).toBe("upstream_invalid");
   });
 
   test("and a region of the vendor's is the vendor", async () => {
@@ -68,19 +68,19 @@ describe("a model's name leads to that model and nowhere else", () => {
     expect(urlOf("google/nano-banana")).toBe(`${api}/models/google/nano-banana/predictions`);
     expect(urlOf("deployments/acme/otters")).toBe(`${api}/deployments/acme/otters/predictions`);
     for (const model of [version, `stability-ai/sdxl:${version}`]) {
-      const asked = replicate.adapter.generations!.toUpstream(
+      const request = replicate.adapter.generations!.toUpstream(
         query(),
         targetOf("replicate", model),
       );
-      expect(asked.url).toBe(`${api}/predictions`);
-      expect((await bodyOf(asked)).version).toBe(version);
+      expect(request.url).toBe(`${api}/predictions`);
+      expect((await bodyOf(request)).version).toBe(version);
     }
   });
 
   test("even if it contains path segments", () => {
     expect(new URL(urlOf("../../account")).pathname).not.toBe("/v1/account");
-    const asked = fal.adapter.generations!.toUpstream(query(), targetOf("fal", "../x"));
-    expect(new URL(asked.url).pathname).not.toBe("/x");
+    const request = fal.adapter.generations!.toUpstream(query(), targetOf("fal", "../x"));
+    expect(new URL(request.url).pathname).not.toBe("/x");
   });
 });
 
@@ -88,11 +88,11 @@ describe("one model of fal generates and edits, though with two endpoints", () =
   const pathOf = (model: string, images: number): string => {
     const sources = Array.from({ length: images }, () => ({ kind: "file", file }) as const);
     const target = targetOf("fal", model);
-    const asked =
+    const request =
       images === 0
         ? fal.adapter.generations!.toUpstream(query(), target)
         : fal.adapter.edits!.toUpstream(edit(...sources), target);
-    return new URL(asked.url).pathname.slice(1);
+    return new URL(request.url).pathname.slice(1);
   };
 
   test("if their names show it", () => {
@@ -132,8 +132,8 @@ describe("images that fal's safety checker has blacked out", () => {
 
   test("are an error if every image is blacked out", async () => {
     const response = { images, has_nsfw_concepts: [true, true] };
-    const fault = await errorKindOf(() => read(fal.adapter, target, response));
-    expect(fault?.kind).toBe("moderation_blocked");
+    const error = await errorKindOf(() => read(fal.adapter, target, response));
+    expect(error?.kind).toBe("moderation_blocked");
   });
 
   test("are marked if other images are usable", async () => {
@@ -147,8 +147,13 @@ describe("images that fal's safety checker has blacked out", () => {
 
   test("are delivered to clients that turned the checker off", async () => {
     const response = { images, has_nsfw_concepts: [true, true] };
-    const asked = query({ extraFields: { enable_safety_checker: false } });
-    const { results } = (await read(fal.adapter, target, response, asked)) as BufferedImageResponse;
+    const generation = query({ extraFields: { enable_safety_checker: false } });
+    const { results } = (await read(
+      fal.adapter,
+      target,
+      response,
+      generation,
+    )) as BufferedImageResponse;
     expect(results).toHaveLength(2);
   });
 });
@@ -185,12 +190,12 @@ test("a rewritten prompt is reported, and an unchanged one is not", async () => 
 test("the vendor's error of a failed job is passed on without the operator's secrets", async () => {
   const target = targetOf("replicate", "acme/otters");
   const error = `Could not load https://10.0.0.7/weights with ${apiKey} for acme/otters`;
-  const fault = await errorKindOf(() =>
+  const gatewayError = await errorKindOf(() =>
     read(replicate.adapter, target, { status: "failed", error }),
   );
-  expect(fault?.kind).toBe("upstream_error");
-  expect(fault?.message).toContain("Could not load");
+  expect(gatewayError?.kind).toBe("upstream_error");
+  expect(gatewayError?.message).toContain("Could not load");
   for (const secret of [apiKey, "10.0.0.7", "acme/otters"]) {
-    expect(fault?.message).not.toContain(secret);
+    expect(gatewayError?.message).not.toContain(secret);
   }
 });

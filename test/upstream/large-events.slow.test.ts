@@ -58,7 +58,7 @@ describe("a stream of events", () => {
     { maxLength: 4 },
   );
   const ends = fc.constantFrom("\n", "\r\n", "\r");
-  const places = fc.array(fc.nat(1_300_000), { maxLength: 8 });
+  const offsets = fc.array(fc.nat(1_300_000), { maxLength: 8 });
 
   const whole = `event: image_generation.completed\ndata: {"type":"x","b64_json":"${long}"}`;
 
@@ -79,7 +79,7 @@ describe("a stream of events", () => {
 
   test("is read as written, however it is chunked, with any line ending and comments between", async () => {
     await fc.assert(
-      fc.asyncProperty(events, ends, places, fc.boolean(), async (list, end, cuts, pretty) => {
+      fc.asyncProperty(events, ends, offsets, fc.boolean(), async (list, end, cuts, pretty) => {
         const written = list.map(({ name, payload }) => {
           // Pretty-printed JSON comes in lines, each of them one of data.
           const lines = JSON.stringify(payload, null, pretty ? 1 : undefined).split("\n");
@@ -104,7 +104,7 @@ describe("a stream of events", () => {
     ["is no object", "data: [1]\n\n"],
     ["breaks off within a text", `data: {"a":"${long}\n\n`],
     ["has a text on two lines", `data: {"a":"${long}\ndata: ${long}"}\n\n`],
-  ])("with data that %s is a fault of the upstream", async (_, text) => {
+  ])("with data that %s is an invalid upstream response", async (_, text) => {
     await expect(read(text)).rejects.toMatchObject({ kind: "upstream_invalid" });
   });
 

@@ -6,7 +6,8 @@ import { startGatewayWithFake } from "../http/gateway-fixture.ts";
 import { ok, type ReceivedRequest, rawServer, testClient } from "./http-client-fixture.ts";
 
 const hashOf = (bytes: Buffer | string): string => createHash("sha1").update(bytes).digest("hex");
-const answerHash = ({ socket, body }: ReceivedRequest): void => void socket.write(ok(hashOf(body)));
+const respondWithHash = ({ socket, body }: ReceivedRequest): void =>
+  void socket.write(ok(hashOf(body)));
 const bodyWith = (letter: string) => ({
   model: "a",
   input: [`猫${letter.repeat(3_000_000)}`, "b"],
@@ -14,7 +15,7 @@ const bodyWith = (letter: string) => ({
 
 describe("a large request body", () => {
   test("reaches an upstream that reads slowly, also on a connection that is used again", async () => {
-    using server = rawServer(answerHash, {
+    using server = rawServer(respondWithHash, {
       onHead: ({ socket }) => {
         socket.pause();
         setTimeout(() => socket.resume(), 50);
@@ -31,7 +32,7 @@ describe("a large request body", () => {
   });
 
   test("is sent again whole, if the upstream closed the connection meanwhile", async () => {
-    using server = rawServer(answerHash, {
+    using server = rawServer(respondWithHash, {
       onHead: ({ socket, connection, turn }) => {
         if (connection === 1 && turn === 2) socket.destroy();
       },
@@ -45,7 +46,7 @@ describe("a large request body", () => {
   });
 
   test("is freed when the request is over, and when it fails", async () => {
-    using server = rawServer(answerHash);
+    using server = rawServer(respondWithHash);
     using client = testClient();
     const body = new LargeJson(bodyWith("x"));
     const chunks = body.chunks();

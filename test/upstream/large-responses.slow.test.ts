@@ -59,9 +59,9 @@ describe("a large response", () => {
         ),
       ),
     })).value;
-    const places = fc.array(fc.nat(400_000), { maxLength: 6 });
+    const offsets = fc.array(fc.nat(400_000), { maxLength: 6 });
     await fc.assert(
-      fc.asyncProperty(values, places, async (value, cuts) => {
+      fc.asyncProperty(values, offsets, async (value, cuts) => {
         const text = JSON.stringify(value);
         expect(await read(text, cuts)).toEqual(JSON.parse(text));
       }),
@@ -90,9 +90,9 @@ describe("a large response", () => {
       "",
       `"${long}"x`,
     ]) {
-      const fault = await read(broken).catch((error: unknown) => error);
-      expect(fault).toBeInstanceOf(GatewayError);
-      expect((fault as GatewayError).kind).toBe("upstream_invalid");
+      const thrown = await read(broken).catch((error: unknown) => error);
+      expect(thrown).toBeInstanceOf(GatewayError);
+      expect((thrown as GatewayError).kind).toBe("upstream_invalid");
     }
   });
 

@@ -45,14 +45,14 @@ async function jsonOf({ body }: UpstreamRequest): Promise<Record<string, unknown
   return JSON.parse(Buffer.concat(await Array.fromAsync(body.open())).toString());
 }
 
-const refusalOf = (asking: () => unknown): { fault: string; param?: string } => {
+const refusalOf = (asking: () => unknown): { kind: string; param?: string } => {
   try {
     asking();
-    return { fault: "none" };
+    return { kind: "none" };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { param } = error.details;
-    return { fault: error.kind, ...(param !== undefined && { param }) };
+    return { kind: error.kind, ...(param !== undefined && { param }) };
   }
 };
 
@@ -85,10 +85,10 @@ describe("an image with a mask", () => {
 
   test("is refused in any size but the one that LocalAI generates regardless of the request", () => {
     expect(refusalOf(() => ask("dreamshaper", { mask, options: { size: "512x512" } }))).toEqual({
-      fault: "none",
+      kind: "none",
     });
     expect(refusalOf(() => ask("dreamshaper", { mask, options: { size: "1024x1024" } }))).toEqual({
-      fault: "invalid_size",
+      kind: "invalid_size",
       param: "size",
     });
   });
@@ -96,7 +96,7 @@ describe("an image with a mask", () => {
   test("takes one image", () => {
     const images = [image(0), image(1)];
     expect(refusalOf(() => ask("flux.1-kontext-dev", { mask, images }))).toEqual({
-      fault: "invalid_value",
+      kind: "invalid_value",
       param: "image",
     });
   });

@@ -25,9 +25,9 @@ describe("Photon edits images behind links", () => {
   test("a file is rejected by name, and so is a data: URL", async () => {
     const inside = { kind: "url", url: "data:image/png;base64,iVBORw0KGgo=" } as const;
     for (const source of [{ kind: "file", file } as const, inside]) {
-      const fault = await errorKindOf(async () => sent(edit(source)));
-      expect(fault?.kind).toBe("invalid_value");
-      expect(fault?.details.param).toBe("image");
+      const error = await errorKindOf(async () => sent(edit(source)));
+      expect(error?.kind).toBe("invalid_value");
+      expect(error?.details.param).toBe("image");
     }
     expect(luma.adapter.imageCapabilities!(target, "edits").edits?.linksOnly).toBe(true);
   });

@@ -32,17 +32,17 @@ describe("an input that is too long is truncated only if the client allows it", 
     ["cloudflare", "@cf/baai/bge-m3", "truncate_inputs", false, true],
   ] as const;
   for (const [kind, model, field, whole, cut] of words) {
-    const asked = (extraFields: ExtraFields): ExtraFields => {
+    const sentFields = (extraFields: ExtraFields): ExtraFields => {
       const target = targetOf(kind, model, { options: { accountId: "a1" } });
       const { body } = adapterOf(kind).embeddings.toUpstream(queryWith(extraFields), target);
       return JSON.parse(String(body));
     };
     test(kind, () => {
-      expect(asked({})[field]).toBe(whole);
-      expect(asked({ truncate: false })[field]).toBe(whole);
-      expect(asked({ truncate: true })[field]).toBe(cut);
+      expect(sentFields({})[field]).toBe(whole);
+      expect(sentFields({ truncate: false })[field]).toBe(whole);
+      expect(sentFields({ truncate: true })[field]).toBe(cut);
       // The word that some callers know from elsewhere.
-      expect(asked({ truncation: true })[field]).toBe(cut);
+      expect(sentFields({ truncation: true })[field]).toBe(cut);
     });
   }
 
@@ -60,11 +60,11 @@ test("a vector for each token is refused, not averaged", async () => {
   const target = targetOf("huggingface", "bert-base-uncased");
   const perToken = "[[[0.1,0.2],[0.3,0.4],[0.5,0.6]]]";
   const { embeddings } = adapterOf("huggingface");
-  const fault = await errorKindOf(async () =>
+  const error = await errorKindOf(async () =>
     embeddings.fromUpstream(upstreamResponseOf(perToken), queryWith(), target),
   );
-  expect(fault?.kind).toBe("upstream_invalid");
-  expect(fault?.message).toContain("several vectors for one input");
+  expect(error?.kind).toBe("upstream_invalid");
+  expect(error?.message).toContain("several vectors for one input");
 });
 
 test("an Ollama without the model returns an error with the remedy", async () => {
@@ -72,11 +72,11 @@ test("an Ollama without the model returns an error with the remedy", async () =>
   const response = upstreamResponseOf('{"error":"model \'all-minilm\' not found"}', {
     status: 404,
   });
-  const fault = await adapterOf("ollama").readError(response, { target, model: "public-model" });
-  expect(fault.kind).toBe("model_not_found");
-  expect(fault.message).toContain("Ask the operator of this gateway to pull it");
-  expect(fault.message).not.toContain("all-minilm");
-  expect(fault.details.logDetail).toBe("ollama pull all-minilm");
+  const error = await adapterOf("ollama").readError(response, { target, model: "public-model" });
+  expect(error.kind).toBe("model_not_found");
+  expect(error.message).toContain("Ask the operator of this gateway to pull it");
+  expect(error.message).not.toContain("all-minilm");
+  expect(error.details.logDetail).toBe("ollama pull all-minilm");
 });
 
 test("a request that was too large is distinguished from an invalid one", async () => {
@@ -103,8 +103,8 @@ test("configured prompts are the values of task types", () => {
 test("the family of an unknown Bedrock model is not guessed", async () => {
   const { embeddings } = adapterOf("bedrock");
   const target = targetOf("bedrock", "arn:aws:bedrock:eu-west-1:1:application-inference-profile/x");
-  const fault = await errorKindOf(async () => embeddings.toUpstream(queryWith(), target));
-  expect(fault?.message).toContain("`family`");
+  const error = await errorKindOf(async () => embeddings.toUpstream(queryWith(), target));
+  expect(error?.message).toContain("`family`");
   const named = { ...target, upstream: { ...target.upstream, options: { family: "cohere" } } };
   expect(embeddings.toUpstream(queryWith(), named).body).toContain("input_type");
 });

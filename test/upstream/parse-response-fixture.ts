@@ -7,8 +7,8 @@ export const latin = (text: string): Buffer => Buffer.from(text, "latin1");
 
 /** The same bytes in pieces, cut at these places. */
 export function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
-  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
-  return [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length));
+  const offsets = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...offsets].map((from, at) => bytes.subarray(from, offsets[at] ?? bytes.length));
 }
 
 export function read(text: string | Buffer, max = plenty): ResponseParser {
@@ -69,8 +69,8 @@ const chunked = (whole: Buffer): fc.Arbitrary<Framed> =>
       large: fc.boolean(),
       trailers: fc.constantFrom("", "x-t: 1\r\n", "x-t: 1\r\nexpires: never\r\n"),
     })
-    .map(({ lines, places, extension, zeros, large, trailers }) => {
-      const frames = piecesOf(whole, places)
+    .map(({ lines, places: offsets, extension, zeros, large, trailers }) => {
+      const frames = piecesOf(whole, offsets)
         .filter(({ length }) => length > 0)
         .flatMap((piece) => {
           const size = piece.length.toString(16);

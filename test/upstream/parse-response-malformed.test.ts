@@ -186,8 +186,8 @@ describe("any input", () => {
   };
 
   test("is complete, incomplete or refused; and the result is the same however it is chunked", () => {
-    const property = fc.property(anything, cuts, (bytes, places) => {
-      expect(outcome(piecesOf(bytes, places))).toBe(outcome([bytes]));
+    const property = fc.property(anything, cuts, (bytes, offsets) => {
+      expect(outcome(piecesOf(bytes, offsets))).toBe(outcome([bytes]));
     });
     fc.assert(property, tries(600));
   });

@@ -8,22 +8,22 @@ import { cuts, latin, piecesOf, plenty, read, wellFormed } from "./parse-respons
 
 describe("a well-formed response", () => {
   test("is parsed the same however it is chunked, and ends exactly at its last byte", () => {
-    const property = fc.property(wellFormed, cuts, (given, places) => {
+    const property = fc.property(wellFormed, cuts, (message, offsets) => {
       const response = new ResponseParser(plenty);
       let come = 0;
-      for (const piece of piecesOf(given.wire, places)) {
+      for (const piece of piecesOf(message.wire, offsets)) {
         response.push(piece);
         come += piece.length;
-        if (!given.untilClose) expect(response.done).toBe(come === given.wire.length);
+        if (!message.untilClose) expect(response.done).toBe(come === message.wire.length);
         else expect(response.done).toBe(false);
       }
-      expect(response.reusable).toBe(given.reusable);
-      if (given.untilClose) response.close();
+      expect(response.reusable).toBe(message.reusable);
+      if (message.untilClose) response.close();
       expect(response.done).toBe(true);
-      expect(response.status).toBe(given.status);
-      expect(response.body.toBuffer().equals(given.whole)).toBe(true);
-      for (const [name] of given.headers) {
-        const all = given.headers.filter(([one]) => one === name).map(([, value]) => value);
+      expect(response.status).toBe(message.status);
+      expect(response.body.toBuffer().equals(message.whole)).toBe(true);
+      for (const [name] of message.headers) {
+        const all = message.headers.filter(([one]) => one === name).map(([, value]) => value);
         expect(response.headers.get(name)).toBe(all.join(", "));
       }
     });
@@ -31,12 +31,12 @@ describe("a well-formed response", () => {
   });
 
   test("that is truncated is never complete, unless it ends with the connection", () => {
-    const property = fc.property(wellFormed, cuts, fc.nat(), (given, places, end) => {
-      const come = end % given.wire.length;
+    const property = fc.property(wellFormed, cuts, fc.nat(), (message, offsets, end) => {
+      const come = end % message.wire.length;
       const response = new ResponseParser(plenty);
-      for (const piece of piecesOf(given.wire.subarray(0, come), places)) response.push(piece);
+      for (const piece of piecesOf(message.wire.subarray(0, come), offsets)) response.push(piece);
       response.close();
-      expect(response.done).toBe(given.untilClose && come >= given.headEnd);
+      expect(response.done).toBe(message.untilClose && come >= message.headEnd);
       expect(response.reusable).toBe(false);
     });
     fc.assert(property, tries(300));
@@ -47,14 +47,14 @@ describe("a well-formed response", () => {
       fc.uint8Array({ minLength: 1, maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
       fc.constant(latin("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n!")),
     );
-    const property = fc.property(wellFormed, more, cuts, (given, after, places) => {
-      fc.pre(!given.untilClose);
+    const property = fc.property(wellFormed, more, cuts, (message, after, offsets) => {
+      fc.pre(!message.untilClose);
       const response = new ResponseParser(plenty);
-      for (const piece of piecesOf(Buffer.concat([given.wire, after]), places))
+      for (const piece of piecesOf(Buffer.concat([message.wire, after]), offsets))
         response.push(piece);
       expect(response.done).toBe(true);
       expect(response.reusable).toBe(false);
-      expect(response.body.toBuffer().equals(given.whole)).toBe(true);
+      expect(response.body.toBuffer().equals(message.whole)).toBe(true);
     });
     fc.assert(property, tries(200));
   });

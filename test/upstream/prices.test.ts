@@ -64,7 +64,7 @@ describe("every listed price", () => {
 describe("an image at a link has the price of its resolution class", () => {
   const costOf = (target: Target, query: Partial<GenerationQuery>, quality?: string) => {
     const record = new RequestRecord("req_1", "generations", 0);
-    const asked = {
+    const imageQuery = {
       model: "m",
       prompt: "p",
       stream: false,
@@ -77,14 +77,14 @@ describe("an image at a link has the price of its resolution class", () => {
       results: [{ image: { kind: "url", url: "https://v3.fal.media/1.png" } }],
       metadata: { ...(quality && { quality }) },
     };
-    recordCost(response, { operation: "generations", target, query: asked, record });
+    recordCost(response, { operation: "generations", target, query: imageQuery, record });
     return record.cost.actual;
   };
 
   test("of a model that takes aspect ratios, by the size that was requested", () => {
     const target = at("fal", "fal-ai/nano-banana-2");
-    const sized = (wanted?: string) =>
-      costOf(target, { aspectRatio: "1:1", ...(wanted && { requestedSize: wanted }) });
+    const sized = (size?: string) =>
+      costOf(target, { aspectRatio: "1:1", ...(size && { requestedSize: size }) });
     expect([sized(), sized("1024x1024"), sized("2048x2048"), sized("4096x4096")]).toEqual([
       ...[0.08, 0.08, 0.12, 0.16],
     ]);
@@ -130,7 +130,7 @@ describe("a price is found", () => {
   });
 
   test("only where the vendor charges it", () => {
-    const wan = (place?: string) => generated(at("dashscope", "wan2.1-t2i-plus", {}, place));
+    const wan = (region?: string) => generated(at("dashscope", "wan2.1-t2i-plus", {}, region));
     expect(wan("https://dashscope-intl.aliyuncs.com/api/v1")?.images?.[""]).toBe(0.05);
     expect(wan("https://dashscope.aliyuncs.com/api/v1")).toBeUndefined();
   });

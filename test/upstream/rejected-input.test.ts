@@ -30,10 +30,10 @@ closeAfterAll(gateway, fake);
 const says = (body: unknown, status = 400): InjectedFault => ({
   response: { status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
 });
-const openai = (place: number): InjectedFault =>
+const openai = (index: number): InjectedFault =>
   says({
     error: {
-      message: `Invalid 'input[${place}]': maximum input length is 8192 tokens.`,
+      message: `Invalid 'input[${index}]': maximum input length is 8192 tokens.`,
       type: "invalid_request_error",
       param: null,
       code: null,
@@ -63,10 +63,10 @@ describe("an input that is too long is named", () => {
       says({ message: "Input id 1 has 9000 tokens, exceeding max 8192 tokens." }),
       /Input id 1\b/,
     ],
-  ] as const)("as the upstream names it (%s)", async (model, fault, words) => {
+  ] as const)("as the upstream names it (%s)", async (model, fault, expectedMessage) => {
     fake.script(fault);
     const { message, param } = await refusal(model, ["a", "b"]);
-    expect(message).toMatch(words);
+    expect(message).toMatch(expectedMessage);
     expect(param).toBe("input[1]");
   });
 
@@ -83,9 +83,9 @@ describe("an input that is too long is named", () => {
   });
 
   test("from the text in Jina's `detail`", async () => {
-    const words = "Input text exceeds the model's maximum of 8194 tokens.";
-    fake.script(says({ detail: { message: words, code: "INPUT_TOKEN_LIMIT_EXCEEDED" } }));
-    expect(await refusal("jina", ["x", "y"])).toMatchObject({ message: words, param: null });
+    const message = "Input text exceeds the model's maximum of 8194 tokens.";
+    fake.script(says({ detail: { message, code: "INPUT_TOKEN_LIMIT_EXCEEDED" } }));
+    expect(await refusal("jina", ["x", "y"])).toMatchObject({ message, param: null });
   });
 
   test("by its index if it is the only input that was sent, even if the upstream names none", async () => {

@@ -8,7 +8,7 @@ import {
   publicAddress,
   redirect,
   response,
-  world,
+  startDownloadSetup,
 } from "./download-fixture.ts";
 
 const closed = /does not lead to a public address/;
@@ -29,7 +29,10 @@ describe("a private address is not connected to", () => {
     ...["", "localhost", "fe80::1%eth0", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "1::2::3"],
   ];
   test.each(inside.map((address) => [address]))("'%s', behind a name", async (address) => {
-    await using net = world({ serve: () => response(), names: { "a.example": [[address]] } });
+    await using net = startDownloadSetup({
+      serve: () => response(),
+      names: { "a.example": [[address]] },
+    });
     await expectError(net.get("https://a.example/x.png"), "upstream_invalid", closed);
     await expectError(net.get("http://a.example/x.png", fromCaller), "invalid_value", closed);
     expect(net.connected).toEqual([]);
@@ -37,7 +40,7 @@ describe("a private address is not connected to", () => {
 
   test("also if the name has public addresses as well", async () => {
     const names = { "a.example": [[publicAddress, "10.0.0.1"]] };
-    await using net = world({ serve: () => response(), names });
+    await using net = startDownloadSetup({ serve: () => response(), names });
     await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
@@ -57,7 +60,7 @@ describe("a private address is not connected to", () => {
     ["http://169.254.169.254/latest/meta-data/"],
     ["http://169.254.169.254./latest/meta-data/"],
   ])("in the link itself: %s", async (url) => {
-    await using net = world({ serve: () => response() });
+    await using net = startDownloadSetup({ serve: () => response() });
     await expectError(net.get(url), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
@@ -80,13 +83,19 @@ describe("a private address is not connected to", () => {
     ["http://painter.test./x.png"],
   ])("by a name that means something inside only, whatever it leads to: %s", async (url) => {
     const { hostname } = new URL(url);
-    await using net = world({ serve: () => response(), names: { [hostname]: [[publicAddress]] } });
+    await using net = startDownloadSetup({
+      serve: () => response(),
+      names: { [hostname]: [[publicAddress]] },
+    });
     await expectError(net.get(url), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
 
   test("and a client cannot distinguish a private name from an unknown one", async () => {
-    await using net = world({ serve: () => response(), names: { "a.example": [["10.0.0.1"]] } });
+    await using net = startDownloadSetup({
+      serve: () => response(),
+      names: { "a.example": [["10.0.0.1"]] },
+    });
     const there = await expectError(
       net.get("http://a.example/x", fromCaller),
       "invalid_value",
@@ -104,7 +113,7 @@ describe("a private address is not connected to", () => {
 describe("only a checked address is connected to", () => {
   test("a name is looked up once, so it cannot lead elsewhere the second time", async () => {
     const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
-    await using net = world({ serve: () => response(), names });
+    await using net = startDownloadSetup({ serve: () => response(), names });
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
     expect(net.lookedUp).toEqual(["a.example"]);
     expect(net.connected).toEqual([publicAddress]);
@@ -114,7 +123,7 @@ describe("only a checked address is connected to", () => {
   test("IPv6 addresses and NAT64 addresses are connected to as well", async () => {
     const translated = `64:ff9b::${publicAddress}`;
     const names = { "a.example": [[otherAddress]], "b.example": [[translated]] };
-    await using net = world({ serve: () => response(), names });
+    await using net = startDownloadSetup({ serve: () => response(), names });
     await net.get("http://a.example/x.png");
     await net.get("http://b.example/x.png");
     await net.get(`http://[${otherAddress}]/x.png`);
@@ -123,10 +132,10 @@ describe("only a checked address is connected to", () => {
 
   test("a host with several addresses is reached at the first that takes a connection", async () => {
     const names = { "a.example": [[otherAddress, publicAddress]] };
-    await using net = world({ serve: () => response(), names, deaf: [otherAddress] });
+    await using net = startDownloadSetup({ serve: () => response(), names, deaf: [otherAddress] });
     expect(await net.get("http://a.example/x.png")).toEqual({ kind: "bytes", bytes: png });
     expect(net.connected).toEqual([otherAddress, publicAddress]);
-    await using none = world({
+    await using none = startDownloadSetup({
       serve: () => response(),
       names,
       deaf: [otherAddress, publicAddress],
@@ -140,7 +149,7 @@ describe("only a checked address is connected to", () => {
     const away = ["http://b.example/x.png", "http://10.0.0.1/x.png", "http://localhost:6379/x.png"];
     for (const location of away) {
       const names = { "b.example": [["192.168.0.1"]] };
-      await using net = world({ serve: () => redirect(location), names });
+      await using net = startDownloadSetup({ serve: () => redirect(location), names });
       await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
       expect(net.connected).toEqual([publicAddress]);
     }
@@ -148,7 +157,7 @@ describe("only a checked address is connected to", () => {
 
   test("a name that a redirect leads back to is resolved and checked again", async () => {
     const names = { "a.example": [[publicAddress], ["127.0.0.1"]] };
-    await using net = world({ serve: () => redirect("/again.png"), names });
+    await using net = startDownloadSetup({ serve: () => redirect("/again.png"), names });
     await expectError(net.get("http://a.example/x.png"), "upstream_invalid", closed);
     expect(net.connected).toEqual([publicAddress]);
   });
@@ -160,9 +169,9 @@ describe("only a checked address is connected to", () => {
         ? response()
         : redirect(at % 2 ? `${at + 1}.png` : `//b.example/${at + 1}`);
     };
-    await using near = world({ serve: serve(3) });
+    await using near = startDownloadSetup({ serve: serve(3) });
     expect(await near.get("http://a.example/0")).toEqual({ kind: "bytes", bytes: png });
-    await using far = world({ serve: serve(4) });
+    await using far = startDownloadSetup({ serve: serve(4) });
     await expectError(far.get("http://a.example/0"), "upstream_invalid", /too many redirects/);
     expect(far.connected.length).toBe(4);
   });
@@ -172,26 +181,28 @@ describe("only http and https are supported", () => {
   test.each([["file:///etc/passwd"], ["ftp://a.example/x"], ["gopher://a.example/"], ["x"], [""]])(
     "not %s",
     async (url) => {
-      await using net = world({ serve: () => response() });
+      await using net = startDownloadSetup({ serve: () => response() });
       await expectError(net.get(url), "upstream_invalid", /not an http or https URL/);
-      await using onward = world({ serve: () => redirect(url === "x" ? "data:image/png,x" : url) });
+      await using onward = startDownloadSetup({
+        serve: () => redirect(url === "x" ? "data:image/png,x" : url),
+      });
       if (url === "") return;
-      const words = /not an http or https URL/;
-      await expectError(onward.get("http://a.example/"), "upstream_invalid", words);
+      const message = /not an http or https URL/;
+      await expectError(onward.get("http://a.example/"), "upstream_invalid", message);
     },
   );
 
   test.each([[22], [25], [110], [993]])("not port %d", async (port) => {
-    await using net = world({ serve: () => response() });
+    await using net = startDownloadSetup({ serve: () => response() });
     await expectError(net.get(`http://a.example:${port}/x.png`), "upstream_invalid", closed);
     expect(net.connected).toEqual([]);
   });
 
   test("not with credentials in a client's link", async () => {
-    await using net = world({ serve: () => response() });
-    const words = /user name or a password/;
+    await using net = startDownloadSetup({ serve: () => response() });
+    const message = /user name or a password/;
     for (const url of ["http://me:secret@a.example/x.png", "http://me@a.example/x.png"]) {
-      await expectError(net.get(url, fromCaller), "invalid_value", words);
+      await expectError(net.get(url, fromCaller), "invalid_value", message);
     }
     expect(net.connected).toEqual([]);
   });
@@ -199,7 +210,7 @@ describe("only http and https are supported", () => {
   test("with the credentials of an upstream's link, which are sent to its own host only", async () => {
     const serve = ({ head }: { head: string }) =>
       head.includes("host: a.example") ? redirect("http://b.example/y.png") : response();
-    await using net = world({ serve });
+    await using net = startDownloadSetup({ serve });
     await net.get("http://me:p%40ss@a.example/x.png");
     const [first, second] = net.server.received.map(({ head }) => head);
     expect(first).toContain(`authorization: Basic ${btoa("me:p@ss")}\r\n`);
@@ -207,13 +218,13 @@ describe("only http and https are supported", () => {
   });
 
   test("and an unknown host is reported as such if an upstream gave the link", async () => {
-    await using net = world({ serve: () => response() });
-    const words = /its host cannot be found/;
-    await expectError(net.get("http://absent.invalid/x"), "upstream_unreachable", words);
+    await using net = startDownloadSetup({ serve: () => response() });
+    const message = /its host cannot be found/;
+    await expectError(net.get("http://absent.invalid/x"), "upstream_unreachable", message);
   });
 
   test("and never with the gateway's credentials", async () => {
-    await using net = world({ serve: () => response() });
+    await using net = startDownloadSetup({ serve: () => response() });
     await net.get("http://a.example:8080/x.png?signature=abc");
     const { head } = net.server.received[0]!;
     expect(head).toStartWith("GET /x.png?signature=abc HTTP/1.1\r\nhost: a.example:8080\r\n");
@@ -224,7 +235,7 @@ describe("only http and https are supported", () => {
 describe("trusted hosts may be private", () => {
   test("for one request, by host and port", async () => {
     const names = { localai: [["10.0.0.9"]] };
-    await using net = world({ serve: () => response(), names });
+    await using net = startDownloadSetup({ serve: () => response(), names });
     const call = { trusted: ["localai:8080"] };
     expect(await net.get("http://localai:8080/x.png", call)).toEqual({ kind: "bytes", bytes: png });
     expect(net.connected).toEqual(["10.0.0.9"]);
@@ -236,7 +247,7 @@ describe("trusted hosts may be private", () => {
   test("for all requests, by host alone, and in any spelling", async () => {
     const names = { "photos.local": [["10.0.0.9"]] };
     const trusted = ["Photos.local", "[::1]:9000"];
-    await using net = world({ serve: () => response(), names, trusted });
+    await using net = startDownloadSetup({ serve: () => response(), names, trusted });
     await net.get("http://photos.LOCAL:22/x.png", fromCaller);
     await net.get("http://[0::1]:9000/x.png", fromCaller);
     expect(net.connected).toEqual(["10.0.0.9", "::1"]);
@@ -245,7 +256,7 @@ describe("trusted hosts may be private", () => {
 
   test("and cannot redirect to private hosts that are not trusted", async () => {
     const serve = () => redirect("http://10.0.0.9/admin");
-    await using net = world({ serve, names: { localai: [["10.0.0.9"]] } });
+    await using net = startDownloadSetup({ serve, names: { localai: [["10.0.0.9"]] } });
     const call = { trusted: ["localai:80"] };
     await expectError(net.get("http://localai/x.png", call), "upstream_invalid", closed);
     expect(net.connected).toEqual(["10.0.0.9"]);

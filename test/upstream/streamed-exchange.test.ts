@@ -33,9 +33,9 @@ function startSource() {
     },
   });
   const pour = (socket: Bun.Socket<{ left: Buffer }>): void => {
-    const taken = Math.max(0, socket.write(socket.data.left));
-    source.sent += taken;
-    socket.data.left = socket.data.left.subarray(taken);
+    const written = Math.max(0, socket.write(socket.data.left));
+    source.sent += written;
+    socket.data.left = socket.data.left.subarray(written);
   };
   return { source, port: server.port, [Symbol.dispose]: () => server.stop(true) };
 }
@@ -57,18 +57,18 @@ async function read(port: number): Promise<Buffer> {
 
 describe("a connection that carried a large response", () => {
   test("is reused for the next response, and their bytes are not mixed", async () => {
-    using place = startSource();
+    using server = startSource();
     for (let at = 0; at < 4; at++) {
-      expect((await read(place.port)).equals(response.subarray(-bodyBytes))).toBe(true);
+      expect((await read(server.port)).equals(response.subarray(-bodyBytes))).toBe(true);
     }
-    expect(place.source.connections).toBe(1);
+    expect(server.source.connections).toBe(1);
   });
 
   test("whose reader stopped before the end is not reused", async () => {
-    using place = startSource();
-    for await (const _ of (await call(place.port)).chunks()) break;
-    expect((await read(place.port)).length).toBe(bodyBytes);
-    expect(place.source.connections).toBe(2);
+    using server = startSource();
+    for await (const _ of (await call(server.port)).chunks()) break;
+    expect((await read(server.port)).length).toBe(bodyBytes);
+    expect(server.source.connections).toBe(2);
   });
 });
 
@@ -100,8 +100,8 @@ test("a connection that the server closes with its response is not reused", asyn
 });
 
 test("a slow reader pauses the sender (backpressure)", async () => {
-  using place = startSource();
-  const { status, chunks, close } = await call(place.port).then((one) => ({
+  using server = startSource();
+  const { status, chunks, close } = await call(server.port).then((one) => ({
     status: one.status,
     chunks: one.chunks(),
     close: () => one.close(),
@@ -110,15 +110,15 @@ test("a slow reader pauses the sender (backpressure)", async () => {
   await chunks.next();
   let before = -1;
   // Until nothing moves any more.
-  while (before !== place.source.sent) {
-    before = place.source.sent;
+  while (before !== server.source.sent) {
+    before = server.source.sent;
     await Bun.sleep(100);
   }
   // What the system holds for both ends is up to it: a few megabytes; the rest was never sent.
-  expect(place.source.sent).toBeLessThan(response.length);
+  expect(server.source.sent).toBeLessThan(response.length);
   let length = 0;
   for await (const piece of chunks) length += piece.length;
-  expect(place.source.sent).toBe(response.length);
+  expect(server.source.sent).toBe(response.length);
   expect(length).toBeGreaterThan(0);
   close();
 });

@@ -53,7 +53,7 @@ const shapes: Readonly<Record<string, (body: string) => Omit<UpstreamRequest, "h
 let pendingExtras = 0;
 
 /** A response too many behind each response, in the same write or in one of its own a moment later. */
-const extras: Readonly<Record<string, (asked: ReceivedRequest) => void>> = {
+const extras: Readonly<Record<string, (request: ReceivedRequest) => void>> = {
   "in the same write": ({ socket, body }) => socket.write(ok(String(body)) + ok(String(body))),
   "in the next write": ({ socket, body }) => {
     socket.write(ok(String(body)));

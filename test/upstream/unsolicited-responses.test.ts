@@ -102,9 +102,9 @@ for (const [name, streams] of Object.entries(ways)) {
 }
 
 /** The second request of a connection gets two responses: the first of them is not its own. */
-const twoForTheSecond = (asked: ReceivedRequest): void => {
-  const { socket, turn, body } = asked;
-  if (turn === 1) echo(asked);
+const twoForTheSecond = (request: ReceivedRequest): void => {
+  const { socket, turn, body } = request;
+  if (turn === 1) echo(request);
   else socket.write(ok("stray") + ok(String(body)));
 };
 
@@ -152,13 +152,13 @@ test("a vector that came in an unsolicited response does not stay in the cache",
   // A second response to the first request comes while the second request is in flight: nothing can tell the two apart
   // yet.
   const release = Promise.withResolvers<void>();
-  using server = rawServer(async (asked) => {
-    const text = textOf(asked);
-    if (asked.connection === 1 && asked.turn === 2) {
-      asked.socket.write(embeddingOf("a"));
+  using server = rawServer(async (request) => {
+    const text = textOf(request);
+    if (request.connection === 1 && request.turn === 2) {
+      request.socket.write(embeddingOf("a"));
       await release.promise;
     }
-    asked.socket.write(embeddingOf(text));
+    request.socket.write(embeddingOf(text));
   });
   const gateway = startGateway({
     yaml: configFor(server.url),

@@ -43,7 +43,7 @@ const query: EmbeddingsQuery = {
 const vectors = '{"predictions":[{"embeddings":{"values":[0.5]}}]}';
 const hour = 3_600_000;
 
-interface World {
+interface TokenSetup {
   now: number;
   /** What the token service answers: by default, a token with a number. */
   exchange: (count: number) => UpstreamResponse | Promise<UpstreamResponse>;
@@ -56,35 +56,35 @@ const granted = (count: number): UpstreamResponse =>
     JSON.stringify({ access_token: `token-${count}`, expires_in: 3600, token_type: "Bearer" }),
   );
 
-function arrange(given: Partial<World> = {}) {
-  const world: World = {
+function arrange(overrides: Partial<TokenSetup> = {}) {
+  const setup: TokenSetup = {
     now: Date.parse("2026-01-01T00:00:00Z"),
     exchange: granted,
     response: () => upstreamResponseOf(vectors),
-    ...given,
+    ...overrides,
   };
   const tokenRequests: UpstreamRequest[] = [];
   const sent: UpstreamRequest[] = [];
   const send = async (request: UpstreamRequest): Promise<UpstreamResponse> => {
     if (request.url === keyFile.token_uri) {
       tokenRequests.push(request);
-      return world.exchange(tokenRequests.length);
+      return setup.exchange(tokenRequests.length);
     }
     sent.push(request);
-    return world.response(request.headers.authorization);
+    return setup.response(request.headers.authorization);
   };
   const adapters = new Map<string, Adapter>([["vertex", vertex.adapter]]);
   const reach = createUpstreamClient({
     adapters,
     embeddedModels: new Map(),
     send,
-    now: () => world.now,
+    now: () => setup.now,
     clock: () => 0,
   });
   const target: Target = { upstream: upstreamOf(), model: "text-embedding-005" };
   const call = ({ signal } = new AbortController(), to = target) =>
     reach.embeddings(query, to, signal);
-  return { world, tokenRequests, sent, call, send, target };
+  return { world: setup, tokenRequests, sent, call, send, target };
 }
 
 const errorKindOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
@@ -92,7 +92,7 @@ const errorKindOf = async (doing: Promise<unknown>): Promise<GatewayError> => {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (!(error instanceof GatewayError)) throw new Error(`no fault but ${String(error)}`);
+  if (!(error instanceof GatewayError)) throw new Error(`no GatewayError but ${String(error)}`);
   return error;
 };
 
@@ -113,7 +113,7 @@ describe("a token", () => {
   });
 
   test("is requested with an assertion that the account's key signed", async () => {
-    const { tokenRequests, call, world } = arrange();
+    const { tokenRequests, call, world: setup } = arrange();
     await call();
     const form = new URLSearchParams(tokenRequests[0]?.body as string);
     expect(form.get("grant_type")).toBe("urn:ietf:params:oauth:grant-type:jwt-bearer");
@@ -124,8 +124,8 @@ describe("a token", () => {
       iss: keyFile.client_email,
       scope: "https://www.googleapis.com/auth/cloud-platform",
       aud: keyFile.token_uri,
-      iat: world.now / 1000,
-      exp: world.now / 1000 + 3600,
+      iat: setup.now / 1000,
+      exp: setup.now / 1000 + 3600,
     });
     const proof = Buffer.from(signature, "base64url");
     const text = Buffer.from(`${head}.${claims}`);
@@ -133,14 +133,14 @@ describe("a token", () => {
   });
 
   test("is renewed before it expires, while requests use the old one", async () => {
-    const { world, tokenRequests, sent, call } = arrange();
+    const { world: setup, tokenRequests, sent, call } = arrange();
     await call();
-    world.now += hour - 301_000;
+    setup.now += hour - 301_000;
     await call();
     expect(tokenRequests).toHaveLength(1);
-    world.now += 2000;
+    setup.now += 2000;
     const { promise, resolve } = Promise.withResolvers<UpstreamResponse>();
-    world.exchange = () => promise;
+    setup.exchange = () => promise;
     await Promise.all([call(), call()]);
     expect(tokenRequests).toHaveLength(2);
     resolve(granted(2));
@@ -153,25 +153,25 @@ describe("a token", () => {
   });
 
   test("that cannot be renewed is used until it expires, and renewals are retried with a delay", async () => {
-    const { world, tokenRequests, call } = arrange();
+    const { world: setup, tokenRequests, call } = arrange();
     await call();
-    world.exchange = () => upstreamResponseOf("", { status: 503 });
-    world.now += hour - 200_000;
+    setup.exchange = () => upstreamResponseOf("", { status: 503 });
+    setup.now += hour - 200_000;
     for (let i = 0; i < 5; i++) {
       await call();
       await settle();
     }
     expect(tokenRequests).toHaveLength(2);
-    world.now += 200_000;
+    setup.now += 200_000;
     expect((await errorKindOf(call())).kind).toBe("upstream_unreachable");
-    world.exchange = granted;
+    setup.exchange = granted;
     await call();
   });
 
   test("that the upstream refuses is evicted: the next request gets a new one", async () => {
-    const { world, tokenRequests, call } = arrange();
+    const { world: setup, tokenRequests, call } = arrange();
     await call();
-    world.response = (token) =>
+    setup.response = (token) =>
       token === "Bearer token-1"
         ? upstreamResponseOf("{}", { status: 401 })
         : upstreamResponseOf(vectors);
@@ -204,10 +204,10 @@ describe("a token service that fails", () => {
   test("is a credentials error if it refuses them, and nothing was billed", async () => {
     for (const status of [400, 401, 403]) {
       const body = '{"error":"invalid_grant","error_description":"Invalid JWT Signature."}';
-      const fault = await outcome(() => upstreamResponseOf(body, { status }));
-      expect(fault.kind).toBe("upstream_credentials");
-      expect(fault.details.notSent).toBe(true);
-      expect(fault.message).not.toContain("gserviceaccount");
+      const error = await outcome(() => upstreamResponseOf(body, { status }));
+      expect(error.kind).toBe("upstream_credentials");
+      expect(error.details.notSent).toBe(true);
+      expect(error.message).not.toContain("gserviceaccount");
     }
   });
 
@@ -218,9 +218,9 @@ describe("a token service that fails", () => {
       () => upstreamResponseOf("<html>sign in to the hotel's network</html>"),
       async () => Promise.reject(new GatewayError("upstream_unreachable", "no way")),
     ]) {
-      const fault = await outcome(response);
-      expect(fault.kind).toBe("upstream_unreachable");
-      expect(fault.details.notSent).toBe(true);
+      const error = await outcome(response);
+      expect(error.kind).toBe("upstream_unreachable");
+      expect(error.details.notSent).toBe(true);
     }
   });
 
@@ -250,8 +250,8 @@ describe("a token service that fails", () => {
 });
 
 test("a probe fetches a token too, and reports which server refused it", async () => {
-  const { send, world, sent } = arrange();
-  const options = { send, timeoutMs: 1000, now: () => world.now };
+  const { send, world: setup, sent } = arrange();
+  const options = { send, timeoutMs: 1000, now: () => setup.now };
   const good = await probe(upstreamOf(), options);
   expect(good).toEqual({
     upstream: "vertex",
@@ -260,7 +260,7 @@ test("a probe fetches a token too, and reports which server refused it", async (
     detail: "reachable, and accepts the apiKey",
   });
   expect(sent[0]?.headers.authorization).toBe("Bearer token-1");
-  world.exchange = () => upstreamResponseOf("{}", { status: 400 });
+  setup.exchange = () => upstreamResponseOf("{}", { status: 400 });
   const bad = await probe(upstreamOf(), options);
   expect(bad.ok).toBe(false);
   expect(bad.detail).toContain("credentials");

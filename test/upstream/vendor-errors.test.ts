@@ -25,23 +25,23 @@ const errorKindOf = (kind: string, status: number, body: object, headers = {}) =
   });
 
 describe("the message of an error response is found", () => {
-  const words = "prompt: is too long";
+  const expectedMessage = "prompt: is too long";
   test.each([
-    ["openai-compatible", { error: { message: words } }],
-    ["openai-compatible", { error: words }],
-    ["openai-compatible", { message: words }],
-    ["openai-compatible", { detail: words }],
+    ["openai-compatible", { error: { message: expectedMessage } }],
+    ["openai-compatible", { error: expectedMessage }],
+    ["openai-compatible", { message: expectedMessage }],
+    ["openai-compatible", { detail: expectedMessage }],
     ["fal", { detail: [{ loc: ["body", "prompt"], msg: "is too long" }] }],
     ["mistral", { message: { detail: [{ loc: ["body", "prompt"], msg: "is too long" }] } }],
-    ["deepinfra", { detail: { error: words } }],
-    ["cloudflare", { errors: [{ message: words, code: 5004 }] }],
-    ["stability", { id: "1", name: "bad_request", errors: [words] }],
-    ["automatic1111", { error: "HTTPException", detail: words }],
+    ["deepinfra", { detail: { error: expectedMessage } }],
+    ["cloudflare", { errors: [{ message: expectedMessage, code: 5004 }] }],
+    ["stability", { id: "1", name: "bad_request", errors: [expectedMessage] }],
+    ["automatic1111", { error: "HTTPException", detail: expectedMessage }],
     ["openrouter", { error: { message: "Provider returned error", metadata: { raw: rawOf() } } }],
   ])("of %s", async (kind, body) => {
-    const { kind: fault, message } = await errorKindOf(kind, 400, body);
-    expect(fault).toBe("upstream_rejected");
-    expect(message).toBe(words);
+    const { kind: errorKind, message } = await errorKindOf(kind, 400, body);
+    expect(errorKind).toBe("upstream_rejected");
+    expect(message).toBe(expectedMessage);
   });
 
   test("all of them, where there are several", async () => {
@@ -63,8 +63,8 @@ describe("the retry delay is reported", () => {
       1500,
     ],
   ])("where %s says it without a header", async (kind, body, retryAfterMs) => {
-    const { kind: fault, details } = await errorKindOf(kind, 429, body);
-    expect(fault).toBe("upstream_rate_limit");
+    const { kind: errorKind, details } = await errorKindOf(kind, 429, body);
+    expect(errorKind).toBe("upstream_rate_limit");
     expect(details.retryAfterMs).toBe(retryAfterMs);
   });
 
@@ -74,11 +74,11 @@ describe("the retry delay is reported", () => {
   });
 
   test("only for errors that a retry may fix", async () => {
-    const { kind: fault, details } = await errorKindOf("bfl", 404, {
+    const { kind, details } = await errorKindOf("bfl", 404, {
       detail: "Not Found",
       retry_after: 5,
     });
-    expect(fault).toBe("model_not_found");
+    expect(kind).toBe("model_not_found");
     expect(details.retryAfterMs).toBeUndefined();
   });
 });

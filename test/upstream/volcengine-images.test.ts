@@ -93,16 +93,16 @@ test("tokens that the vendor has not counted are unknown, and not 0", async () =
 });
 
 test("a stream in which every image was rejected ends with the error", async () => {
-  const fault = await errorKindOf(() => eventsOf(failed, { ...completed, usage: undefined }));
-  expect(fault?.kind).toBe("moderation_blocked");
-  expect(fault?.message).toBe("It may be sensitive.");
+  const error = await errorKindOf(() => eventsOf(failed, { ...completed, usage: undefined }));
+  expect(error?.kind).toBe("moderation_blocked");
+  expect(error?.message).toBe("It may be sensitive.");
 });
 
 test("an error in the middle of a stream keeps its meaning", async () => {
   const error = { code: "AccountOverdueError", message: "Account 2100000000 is overdue." };
-  const fault = await errorKindOf(() => eventsOf({ error }));
-  expect(fault?.kind).toBe("insufficient_quota");
-  expect(fault?.message).not.toContain("2100000000");
+  const gatewayError = await errorKindOf(() => eventsOf({ error }));
+  expect(gatewayError?.kind).toBe("insufficient_quota");
+  expect(gatewayError?.message).not.toContain("2100000000");
 });
 
 test("a stream that ends without an image is an invalid response", async () => {

@@ -10,8 +10,8 @@ const sent = (more: Partial<GenerationQuery>) =>
   );
 
 test("a size of two thousand pixels is requested at xAI's 2k, and a smaller one at its default", async () => {
-  const resolution = async (wanted: string) =>
-    (await sent({ aspectRatio: "1:1", requestedSize: wanted })).resolution;
+  const resolution = async (size: string) =>
+    (await sent({ aspectRatio: "1:1", requestedSize: size })).resolution;
   expect(await resolution("2048x2048")).toBe("2k");
   expect(await resolution("4096x4096")).toBe("2k");
   expect(await resolution("1024x1024")).toBeUndefined();

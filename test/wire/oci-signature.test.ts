@@ -12,14 +12,14 @@ const signer = {
   privateKey: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
 };
 const now = Date.parse("2026-01-01T00:00:00Z");
-const question: UpstreamRequest = {
+const unsigned: UpstreamRequest = {
   url: "https://inference.generativeai.us-chicago-1.oci.oraclecloud.com/20231130/actions/embedText",
   headers: { "content-type": "application/json", "x-team": "otters" },
   body: '{"inputs":["zwei Otter 🦦"]}',
 };
 
 /** The signed components of a request, by the names that signatures use. */
-function seen({ url, headers, body }: UpstreamRequest): Readonly<Record<string, string>> {
+function signedParts({ url, headers, body }: UpstreamRequest): Readonly<Record<string, string>> {
   const { host, pathname, search } = new URL(url);
   const text = typeof body === "string" ? body : "";
   return {
@@ -41,7 +41,7 @@ function isTrue(request: UpstreamRequest): boolean {
     keyId: "ocid1.tenancy.oc1..a/ocid1.user.oc1..b/20:3b:97",
     algorithm: "rsa-sha256",
   });
-  const there = seen(request);
+  const there = signedParts(request);
   const statement = (members.headers ?? "")
     .split(" ")
     .map((name: string) => `${name}: ${there[name]}`)
@@ -51,13 +51,13 @@ function isTrue(request: UpstreamRequest): boolean {
 }
 
 test("a request is signed with every component that Oracle requires", () => {
-  const signed = signForOci(question, signer, now);
+  const signed = signForOci(unsigned, signer, now);
   expect(isTrue(signed)).toBe(true);
   expect(signed.headers).toMatchObject({
     "x-date": "Thu, 01 Jan 2026 00:00:00 GMT",
     "x-team": "otters",
     "x-content-sha256": createHash("sha256")
-      .update(question.body as string)
+      .update(unsigned.body as string)
       .digest("base64"),
   });
   for (const name of ["x-date", "(request-target)", "host", "content-length", "x-content-sha256"])
@@ -65,14 +65,14 @@ test("a request is signed with every component that Oracle requires", () => {
 });
 
 test("a request without a body is signed without one", () => {
-  const { url, headers } = question;
+  const { url, headers } = unsigned;
   const signed = signForOci({ url: `${url}?limit=1`, headers }, signer, now);
   expect(isTrue(signed)).toBe(true);
   expect(signed.headers["x-content-sha256"]).toBeUndefined();
 });
 
 test("a change after signing invalidates the signature", () => {
-  const signed = signForOci(question, signer, now);
+  const signed = signForOci(unsigned, signer, now);
   expect(isTrue({ ...signed, body: '{"inputs":["drei Otter 🦦"]} ' })).toBe(false);
   expect(isTrue({ ...signed, url: signed.url.replace("embedText", "chat") })).toBe(false);
   const later = { ...signed.headers, "x-date": "Fri, 02 Jan 2026 00:00:00 GMT" };

@@ -80,8 +80,8 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
   "%s: the key itself is in no upstream request, and in no probe",
   (_kind, of) => {
     const adapter = adapters.get(of.kind);
-    const question = adapter?.embeddings?.toUpstream(plainQuery, { upstream: of, model: "m" });
-    const said = JSON.stringify([question, adapter?.probe?.(of)]);
+    const request = adapter?.embeddings?.toUpstream(plainQuery, { upstream: of, model: "m" });
+    const said = JSON.stringify([request, adapter?.probe?.(of)]);
     expect(said).not.toContain("secret-0123456789");
     expect(said).not.toContain("authorization");
   },
@@ -104,13 +104,13 @@ test.each(exchanging.map((of) => [of.kind, of] as const))(
       '{"access_token":"a","expires_in":0}',
       '{"access_token":["a"],"expires_in":1}',
     ]) {
-      const fault = await exchangeOf(of)
+      const thrown = await exchangeOf(of)
         .fromUpstream(upstreamResponseOf(odd))
         .then(
           () => undefined,
           (error: unknown) => error,
         );
-      expect(fault, odd).toBeInstanceOf(GatewayError);
+      expect(thrown, odd).toBeInstanceOf(GatewayError);
     }
   },
 );

@@ -73,8 +73,8 @@ describe.each(files)("%s", (name) => {
   const { rest: extraFields, ...others } = golden.query;
   const query: EmbeddingsQuery = { ...others, extraFields };
   const adapter = adapters.get(target.upstream.kind);
-  const question = adapter?.embeddings;
-  if (!adapter || !question) throw new Error(`${name}: ${target.upstream.kind} has no embeddings`);
+  const endpoint = adapter?.embeddings;
+  if (!adapter || !endpoint) throw new Error(`${name}: ${target.upstream.kind} has no embeddings`);
 
   test("names its kind and the source of the example", () => {
     expect(basename(name, ".json").split(".")[0]).toBe(target.upstream.kind);
@@ -82,8 +82,11 @@ describe.each(files)("%s", (name) => {
   });
 
   test("is sent in the format of the vendor", () => {
-    const asked = question.toUpstream(query, target);
-    const request = show(adapter.sign?.(asked, target.upstream, now) ?? asked, target);
+    const upstreamRequest = endpoint.toUpstream(query, target);
+    const request = show(
+      adapter.sign?.(upstreamRequest, target.upstream, now) ?? upstreamRequest,
+      target,
+    );
     if (updating) writeFileSync(path, `${JSON.stringify({ ...golden, request }, null, 2)}\n`);
     else expect(request).toEqual(golden.request);
   });
@@ -91,21 +94,21 @@ describe.each(files)("%s", (name) => {
   test("has its response mapped", async () => {
     const { status, headers, body } = answer;
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    const reply = await question.fromUpstream(
+    const response = await endpoint.fromUpstream(
       upstreamResponseOf(text, { status, headers }),
       query,
       target,
     );
-    const wanted = golden.vectors.map((vector) => [...Float32Array.from(vector)]);
-    expect(reply.vectors.map(floatsOf)).toEqual(wanted);
-    expect(reply.usage?.inputTokens ?? null).toBe(golden.usage);
+    const expected = golden.vectors.map((vector) => [...Float32Array.from(vector)]);
+    expect(response.vectors.map(floatsOf)).toEqual(expected);
+    expect(response.usage?.inputTokens ?? null).toBe(golden.usage);
   });
 });
 
 test("every kind with its own embeddings API has an example", () => {
-  const told = new Set(files.map((name) => name.split(".")[0]));
+  const covered = new Set(files.map((name) => name.split(".")[0]));
   const silent = nativeEmbeddings.filter(
-    ({ adapter }) => adapter.embeddings && !told.has(adapter.name),
+    ({ adapter }) => adapter.embeddings && !covered.has(adapter.name),
   );
   expect(silent.map(({ adapter }) => adapter.name)).toEqual([]);
 });

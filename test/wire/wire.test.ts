@@ -101,7 +101,7 @@ const formOf = (name: string): IncomingRequest =>
 
 const embeddings = embeddingsEndpoint({ maxInputs: 2048 });
 /** Every request of these tests names its model. */
-const asGiven = (model: unknown): unknown => model;
+const unchanged = (model: unknown): unknown => model;
 
 type Ask = (variant: Variant) => Promise<UpstreamRequest | undefined>;
 
@@ -124,7 +124,7 @@ const askWith =
     const capabilities = adapter.embeddings?.capabilities(target);
     const query =
       capabilities &&
-      within((await embeddings.read(jsonOf(file), "a-key", asGiven)).query, capabilities);
+      within((await embeddings.read(jsonOf(file), "a-key", unchanged)).query, capabilities);
     return query && adapter.embeddings?.toUpstream(query, target);
   };
 
@@ -140,20 +140,20 @@ const endpoints: Readonly<Record<string, Ask>> = {
   tokens: askWith("full.tokens.request.json"),
   generations: inOpenaisWay(async ({ adapter, target }) =>
     adapter.generations?.toUpstream(
-      (await generationsEndpoint.read(jsonOf("full.generations.request.json"), "a-key", asGiven))
+      (await generationsEndpoint.read(jsonOf("full.generations.request.json"), "a-key", unchanged))
         .query,
       target,
     ),
   ),
   edits: inOpenaisWay(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
-      (await editsEndpoint.read(formOf("full.edits.request.json"), "a-key", asGiven)).query,
+      (await editsEndpoint.read(formOf("full.edits.request.json"), "a-key", unchanged)).query,
       target,
     ),
   ),
   "edits-json": inOpenaisWay(async ({ adapter, target }) =>
     adapter.edits?.toUpstream(
-      (await editsEndpoint.read(jsonOf("full.edits-json.request.json"), "a-key", asGiven)).query,
+      (await editsEndpoint.read(jsonOf("full.edits-json.request.json"), "a-key", unchanged)).query,
       target,
     ),
   ),
@@ -202,11 +202,11 @@ for (const [endpoint, ask] of Object.entries(endpoints)) {
 }
 
 test("no golden file of a removed adapter is left", () => {
-  const wanted = new Set(
+  const expected = new Set(
     Object.keys(endpoints).flatMap((endpoint) =>
       variants.map(({ name }) => `full.${endpoint}.${name}.golden.json`),
     ),
   );
   const there = readdirSync(import.meta.dir).filter((name) => name.endsWith(".golden.json"));
-  expect(there.filter((name) => !wanted.has(name))).toEqual([]);
+  expect(there.filter((name) => !expected.has(name))).toEqual([]);
 });

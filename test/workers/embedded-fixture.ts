@@ -52,18 +52,18 @@ export function cosine(a: Float32Array, b: Float32Array): number {
 
 export async function expectError(
   promise: Promise<unknown>,
-  fault: ErrorKind,
-  words?: RegExp,
+  kind: ErrorKind,
+  message?: RegExp,
 ): Promise<GatewayError> {
   const error = await promise.then(
-    () => new Error(`expected the fault ${fault}, but it worked`),
+    () => new Error(`expected the error ${kind}, but the call succeeded`),
     (reason: unknown) => reason,
   );
   if (!(error instanceof GatewayError)) throw error;
-  expect(error.kind, error.message).toBe(fault);
+  expect(error.kind, error.message).toBe(kind);
   // Details for the operator are in the log, not in the client's error.
   const { logDetail: logged } = error.details;
-  if (words) expect(logged ?? error.message).toMatch(words);
+  if (message) expect(logged ?? error.message).toMatch(message);
   if (logged !== undefined) expect(error.message).not.toContain("/");
   return error;
 }

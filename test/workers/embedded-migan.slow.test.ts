@@ -207,8 +207,8 @@ describe("the real model", () => {
       [{ mask: file("mask", small) }, "invalid_value", "mask"],
       [{ mask: file("mask", image) }, "invalid_value", "mask"],
     ];
-    for (const [more, fault, param] of refusals) {
-      const { details } = await expectError(ask(migan, edit(more)), fault);
+    for (const [more, kind, param] of refusals) {
+      const { details } = await expectError(ask(migan, edit(more)), kind);
       expect(details.param).toBe(param);
     }
     const { mask: _, ...maskless } = edit();

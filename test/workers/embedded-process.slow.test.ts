@@ -115,9 +115,9 @@ test("when the process is killed, requests in flight get a declared error and th
   await embed(minilm, ["warm"]);
   const first = pidOf(minilm);
   const [big, small] = [embed(minilm, sentences(400)), embed(minilm, ["small"])];
-  const faults = [big, small].map((call) => expectError(call, "upstream_unreachable", /SIGKILL/));
+  const errors = [big, small].map((call) => expectError(call, "upstream_unreachable", /SIGKILL/));
   process.kill(first, "SIGKILL");
-  await Promise.all(faults);
+  await Promise.all(errors);
   expect(minilm.state()).toEqual({ requests: 0, weight: 0 });
   expect((await embed(minilm, ["again"])).vectors[0]).toHaveLength(384);
   expect(pidOf(minilm)).not.toBe(first);
@@ -188,10 +188,10 @@ test("an aborted request leaves the queue with its abort reason", async () => {
   const ordinaryMs = await timeOf("an ordinary request");
   const controller = new AbortController();
   const big = embed(minilm, sentences(2_000), { signal: controller.signal });
-  const fault = expectError(big, "upstream_timeout", /too slow/);
+  const rejection = expectError(big, "upstream_timeout", /too slow/);
   await Bun.sleep(30);
   controller.abort(new GatewayError("upstream_timeout", "too slow"));
-  await fault;
+  await rejection;
   expect(minilm.state()).toMatchObject({ requests: 0, weight: 0 });
   // All of it would take several seconds; what was being computed is finished first.
   expect(await timeOf("the next")).toBeLessThan(2_500 + 20 * ordinaryMs);

@@ -12,20 +12,22 @@ import { cosine, embed, expectError } from "./embedded-fixture.ts";
 const minilm = createMinilm();
 afterAll(() => minilm.close());
 
-const words = (count: number) => "word ".repeat(count);
+const repeatedWord = (count: number) => "word ".repeat(count);
 
 test("a long text is rejected in OpenAI's words unless the client allows truncation", async () => {
   await expectError(
-    embed(minilm, ["fine", words(255)]),
+    embed(minilm, ["fine", repeatedWord(255)]),
     "context_length_exceeded",
     /^This model's maximum context length is 256 tokens, however you requested 257 tokens \(257 in your prompt; 0 for the completion\)\. Please reduce your prompt; or send "truncate": true/,
   );
-  expect((await embed(minilm, [words(254)])).usage).toEqual({
+  expect((await embed(minilm, [repeatedWord(254)])).usage).toEqual({
     inputTokens: 256,
     perInput: [256],
   });
   for (const extraFields of [{ truncate: true }, { truncation: true }]) {
-    const { vectors, usage } = await embed(minilm, [words(400), words(254)], { extraFields });
+    const { vectors, usage } = await embed(minilm, [repeatedWord(400), repeatedWord(254)], {
+      extraFields,
+    });
     expect(usage).toEqual({ inputTokens: 512, perInput: [256, 256] });
     expect(cosine(vectors[0]!, vectors[1]!)).toBeCloseTo(1, 5);
   }
@@ -34,7 +36,7 @@ test("a long text is rejected in OpenAI's words unless the client allows truncat
 test("only `true` allows truncation", async () => {
   for (const truncate of [false, "no", 0, null]) {
     await expectError(
-      embed(minilm, [words(300)], { extraFields: { truncate } }),
+      embed(minilm, [repeatedWord(300)], { extraFields: { truncate } }),
       "context_length_exceeded",
     );
   }
@@ -43,7 +45,7 @@ test("only `true` allows truncation", async () => {
 test("a huge text is rejected without tokenizing all of it", async () => {
   // A text that fits, as a measure of how fast this machine tokenizes now.
   const began = performance.now();
-  await embed(minilm, [words(200)]);
+  await embed(minilm, [repeatedWord(200)]);
   const ordinaryMs = performance.now() - began;
   const start = performance.now();
   const nasty = `${"q".repeat(99)} `.repeat(20_000);
@@ -81,7 +83,11 @@ test("unknown fields are ignored", async () => {
 });
 
 test("a rejected request does not affect other requests", async () => {
-  const calls = [embed(minilm, ["one"]), embed(minilm, [words(300)]), embed(minilm, ["two"])];
+  const calls = [
+    embed(minilm, ["one"]),
+    embed(minilm, [repeatedWord(300)]),
+    embed(minilm, ["two"]),
+  ];
   const outcomes = await Promise.allSettled(calls);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
 });

@@ -10,17 +10,17 @@ const native = createMinilm({ runtime: "native" });
 const fallback = createMinilm({ onnxruntime: "a-package-that-is-not-installed" });
 const texts = reference.sentences.map(({ text }) => text);
 // It is slow: every third, and the one that is cut.
-const some = [...texts.keys()].filter((place) => place % 3 === 0 || place === texts.length - 1);
+const some = [...texts.keys()].filter((index) => index % 3 === 0 || index === texts.length - 1);
 const cut = { extraFields: { truncate: true } };
 
-let nativeReply: Awaited<ReturnType<typeof embed>>;
-let fallbackReply: Awaited<ReturnType<typeof embed>>;
+let nativeResponse: Awaited<ReturnType<typeof embed>>;
+let fallbackResponse: Awaited<ReturnType<typeof embed>>;
 beforeAll(async () => {
-  [nativeReply, fallbackReply] = await Promise.all([
+  [nativeResponse, fallbackResponse] = await Promise.all([
     embed(native, texts, cut),
     embed(
       fallback,
-      some.map((place) => texts[place]!),
+      some.map((index) => texts[index]!),
       cut,
     ),
   ]);
@@ -29,19 +29,21 @@ afterAll(async () => {
   await Promise.all([native.close(), fallback.close()]);
 });
 
-const wanted = (place: number): Float32Array => {
-  const bytes = Buffer.from(reference.sentences[place]?.vector ?? "", "base64");
+const expectedVector = (index: number): Float32Array => {
+  const bytes = Buffer.from(reference.sentences[index]?.vector ?? "", "base64");
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
 };
 
 test("every vector is that of the canonical model", () => {
-  const likeness = nativeReply.vectors.map((vector, place) => cosine(vector, wanted(place)));
+  const likeness = nativeResponse.vectors.map((vector, index) =>
+    cosine(vector, expectedVector(index)),
+  );
   expect(likeness).toHaveLength(48);
   expect(Math.min(...likeness)).toBeGreaterThan(0.999);
 });
 
 test("every vector has 384 numbers and length 1", () => {
-  for (const vector of nativeReply.vectors) {
+  for (const vector of nativeResponse.vectors) {
     expect(vector).toHaveLength(384);
     expect(Math.hypot(...vector)).toBeCloseTo(1, 5);
   }
@@ -50,11 +52,11 @@ test("every vector has 384 numbers and length 1", () => {
 test("usage counts the tokens that Hugging Face's own tokenizer counts, up to the limit", async () => {
   const counts = reference.sentences.map(({ tokens }) => Math.min(tokens, reference.maxTokens));
   const inputTokens = counts.reduce((sum, count) => sum + count);
-  expect(nativeReply.usage).toEqual({ inputTokens, perInput: counts });
-  for (const [place, text] of texts.entries()) {
+  expect(nativeResponse.usage).toEqual({ inputTokens, perInput: counts });
+  for (const [index, text] of texts.entries()) {
     expect((await embed(native, [text], cut)).usage).toEqual({
-      inputTokens: counts[place]!,
-      perInput: [counts[place]!],
+      inputTokens: counts[index]!,
+      perInput: [counts[index]!],
     });
   }
 });
@@ -65,13 +67,13 @@ test("without onnxruntime the WebAssembly engine gives the same vectors and coun
   expect(fallback.state().metadata?.because).toMatch(
     /^a-package-that-is-not-installed does not run here/,
   );
-  const likeness = some.map((place, i) =>
-    cosine(fallbackReply.vectors[i]!, nativeReply.vectors[place]!),
+  const likeness = some.map((index, i) =>
+    cosine(fallbackResponse.vectors[i]!, nativeResponse.vectors[index]!),
   );
   expect(Math.min(...likeness)).toBeGreaterThan(0.999);
-  const counts = some.map((place) => Math.min(reference.sentences[place]!.tokens, 256));
+  const counts = some.map((index) => Math.min(reference.sentences[index]!.tokens, 256));
   const inputTokens = counts.reduce((sum, count) => sum + count);
-  expect(fallbackReply.usage).toEqual({ inputTokens, perInput: counts });
+  expect(fallbackResponse.usage).toEqual({ inputTokens, perInput: counts });
 });
 
 test("a vector does not depend on what else is in the batch", async () => {
@@ -102,7 +104,7 @@ const paraphrases: readonly [string, string][] = [
 ];
 
 test("a paraphrase is nearest among unrelated sentences", async () => {
-  const questions = (
+  const queryVectors = (
     await embed(
       native,
       paraphrases.map(([first]) => first),
@@ -114,9 +116,9 @@ test("a paraphrase is nearest among unrelated sentences", async () => {
       paraphrases.map(([, second]) => second),
     )
   ).vectors;
-  const found = questions.map((question) => {
-    const scores = responses.map((response) => cosine(question, response));
+  const found = queryVectors.map((queryVector) => {
+    const scores = responses.map((response) => cosine(queryVector, response));
     return scores.indexOf(Math.max(...scores));
   });
-  expect(found).toEqual(paraphrases.map((_, place) => place));
+  expect(found).toEqual(paraphrases.map((_, index) => index));
 });

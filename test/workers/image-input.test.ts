@@ -81,7 +81,7 @@ test("peek returns the requested bytes at any offset, and fewer at the end", asy
   const path = written("bytes", bytes);
   await withImageInput(raw(path, 0, bytes.length), async ({ length, peek }) => {
     expect(length).toBe(bytes.length);
-    for (const [from, wanted] of [
+    for (const [from, expected] of [
       [0, 50_000],
       [8, 8],
       [16_380, 8],
@@ -92,7 +92,7 @@ test("peek returns the requested bytes at any offset, and fewer at the end", asy
       [100_000, 8],
       [1, 1],
     ] as const) {
-      expect(peek(from, wanted).equals(bytes.subarray(from, from + wanted))).toBeTrue();
+      expect(peek(from, expected).equals(bytes.subarray(from, from + expected))).toBeTrue();
     }
   });
 });

@@ -80,8 +80,8 @@ describe("a file that takes far longer to decode than its size suggests is rejec
   test("a progressive JPEG of 1,100 scans", async () => {
     const file = upload(jpegWithScans(4096, 1100));
     expect(file.size).toBeLessThan(100_000);
-    const words = /is a progressive JPEG with 1100 scans, and at most 61 are read/;
-    const error = await expectError(darkroom.inspect(file, never), "invalid_image_file", words);
+    const message = /is a progressive JPEG with 1100 scans, and at most 61 are read/;
+    const error = await expectError(darkroom.inspect(file, never), "invalid_image_file", message);
     expect(error.details.param).toBe("image");
   });
 
@@ -127,8 +127,8 @@ describe("a file that takes far longer to decode than its size suggests is rejec
   };
   for (const [name, bytes] of Object.entries(bombs)) {
     test(name, async () => {
-      const words = /unpack to more than 8 MB|more than 250000 chunks|more than 10000 frames/;
-      await expectError(darkroom.inspect(upload(bytes), never), "invalid_image_file", words);
+      const message = /unpack to more than 8 MB|more than 250000 chunks|more than 10000 frames/;
+      await expectError(darkroom.inspect(upload(bytes), never), "invalid_image_file", message);
     });
   }
 });
@@ -151,21 +151,21 @@ function gifOf(frames: number): Uint8Array {
 }
 
 test("an image that takes longer than one of its size may is refused, and its process ended", async () => {
-  const seen = watched();
+  const watcher = watched();
   const bounds: number[][] = [];
   const room = createImageWorker({
-    spawn: seen.spawn,
+    spawn: watcher.spawn,
     inspectMs: (...message) => {
       bounds.push(message);
       return 20;
     },
   });
   const costly = upload(jpegWithScans(4096, 60));
-  const words =
+  const expectedMessage =
     /could not be decoded within 0 seconds, which is far more than an image of its size/;
-  await expectError(room.inspect(costly, never), "invalid_image_file", words);
+  await expectError(room.inspect(costly, never), "invalid_image_file", expectedMessage);
   expect(bounds).toEqual([[4096 * 4096, costly.size]]);
-  await until(() => seen.living.size === 0);
+  await until(() => watcher.living.size === 0);
   await room.close();
 });
 

@@ -42,8 +42,8 @@ describe("on Linux", () => {
   const onLinux = process.platform === "linux";
 
   test("an upload on disk is inspected and converted without being read by the gateway", async () => {
-    const seen = watched();
-    const room = createImageWorker({ spawn: seen.spawn });
+    const watcher = watched();
+    const room = createImageWorker({ spawn: watcher.spawn });
     const temp = newRequestTemp();
     const pixels = speckled(400, 300, 4);
     const { part, close } = await spooled(await speckledPng(400, 300));
@@ -52,7 +52,7 @@ describe("on Linux", () => {
       const made = await room.convert(part, { format: "png" }, never, temp);
       expect(made.kind).toBe("spilled");
       expect((await pixelsOf(await bytesIn(made))).pixels).toEqual(pixels);
-      expect(carried(seen.requests)).toBe(0);
+      expect(carried(watcher.requests)).toBe(0);
     }
     await close();
     await temp.clear();
@@ -60,8 +60,8 @@ describe("on Linux", () => {
   });
 
   test("an image in the base64 of an upstream response is decoded in the worker", async () => {
-    const seen = watched();
-    const room = createImageWorker({ spawn: seen.spawn });
+    const watcher = watched();
+    const room = createImageWorker({ spawn: watcher.spawn });
     const temp = newRequestTemp();
     const [first, second] = [await speckledPng(300, 301), await speckledPng(301, 300)];
     const json = JSON.stringify({
@@ -80,22 +80,22 @@ describe("on Linux", () => {
       expect([found.width, found.height]).toEqual([width, height]);
       expect(found.pixels[4 * 77 + 1]).toBe(speckled(width, height, 4)[4 * 77 + 1]!);
     }
-    if (onLinux) expect(carried(seen.requests)).toBe(0);
+    if (onLinux) expect(carried(watcher.requests)).toBe(0);
     await temp.clear();
     await room.close();
   });
 
   test("a large image in memory is sent through a file, a small one in the message", async () => {
-    const seen = watched();
-    const room = createImageWorker({ spawn: seen.spawn });
+    const watcher = watched();
+    const room = createImageWorker({ spawn: watcher.spawn });
     const temp = newRequestTemp();
     const small = await speckledPng(20, 20);
     await room.convert(inBytes(small), { format: "jpeg" }, never, temp);
-    expect(carried(seen.requests)).toBe(small.length);
+    expect(carried(watcher.requests)).toBe(small.length);
     const large = await speckledPng(400, 400);
     const base64 = { kind: "base64", base64: large.toString("base64") } as const;
     await room.convert(base64, { format: "jpeg" }, never, temp);
-    if (onLinux) expect(carried(seen.requests)).toBe(small.length);
+    if (onLinux) expect(carried(watcher.requests)).toBe(small.length);
     await temp.clear();
     await room.close();
   });
@@ -115,22 +115,22 @@ test("where processes cannot open each other's files, bytes are sent, and the ou
 const keepOpen = () => () => undefined;
 
 test("that they cannot is detected once, and fails no request", async () => {
-  const seen = watched();
-  const room = createImageWorker({ spawn: seen.spawn });
+  const watcher = watched();
+  const room = createImageWorker({ spawn: watcher.spawn });
   const temp = newRequestTemp();
   const away = { ...upload(await speckledPng(500, 400, 3)), path: "/proc/1/fd/nowhere", keepOpen };
   for (let i = 0; i < 2; i++) {
     const made = await room.convert(away, { format: "png" }, never, temp);
     expect((await pixelsOf(await bytesIn(made))).width).toBe(500);
   }
-  expect(seen.requests.map(({ image }) => image.kind)).toEqual(["file", "bytes", "bytes"]);
+  expect(watcher.requests.map(({ image }) => image.kind)).toEqual(["file", "bytes", "bytes"]);
   await temp.clear();
   await room.close();
 });
 
 test("one image whose file is gone does not disable paths for the others", async () => {
-  const seen = watched();
-  const room = createImageWorker({ spawn: seen.spawn });
+  const watcher = watched();
+  const room = createImageWorker({ spawn: watcher.spawn });
   const gone = {
     ...upload(await speckledPng(16, 16)),
     path: "/proc/1/fd/nowhere",
@@ -142,7 +142,7 @@ test("one image whose file is gone does not disable paths for the others", async
   await expect(room.inspect(gone, never)).rejects.toThrow("The file is closed.");
   const { part, close } = await spooled(await speckledPng(16, 16));
   if (part.path) await room.inspect(part, never);
-  expect(carried(seen.requests)).toBe(0);
+  expect(carried(watcher.requests)).toBe(0);
   await close();
   await room.close();
 });
@@ -185,12 +185,12 @@ test("a file that is closed cannot be lent, as its path may lead to the file of 
 });
 
 test("an upload whose request ends while the image worker reads it is not confused with another upload", async () => {
-  const seen = watched();
-  const room = createImageWorker({ spawn: seen.spawn });
+  const watcher = watched();
+  const room = createImageWorker({ spawn: watcher.spawn });
   const { part, close } = await spooled(await speckledPng(40, 30));
   const inspecting = room.inspect(part, never);
   // The worker has the path of the file, and is still starting.
-  await until(() => seen.requests.length === 1);
+  await until(() => watcher.requests.length === 1);
   const closing = close();
   const others = await Promise.all(
     Array.from({ length: 8 }, async () => spooled(await speckledPng(50, 60))),

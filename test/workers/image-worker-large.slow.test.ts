@@ -20,7 +20,7 @@ import {
 const darkroom = createImageWorker();
 afterAll(() => darkroom.close());
 
-async function seenOnDisk(bytes: Uint8Array, room = darkroom) {
+async function inspectOnDisk(bytes: Uint8Array, room = darkroom) {
   const { part, close } = await spooled(bytes);
   // Where no other process can open it, the part is of no use: it cannot be read here.
   return room.inspect(part.path === undefined ? upload(bytes) : part, never).finally(close);
@@ -40,13 +40,13 @@ describe("a single pixel that covers 254 of 255 is found", () => {
     const pixels = covering(width, height, 4);
     const made = () => generated(pixels, width, height, 4).png({ compressionLevel: 1 }).toBuffer();
     const full = await made();
-    expect(await seenOnDisk(full)).toMatchObject({ width, height, alpha: true, opaque: true });
+    expect(await inspectOnDisk(full)).toMatchObject({ width, height, alpha: true, opaque: true });
     expect((await darkroom.inspect(inBytes(full), never)).opaque).toBeTrue();
     for (const pixel of [0, width * 777 + 1234, width * height - 1]) {
       pixels[pixel * 4 + 3] = 254;
       const almost = await made();
       pixels[pixel * 4 + 3] = 255;
-      expect((await seenOnDisk(almost)).opaque).toBeFalse();
+      expect((await inspectOnDisk(almost)).opaque).toBeFalse();
       expect((await darkroom.inspect(inBytes(almost), never)).opaque).toBeFalse();
     }
   });
@@ -76,9 +76,9 @@ describe("a single pixel that covers 254 of 255 is found", () => {
     for (const channels of [4, 2] as const) {
       test(`in ${kind}, ${channels === 4 ? "coloured" : "grey"}`, async () => {
         const pixels = covering(60, 50, channels);
-        expect((await seenOnDisk(await make(pixels, channels))).opaque).toBeTrue();
+        expect((await inspectOnDisk(await make(pixels, channels))).opaque).toBeTrue();
         pixels[pixels.length - 1] = 254;
-        expect((await seenOnDisk(await make(pixels, channels))).opaque).toBeFalse();
+        expect((await inspectOnDisk(await make(pixels, channels))).opaque).toBeFalse();
       });
     }
   }
@@ -95,10 +95,10 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
   for (const [kind, make] of Object.entries(kinds)) {
     test(`${kind}, wherever it is cut`, async () => {
       const whole = await make().toBuffer();
-      expect((await seenOnDisk(whole)).width).toBe(120);
+      expect((await inspectOnDisk(whole)).width).toBe(120);
       for (const length of [1, 13, 60, whole.length >> 1, whole.length - 40]) {
         const cut = whole.subarray(0, whole.length - length);
-        await expectError(seenOnDisk(cut), "invalid_image_file", /cut short/);
+        await expectError(inspectOnDisk(cut), "invalid_image_file", /cut short/);
       }
     });
   }
@@ -107,10 +107,10 @@ describe("a file on disk that is truncated or damaged is rejected", () => {
     const whole = await generated(speckled(1500, 1000, 3), 1500, 1000, 3)
       .png({ compressionLevel: 1 })
       .toBuffer();
-    expect((await seenOnDisk(whole)).opaque).toBeTrue();
+    expect((await inspectOnDisk(whole)).opaque).toBeTrue();
     const at = whole.length - 5000;
     whole[at] = (whole[at] as number) ^ 1;
-    await expectError(seenOnDisk(whole), "invalid_image_file", /damaged or cut short/);
+    await expectError(inspectOnDisk(whole), "invalid_image_file", /damaged or cut short/);
   });
 });
 
@@ -119,7 +119,7 @@ test("a file that is not an image is not decoded from disk either, whatever its 
     .tiff()
     .toBuffer();
   for (const bytes of [Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), tiff]) {
-    const looking = seenOnDisk(bytes);
+    const looking = inspectOnDisk(bytes);
     await expectError(looking, "unsupported_file_mimetype", /is not a PNG/);
   }
 });
@@ -128,10 +128,10 @@ const onLinux = process.platform === "linux";
 
 test("a large image is never as a whole in the memory of the process that inspects it", async () => {
   if (!onLinux) return;
-  const seen = watched();
-  const room = createImageWorker({ spawn: seen.spawn });
+  const watcher = watched();
+  const room = createImageWorker({ spawn: watcher.spawn });
   const most = () => {
-    const [child] = seen.living;
+    const [child] = watcher.living;
     const status = readFileSync(`/proc/${child?.pid}/status`, "latin1");
     return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
   };
@@ -139,14 +139,14 @@ test("a large image is never as a whole in the memory of the process that inspec
     const small = await generated(speckled(64, 64, channels), 64, 64, channels)
       .png()
       .toBuffer();
-    await seenOnDisk(small, room);
+    await inspectOnDisk(small, room);
     const before = most();
     // 64 MB of file, and as many of pixels.
     const [width, height] = [4096, Math.floor(2 ** 26 / channels / 4096)];
     const large = await generated(speckled(width, height, channels), width, height, channels)
       .png({ compressionLevel: 0 })
       .toBuffer();
-    expect((await seenOnDisk(large, room)).height).toBe(height);
+    expect((await inspectOnDisk(large, room)).height).toBe(height);
     // It is 10 to 20 MB. Either of the two would be 64.
     expect(most() - before).toBeLessThan(48);
   }
@@ -164,28 +164,28 @@ describe("large images", () => {
       .toBuffer();
 
   test("are processed one at a time", async () => {
-    const seen = watched();
-    const room = createImageWorker({ spawn: seen.spawn });
+    const watcher = watched();
+    const room = createImageWorker({ spawn: watcher.spawn });
     const bytes = await large();
-    const looks = await Promise.all(Array.from({ length: 5 }, () => seenOnDisk(bytes, room)));
+    const looks = await Promise.all(Array.from({ length: 5 }, () => inspectOnDisk(bytes, room)));
     expect(looks.map(({ width }) => width)).toEqual([2000, 2000, 2000, 2000, 2000]);
-    expect(seen.most).toEqual({ processes: 1, jobs: 1 });
+    expect(watcher.most).toEqual({ processes: 1, jobs: 1 });
     await room.close();
   });
 
   test("do not block small ones, and queued ones are processed eventually", async () => {
-    const seen = watched((requested) => requested === 1);
-    const room = createImageWorker({ spawn: seen.spawn });
+    const watcher = watched((requested) => requested === 1);
+    const room = createImageWorker({ spawn: watcher.spawn });
     const [bytes, few] = [await large(), await small()];
     const stuck = new AbortController();
     const first = room.inspect(inBytes(bytes), stuck.signal);
     let served = false;
-    const second = seenOnDisk(bytes, room).then((looked) => {
+    const second = inspectOnDisk(bytes, room).then((looked) => {
       served = true;
       return looked;
     });
-    await until(() => seen.requests.length === 1);
-    for (let i = 0; i < 3; i++) expect((await seenOnDisk(few, room)).width).toBe(16);
+    await until(() => watcher.requests.length === 1);
+    for (let i = 0; i < 3; i++) expect((await inspectOnDisk(few, room)).width).toBe(16);
     expect(served).toBeFalse();
     stuck.abort();
     await expectError(first, "client_closed", /closed the connection/);
@@ -194,8 +194,8 @@ describe("large images", () => {
   });
 
   test("that are queued count with the others, and leave the queue when their client disconnects", async () => {
-    const seen = watched((requested) => requested === 1);
-    const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 1 });
+    const watcher = watched((requested) => requested === 1);
+    const room = createImageWorker({ spawn: watcher.spawn, maxWaiting: 1 });
     const bytes = await large();
     const [first, second] = [new AbortController(), new AbortController()];
     const stuck = room.inspect(inBytes(bytes), first.signal);
@@ -203,7 +203,7 @@ describe("large images", () => {
     await expectError(room.inspect(inBytes(bytes), never), "overloaded", /full queue/);
     second.abort();
     await expectError(waiting, "client_closed", /closed the connection/);
-    const next = seenOnDisk(bytes, room);
+    const next = inspectOnDisk(bytes, room);
     first.abort();
     await expectError(stuck, "client_closed", /closed the connection/);
     expect((await next).width).toBe(2000);

@@ -70,11 +70,11 @@ describe("a decompression bomb is rejected without being decoded", () => {
     test(`${width}x${height}`, async () => {
       const bomb = blackPng(width, height);
       expect(bomb.length).toBeLessThan(200_000);
-      const words = new RegExp(`has ${width}x${height} pixels, and at most 64 million`);
+      const message = new RegExp(`has ${width}x${height} pixels, and at most 64 million`);
       const error = await expectError(
         darkroom.inspect(upload(bomb), never),
         "invalid_image_file",
-        words,
+        message,
       );
       expect(error.details.param).toBe("image");
     });
@@ -150,12 +150,12 @@ test("a file above the limit is rejected before it is read", async () => {
 });
 
 test("a process that dies during a job fails that request, and the next request works", async () => {
-  const seen = watched((requested) => requested === 1);
-  const room = createImageWorker({ spawn: seen.spawn });
+  const watcher = watched((requested) => requested === 1);
+  const room = createImageWorker({ spawn: watcher.spawn });
   const image = upload(await speckledPng(16, 16));
   const looking = room.inspect(image, never);
-  await until(() => seen.requests.length === 1);
-  for (const child of seen.living) child.kill();
+  await until(() => watcher.requests.length === 1);
+  for (const child of watcher.living) child.kill();
   const error = await expectError(looking, "overloaded", /SIGKILL/);
   expect(error.message).toContain("ended before it had processed the image");
   expect((await room.inspect(image, never)).width).toBe(16);
@@ -163,28 +163,28 @@ test("a process that dies during a job fails that request, and the next request 
 });
 
 test("a job that exceeds its timeout is canceled, and its process is replaced", async () => {
-  const seen = watched((requested) => requested === 1);
-  const room = createImageWorker({ spawn: seen.spawn, jobMs: 1500 });
+  const watcher = watched((requested) => requested === 1);
+  const room = createImageWorker({ spawn: watcher.spawn, jobMs: 1500 });
   const image = upload(await speckledPng(16, 16));
   await expectError(room.inspect(image, never), "invalid_image_file", /within 1.5 seconds/);
-  await until(() => seen.living.size === 0);
+  await until(() => watcher.living.size === 0);
   expect((await room.inspect(image, never)).width).toBe(16);
   await room.close();
 });
 
 test("a client that disconnects frees its worker at once", async () => {
-  const seen = watched((requested) => requested <= 2);
-  const room = createImageWorker({ spawn: seen.spawn });
+  const watcher = watched((requested) => requested <= 2);
+  const room = createImageWorker({ spawn: watcher.spawn });
   const image = upload(await speckledPng(16, 16));
   const hangUps = [new AbortController(), new AbortController()] as const;
   const stuck = hangUps.map(({ signal }) => room.inspect(image, signal));
-  await until(() => seen.requests.length === 2);
+  await until(() => watcher.requests.length === 2);
   let served = false;
   const third = room.inspect(image, never).then(() => {
     served = true;
   });
   await Bun.sleep(0);
-  expect(seen.requests).toHaveLength(2);
+  expect(watcher.requests).toHaveLength(2);
   expect(served).toBeFalse();
   hangUps[1].abort(new GatewayError("client_closed", "gone"));
   await expectError(stuck[1] as Promise<unknown>, "client_closed", /gone/);
@@ -195,40 +195,40 @@ test("a client that disconnects frees its worker at once", async () => {
 });
 
 test("a client that disconnects while queued is never processed", async () => {
-  const seen = watched((requested) => requested === 1);
-  const room = createImageWorker({ spawn: seen.spawn, maxRunning: 1 });
+  const watcher = watched((requested) => requested === 1);
+  const room = createImageWorker({ spawn: watcher.spawn, maxRunning: 1 });
   const image = upload(await speckledPng(16, 16));
   const [first, second] = [new AbortController(), new AbortController()];
   const stuck = room.inspect(image, first.signal);
   const waiting = room.inspect(image, second.signal);
-  await until(() => seen.requests.length === 1);
+  await until(() => watcher.requests.length === 1);
   second.abort();
   await expectError(waiting, "client_closed", /closed the connection/);
   first.abort();
   await expectError(stuck, "client_closed", /closed the connection/);
   expect((await room.inspect(image, never)).width).toBe(16);
-  expect(seen.requests).toHaveLength(2);
+  expect(watcher.requests).toHaveLength(2);
   await room.close();
 });
 
 test("sixteen concurrent conversions run two at a time", async () => {
-  const seen = watched();
-  const room = createImageWorker({ spawn: seen.spawn });
+  const watcher = watched();
+  const room = createImageWorker({ spawn: watcher.spawn });
   const temp = newRequestTemp();
   const png = inBytes(await speckledPng(200, 200, 3));
   const made = await Promise.all(
     Array.from({ length: 16 }, () => room.convert(png, { format: "webp" }, never, temp)),
   );
   expect(made).toHaveLength(16);
-  expect(seen.requests).toHaveLength(16);
-  expect(seen.most).toEqual({ processes: 2, jobs: 2 });
+  expect(watcher.requests).toHaveLength(16);
+  expect(watcher.most).toEqual({ processes: 2, jobs: 2 });
   await temp.clear();
   await room.close();
 });
 
 test("jobs beyond the queue limit are shed at once, with a Retry-After", async () => {
-  const seen = watched((requested) => requested <= 2);
-  const room = createImageWorker({ spawn: seen.spawn, maxWaiting: 3 });
+  const watcher = watched((requested) => requested <= 2);
+  const room = createImageWorker({ spawn: watcher.spawn, maxWaiting: 3 });
   const image = upload(await speckledPng(16, 16));
   const { signal, abort } = hangUp();
   const jobs = Array.from({ length: 5 }, () => room.inspect(image, signal));
@@ -240,10 +240,10 @@ test("jobs beyond the queue limit are shed at once, with a Retry-After", async (
 });
 
 test("an idle process ends", async () => {
-  const seen = watched();
-  const room = createImageWorker({ spawn: seen.spawn, idleMs: 20 });
+  const watcher = watched();
+  const room = createImageWorker({ spawn: watcher.spawn, idleMs: 20 });
   await room.inspect(upload(await speckledPng(16, 16)), never);
-  await until(() => seen.living.size === 0);
+  await until(() => watcher.living.size === 0);
   await room.close();
 });
 

@@ -103,7 +103,7 @@ test("a hung process is killed when a client cancels its request", async () => {
   const { ask, alive, wait, loaded } = pretend(() => {});
   const [first, second] = [new AbortController(), new AbortController()];
   const calls = [ask("a", first.signal), ask("b", second.signal), ask("c")];
-  const faults = [
+  const errors = [
     expectError(calls[0]!, "client_closed"),
     expectError(calls[1]!, "client_closed"),
     expectError(calls[2]!, "upstream_unreachable", /stuck/),
@@ -113,7 +113,7 @@ test("a hung process is killed when a client cancels its request", async () => {
   expect(alive()).toBe(1);
   wait(1_500);
   second.abort();
-  await Promise.all(faults);
+  await Promise.all(errors);
   expect(alive()).toBe(0);
   expect(loaded).toHaveLength(1);
 });
@@ -144,13 +144,13 @@ test("a batch contains the first queued input, no duplicates, and stays within i
   fc.assert(
     fc.property(lengths, limit, (waiting, limits) => {
       const batch = planBatch(waiting, limits);
-      const taken = batch.map((place) => waiting[place]!);
-      const longest = Math.max(...taken);
+      const accepted = batch.map((index) => waiting[index]!);
+      const longest = Math.max(...accepted);
       expect(batch[0]).toBe(0);
       expect(new Set(batch).size).toBe(batch.length);
       expect(batch.length).toBeLessThanOrEqual(limits.inputs);
       if (batch.length > 1) expect(longest * batch.length).toBeLessThanOrEqual(limits.tokens);
-      expect(Math.min(...taken) * 2).toBeGreaterThanOrEqual(longest);
+      expect(Math.min(...accepted) * 2).toBeGreaterThanOrEqual(longest);
     }),
   );
 });

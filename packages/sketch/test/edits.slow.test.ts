@@ -41,9 +41,9 @@ describe("only the masked area changes", () => {
     for (const alpha of [false, true]) {
       test(`${prompt}, ${alpha ? "with" : "without"} alpha in the image`, async () => {
         const image = await photo(size.width, size.height, alpha);
-        const reply = await edit(prompt, [image], { mask: await maskWith(size, hole) });
-        expect(reply.facts.size).toBe("120x90");
-        const count = changed(await pixelsOf(image), await pixelsOf(bytesOf(reply)));
+        const response = await edit(prompt, [image], { mask: await maskWith(size, hole) });
+        expect(response.facts.size).toBe("120x90");
+        const count = changed(await pixelsOf(image), await pixelsOf(bytesOf(response)));
         expect(count.outside).toBe(0);
         expect(count.inside).toBeGreaterThan(hole.width * hole.height * 0.3);
       });
@@ -116,8 +116,8 @@ describe("only the masked area changes", () => {
     const { rgba } = await pixelsOf(bytesOf(await edit("remove it", [image], { mask })));
     const rough = { inside: 0, outside: 0 };
     for (let i = 0; i < size.width * size.height - 1; i++) {
-      const place = inHole(i % size.width, Math.floor(i / size.width)) ? "inside" : "outside";
-      rough[place] += Math.abs((rgba[i * 4] ?? 0) - (rgba[i * 4 + 4] ?? 0));
+      const region = inHole(i % size.width, Math.floor(i / size.width)) ? "inside" : "outside";
+      rough[region] += Math.abs((rgba[i * 4] ?? 0) - (rgba[i * 4 + 4] ?? 0));
     }
     const area = hole.width * hole.height;
     const outside = rough.outside / (size.width * size.height - area);
@@ -126,21 +126,21 @@ describe("only the masked area changes", () => {
 
   test("a mask of one pixel is respected", async () => {
     const image = await photo();
-    const reply = await edit("night", [image], {
+    const response = await edit("night", [image], {
       mask: await maskWith(size, { left: 50, top: 50, width: 1, height: 1 }),
     });
-    expect(changed(await pixelsOf(image), await pixelsOf(bytesOf(reply))).outside).toBe(0);
+    expect(changed(await pixelsOf(image), await pixelsOf(bytesOf(response))).outside).toBe(0);
   });
 
   test("a transparent background makes the masked area transparent around the subject", async () => {
-    const reply = await edit("a cat", [await photo()], {
+    const response = await edit("a cat", [await photo()], {
       mask: await maskWith(size, hole),
       options: { background: "transparent" },
     });
-    const alpha = alphaOf(await pixelsOf(bytesOf(reply)));
+    const alpha = alphaOf(await pixelsOf(bytesOf(response)));
     expect(Math.min(...alpha)).toBe(0);
     expect(alpha[0]).toBe(255);
-    expect(reply.facts.background).toBe("transparent");
+    expect(response.facts.background).toBe("transparent");
   });
 });
 
@@ -273,7 +273,7 @@ describe("without a mask the whole image is restyled", () => {
         )
           strong[c] = (strong[c] ?? 0) + 1;
     }
-    for (const seen of strong) expect(seen).toBeGreaterThan(2500);
+    for (const pixels of strong) expect(pixels).toBeGreaterThan(2500);
   });
 });
 
@@ -299,8 +299,8 @@ describe("sizes and inputs of an edit", () => {
       await raw.clone().gif().toBuffer(),
     ]) {
       const url = `data:image/whatever;base64,${bytes.toString("base64")}`;
-      const reply = await drawRequest(editRequest("sepia", [{ kind: "url", url }]));
-      expect(reply.facts.size).toBe("90x60");
+      const response = await drawRequest(editRequest("sepia", [{ kind: "url", url }]));
+      expect(response.facts.size).toBe("90x60");
     }
     const turned = await raw.clone().jpeg().withMetadata({ orientation: 6 }).toBuffer();
     expect((await edit("sepia", [turned])).facts.size).toBe("60x90");

@@ -6,14 +6,14 @@ import { alphaOf, apart, bytesOf, generate, pixelsOf } from "./fixture.ts";
 describe("the image is what the options ask for", () => {
   for (const format of ["png", "jpeg", "webp", "gif"] as const) {
     test(`output_format ${format} gives a real ${format}`, async () => {
-      const reply = await generate("a fox", { output_format: format, size: "90x60" });
-      const found = await sharp(bytesOf(reply)).metadata();
+      const response = await generate("a fox", { output_format: format, size: "90x60" });
+      const found = await sharp(bytesOf(response)).metadata();
       expect([found.format, found.width, found.pageHeight ?? found.height]).toEqual([
         format,
         90,
         60,
       ]);
-      expect(reply.facts).toEqual({
+      expect(response.facts).toEqual({
         size: "90x60",
         quality: "medium",
         background: "opaque",
@@ -23,13 +23,13 @@ describe("the image is what the options ask for", () => {
   }
 
   test("output_format svg gives the SVG source of the scene", async () => {
-    const reply = await generate("a red balloon over the sea", {
+    const response = await generate("a red balloon over the sea", {
       output_format: "svg",
       size: "200x100",
     });
-    const source = new TextDecoder().decode(bytesOf(reply));
+    const source = new TextDecoder().decode(bytesOf(response));
     expect(source).toContain('<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"');
-    const { width, height, rgba } = await pixelsOf(bytesOf(reply));
+    const { width, height, rgba } = await pixelsOf(bytesOf(response));
     expect([width, height]).toEqual([200, 100]);
     expect(new Set(rgba).size).toBeGreaterThan(40);
   });
@@ -67,9 +67,9 @@ describe("the image is what the options ask for", () => {
   test("an opaque image is reported as opaque and has no alpha channel at any aspect ratio", async () => {
     for (const size of ["512x384", "640x480", "800x600", "480x640", "960x540", "301x97"]) {
       for (const prompt of ["a boat", "a forest, paper cut", "qwfp"]) {
-        const reply = await generate(prompt, { size, quality: "low" });
-        expect(`${size} ${prompt}: ${reply.facts.background}`).toBe(`${size} ${prompt}: opaque`);
-        expect((await sharp(bytesOf(reply)).metadata()).hasAlpha).toBeFalse();
+        const response = await generate(prompt, { size, quality: "low" });
+        expect(`${size} ${prompt}: ${response.facts.background}`).toBe(`${size} ${prompt}: opaque`);
+        expect((await sharp(bytesOf(response)).metadata()).hasAlpha).toBeFalse();
       }
     }
   });
@@ -123,11 +123,11 @@ describe("a transparent background has real alpha", () => {
     ["an owl, watercolour", "a styled subject"],
   ] as const) {
     test(`around ${what}`, async () => {
-      const reply = await generate(prompt, { background: "transparent" });
-      const alpha = alphaOf(await pixelsOf(bytesOf(reply)));
+      const response = await generate(prompt, { background: "transparent" });
+      const alpha = alphaOf(await pixelsOf(bytesOf(response)));
       expect(alpha.filter((a) => a === 0).length).toBeGreaterThan(alpha.length * 0.1);
       expect(alpha.filter((a) => a === 255).length).toBeGreaterThan(alpha.length * 0.1);
-      expect(reply.facts.background).toBe("transparent");
+      expect(response.facts.background).toBe("transparent");
     });
   }
 
@@ -197,13 +197,13 @@ describe("the prompt decides", () => {
     is: (r: number, g: number, b: number) => boolean,
   ): Promise<number> => {
     const { rgba } = await pixelsOf(bytesOf(await generate(prompt, { background: "transparent" })));
-    let [hits, seen] = [0, 0];
+    let [hits, total] = [0, 0];
     for (let i = 0; i < rgba.length; i += 4) {
       if ((rgba[i + 3] ?? 0) < 200) continue;
-      seen += 1;
+      total += 1;
       if (is(rgba[i] ?? 0, rgba[i + 1] ?? 0, rgba[i + 2] ?? 0)) hits += 1;
     }
-    return hits / seen;
+    return hits / total;
   };
 
   test("a color adjective applies to the noun after it", async () => {

@@ -149,18 +149,18 @@ describe("an abort", () => {
   test("between two events ends the stream with the reason", async () => {
     const controller = new AbortController();
     const options = { ...small, partial_images: 3 };
-    const seen: string[] = [];
+    const eventTypes: string[] = [];
     const reading = async (): Promise<void> => {
       for await (const event of draw(
         { prompt: "a fox", options, stream: true },
         controller.signal,
       )) {
-        seen.push(event.type);
+        eventTypes.push(event.type);
         controller.abort(reason);
       }
     };
     expect(await thrownBy(reading())).toBe(reason);
-    expect(seen).toEqual(["partial"]);
+    expect(eventTypes).toEqual(["partial"]);
   });
 });
 

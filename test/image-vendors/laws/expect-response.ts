@@ -43,11 +43,12 @@ export interface ImageMetadata {
 /** One response has one metadata value for all of its images. */
 export function expectMetadata(metadata: ImageMetadata, images: readonly Uint8Array[]): void {
   for (const image of images) {
-    const seen = sniff(image);
-    expect(seen, "the bytes are not an image").toBeDefined();
-    if (metadata.size !== undefined) expect(metadata.size).toBe(`${seen?.width}x${seen?.height}`);
+    const actual = sniff(image);
+    expect(actual, "the bytes are not an image").toBeDefined();
+    if (metadata.size !== undefined)
+      expect(metadata.size).toBe(`${actual?.width}x${actual?.height}`);
     if (metadata.output_format !== undefined)
-      expect(metadata.output_format).toBe(seen?.format ?? "");
+      expect(metadata.output_format).toBe(actual?.format ?? "");
   }
   expect(metadata.quality).not.toBe("auto");
   expect(metadata.background).not.toBe("auto");

@@ -34,7 +34,7 @@ const requestEach = (
     testedOptions.map(async ([name, value]) => {
       const prompt = `an otter with ${name}`;
       const outcome = await sendRequest(context, operation, { role, prompt, [name]: value });
-      const parsed = context.fake.generator.requests.find((taken) => taken.prompt === prompt);
+      const parsed = context.fake.generator.requests.find((request) => request.prompt === prompt);
       const reachedVendor = context.fake.exchanges.some(({ request }) =>
         holds(request.body, prompt),
       );

@@ -29,8 +29,8 @@ function expectMeaning(
 const attemptsFor = (refusal: VendorRefusal): number =>
   refusal.kind === "upstream_overloaded" && !headerOf(refusal, "retry-after") ? 3 : 1;
 
-const headerOf = ({ headers = {} }: VendorRefusal, wanted: string): string | undefined =>
-  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1];
+const headerOf = ({ headers = {} }: VendorRefusal, headerName: string): string | undefined =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === headerName)?.[1];
 
 /** Failover is allowed: this target has not begun. */
 const allowsFailover = ({ kind, status, uncharged }: VendorRefusal): boolean => {

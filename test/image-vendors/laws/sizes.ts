@@ -44,7 +44,7 @@ async function expectSize(context: LawContext, operation: Operation, size: strin
   const response = expectSuccess(outcome);
   const images = imagesIn(response);
   expectConsistent(response, images);
-  const parsed = context.fake.generator.requests.find((taken) => taken.prompt === prompt);
+  const parsed = context.fake.generator.requests.find((request) => request.prompt === prompt);
   if (parsed?.size === size) {
     const { width, height } = sniff(images[0] ?? new Uint8Array()) ?? {};
     expect(`${width}x${height}`).toBe(size);

@@ -30,9 +30,9 @@ const open =
   (root: string, query: string): FakeVendor["open"] =>
   (generator) =>
   async (request) => {
-    const [path = "", given = ""] = request.path.split("?");
+    const [path = "", search = ""] = request.path.split("?");
     const dialect = { strict: true, key };
-    if (request.method === "POST" && given === query) {
+    if (request.method === "POST" && search === query) {
       if (path === `${root}/images/generations`)
         return generations(authorize(request), generator, dialect);
       if (path === `${root}/images/edits`) return edits(authorize(request), generator, dialect);

@@ -51,7 +51,7 @@ function checkSignature({ method, path, origin, headers, body }: VendorRequest):
   const time = headers.get("x-amz-date") ?? "";
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(time) ?? [];
   const [year, month = 1, day, hour, minute, second] = parts.map(Number);
-  const wanted = signatureHeaders(
+  const expected = signatureHeaders(
     {
       method,
       url: `${origin}${path}`,
@@ -62,7 +62,7 @@ function checkSignature({ method, path, origin, headers, body }: VendorRequest):
     { ...signer, region, service: "bedrock" },
     Date.UTC(year ?? 0, month - 1, day, hour, minute, second),
   );
-  if (headers.get("authorization") === wanted.authorization) return;
+  if (headers.get("authorization") === expected.authorization) return;
   throw refusal(
     403,
     "InvalidSignatureException",

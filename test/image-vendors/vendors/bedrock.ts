@@ -79,13 +79,17 @@ function readCanvas(request: VendorRequest, family: ModelFamily): ParsedRequest 
   };
 }
 
-function readConfig(given: unknown, family: ModelFamily, fixed: boolean): Pick<ParsedRequest, "n"> {
+function readConfig(
+  config: unknown,
+  family: ModelFamily,
+  fixed: boolean,
+): Pick<ParsedRequest, "n"> {
   const {
     width,
     height,
     quality,
     numberOfImages = 1,
-  } = known(given, [
+  } = known(config, [
     ...["cfgScale", "seed", "quality", "numberOfImages"],
     ...(fixed ? [] : ["width", "height"]),
   ]);

@@ -21,8 +21,8 @@ const failed = (status: number, code: number, message: string): VendorResponse =
   body: { result: null, success: false, errors: [{ code, message }], messages: [] },
 });
 
-const badInput = (words: string): VendorResponse =>
-  failed(400, 5006, `AiError: AiError: Bad input: Error: ${words} (0c4f6d1e)`);
+const badInput = (message: string): VendorResponse =>
+  failed(400, 5006, `AiError: AiError: Bad input: Error: ${message} (0c4f6d1e)`);
 
 /** How one model parses a request, and its file format. */
 interface Dialect {

@@ -21,7 +21,7 @@ export async function readForm(request: VendorRequest): Promise<ReadForm> {
   );
   return {
     texts,
-    files: (wanted) => files.flatMap(([name, bytes]) => (name === wanted ? [bytes] : [])),
+    files: (field) => files.flatMap(([name, bytes]) => (name === field ? [bytes] : [])),
     names: [...Object.keys(texts), ...files.map(([name]) => name)],
   };
 }

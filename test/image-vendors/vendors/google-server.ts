@@ -106,8 +106,8 @@ function readParts(parts: readonly Part[], { maxImages }: Surface) {
   return { prompt, images };
 }
 
-function readConfig(given: unknown, surface: Surface): Partial<ParsedRequest> {
-  const config = known(given, "generation_config", [
+function readConfig(rawConfig: unknown, surface: Surface): Partial<ParsedRequest> {
+  const config = known(rawConfig, "generation_config", [
     ...["responseModalities", "imageConfig", "thinkingConfig", "candidateCount", "seed"],
     ...["temperature", "topP", "topK", "maxOutputTokens", "stopSequences"],
   ]) as Config;
@@ -260,10 +260,10 @@ export const imageRefusals = (
   model: string,
   path: Parameters<typeof googleRefusals>[0],
 ): FakeVendor["refusals"] => [
-  ...googleRefusals(path).map(({ status = 200, body, fault }) => ({
+  ...googleRefusals(path).map(({ status = 200, body, error }) => ({
     status,
     body,
-    kind: fault,
+    kind: error,
   })),
   {
     kind: "insufficient_quota",

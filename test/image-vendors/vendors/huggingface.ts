@@ -16,9 +16,9 @@ const known = [
   ...["width", "height", "prompt", "target_size"],
 ];
 
-const error = (status: number, words: string): VendorResponse => ({
+const error = (status: number, message: string): VendorResponse => ({
   status,
-  body: { error: words },
+  body: { error: message },
 });
 
 async function generate(

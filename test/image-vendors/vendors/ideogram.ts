@@ -38,11 +38,11 @@ interface EndpointSpec {
 }
 
 const ratio = (separator: "x" | "_", texts: Texts): { aspect?: string } => {
-  const given = texts.aspect_ratio;
-  if (given === undefined) return {};
+  const aspectRatio = texts.aspect_ratio;
+  if (aspectRatio === undefined) return {};
   const [, across, down] =
-    new RegExp(`^(?:ASPECT_)?(\\d+)${separator}(\\d+)$`).exec(String(given)) ?? [];
-  if (!across || !down) throw invalid(`Unsupported aspect ratio: ${String(given)}`);
+    new RegExp(`^(?:ASPECT_)?(\\d+)${separator}(\\d+)$`).exec(String(aspectRatio)) ?? [];
+  if (!across || !down) throw invalid(`Unsupported aspect ratio: ${String(aspectRatio)}`);
   return { aspect: `${across}:${down}` };
 };
 

@@ -90,9 +90,9 @@ const agents: Api = {
       throw invalid("output_format", "Input should be 'png' or 'jpeg'");
     }
     if ((type === "image_edit") !== (source !== undefined)) throw invalid("source", "mismatch");
-    const given = source === undefined ? [] : [source, ...((image_ref ?? []) as unknown[])];
-    if (given.length > 9) throw invalid("image_ref", "At most 8");
-    const images = given.map((entry) => {
+    const references = source === undefined ? [] : [source, ...((image_ref ?? []) as unknown[])];
+    if (references.length > 9) throw invalid("image_ref", "At most 8");
+    const images = references.map((entry) => {
       const { data, media_type } = entry as Fields;
       if (typeof media_type !== "string") throw refuse(422, "media_type is required with data");
       return plainImage(data, () => refuse(422, "Invalid base64 image data"));

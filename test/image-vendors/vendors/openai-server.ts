@@ -61,9 +61,9 @@ async function inOpenaiShape(say: () => Promise<VendorResponse>): Promise<Vendor
 }
 
 function authorize({ headers }: VendorRequest, { key }: Dialect): void {
-  const given = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "")?.[1];
-  if (given === undefined) throw missingKey();
-  if (given !== key) throw wrongKey(given);
+  const apiKey = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "")?.[1];
+  if (apiKey === undefined) throw missingKey();
+  if (apiKey !== key) throw wrongKey(apiKey);
 }
 
 async function recordOf({ origin, path, ...init }: VendorRequest): Promise<RecordedRequest> {
@@ -127,7 +127,7 @@ const usageOf = (generated: number) => ({
   input_tokens_details: { text_tokens: 10, image_tokens: 0 },
 });
 
-const unseen = { width: 1024, height: 1024 } as const;
+const unknownSize = { width: 1024, height: 1024 } as const;
 
 async function respond(
   call: Call,
@@ -141,10 +141,10 @@ async function respond(
   const generated = await generator.generate(parseRequest(call), format);
   if (query?.model.family === "gpt") {
     const looks = (image: Uint8Array) => {
-      const { format: seenAs, width, height } = sniff(image) ?? { format, ...unseen };
+      const { format: actualFormat, width, height } = sniff(image) ?? { format, ...unknownSize };
       return {
         background: query.transparent ? "transparent" : "opaque",
-        output_format: seenAs,
+        output_format: actualFormat,
         quality: query.quality,
         size: `${width}x${height}`,
       };

@@ -65,7 +65,7 @@ function parseRequest(body: Readonly<Record<string, unknown>>, model: Model): Pa
   if (size !== undefined && !model.sizes) throw error(400, "This model does not take a size");
   // Parameters that a vendor lacks are ignored without an error: the gateway must not rely on it.
   const options = ["quality", "background", "output_format", "output_compression"];
-  const givenOptions = ["user", ...(model.openai ? options : [])].flatMap((name) =>
+  const sentOptions = ["user", ...(model.openai ? options : [])].flatMap((name) =>
     body[name] !== undefined ? [[name, body[name]]] : [],
   );
   return {
@@ -73,7 +73,7 @@ function parseRequest(body: Readonly<Record<string, unknown>>, model: Model): Pa
     n: Number(n),
     ...(size !== undefined && { size: String(size) }),
     ...(aspect_ratio !== undefined && { aspect: String(aspect_ratio) }),
-    options: Object.fromEntries(givenOptions),
+    options: Object.fromEntries(sentOptions),
     ...(Array.isArray(input_references) && { images: input_references.map(imageIn) }),
   };
 }

@@ -117,8 +117,8 @@ function parseRequest(input: Fields, { count, source }: Form): ParsedRequest {
   const { prompt, width, height, aspect_ratio, output_format, mask, user_id } = input;
   const image = (value: unknown) => wrappedImage(value, () => invalid("image", "is no uri"));
   const [field, how] = source ?? [];
-  const given = field === undefined ? undefined : input[field];
-  const list = how === "list" ? (given as unknown[] | undefined) : given && [given];
+  const fieldValue = field === undefined ? undefined : input[field];
+  const list = how === "list" ? (fieldValue as unknown[] | undefined) : fieldValue && [fieldValue];
   return {
     prompt: String(prompt),
     n: Number(input[count?.[0] ?? ""] ?? 1),

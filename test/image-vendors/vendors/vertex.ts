@@ -126,9 +126,9 @@ function readImagen(request: VendorRequest): ParsedRequest {
 }
 
 function readReferences(references: readonly Reference[], editMode: string | undefined) {
-  const bytesOf = (wanted: string): Uint8Array[] =>
+  const bytesOf = (field: string): Uint8Array[] =>
     references
-      .filter(({ referenceType }) => referenceType === wanted)
+      .filter(({ referenceType }) => referenceType === field)
       .map(({ referenceImage }) => Buffer.from(referenceImage?.bytesBase64Encoded ?? "", "base64"));
   const images = bytesOf("REFERENCE_TYPE_RAW");
   const [mask] = bytesOf("REFERENCE_TYPE_MASK");

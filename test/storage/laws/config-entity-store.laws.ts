@@ -125,15 +125,15 @@ export function configEntityStoreLaws(implementation: Implementation<ConfigEntit
       "the revision changes with every write and delete, also for other readers",
       async (open) => {
         const [store, reader] = [await open(), await open()];
-        const seen = [await reader.revision()];
+        const revisions = [await reader.revision()];
         const { version } = await store.put(model("a"), 0, 1);
-        seen.push(await reader.revision());
+        revisions.push(await reader.revision());
         await store.put(model("a"), version, 1);
-        seen.push(await reader.revision());
+        revisions.push(await reader.revision());
         await store.delete(key("a"), undefined);
-        seen.push(await reader.revision());
-        expect(new Set(seen).size).toBe(4);
-        expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+        revisions.push(await reader.revision());
+        expect(new Set(revisions).size).toBe(4);
+        expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
       },
     );
 

@@ -132,14 +132,14 @@ export function keyStoreLaws(implementation: Implementation<KeyStore>): void {
     law("changes come in pages without a gap", async (open) => {
       const store = await open();
       for (let at = 0; at < 7; at++) await store.create(newKey(`k${at}`));
-      const seen: string[] = [];
+      const observed: string[] = [];
       let revision = 0;
       for (let hasMore = true; hasMore; ) {
         const page = await store.changesSince(revision, 3);
-        seen.push(...page.changes.map(({ key }) => key.id));
+        observed.push(...page.changes.map(({ key }) => key.id));
         ({ revision, hasMore } = page);
       }
-      expect(seen).toEqual(["k0", "k1", "k2", "k3", "k4", "k5", "k6"]);
+      expect(observed).toEqual(["k0", "k1", "k2", "k3", "k4", "k5", "k6"]);
     });
 
     law(
