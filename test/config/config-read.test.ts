@@ -43,7 +43,7 @@ keys:
 `;
 
 describe("a good file", () => {
-  test("is taken as written", () => {
+  test("is read as written", () => {
     const env = { OPENAI_API_KEY: "sk-1", WEB_KEY: "web-0123456789abcdef" };
     const { upstreams, models, keys } = accepted(example, env);
     const openai = {

@@ -1,4 +1,4 @@
-/** `${NAME}` in vexel.yaml: any value stays one text, any place stays true, and no secret is ever repeated. */
+/** `${NAME}` in vexel.yaml: any value stays one string, error locations stay correct, and no error repeats a secret. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: such text is what the file is about
 
 import { describe, expect, test } from "bun:test";

@@ -4,7 +4,7 @@ import { batch } from "../../server/embeddings/batch.ts";
 import { capabilitiesOf, requestOf, responseTo, settled } from "./stage-fixture.ts";
 
 describe("a fast target", () => {
-  /** Answers after so long, by a clock of its own. */
+  /** Responds after this time, by a simulated clock. */
   async function inFlightAtOnce(tookMs: number): Promise<number> {
     let now = 0;
     const held: (() => void)[] = [];

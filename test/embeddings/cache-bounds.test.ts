@@ -12,7 +12,7 @@ const vectorOf = (seed: number, length = 8): Float32Array =>
 const slot = sizeClassOf(8 * 4);
 const entryBytes = slot + entryOverhead;
 
-/** Room for exactly this many vectors of eight numbers: each has a page of its own. */
+/** Room for exactly this many vectors of eight numbers: each has its own slab. */
 function roomFor(entries: number) {
   const evictions: string[] = [];
   const cache = new EmbeddingCache({

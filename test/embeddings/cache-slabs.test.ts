@@ -17,7 +17,7 @@ import { temporaryFolder } from "../harness.ts";
 const KiB = 1024;
 const encodings = ["float", "base64"] as const;
 
-/** No two seeds have a number in common, so that none is taken for another. */
+/** No two seeds have a number in common, so that no vector is mistaken for another. */
 const vectorOf = (seed: number, length: number): Float32Array =>
   Float32Array.from({ length }, (_, at) => seed + (at + 1) / 1024);
 
@@ -228,7 +228,7 @@ describe("slabs", () => {
       if (cache.size === i + 1) expect(pages).toBe(Math.ceil(cache.size / perPage));
       else pageCounts.push(pages);
     }
-    // From then on no page is made, and none is given back.
+    // From then on no slab is allocated and none is freed.
     expect(new Set(pageCounts).size).toBe(1);
     expect(cache.size).toBeGreaterThan(500);
   });

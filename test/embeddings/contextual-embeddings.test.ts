@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startGateway, type TestGateway } from "../harness.ts";
 
-/** Seen by the vendor: the path, and the inputs of each request. */
+/** Received by the vendor: the path, and the inputs of each request. */
 const received: { path: string; inputs: string[] }[] = [];
 
 /** Late chunking as Jina does it: a vector depends on the input's index and on all inputs. */

@@ -244,7 +244,7 @@ describe("the first target is the reference", () => {
     const model = modelNamed("m", a, b);
     const { canary, summaries, outcomes } = setUpCanary([model], { a: outcome, b: right });
     for (let look = 0; look < 2; look++) await canary.check(false);
-    // Told once, although it is tried again.
+    // Reported once, although the probe is repeated.
     expect(summaries()).toEqual(["a silent"]);
     expect([a, b].map((target) => canary.hasDrifted(model, target))).toEqual([false, false]);
     outcomes.a = right;

@@ -39,7 +39,7 @@ const size =
     if (width % 16 || height % 16) throw bad("Width and height must both be divisible by 16.");
     const pixels = width * height;
     const ratio = Math.max(width, height) / Math.min(width, height);
-    // [MEM] the limits are documented, these words are not
+    // [MEM] the limits are documented, these messages are not
     if (ratio > 3) throw bad("The aspect ratio must be between 1:3 and 3:1.");
     if (Math.max(width, height) > 3840 || pixels < 655_360 || pixels > 8_294_400)
       throw bad("The size is outside of the supported pixel and edge limits.");
@@ -99,7 +99,7 @@ function refuseForbidden(prompt: string): void {
   );
 }
 
-/** `given` holds no image, images or mask. Null means absent, as everywhere on the image endpoints. */
+/** `bodyFields` holds no image, images or mask. Null means absent, as everywhere on the image endpoints. */
 export function readImageQuery(
   bodyFields: Readonly<Record<string, unknown>>,
   operation: Operation,

@@ -74,6 +74,6 @@ export async function readBody(request: Request, record: RecordedRequest): Promi
   try {
     record.json = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
-    // Stays absent; the endpoint refuses it in OpenAI's words.
+    // Stays absent; the endpoint rejects it with OpenAI's message.
   }
 }

@@ -42,7 +42,7 @@ interface Plan {
   readonly body: object;
   readonly behavior: Behavior;
   readonly pauseMs: number;
-  /** Throws if the response is not the one that the client asked for. */
+  /** Throws if the response is not the one for the client's request. */
   check(response: RawResponse): void;
 }
 

@@ -196,7 +196,7 @@ export function parsedByNode(wire: Buffer): {
   const parsed: ParsedRequest[] = [];
   const parser = new HTTPParser();
   parser.initialize(event("REQUEST"), {});
-  // Once it has seen trailers, it reports the headers before a body in this way as well.
+  // After a message with trailers, it reports the headers before a body in this way as well.
   let [early, start]: [string[], string] = [[], ""];
   parser[event("kOnHeaders")] = (lines: string[], url: string) => {
     early = lines;

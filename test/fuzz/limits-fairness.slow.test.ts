@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { CallPlan } from "./limits-requests.ts";
-import { LimitsSimulation, patienceMs, runs } from "./limits-world.ts";
+import { LimitsSimulation, patienceMs, runs } from "./limits-simulation.ts";
 
 test(
   "API keys that queue for the same concurrency slot take turns, however many requests each has queued",

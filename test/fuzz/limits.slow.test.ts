@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Limits } from "../../server/lib/limits.ts";
 import { rates } from "../../server/limits/limit-scope.ts";
 import { type CallPlan, demandOf, limitOf } from "./limits-requests.ts";
-import { LimitsSimulation, patienceMs, runs, type SimulatedCall } from "./limits-world.ts";
+import { LimitsSimulation, patienceMs, runs, type SimulatedCall } from "./limits-simulation.ts";
 
 const limits: fc.Arbitrary<Limits> = fc.record(
   {

@@ -109,7 +109,7 @@ describe("a client that sends requests without a pause", () => {
       const { headers, body } = await connection.response();
       expect([headers.get("connection"), body]).toEqual([null, "slow"]);
     }
-    // The request that was refused has not taken a place: both connections are still served, and there is no third.
+    // The rejected request holds no slot: both connections are still served, and there is no third.
     for (const connection of connections) connection.disconnect();
     await until(() => served.server.connections().open <= 1);
     expect(await statusFor(served, keyed("two"))).toBe(200);

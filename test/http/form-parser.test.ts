@@ -196,7 +196,7 @@ describe("Bun's own FormData agrees", () => {
     { minLength: 1, maxLength: 6 },
   );
 
-  test("what it writes is parsed as it was given", async () => {
+  test("a form that it writes is parsed back unchanged", async () => {
     await fc.assert(
       fc.asyncProperty(
         entries,

@@ -39,7 +39,7 @@ function paint(
   return sharp(pixels, { raw }).png().toBuffer();
 }
 
-/** As a camera stores it that is held so: seen through this orientation, it is upright. */
+/** As stored by a camera in this orientation: after the rotation, the image is upright. */
 const stored = async (upright: Buffer, orientation: number): Promise<Buffer> => {
   const back = { 6: 8, 8: 6 }[orientation] ?? orientation;
   const tagged = await sharp(upright).png().withMetadata({ orientation: back }).toBuffer();
@@ -103,7 +103,7 @@ test("behind links they are rotated as well", async () => {
   await expectSameWayUp();
 });
 
-test("the mask of a square image is taken as drawn on the image as shown", async () => {
+test("the mask of a square image applies to the image as shown", async () => {
   const upright = await quarters(48, 48);
   const image = await photo("jpeg", 6, upright);
   expect((await edit("form", image, await hole(48, 48))).status).toBe(200);

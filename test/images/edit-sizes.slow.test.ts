@@ -98,7 +98,7 @@ test("a mask with a transparent color arrives with an alpha channel, which every
   expect((await storedIn(sent)).pixels).toEqual(pixels);
 });
 
-describe("of the conversions that make an image small enough, the least lossy is taken", () => {
+describe("of the conversions that make an image small enough, the least lossy is used", () => {
   const inspection: ImageInspection = {
     ...{ type: "image/webp", width: 8, height: 8, pages: 1 },
     ...{ alpha: false, alphaChannel: false, opaque: true, orientation: 1 },

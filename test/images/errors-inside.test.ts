@@ -60,7 +60,7 @@ async function generate(model: string, more: object = {}) {
 }
 
 describe("an error inside a 200", () => {
-  test("has the status and the words of the error, and nothing is booked", async () => {
+  test("has the status and the message of the error, and nothing is booked", async () => {
     respondWith(noQuota);
     const { status, error, row } = await generate("one");
     expect([status, error?.code]).toEqual([429, "insufficient_quota"]);

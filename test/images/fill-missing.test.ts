@@ -174,7 +174,7 @@ describe("one request for several images, in a stream that ends with a rate limi
 });
 
 test("images of the other target have seeds of their own", async () => {
-  // Makes one at a time, which is seen at the first call.
+  // Returns one image per request, which the first request shows.
   east.respond = (body, call) => (call < 2 ? east.generate({ ...body, n: 1 }) : slowDown());
   const { images, missing } = await ask({ model: "house", seed: 7 });
   expect([images.length, missing]).toEqual([4, null]);

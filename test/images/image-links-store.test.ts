@@ -152,7 +152,7 @@ describe("on disk", () => {
   test("a folder that cannot be written to has an error code of its own", async () => {
     await using server = startLinkServer();
     const folder = join(server.folder, "images");
-    // Root may write anywhere, so it is taken away.
+    // Root may write anywhere, so the folder is removed.
     rmSync(folder, { recursive: true });
     expect(await errorKindOf(server.links.store(small, server.url))).toBe("storage_unavailable");
   });

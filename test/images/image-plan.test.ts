@@ -316,7 +316,7 @@ describe("what OpenAI's models take", () => {
 });
 
 describe("a shape in place of a size", () => {
-  test("is taken as it is by a target that knows shapes", () => {
+  test("is sent unchanged to a target that supports shapes", () => {
     for (const policy of ["adapt", "strict"] as const) {
       const plan = planImage(query({ size: "16:9" }), bare, policy);
       expect(plan.query).toMatchObject({ aspectRatio: "16:9", options: {} });

@@ -1,4 +1,4 @@
-/** Each of several images has a seed of its own, in the vendor's range. */
+/** Each of several images has a different seed, in the vendor's range. */
 import { expect, test } from "bun:test";
 import { fanOut } from "../../server/images/fan-out.ts";
 import type { BufferedImageResponse, GenerationQuery } from "../../server/upstream/contract.ts";

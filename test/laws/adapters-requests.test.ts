@@ -91,7 +91,7 @@ const textFields = (parts: Parts): [string, string][] =>
     .filter(({ filename }) => filename === undefined)
     .map(({ field, bytes }) => [field, decode(bytes)]);
 
-/** Of a generation or an edit: the fields that were given, and no other. */
+/** The fields of a generation or an edit request that have a value. */
 const fieldsOf = ({
   options,
   extraFields,

@@ -11,7 +11,7 @@ import { type Law, obey } from "./law.ts";
 type Query = GenerationQuery | EditQuery;
 type Rows = ReadonlyMap<string, Row>;
 
-/** Without numbers that are drawn anew for every request. */
+/** Without the random ids of each request. */
 const settled = (what: unknown): string =>
   JSON.stringify(what).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "");
 

@@ -40,7 +40,7 @@ interface Document {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
 }
 
-// No server listens there: the test delivery is answered nevertheless.
+// No server listens there: the test delivery gets a response nevertheless.
 const receiver = { url: "http://127.0.0.1:9/", events: '["webhook.*"]' };
 const { fake, gateway, close } = arrange({
   yaml: (url) =>

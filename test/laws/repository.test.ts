@@ -203,7 +203,7 @@ describe("imports point one way", () => {
     const folder = "server/http/server/";
     const allowed = (file: string, away: string): boolean =>
       away === `${folder}http-server.ts` ||
-      // The one place that chooses the transport.
+      // The only file that chooses the transport.
       (file === "server/http/listen.ts" && away === `${folder}socket-server.ts`);
     const wrong = held
       .filter((file) => !file.startsWith(folder))

@@ -42,7 +42,7 @@ export const tests = (): string[] =>
 const inPackages = (folder: string): string[] =>
   foldersIn("packages").map((name) => `packages/${name}/${folder}`);
 
-/** Without comments and with empty strings, so that words in them are not taken for code. */
+/** Without comments and with empty strings, so that their text is not mistaken for code. */
 export const codeOf = (path: string): string =>
   textOf(path)
     .replace(/\/\*[\s\S]*?\*\//g, "")

@@ -21,7 +21,7 @@ const embed = ({ client }: Limited, key: string, input: string, priority?: strin
       ({ status, code, param, message }) => ({ status, code, param, message }),
     );
 
-/** One slot that is taken by a slow request; then batch and interactive requests queue for it, in this order. */
+/** One slot that a slow request holds; then batch and interactive requests queue for it, in this order. */
 async function startQueued(batchKey: string, priority?: string): Promise<readonly string[]> {
   limited = startLimited({
     keys: { people: "", index: batchKey },

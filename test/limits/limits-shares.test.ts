@@ -182,7 +182,7 @@ describe("batch requests", () => {
     expect(beginBatch(setup)).toBe("counted");
   });
 
-  test("get neither the reserve of a fair share nor a place for cache hits", () => {
+  test("get neither the reserve of a fair share nor a slot for cache hits", () => {
     const setup = setUp(16);
     setup.fill("many", 16);
     expect(beginBatch(setup)).toBe("overloaded");

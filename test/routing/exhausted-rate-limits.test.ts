@@ -151,7 +151,7 @@ describe("an upstream path that does not exist", () => {
     },
   );
 
-  test("of a model's only target is reported in the gateway's own words", async () => {
+  test("of a model's only target is reported with the gateway's own message", async () => {
     const { fakes, generateImage } = arrange({ upstreams: 1 });
     fakes[0]!.script(nothing);
     const response = await generateImage();

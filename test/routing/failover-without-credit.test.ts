@@ -4,7 +4,7 @@ import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 
 const [poor, rich] = [startFake(), startFake()];
-/** For each test: a target that was refused is not asked again for a while. */
+/** For each test: a target without credit gets no request for a while. */
 const openGateway = () =>
   startGateway({
     yaml: `
@@ -66,7 +66,7 @@ describe("after", () => {
   });
 });
 
-test("without another target, the client gets the upstream's error, and is told not to retry", async () => {
+test("without another target, the client gets the upstream's error and a header against retries", async () => {
   poor.script({ fail: "billing" });
   const response = await gateway.post("/v1/embeddings", { model: "only-poor", input: "alone" });
   expect(response.status).toBe(400);

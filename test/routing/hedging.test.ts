@@ -84,7 +84,7 @@ const where = ({ requests: attempts }: HeldUpstream): string[] =>
   attempts.map(({ request }) => request.target?.upstream.id ?? "");
 
 describe("a target that exceeds its attempt timeout", () => {
-  /** Nothing may be asked again for a while. */
+  /** No retry is allowed for a while. */
   const spendAll = ({ registry, route }: ReturnType<typeof arrange>): void => {
     const { retries } = registry.targetsFor(route).budgets;
     while (retries.spend(0));
@@ -97,7 +97,7 @@ describe("a target that exceeds its attempt timeout", () => {
     spendAll(arranged);
     const request = send(requestFor(["x"], route));
     const outcome = Promise.race([outcomeOf(request), Bun.sleep(1500).then(() => "waits")]);
-    // A second is the least that a target is given; after it, the other one could be asked if a retry were left.
+    // The attempt timeout is at least one second; after it, the other target would be tried if a retry were left.
     expect(await outcome).toBe("waits");
     expect(where(upstream)).toEqual(["a"]);
     await upstream.respondToAll();

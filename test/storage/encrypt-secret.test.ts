@@ -1,4 +1,4 @@
-/** Stored secrets are encrypted: only the right key, the whole envelope and the right place give the text back. */
+/** Stored secrets are encrypted: only the right key, the whole envelope and the right record decrypt them. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

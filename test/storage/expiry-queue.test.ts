@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { ExpiryQueue } from "../../server/storage/files/expiry-queue.ts";
 
-test("expired files are taken in the order of their expiry, and no others", () => {
+test("only expired files are returned, in the order of their expiry", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(50)), fc.nat(50), (times, now) => {
       const queue = new ExpiryQueue();

@@ -36,7 +36,7 @@ async function withScript(
 
 const list = (thread: LedgerQueryThread, limit = 1): Promise<unknown> => thread.list({ limit });
 
-test("a query over the limit of waiting queries is rejected, and the others are answered in order", async () => {
+test("a query over the limit of waiting queries is rejected, and the others return in order", async () => {
   await withScript(
     "setTimeout(() => respond(request.list.limit), 20);",
     { maxQueued: 3 },
@@ -74,7 +74,7 @@ test("a query that waits too long behind another one is rejected as well", async
 });
 
 test.each(["throw new Error('a bug');", "process.exit(3);"])(
-  "after a crash of the thread by %p its query is rejected, and the next one is answered",
+  "after a crash of the thread by %p its query is rejected, and the next one succeeds",
   async (crash) => {
     const script = `if (request.list.limit === 13) { ${crash} } else respond(count);`;
     await withScript(script, {}, async (thread) => {
@@ -97,7 +97,7 @@ test("an idle thread ends, and the next query starts another one", async () => {
   });
 });
 
-test("an error of the database is reported, and the thread answers the next query", async () => {
+test("an error of the database is reported, and the next query succeeds", async () => {
   using folder = temporaryFolder();
   const thread = new LedgerQueryThread({ path: join(folder.path, "ledger.db") });
   await expect(list(thread)).rejects.toThrow("The ledger cannot be read");

@@ -1,4 +1,4 @@
-/** Pictures by AUTOMATIC1111's web UI: whose previews are shown, and by which checkpoint a picture was drawn. */
+/** AUTOMATIC1111 images: each client gets its own previews, and images of the requested checkpoint. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
@@ -53,7 +53,7 @@ const draw = (
 const bodyOf = ({ body }: UpstreamRequest): Record<string, unknown> =>
   JSON.parse(String(body)) as Record<string, unknown>;
 
-/** Two are being drawn at one time; whoever asks for a task is shown that task's preview, as the web UI does it. */
+/** Two tasks run at the same time; a progress request for a task gets that task's preview, as in the web UI. */
 function studioOfTwo() {
   const done = new Map<string, PromiseWithResolvers<UpstreamResponse>>();
   const requestCounts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Pictures on Amazon Bedrock: whose model it is decides what it is sent, and the proof is over all of it. */
+/** Amazon Bedrock images: the model's vendor decides the request body, and the signature covers all of it. */
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { UpstreamRequest } from "../../server/upstream/adapter.ts";

@@ -1,4 +1,4 @@
-/** A mask for Workers AI: a list of numbers in a body whose length is told before the mask is read. */
+/** A mask for Workers AI: a list of numbers in a body whose content-length is sent before the mask is read. */
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";

@@ -15,7 +15,7 @@ const codings = {
   zstd: (bytes: Buffer) => zstdCompressSync(bytes),
 };
 const maxBytes = 40_000_000;
-/** Both ways on which this client reads: taken whole, and taken as it comes. */
+/** Both ways in which this client reads a response: buffered and streamed. */
 const ways = [
   ["taken whole", false],
   ["taken as it comes", true],

@@ -1,9 +1,9 @@
-/** Pictures asked for in a row share a connection; nothing of one answer reaches the next call. */
+/** Consecutive image requests share a connection; no bytes of one response reach the next request. */
 import { expect, test } from "bun:test";
 import type { UpstreamTransport } from "../../server/upstream/transport/transport.ts";
 import { type ReceivedRequest, rawServer, testSender } from "./http-client-fixture.ts";
 
-/** Says what it was told; `headers` and `more` are what a server may do besides. */
+/** Echoes the request; `headers` and `more` add what else a server may do. */
 const echo =
   (headers = "", more: (request: ReceivedRequest) => void = () => {}) =>
   (request: ReceivedRequest): void => {

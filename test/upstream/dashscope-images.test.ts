@@ -1,4 +1,4 @@
-/** Pictures from Alibaba's Model Studio, where the laws for all vendors do not reach. */
+/** Alibaba Model Studio images: cases that the laws for all vendors do not cover. */
 import { expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { dashscope } from "../../server/upstream/adapters/dashscope/dashscope.ts";

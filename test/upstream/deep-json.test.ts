@@ -13,7 +13,7 @@ import { tries } from "../depth.ts";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
-/** The same value, with null in the place of what is deeper. */
+/** The same value, with null for every value below this depth. */
 function cutAt(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (depth === 0) return null;

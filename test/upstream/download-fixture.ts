@@ -16,10 +16,10 @@ export const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
-/** Begins as a picture does, and goes on for long. */
+/** Starts with a PNG signature, and is long. */
 export const largePng = Buffer.concat([png.subarray(0, 8), Buffer.alloc(700_000, "picture ")]);
 
-/** An answer, byte for byte. */
+/** An HTTP response, byte for byte. */
 export const response = (
   body: Uint8Array | string = png,
   { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
@@ -33,7 +33,7 @@ export const redirect = (location: string): Buffer =>
   response("", { status: 302, headers: { location } });
 
 export interface DownloadSetupOptions {
-  /** What each name leads to, one list for each time it is asked for; the last stays. */
+  /** The addresses of each name, one list for each lookup; the last list is repeated. */
   readonly names?: Readonly<Record<string, readonly (readonly string[])[]>>;
   /** What the server says; a Buffer is said, and the connection closed. */
   readonly serve: (request: ReceivedRequest, path: string) => Buffer | undefined;
@@ -110,7 +110,7 @@ export function startDownloadSetup(options: DownloadSetupOptions): DownloadSetup
   };
 }
 
-/** Rejects with this fault, and says nothing of where the link led. */
+/** Expects an error of this kind that does not reveal the address behind the link. */
 export async function expectError(
   getting: Promise<unknown>,
   kind: ErrorKind,
@@ -129,5 +129,5 @@ export async function expectError(
   return error;
 }
 
-/** From a caller, in this field. */
+/** From a client, in this field. */
 export const fromCaller = { origin: { param: "images[0].image_url" } } as const;

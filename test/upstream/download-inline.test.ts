@@ -1,4 +1,4 @@
-/** A picture in the link itself is read as it is written, and believed only if it is one. */
+/** A data URL is decoded exactly, and accepted only if it contains an image. */
 import { describe, expect, test } from "bun:test";
 import { type DataUrlOptions, readDataUrl } from "../../server/upstream/download/inline-url.ts";
 import { expectError, png, startDownloadSetup } from "./download-fixture.ts";

@@ -1,4 +1,4 @@
-/** A picture behind a link is taken if it is one: no more bytes and no more time than there are, and nothing else. */
+/** A linked image is downloaded within limits of bytes and time, and only if it is an image. */
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { GatewayError } from "../../server/lib/gateway-error.ts";

@@ -1,4 +1,4 @@
-/** An encrypted link is believed by its name alone: being at the right address proves nothing. */
+/** A certificate is verified against the host name of the link: the right address proves nothing. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

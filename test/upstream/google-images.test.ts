@@ -1,4 +1,4 @@
-/** Pictures of Google's models: what they are sent, and what is made of what they say. */
+/** Google's image models: the upstream requests, and how the responses are mapped. */
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { GatewayError } from "../../server/lib/gateway-error.ts";

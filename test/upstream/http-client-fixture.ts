@@ -31,14 +31,14 @@ export interface RawServer {
 
 export interface RawOptions {
   readonly host?: string;
-  /** Told of the head before the body is there. */
+  /** Called with the request head, before the body has arrived. */
   readonly onHead?: (asked: Omit<ReceivedRequest, "body">) => void;
   readonly onConnection?: (socket: Socket) => void;
   /** Over TLS, with this certificate. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-/** `answer` is called with each request when it has come whole. */
+/** `response` is called with each complete request. */
 export function rawServer(
   response: (request: ReceivedRequest) => void,
   { host = "127.0.0.1", onHead, onConnection, tls }: RawOptions = {},
@@ -104,13 +104,13 @@ export function rawServer(
 export const ok = (body: string, more = ""): string =>
   `HTTP/1.1 200 OK\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** Says back what it was asked. */
+/** Responds with the body of the request. */
 export const echo = ({ socket, body }: ReceivedRequest): void =>
   void socket.write(ok(body.toString()));
 
 export interface TestClient {
   readonly client: HttpClient;
-  /** The body of the answer. */
+  /** The body of the response. */
   ask(
     url: string,
     body: string,
@@ -120,7 +120,7 @@ export interface TestClient {
   [Symbol.dispose](): void;
 }
 
-/** The answer, or the failure, as the client itself sees it. */
+/** The response or the error, as the client receives it. */
 export const askPlainly = (
   client: HttpClient,
   request: UpstreamRequest,
@@ -160,7 +160,7 @@ export function testSender(maxResponseBytes = 1_000_000): UpstreamTransport & Di
   return { ...sender, [Symbol.dispose]: () => sender.close() };
 }
 
-/** What it failed with; a test that wants a failure does not want an answer. */
+/** The error of the request. Throws if the request succeeds. */
 export const failure = async (promise: Promise<unknown>): Promise<Error> => {
   const outcome = await promise.then(
     (value: unknown) => new Error(`it did not fail: ${JSON.stringify(value)}`),

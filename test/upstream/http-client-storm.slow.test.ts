@@ -31,7 +31,7 @@ const plan = fc.record({
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 type PlannedRequest = Plan & { readonly nonce: number };
 
-/** These end without an answer, whatever the client does. */
+/** These end without a response, whatever the client does. */
 const lost = new Set(["reset", "silent", "half"]);
 
 function responseTo(body: string, { framing }: Plan): string {
@@ -51,7 +51,7 @@ async function response({ socket, turn, body }: ReceivedRequest): Promise<void> 
   else {
     const bytes = Buffer.from(responseTo(text, planned));
     const whole = fate === "half" ? bytes.subarray(0, bytes.length / 2) : bytes;
-    // What comes with the answer in one go is seen with it; see `rude` for what comes after.
+    // Extra bytes in the same write are detected with the response; see `rude` for later bytes.
     const after = fate === "more" ? "\r\n" : fate === "twice" ? ok("not yours") : "";
     const size = Math.ceil(whole.length / pieces);
     for (let at = 0; at < whole.length; at += size) {
@@ -72,7 +72,7 @@ async function response({ socket, turn, body }: ReceivedRequest): Promise<void> 
 describe("many concurrent requests", () => {
   test("each gets its own response, or an error", async () => {
     using server = rawServer((request) => void response(request));
-    // Each look at the clock is an hour later, so that connections are used again although the server answers twice.
+    // Each look at the clock is an hour later, so that connections are used again although the server responds twice.
     let hour = 0;
     using client = testClient(1_000_000, new KeepAliveTrust({ clock: () => hour++ * 3_600_000 }));
     let nonce = 0;
@@ -128,7 +128,7 @@ describe("idle connections", () => {
       now = 31_000;
       sweeps[0]!();
       expect([old.closed, young.closed]).toEqual([true, false]);
-      // The one that was used last is taken first, and those that are closed are never given out.
+      // The pool is last in, first out, and never returns a closed connection.
       expect(pool.takeIdle("there")).toBeUndefined();
       expect(pool.takeIdle("here")).toBe(young);
       expect(pool.takeIdle("here")).toBeUndefined();

@@ -84,7 +84,7 @@ describe("no client gets another client's response", () => {
   });
 
   test("when a server responds before it has the whole request", async () => {
-    // It never reads the rest: what is left of the question would be the beginning of the next.
+    // The server never reads the rest, which would become the start of the next request.
     using server = rawServer(echo, {
       onHead: ({ socket, head }) => {
         if (!head.includes("/large")) return;
@@ -118,7 +118,7 @@ describe("a connection that the server closed", () => {
   });
 
   test("just as it is reused is replaced, and the request succeeds", async () => {
-    // Takes the second question of each connection and hangs up on it.
+    // Closes each connection at its second request.
     for (const end of ["end", "resetAndDestroy"] as const) {
       using server = rawServer((request) => {
         if (request.turn === 1) echo(request);
@@ -210,7 +210,7 @@ describe("a server that closes its own side only", () => {
     });
     using client = testClient();
     for (let at = 0; at < 20; at++) expect(await client.ask(server.url, `${at}`)).toBe(`${at}`);
-    // Whoever asks before the end has come asks again.
+    // A request that is sent before the close has arrived is retried.
     expect(server.opened).toBe(20);
   });
 });

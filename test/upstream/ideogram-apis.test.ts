@@ -1,4 +1,4 @@
-/** Which of Ideogram's three surfaces a model is asked on, and in which words. */
+/** Which of Ideogram's three APIs serves a model, and with which request fields. */
 import { describe, expect, test } from "bun:test";
 import { ideogram } from "../../server/upstream/adapters/ideogram/ideogram.ts";
 import type { EditQuery } from "../../server/upstream/contract.ts";

@@ -1,4 +1,4 @@
-/** What the tests of vendors that take jobs have in common: a question, a place, and answers by hand. */
+/** Fixture of the job polling tests: a query, a target, and scripted responses. */
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Adapter, PendingJob, UpstreamRequest } from "../../server/upstream/adapter.ts";
 import type {
@@ -43,7 +43,7 @@ export const file: FilePart = {
 
 export const edit = (...images: ImageSource[]): EditQuery => ({ ...query(), images, files: [] });
 
-/** What the adapter makes of an answer. */
+/** The response as mapped by the adapter. */
 export const read = async (
   adapter: Adapter,
   target: Target,

@@ -1,4 +1,4 @@
-/** Vendors that take a job and are asked whether it is done, where the laws for all vendors do not reach. */
+/** Vendors with job polling: cases that the laws for all vendors do not cover. */
 import { describe, expect, test } from "bun:test";
 import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { bfl } from "../../server/upstream/adapters/bfl.ts";

@@ -1,4 +1,4 @@
-/** Streams with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
+/** Streams with images are read chunk by chunk and decoded exactly, wherever the chunks are split. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -150,7 +150,7 @@ describe("a stream of events", () => {
     const image = loadedImageIn(event?.payload.image);
     if (image?.kind !== "spilled") throw new Error("it was not put aside");
     expect(Buffer.from(await image.spilled.bytes()).toString("latin1")).toBe(long);
-    // In an answer of ours it is what it was.
+    // In the gateway's response it is unchanged.
     const body = wrapJson("data: ", stringifyStreamed({ other: event?.payload.image }), "\n\n");
     if (typeof body === "string") throw new Error("it is not in memory");
     const sent = Buffer.concat(await Array.fromAsync(body.open(), (piece) => Buffer.from(piece)));
@@ -180,7 +180,7 @@ describe("images of half a megabyte in a stream arrive byte for byte", () => {
       })
       .join("");
 
-  /** More callers than may hold pictures in memory, so that the disk holds some. */
+  /** More clients than the memory budget has room for, so that some images are spilled to disk. */
   const callers = 12;
 
   test.each([

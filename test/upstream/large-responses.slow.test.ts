@@ -1,4 +1,4 @@
-/** Answers with pictures in them are read piece by piece, and come out as they went in, wherever they are cut. */
+/** Responses with images are read chunk by chunk and decoded exactly, wherever the chunks are split. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -20,7 +20,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 const long = Buffer.alloc(300_000, "vexel+/").toString("latin1");
 
-/** As an ordinary parser would have it: long texts back in their places. */
+/** As JSON.parse returns it: with the long strings put back. */
 async function restored(value: unknown): Promise<unknown> {
   if (value instanceof LongText) return Buffer.from(await value.bytes()).toString("latin1");
   if (Array.isArray(value)) return Promise.all(value.map(restored));

@@ -1,4 +1,4 @@
-/** Pictures from Luma and Runware, where the laws for all vendors do not reach. */
+/** Luma and Runware images: cases that the laws for all vendors do not cover. */
 import { describe, expect, test } from "bun:test";
 import type { PendingJob } from "../../server/upstream/adapter.ts";
 import { luma } from "../../server/upstream/adapters/luma/luma.ts";

@@ -1,4 +1,4 @@
-/** Pictures from MiniMax, where the laws for all vendors do not reach. */
+/** MiniMax images: cases that the laws for all vendors do not cover. */
 import { expect, test } from "bun:test";
 import { minimax } from "../../server/upstream/adapters/minimax.ts";
 import type { GenerationQuery, Target } from "../../server/upstream/contract.ts";

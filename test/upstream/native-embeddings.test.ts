@@ -41,7 +41,7 @@ describe("an input that is too long is truncated only if the client allows it", 
       expect(sentFields({})[field]).toBe(whole);
       expect(sentFields({ truncate: false })[field]).toBe(whole);
       expect(sentFields({ truncate: true })[field]).toBe(cut);
-      // The word that some callers know from elsewhere.
+      // The name that some clients use for another vendor.
       expect(sentFields({ truncation: true })[field]).toBe(cut);
     });
   }

@@ -1,4 +1,4 @@
-/** Pictures by OpenRouter: what a stream shows and costs, and what went wrong after it had begun. */
+/** OpenRouter images: the events and the cost of a stream, and errors in the middle of it. */
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";

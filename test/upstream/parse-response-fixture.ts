@@ -1,11 +1,11 @@
-/** Random answers of upstreams: well-formed in every way there is, and cut anywhere. */
+/** Random upstream responses: well-formed, and split anywhere. */
 import fc from "fast-check";
 import { ResponseParser } from "../../server/upstream/transport/parse-response.ts";
 
 export const plenty = 1_000_000;
 export const latin = (text: string): Buffer => Buffer.from(text, "latin1");
 
-/** The same bytes in pieces, cut at these places. */
+/** The same bytes in chunks, split at these offsets. */
 export function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const offsets = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...offsets].map((from, at) => bytes.subarray(from, offsets[at] ?? bytes.length));

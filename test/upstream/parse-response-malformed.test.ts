@@ -1,4 +1,4 @@
-/** What is not clearly one answer is not believed, and whatever an upstream sends, it costs only so much. */
+/** An ambiguous upstream response is rejected, and parsing any upstream bytes has a bounded cost. */
 
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";

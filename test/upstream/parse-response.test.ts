@@ -1,4 +1,4 @@
-/** An upstream's answer is read as exactly one answer, however it is cut on its way. */
+/** An upstream response is parsed as exactly one response, however its bytes are split. */
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

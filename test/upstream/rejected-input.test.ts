@@ -1,4 +1,4 @@
-/** Whoever sends several inputs learns which of them is too long, in the count of what was sent. */
+/** The error for an input that is too long names its index in the client's request. */
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { closeAfterAll } from "../clean-up.ts";

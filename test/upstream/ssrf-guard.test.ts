@@ -25,7 +25,7 @@ describe("a private address is not connected to", () => {
     ...["::ffff:127.0.0.1", "::ffff:93.184.215.14", "::127.0.0.1", "::ffff:0:127.0.0.1"],
     ...["64:ff9b::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::5db8:d70e", "2002:7f00:1::1"],
     ...["2002:a00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe", "2001:10::1", "3fff::1", "100::1"],
-    // What is no address in the first place.
+    // Not valid addresses.
     ...["", "localhost", "fe80::1%eth0", "127.1", "0x7f.0.0.1", "1.2.3.4.5", "1::2::3"],
   ];
   test.each(inside.map((address) => [address]))("'%s', behind a name", async (address) => {

@@ -1,4 +1,4 @@
-/** Which of Stability's services a model's name means, and how its jobs are asked for. */
+/** Which of Stability's services a model name selects, and how its jobs are requested. */
 import { describe, expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { PendingJob } from "../../server/upstream/adapter.ts";

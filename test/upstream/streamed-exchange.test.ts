@@ -14,7 +14,7 @@ const response = Buffer.concat([
   Buffer.alloc(bodyBytes, "vexel"),
 ]);
 
-/** Answers each request with the same, as fast as it is taken. */
+/** Sends the same response to each request, as fast as the client reads it. */
 function startSource() {
   const source = { connections: 0, sent: 0 };
   const server = Bun.listen<{ left: Buffer }>({

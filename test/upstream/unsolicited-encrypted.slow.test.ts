@@ -1,6 +1,6 @@
 /**
- * A response that no request asked for goes to no other client, whichever way a request takes: plain or over TLS, with
- * a body in memory or uploaded from disk, with a response that is taken whole or as it comes.
+ * An unsolicited response goes to no other client, on every kind of connection: plain or over TLS, with
+ * a body in memory or uploaded from disk, with a response that is buffered or streamed.
  */
 
 import { afterAll, describe, expect, test } from "bun:test";
@@ -52,7 +52,7 @@ const shapes: Readonly<Record<string, (body: string) => Omit<UpstreamRequest, "h
  */
 let pendingExtras = 0;
 
-/** A response too many behind each response, in the same write or in one of its own a moment later. */
+/** An extra response after each response, in the same write or in a later one. */
 const extras: Readonly<Record<string, (request: ReceivedRequest) => void>> = {
   "in the same write": ({ socket, body }) => socket.write(ok(String(body)) + ok(String(body))),
   "in the next write": ({ socket, body }) => {
@@ -90,7 +90,7 @@ describe("a second response to one request is not the response to another", () =
           for (let at = 0; at < 15; at++) {
             const body = `${client}-${at}`;
             const request = { url: server.url, ...shapes[shape]?.(body) };
-            // A failure is no wrong response; images are not asked for again.
+            // An error is not a wrong response; image requests are not retried.
             const response = await way.ask(request).catch(() => body);
             expect(response).toBe(body);
             do await Bun.sleep(Math.random() * 3);

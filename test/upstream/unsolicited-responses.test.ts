@@ -1,5 +1,5 @@
 /**
- * A response that no request asked for goes to no client and stays in no cache. The server here is a raw socket that
+ * An unsolicited response goes to no client and stays in no cache. The server here is a raw socket that
  * sends two responses to one request, at once or later, on connections that are kept for the next request.
  */
 
@@ -17,7 +17,7 @@ import {
   rawServer,
 } from "./http-client-fixture.ts";
 
-/** Each way over which connections are kept: responses taken whole, and responses taken as they come. */
+/** Each client with a connection pool: buffered responses and streamed responses. */
 const ways = { "taken whole": false, "taken as they come": true } as const;
 
 function testWay(streams: boolean) {

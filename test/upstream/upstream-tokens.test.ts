@@ -45,9 +45,9 @@ const hour = 3_600_000;
 
 interface TokenSetup {
   now: number;
-  /** What the token service answers: by default, a token with a number. */
+  /** The response of the token service: by default, a numbered token. */
   exchange: (count: number) => UpstreamResponse | Promise<UpstreamResponse>;
-  /** What the upstream answers to this token. */
+  /** The response of the upstream to this token. */
   response: (token: string | undefined) => UpstreamResponse;
 }
 

@@ -1,4 +1,4 @@
-/** What callers hear when a vendor says no, wherever in its answer it says so. */
+/** The errors that clients get for a vendor's errors, wherever they are in its response. */
 import { describe, expect, test } from "bun:test";
 import { adapters } from "../../server/upstream/adapters/index.ts";
 import type { Target } from "../../server/upstream/contract.ts";

@@ -1,4 +1,4 @@
-/** Pictures from Seedream, where the laws for all vendors do not reach. */
+/** Seedream images: cases that the laws for all vendors do not cover. */
 import { expect, test } from "bun:test";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import { volcengine } from "../../server/upstream/adapters/volcengine/volcengine.ts";

@@ -14,7 +14,7 @@ afterAll(() => minilm.close());
 
 const repeatedWord = (count: number) => "word ".repeat(count);
 
-test("a long text is rejected in OpenAI's words unless the client allows truncation", async () => {
+test("a long text is rejected with OpenAI's message unless the client allows truncation", async () => {
   await expectError(
     embed(minilm, ["fine", repeatedWord(255)]),
     "context_length_exceeded",

@@ -1,4 +1,4 @@
-/** The image worker reads exactly the file that it was given, in place. */
+/** The image worker reads exactly the file of its request, without a copy. */
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

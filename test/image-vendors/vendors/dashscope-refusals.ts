@@ -66,7 +66,7 @@ export const dashscopeRefusals = (model: string): FakeVendor["refusals"] => [
     kind: "upstream_overloaded",
     ...refusal(503, "ModelUnavailable", "Model is unavailable, please try again later."),
   },
-  // Jobs that were taken and came to nothing: the status says yes.
+  // Jobs that were accepted and then failed: the status is 200.
   {
     kind: "moderation_blocked",
     body: failed("DataInspectionFailed", "Output data may contain inappropriate content."),

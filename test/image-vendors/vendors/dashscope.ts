@@ -7,7 +7,7 @@ import { type EndpointName, endpointSpecs, key, parseRequest } from "./dashscope
 const requestId = "4909100c-7b5a-9f92-bfe5-0123456789ab";
 
 interface Job {
-  /** Questions until it is done. */
+  /** Status requests until the job is done. */
   left: number;
   readonly done: object;
 }

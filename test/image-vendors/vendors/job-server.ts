@@ -5,7 +5,7 @@ import type { VendorResponse } from "../image-vendor.ts";
 /** Stores jobs by their id. */
 export interface JobStore<T> {
   leave(result: T): string;
-  /** Whether it is done, and what came of it. Undefined for a number that was not given out. */
+  /** The status and the result of a job. Undefined for an unknown job id. */
   visit(id: string): { readonly done: boolean; readonly result: T } | undefined;
 }
 
