@@ -1,4 +1,7 @@
-/** Authentication by API key (step 2 of a request). Returns a `Caller`. */
+/**
+ * Authentication by API key (step 2 of a request): finds the key by its hash and compares the hashes in constant time
+ * (timing-safe). Returns a `Caller`.
+ */
 
 import { timingSafeEqual } from "node:crypto";
 import type { Key, Snapshot } from "../config/snapshot.ts";
