@@ -11,6 +11,7 @@ import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { CachePolicy } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Priority } from "../request/priority.ts";
@@ -79,6 +80,7 @@ export async function execute<Q extends LimitedQuery, A, T>(
     lifetime.route = route;
     if (endpoint.kind === "image" && !isPartOfRequest)
       lifetime.temp = services.createTemp(caller.id);
+    if (request.signal.aborted) throw clientClosedError();
     const response = await executeWithin(lifetime, {
       ...{ caller, route, query, send, client: request, isPartOfRequest },
       ...(timeoutMs !== undefined && { timeoutMs }),
@@ -126,11 +128,22 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const wholeMs = execution.timeoutMs ?? route.timeoutMs ?? services.timeoutMs[kind];
   const timeoutMs = wholeMs - Math.round(waitedMs);
   if (timeoutMs <= 0) throw timedOutInQueue();
-  const signal = lifetime.startDeadline(timeoutMs, client);
+  const deadline = lifetime.startDeadline(timeoutMs, client);
   // The client may have disconnected while the request was queued.
-  signal.throwIfAborted();
+  if (waitedMs > 0) deadline.signal.throwIfAborted();
   const deadlineAt = services.clock() + timeoutMs;
-  return send({ operation, query, route, signal, deadlineAt, temp: lifetime.temp, record });
+  return send({
+    operation,
+    query,
+    route,
+    // Created at its first use, which a response from the cache does not have.
+    get signal() {
+      return deadline.signal;
+    },
+    deadlineAt,
+    temp: lifetime.temp,
+    record,
+  });
 }
 
 const noHeaders = { get: () => null };

@@ -115,20 +115,23 @@ export class RequestLifetime {
    * Starts the request timeout. The signal fires at the timeout and, unless the request finishes without it, when the
    * client disconnects.
    */
-  startDeadline(ms: number, client: { readonly signal: AbortSignal }): AbortSignal {
-    const disconnect = this.idempotent?.finishesOnDisconnect ? undefined : client.signal;
-    this.#deadline = new Deadline(disconnect, ms);
-    return this.#deadline.signal;
+  startDeadline(timeoutMs: number, client: { readonly signal: AbortSignal }): Deadline {
+    this.#deadline = new Deadline({
+      client: this.idempotent?.finishesOnDisconnect ? undefined : client,
+      timeoutMs,
+      clock: this.services.clock,
+    });
+    return this.#deadline;
   }
 
-  /** Undefined before the deadline has started. */
+  /** Undefined before the deadline has started, and if no stage has used its signal. */
   get signal(): AbortSignal | undefined {
-    return this.#deadline?.signal;
+    return this.#deadline?.usedSignal;
   }
 
   /** What a replayed response needs to keep its links readable. Undefined if the response is not stored. */
   replayContext(): ReplayContext | undefined {
-    return this.signal && this.idempotent?.replayContext(this.signal, this.temp);
+    return this.#deadline && this.idempotent?.replayContext(this.#deadline.signal, this.temp);
   }
 
   addDropped(parameter: string): void {

@@ -2,9 +2,12 @@
 import { expect, test } from "bun:test";
 import { Deadline } from "../../server/request/deadline.ts";
 
+const startDeadline = (client: AbortSignal | undefined, timeoutMs: number): Deadline =>
+  new Deadline({ client: client && { signal: client }, timeoutMs, clock: () => performance.now() });
+
 test("a disconnect of the client aborts the request at once", () => {
   const client = new AbortController();
-  const deadline = new Deadline(client.signal, 60_000);
+  const deadline = startDeadline(client.signal, 60_000);
   expect(deadline.signal.aborted).toBe(false);
   client.abort();
   expect(deadline.signal).toMatchObject({ aborted: true, reason: { kind: "client_closed" } });
@@ -12,15 +15,38 @@ test("a disconnect of the client aborts the request at once", () => {
 });
 
 test("a client that disconnected before the request started aborts it as well", () => {
-  const deadline = new Deadline(AbortSignal.abort(), 60_000);
+  const deadline = startDeadline(AbortSignal.abort(), 60_000);
   expect(deadline.signal).toMatchObject({ aborted: true, reason: { kind: "client_closed" } });
   deadline.end();
 });
 
 test("the timeout aborts the request, and not after the request has ended", async () => {
-  const [first, ended] = [new Deadline(undefined, 2), new Deadline(undefined, 1)];
+  const [first, ended] = [startDeadline(undefined, 2), startDeadline(undefined, 1)];
   ended.end();
   await new Promise((resolve) => first.signal.addEventListener("abort", resolve));
   expect(first.signal.reason).toMatchObject({ kind: "upstream_timeout" });
   expect(ended.signal.aborted).toBe(false);
+});
+
+test("a request that never needs the signal creates neither a signal nor a timer", () => {
+  let wasRead = false;
+  const client = {
+    get signal() {
+      wasRead = true;
+      return new AbortController().signal;
+    },
+  };
+  const deadline = new Deadline({ client, timeoutMs: 60_000, clock: () => 0 });
+  expect(deadline.usedSignal).toBeUndefined();
+  deadline.end();
+  expect(wasRead).toBe(false);
+});
+
+test("the timeout counts from the start of the request, not from the first use of its signal", async () => {
+  let now = 0;
+  const deadline = new Deadline({ client: undefined, timeoutMs: 60_000, clock: () => now });
+  now = 60_000;
+  await new Promise((resolve) => deadline.signal.addEventListener("abort", resolve));
+  expect(deadline.signal.reason).toMatchObject({ kind: "upstream_timeout" });
+  deadline.end();
 });
