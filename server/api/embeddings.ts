@@ -6,11 +6,12 @@ import {
 } from "../embeddings/embedding-usage.ts";
 import {
   areFloat32Numbers,
+  type RunInTurns,
   writeBase64Response,
   writeFloatResponse,
 } from "../embeddings/write-vectors.ts";
 import type { ChunkedBytes } from "../lib/chunked-bytes.ts";
-import type { Endpoint, WrittenResponse } from "../pipeline/endpoint.ts";
+import type { Endpoint, WriteContext, WrittenResponse } from "../pipeline/endpoint.ts";
 import type { ResponseBody } from "../request/operation.ts";
 import type { EmbeddingsQuery, EmbeddingsResponse } from "../upstream/contract.ts";
 import { embeddingsBody } from "./embeddings-body.ts";
@@ -55,13 +56,14 @@ export function engineEmbeddingsEndpoint(options: {
 async function write(
   response: EmbeddingsResponse,
   query: EmbeddingsQuery,
+  context: () => WriteContext,
 ): Promise<WrittenResponse> {
   const reported = response.usage?.inputTokens;
   const tokens = reported ?? (await estimateInputTokens(query.input));
   const counted = countedTokens(response);
   return {
     kind: "buffered",
-    body: response.ready?.body ?? (await bodyOf(response, query, tokens)),
+    body: response.ready?.body ?? (await bodyOf(response, query, tokens, context)),
     usage: counted === undefined ? undefined : { inputTokens: counted },
     ...(reported === undefined && { estimated: true }),
   };
@@ -71,6 +73,7 @@ async function bodyOf(
   response: EmbeddingsResponse,
   query: EmbeddingsQuery,
   tokens: number,
+  context: () => WriteContext,
 ): Promise<ResponseBody> {
   const { verbatim } = response;
   // Float32 numbers are serialized again, so that their text is the same as in a later response from the cache.
@@ -80,7 +83,8 @@ async function bodyOf(
   }
   const tail = { model: query.model, tokens, totalTokens: response.usage?.totalTokens };
   if (query.encoding === "base64") return writeBase64Response(response, tail);
-  return releasedAfterSending(await writeFloatResponse(response, tail));
+  const runInTurns: RunInTurns = (steps) => context().runInTurns(steps);
+  return releasedAfterSending(await writeFloatResponse(response, tail, runInTurns));
 }
 
 const largeBodyBytes = 64 * 1024;

@@ -43,25 +43,43 @@ export function writeBase64Response(
   return parts;
 }
 
-/** Numbers that are printed in one turn of the event loop, which bounds the wait of other requests. */
-const numbersPerTurn = 100_000;
+/** Numbers that are printed without a pause, which bounds the wait of other requests. */
+const numbersPerStep = 100_000;
 
-/** Writes the response with vectors as JSON numbers. */
+/** Runs steps of a computation in turns with those of other requests. */
+export type RunInTurns = <T>(steps: Iterator<void, T>) => Promise<T>;
+
+/**
+ * Writes the response with vectors as JSON numbers. A long response is printed in steps, and the responses of one API
+ * key one after the other: printed at the same time, many of them would all be in memory before the first one is sent.
+ */
 export async function writeFloatResponse(
   { vectors }: Pick<EmbeddingsResponse, "vectors">,
   tail: ResponseTail,
+  runInTurns: RunInTurns,
 ): Promise<ChunkedBytes> {
   const end = `}${endOf(tail)}`;
-  const perTurn = Math.max(
+  const perStep = Math.max(
     1,
-    Math.floor(numbersPerTurn / Math.max(1, dimensionsOf(vectors[0] as Vector))),
+    Math.floor(numbersPerStep / Math.max(1, dimensionsOf(vectors[0] as Vector))),
   );
-  const buffers: Buffer[] = [];
-  for (let from = 0; from < vectors.length; from += perTurn) {
-    if (from > 0) await new Promise(setImmediate);
-    buffers.push(printRange(vectors, from, Math.min(from + perTurn, vectors.length), end));
+  if (vectors.length <= perStep) {
+    return ChunkedBytes.exclusive([printRange(vectors, 0, vectors.length, end)]);
   }
-  return ChunkedBytes.exclusive(buffers);
+  return ChunkedBytes.exclusive(await runInTurns(printSteps(vectors, perStep, end)));
+}
+
+function* printSteps(
+  vectors: readonly Vector[],
+  perStep: number,
+  end: string,
+): Generator<void, Buffer[]> {
+  const buffers: Buffer[] = [];
+  for (let from = 0; from < vectors.length; from += perStep) {
+    if (from > 0) yield;
+    buffers.push(printRange(vectors, from, Math.min(from + perStep, vectors.length), end));
+  }
+  return buffers;
 }
 
 /** Prints a range of a response's vectors with the text before each, and the tail after the last vector. */

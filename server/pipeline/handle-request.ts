@@ -8,10 +8,12 @@ import { defaultModel } from "../auth/default-model.ts";
 import { resolveModel } from "../auth/resolve-model.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import { keepAlive } from "../images/keep-alive.ts";
+import type { TurnQueue } from "../lib/turn-queue.ts";
 import type { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import { cachePolicyOf } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
+import { clientClosedError } from "../request/deadline.ts";
 import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { IncomingRequest, OutgoingResponse } from "../request/http-types.ts";
 import { priorityOf } from "../request/priority.ts";
@@ -26,6 +28,8 @@ import { writeReplay, writeResponse } from "./write-response.ts";
 export interface HttpRequest<Q extends LimitedQuery, A> {
   readonly services: PipelineServices;
   readonly loadShedder: LoadShedder;
+  /** For responses that take long to write. */
+  readonly writeQueue: TurnQueue;
   readonly endpoint: Endpoint<Q, A>;
   /** The stages of the endpoint's operation. */
   readonly send: Send<Q, A>;
@@ -85,7 +89,7 @@ function respond<Q extends LimitedQuery, A>(
 }
 
 async function executeAndWrite<Q extends LimitedQuery, A>(
-  { services, endpoint, send, incoming }: HttpRequest<Q, A>,
+  { services, writeQueue, endpoint, send, incoming }: HttpRequest<Q, A>,
   lifetime: RequestLifetime,
   caller: Caller,
   route: Route,
@@ -101,6 +105,7 @@ async function executeAndWrite<Q extends LimitedQuery, A>(
   const response = await executeWithin(lifetime, { caller, route, query, send, client: incoming });
   if (endpoint.cost) lifetime.record.cost.actual = endpoint.cost(lifetime.record, route);
   const written = await endpoint.write(response, query, () => ({
+    runInTurns: (steps) => writeQueue.run(caller.id, whileConnected(steps, incoming.signal)),
     publicUrl: () => incoming.publicUrl,
     now: Math.floor(services.now() / 1000),
     links: services.links(lifetime.replayContext()),
@@ -156,4 +161,14 @@ function modelNamer<Q extends LimitedQuery, A>(
     const isAbsent = given === undefined || given === "";
     return isAbsent ? defaultModel(endpoint.kind, caller, snapshot) : given;
   };
+}
+
+/** The same steps until the client disconnects. */
+function* whileConnected<T>(steps: Iterator<void, T>, signal: AbortSignal): Generator<void, T> {
+  for (;;) {
+    if (signal.aborted) throw clientClosedError();
+    const { done, value } = steps.next();
+    if (done) return value;
+    yield;
+  }
 }

@@ -2,6 +2,7 @@
  * Creates the functions that handle every request for a model, with or without HTTP, and counts the requests in flight.
  */
 
+import { TurnQueue } from "../lib/turn-queue.ts";
 import { LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { Caller } from "../request/caller.ts";
@@ -38,9 +39,19 @@ export function createServe(services: PipelineServices): Pipeline {
     ...maxConcurrent,
     shed: (mayLose) => admission.shed(mayLose),
   });
+  const writeQueue = new TurnQueue(services.clock);
   return {
     serve: (endpoint, send, incoming, pathModel, caller) =>
-      handleRequest({ services, loadShedder, endpoint, send, incoming, pathModel, caller }),
+      handleRequest({
+        services,
+        loadShedder,
+        writeQueue,
+        endpoint,
+        send,
+        incoming,
+        pathModel,
+        caller,
+      }),
     execute: (request) => execute(services, loadShedder, request),
     inFlight: () => loadShedder.count,
   };

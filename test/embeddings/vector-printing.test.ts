@@ -1,6 +1,7 @@
 /** Vectors as JSON numbers: exact to the last bit, and printing many does not block other requests. */
 import { expect, test } from "bun:test";
-import { writeFloatResponse } from "../../server/embeddings/write-vectors.ts";
+import { type RunInTurns, writeFloatResponse } from "../../server/embeddings/write-vectors.ts";
+import { TurnQueue } from "../../server/lib/turn-queue.ts";
 import type { Vector } from "../../server/upstream/contract.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, startGateway } from "../harness.ts";
@@ -9,8 +10,14 @@ const floats = (seed: number, length: number) =>
   Float32Array.from({ length }, (_, at) => Math.sin(seed * 1000 + at + 1) / 30);
 const packed = (vector: Float32Array<ArrayBuffer>) => Buffer.from(vector.buffer).toString("base64");
 
+/** By this clock every step takes a whole turn. */
+const inTurns: RunInTurns = (steps) => {
+  let now = 0;
+  return new TurnQueue(() => (now += 10)).run("key", steps);
+};
+
 async function printed(vectors: readonly Vector[]) {
-  const pieces = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 });
+  const pieces = await writeFloatResponse({ vectors }, { model: "m\u00e9", tokens: 7 }, inTurns);
   const response = JSON.parse(pieces.toBuffer().toString());
   return { response, pieces: pieces.list.length };
 }
@@ -31,7 +38,7 @@ test.each([1, 2, 65, 66, 200])("%d vectors are written as one valid response", a
 test("float32 numbers that an upstream sends as JSON numbers have the same text as from the cache", async () => {
   const vector = floats(1, 1536);
   const textOf = async (sent: Vector) =>
-    (await writeFloatResponse({ vectors: [sent] }, { model: "m", tokens: 1 }))
+    (await writeFloatResponse({ vectors: [sent] }, { model: "m", tokens: 1 }, inTurns))
       .toBuffer()
       .toString();
   expect(await textOf(Array.from(vector))).toBe(await textOf(vector));
@@ -84,4 +91,29 @@ test("while very many vectors are printed, other requests are served", async () 
   clearInterval(counting);
   expect(pieces).toBe(7);
   expect(turns).toBeGreaterThan(2);
+});
+
+test("long responses of one API key are printed one after the other, and take turns with those of another", async () => {
+  let now = 0;
+  const queue = new TurnQueue(() => now);
+  const steps: string[] = [];
+  const print = async (name: string, key: string) => {
+    const vectors = Array.from({ length: 200 }, (_, at) => floats(at, 1536));
+    const runInTurns: RunInTurns = (printing) =>
+      queue.run(key, {
+        next: () => {
+          steps.push(name);
+          // Every step takes a whole turn.
+          now += 10;
+          return printing.next();
+        },
+      });
+    const response = await writeFloatResponse({ vectors }, { model: "m", tokens: 1 }, runInTurns);
+    steps.push(`${name} done`);
+    return response;
+  };
+  await Promise.all([print("a1", "a"), print("a2", "a"), print("b1", "b")]);
+  expect(steps.indexOf("a1 done")).toBeLessThan(steps.indexOf("a2"));
+  expect(steps.indexOf("b1")).toBeLessThan(steps.lastIndexOf("a1"));
+  expect(steps.filter((step) => step === "a2")).toHaveLength(4);
 });

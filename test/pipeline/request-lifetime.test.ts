@@ -7,7 +7,7 @@ import type { Key } from "../../server/config/snapshot.ts";
 import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import type { PipelineServices } from "../../server/pipeline/dependencies.ts";
-import type { Endpoint } from "../../server/pipeline/endpoint.ts";
+import type { Endpoint, WriteContext } from "../../server/pipeline/endpoint.ts";
 import { createServe } from "../../server/pipeline/serve.ts";
 import type { Send } from "../../server/request/stage.ts";
 import type { EmbeddingsQuery } from "../../server/upstream/contract.ts";
@@ -109,6 +109,31 @@ test("a request without HTTP ends when its signal aborts", async () => {
   using pipeline = openPipeline(10);
   const run = pipeline.run(untilAborted, AbortSignal.abort());
   await expect(run).rejects.toMatchObject({ kind: "client_closed" });
+  expect(pipeline.rows.map(({ error }) => error)).toEqual(["client_closed"]);
+  expect(pipeline.inFlight()).toBe(0);
+});
+
+test("a response that takes long to write is not written on after its client has disconnected", async () => {
+  using pipeline = openPipeline(10);
+  const client = new AbortController();
+  let steps = 0;
+  function* endless(): Generator<void, never> {
+    for (;;) {
+      steps++;
+      client.abort();
+      yield;
+    }
+  }
+  const endpoint = {
+    operation: "embeddings",
+    kind: "embedding",
+    read: async () => ({ query }),
+    write: (_response: string, _query: EmbeddingsQuery, context: () => WriteContext) =>
+      context().runInTurns(endless()),
+  } as unknown as Endpoint<EmbeddingsQuery, string>;
+  const request = { ...incoming, signal: client.signal };
+  const response = await pipeline.serve(endpoint, async () => "vectors", request);
+  expect([response.status, steps]).toEqual([499, 1]);
   expect(pipeline.rows.map(({ error }) => error)).toEqual(["client_closed"]);
   expect(pipeline.inFlight()).toBe(0);
 });
