@@ -1,0 +1,15 @@
+/** The audit log. */
+export interface AuditEntry {
+  readonly object: "audit_entry";
+  readonly id: string;
+  readonly at: string;
+  /** A user's name, `admin token`, or `command line`. */
+  readonly actor: string;
+  /** Such as `upstream.updated` or `session.created`. */
+  readonly action: string;
+  readonly subject: string | null;
+  /** Secrets are masked in both. */
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly address: string | null;
+}

@@ -1,0 +1,13 @@
+/** Users of the console. */
+import type { Role } from "./common.ts";
+
+export interface User {
+  readonly object: "user";
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly projects: readonly string[] | null;
+  readonly sign_in: "password" | "oidc";
+  readonly created_at: string;
+  readonly last_sign_in_at: string | null;
+}
