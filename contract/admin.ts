@@ -5,13 +5,15 @@
  */
 export * from "./admin/audit.ts";
 export * from "./admin/budgets.ts";
-export * from "./admin/common.ts";
 export * from "./admin/entities.ts";
+export * from "./admin/error.ts";
 export * from "./admin/events.ts";
 export * from "./admin/keys.ts";
 export * from "./admin/models.ts";
 export * from "./admin/overview.ts";
+export * from "./admin/page.ts";
 export * from "./admin/requests.ts";
+export * from "./admin/roles.ts";
 export * from "./admin/session.ts";
 export * from "./admin/settings.ts";
 export * from "./admin/usage.ts";

@@ -1,5 +1,5 @@
 /** The session of a signed-in user, and sign-in. */
-import type { Role } from "./common.ts";
+import type { Role } from "./roles.ts";
 
 export interface SessionUser {
   readonly id: string;

@@ -1,5 +1,5 @@
 /** Users of the console. */
-import type { Role } from "./common.ts";
+import type { Role } from "./roles.ts";
 
 export interface User {
   readonly object: "user";
