@@ -9,15 +9,40 @@ export interface LedgerFilter {
   readonly model?: string | null | undefined;
   readonly upstream?: string | null | undefined;
   readonly targetModel?: string | null | undefined;
+  /** Only requests of these projects, such as those that a user may see. An empty list matches no request. */
+  readonly projects?: readonly string[] | undefined;
+}
+
+/** Both bounds are inclusive. A request whose value is unknown does not match. */
+export interface ValueRange {
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
 }
 
 export interface LedgerListQuery extends LedgerFilter, PageRequest {
+  readonly requestId?: string | undefined;
   /** Unix milliseconds. */
   readonly from?: number | undefined;
   /** Unix milliseconds, exclusive. */
   readonly to?: number | undefined;
-  /** Only rows with an error. */
+  /** true: only rows with an error. false: only rows without. */
   readonly failed?: boolean | undefined;
+  /** The error code. */
+  readonly error?: string | undefined;
+  /** The HTTP status. */
+  readonly status?: ValueRange | undefined;
+  readonly latencyMs?: ValueRange | undefined;
+  /** US dollars, the known cost. */
+  readonly cost?: ValueRange | undefined;
+}
+
+/** A page has fewer rows than its limit, even none, if its time was over; then `next` continues the search. */
+export interface LedgerPage extends Page<LedgerRow> {
+  /**
+   * Set if the time for one page was over before the page was full: every matching row that arrived at or after this
+   * time (Unix milliseconds) has been listed.
+   */
+  readonly scannedUntil?: number;
 }
 
 export const usageDimensions = ["keyId", "project", "model", "upstream", "targetModel"] as const;
@@ -77,7 +102,7 @@ export interface Usage {
 
 export interface LedgerQueries {
   /** The latest rows first, by hour of arrival and request id. Rows that are still in the outbox are not listed. */
-  list(query: LedgerListQuery): Promise<Page<LedgerRow>>;
+  list(query: LedgerListQuery): Promise<LedgerPage>;
   usage(query: UsageQuery): Promise<Usage>;
   close(): Promise<void>;
 }

@@ -3,9 +3,13 @@
  * started by the first query, started again after a crash, and ended when it is idle.
  */
 import { Worker } from "node:worker_threads";
-import type { LedgerListQuery, LedgerQueries, Usage, UsageQuery } from "../ports/ledger-queries.ts";
-import type { LedgerRow } from "../ports/ledger-row.ts";
-import type { Page } from "../ports/page.ts";
+import type {
+  LedgerListQuery,
+  LedgerPage,
+  LedgerQueries,
+  Usage,
+  UsageQuery,
+} from "../ports/ledger-queries.ts";
 import type { LedgerQueryRequest, LedgerQueryResponse } from "./ledger-query-worker.ts";
 import { StoreError } from "./open-database.ts";
 
@@ -49,8 +53,8 @@ export class LedgerQueryThread implements LedgerQueries {
     };
   }
 
-  list(list: LedgerListQuery): Promise<Page<LedgerRow>> {
-    return this.#run({ list }) as Promise<Page<LedgerRow>>;
+  list(list: LedgerListQuery): Promise<LedgerPage> {
+    return this.#run({ list }) as Promise<LedgerPage>;
   }
 
   usage(usage: UsageQuery): Promise<Usage> {

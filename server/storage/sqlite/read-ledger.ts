@@ -3,6 +3,7 @@ import type { Database, SQLQueryBindings } from "bun:sqlite";
 import {
   type LedgerFilter,
   type LedgerListQuery,
+  type LedgerPage,
   type Usage,
   type UsageDimension,
   type UsageGroup,
@@ -10,7 +11,6 @@ import {
   usageDimensions,
 } from "../ports/ledger-queries.ts";
 import type { LedgerRow } from "../ports/ledger-row.ts";
-import type { Page } from "../ports/page.ts";
 import { listedColumns } from "./ledger-columns.ts";
 import { groupColumns, hourMs, latencyColumns, sumColumns } from "./usage-table.ts";
 
@@ -35,6 +35,33 @@ function filterOf(filter: LedgerFilter, absent: "''" | "NULL"): Condition {
       values.push(value);
     }
   }
+  if (filter.projects) {
+    parts.push(`project IN (${filter.projects.map(() => "?").join(", ")})`);
+    values.push(...filter.projects);
+  }
+  return { sql: parts.map((part) => ` AND ${part}`).join(""), values };
+}
+
+/** The part of a list's filter that the roll-ups do not have. */
+function rowFilterOf(query: LedgerListQuery): Condition {
+  const parts: string[] = [];
+  const values: SQLQueryBindings[] = [];
+  const add = (sql: string, value: SQLQueryBindings | undefined): void => {
+    if (value === undefined) return;
+    parts.push(sql);
+    values.push(value);
+  };
+  add("request_id = ?", query.requestId);
+  add("error = ?", query.error);
+  for (const [column, range] of [
+    ["status", query.status],
+    ["latency_ms", query.latencyMs],
+    ["cost", query.cost],
+  ] as const) {
+    add(`${column} >= ?`, range?.min);
+    add(`${column} <= ?`, range?.max);
+  }
+  if (query.failed !== undefined) parts.push(`error IS ${query.failed ? "NOT " : ""}NULL`);
   return { sql: parts.map((part) => ` AND ${part}`).join(""), values };
 }
 
@@ -48,8 +75,8 @@ interface HourOfRows {
  * The roll-ups are the index: they have the hours with matching rows, and the first and last request id of these rows. A
  * key with few requests has narrow bounds, and a key with many fills the page at once.
  */
-export function listRows(db: Database, query: LedgerListQuery): Page<LedgerRow> {
-  const { limit, failed = false } = query;
+export function listRows(db: Database, query: LedgerListQuery): LedgerPage {
+  const { limit, failed = query.error !== undefined } = query;
   const cursor = parseCursor(query.cursor);
   const from = Math.max(query.from ?? 0, oldestRow(db));
   const to = query.to ?? Number.MAX_SAFE_INTEGER;
@@ -61,10 +88,10 @@ export function listRows(db: Database, query: LedgerListQuery): Page<LedgerRow> 
        GROUP BY hour ORDER BY hour DESC`,
     )
     .iterate(from - (from % hourMs), to, cursor?.hour ?? to, ...usageFilter.values);
-  const rowFilter = filterOf(query, "NULL");
+  const [groupFilter, rowFilter] = [filterOf(query, "NULL"), rowFilterOf(query)];
   const rowsOfHour = db.query<LedgerRow, SQLQueryBindings[]>(
     `SELECT ${listedColumns} FROM ledger
-     WHERE request_id BETWEEN ? AND ? AND request_id < ? AND at >= ? AND at < ?${rowFilter.sql}${failed ? " AND error IS NOT NULL" : ""}
+     WHERE request_id BETWEEN ? AND ? AND request_id < ? AND at >= ? AND at < ?${groupFilter.sql}${rowFilter.sql}
      ORDER BY request_id DESC LIMIT ?`,
   );
   const entries: LedgerRow[] = [];
@@ -73,7 +100,8 @@ export function listRows(db: Database, query: LedgerListQuery): Page<LedgerRow> 
     // One more than the limit shows whether there is another page.
     const missing = limit + 1 - entries.length;
     const range = [Math.max(hour, from), Math.min(hour + hourMs, to)];
-    entries.push(...rowsOfHour.all(first, last, before, ...range, ...rowFilter.values, missing));
+    const values = [...range, ...groupFilter.values, ...rowFilter.values];
+    entries.push(...rowsOfHour.all(first, last, before, ...values, missing));
     if (entries.length > limit) break;
   }
   const page = entries.slice(0, limit);

@@ -29,8 +29,8 @@ const variedRows = (count: number): LedgerRow[] =>
       model: `model-${at % 4}`,
       upstream: at % 11 === 0 ? null : `upstream-${at % 2}`,
       targetModel: at % 11 === 0 ? null : "target",
-      error: at % 7 === 0 ? "upstream_error" : null,
-      status: at % 7 === 0 ? 502 : 200,
+      error: at % 7 > 0 ? null : at % 77 === 0 ? "rate_limited" : "upstream_error",
+      status: at % 7 > 0 ? 200 : at % 77 === 0 ? 429 : 502,
       latencyMs: (at * 37) % 70_000,
       inputTokens: at % 6 === 0 ? null : at,
       outputTokens: at % 2 ? 2 : null,
@@ -165,6 +165,31 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
             ({ at, model }) => at >= from && at < to && model === "model-0",
           ],
           [{ keyId: "nobody" }, () => false],
+          [{ projects: ["project 2", "none"] }, ({ project }) => project === "project 2"],
+          [
+            { projects: ["project 1", "project 2"], project: "project 1" },
+            ({ project }) => project === "project 1",
+          ],
+          [{ projects: [] }, () => false],
+          [
+            { requestId: rows[123]!.requestId },
+            ({ requestId }) => requestId === rows[123]!.requestId,
+          ],
+          [{ requestId: "req_none" }, () => false],
+          [{ failed: false }, ({ error }) => error === null],
+          [{ error: "rate_limited" }, ({ error }) => error === "rate_limited"],
+          [
+            { error: "upstream_error", keyId: "key_3" },
+            ({ error, keyId }) => error === "upstream_error" && keyId === "key_3",
+          ],
+          [{ status: { min: 429, max: 429 } }, ({ status }) => status === 429],
+          [{ status: { min: 500, max: 599 } }, ({ status }) => status === 502],
+          [
+            { latencyMs: { min: 9000, max: 9500 } },
+            ({ latencyMs }) => latencyMs >= 9000 && latencyMs <= 9500,
+          ],
+          [{ cost: { min: 0.2 } }, ({ cost }) => cost !== null && cost >= 0.2],
+          [{ cost: { max: 0.01 } }, ({ cost }) => cost !== null && cost <= 0.01],
         ];
         for (const [filter, matches] of cases) {
           const expected = idsOf(inListOrder(rows.filter(matches)));
@@ -212,6 +237,10 @@ export function ledgerStoreLaws(implementation: Implementation<LedgerStorage>): 
         byDay.groups.map(({ from }) => from).toSorted((a, b) => b - a),
       );
 
+      const ofProject = await queries.usage({ ...total, projects: ["project 2"] });
+      expect(ofProject.groups).toMatchObject([
+        close(sumsOf(rows.filter(({ project }) => project === "project 2"))),
+      ]);
       const months = await queries.usage({ ...total, interval: "month", project: null });
       expect(months.groups).toHaveLength(1);
       expect(months.groups[0]).toMatchObject({
