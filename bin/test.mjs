@@ -25,7 +25,14 @@ const folder = mkdtempSync(join(tmpdir(), "vexel-test-"));
  * full, and every test after that runs interpreted, up to fifty times slower.
  */
 const shardCount = isFast ? 8 : 16;
-const shards = only.length > 0 ? [only] : split(testFolders().flatMap(testFiles), shardCount);
+const files = only.length > 0 ? only : testFolders().flatMap(testFiles);
+/** One process for all browser tests: they share a browser and a gateway. */
+const browserFiles = files.filter((file) => file.startsWith("./test/browser/"));
+const otherFiles = files.filter((file) => !browserFiles.includes(file));
+const shards = [
+  browserFiles,
+  ...(only.length > 0 ? [otherFiles] : split(otherFiles, shardCount)),
+].filter((shard) => shard.length > 0);
 const checks = [
   // The second run checks only what changed since the first.
   ["types", "tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", buildInfoPath()],

@@ -7,7 +7,12 @@ import { Button } from "./button.tsx";
 export const Loading = ({ rows = 3 }: { rows?: number }) => {
   const t = useT();
   return (
-    <div role="status" aria-label={t("state.loading")} className="flex flex-col gap-2 p-4">
+    <div
+      role="status"
+      aria-busy="true"
+      aria-label={t("state.loading")}
+      className="flex flex-col gap-2 p-4"
+    >
       {Array.from({ length: rows }, (_, row) => (
         <div key={row} className="h-5 animate-pulse rounded bg-sunken" />
       ))}

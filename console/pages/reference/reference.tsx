@@ -50,7 +50,7 @@ function OperationCard({
       title={
         <span className="flex flex-wrap items-center gap-2">
           <Badge tone="accent">{operation.method.toUpperCase()}</Badge>
-          <code className="font-mono text-sm">{operation.path}</code>
+          <code className="font-mono text-sm break-all">{operation.path}</code>
         </span>
       }
     >

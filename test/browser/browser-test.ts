@@ -1,0 +1,96 @@
+/** Tests in a real browser. Each has its own browser context; the gateway and the browser are shared. */
+import { expect } from "bun:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { sharedBrowser, testInChromium } from "./chromium.ts";
+import { adminPassword, type ConsoleGateway, sharedGateway } from "./console-gateway.ts";
+import { collectProblems, type PageProblems } from "./page-problems.ts";
+
+export interface BrowserTest extends ConsoleGateway {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Opens a page of the console, such as `/models`, and waits until it has loaded. */
+  open(path: string): Promise<void>;
+  readonly problems: PageProblems;
+}
+
+export interface BrowserTestOptions {
+  /** `nobody`: the sign-in page is shown first. */
+  readonly as?: "admin" | "nobody";
+  /** Such as the width of a phone, or a color scheme. */
+  readonly context?: BrowserContextOptions;
+  /** Instead of the shared gateway. */
+  readonly start?: () => Promise<ConsoleGateway>;
+}
+
+type State = Awaited<ReturnType<BrowserContext["storageState"]>>;
+const adminStates = new WeakMap<ConsoleGateway, Promise<State>>();
+
+/** Declares a test. It fails if its page logs an error, throws, or has a request that fails unexpectedly. */
+export function browserTest(
+  name: string,
+  run: (test: BrowserTest) => Promise<void>,
+  { as = "admin", context: contextOptions, start = sharedGateway }: BrowserTestOptions = {},
+): void {
+  testInChromium(name, async () => {
+    const [browser, gateway] = await Promise.all([sharedBrowser(), start()]);
+    const context = await browser.newContext({
+      baseURL: gateway.url,
+      ...contextOptions,
+      ...(as === "admin" && { storageState: await adminState(browser, gateway) }),
+    });
+    const problems = collectProblems(context);
+    try {
+      const page = await context.newPage();
+      const open = async (path: string): Promise<void> => {
+        await page.goto(`/console${path}`);
+        await settled(page);
+      };
+      await run({ ...gateway, context, page, open, problems });
+      expect(problems.list()).toEqual([]);
+    } finally {
+      await context.close();
+      if (start !== sharedGateway) {
+        gateway.gateway.kill("SIGKILL");
+        gateway.fake.close();
+      }
+    }
+  });
+}
+
+/** The page has its data: it has a heading, and nothing of it is marked as loading. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator("h1").first().waitFor();
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: "detached" });
+}
+
+/** Creates the first administrator with the one-time link, as a user does at the first start. */
+export async function setUpAdmin(page: Page, { setupUrl }: ConsoleGateway): Promise<void> {
+  await page.goto(setupUrl);
+  await page.getByLabel("Password").fill(adminPassword);
+  await page.getByRole("button", { name: "Create and sign in" }).click();
+  await page.waitForURL((url) => !url.pathname.endsWith("/setup"));
+  await settled(page);
+}
+
+export async function signIn(page: Page, name: string, password: string): Promise<void> {
+  await page.getByLabel("User name").fill(name);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+/** The cookies of the administrator. The link works once, so the first test that needs them signs in for all. */
+function adminState(browser: Browser, gateway: ConsoleGateway): Promise<State> {
+  const known = adminStates.get(gateway);
+  if (known) return known;
+  const state = (async () => {
+    const context = await browser.newContext({ baseURL: gateway.url });
+    try {
+      await setUpAdmin(await context.newPage(), gateway);
+      return await context.storageState();
+    } finally {
+      await context.close();
+    }
+  })();
+  adminStates.set(gateway, state);
+  return state;
+}

@@ -1,0 +1,21 @@
+/** Debian's Chromium for the browser tests. Where there is none, the tests are skipped; in CI they fail. */
+import { test } from "bun:test";
+import { type Browser, chromium } from "playwright-core";
+
+const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const path = names.map((name) => Bun.which(name)).find((found) => found !== null);
+const advice =
+  "Chromium was not found on PATH, so the browser tests were skipped. Install it with `apt-get install chromium`.";
+if (path === undefined && process.env.CI !== "true") console.warn(advice);
+
+/** Declares a test that needs Chromium. In CI a missing Chromium fails the test instead of skipping it. */
+export const testInChromium = path === undefined && process.env.CI !== "true" ? test.skip : test;
+
+let launching: Promise<Browser> | undefined;
+
+/** One browser for all files of the test process. It ends with the process, which closes the pipe to it. */
+export function sharedBrowser(): Promise<Browser> {
+  if (path === undefined) throw new Error(advice);
+  launching ??= chromium.launch({ executablePath: path });
+  return launching;
+}

@@ -1,0 +1,68 @@
+/** Gateways with the console: one that all browser tests share, and fresh ones for tests of the first start. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Fake, startFake } from "../fake-upstream.ts";
+import { configFor, type GatewayProcess, startProcess, testKey } from "../harness.ts";
+
+export const adminToken = "admin-token-of-the-browser-tests";
+export const adminPassword = "correct horse battery";
+
+export interface ConsoleGateway {
+  readonly gateway: GatewayProcess;
+  /** The upstream of the models in vexel.yaml. */
+  readonly fake: Fake;
+  readonly url: string;
+  /** The one-time link of the start message. */
+  readonly setupUrl: string;
+  /** Calls the admin API with the admin token. Throws for an error response. */
+  admin<Result>(method: string, path: string, body?: unknown): Promise<Result>;
+}
+
+/** The models of every test, two projects, and a key that may send one request per minute. */
+const yamlFor = (fakeUrl: string): string => `${configFor(fakeUrl)}
+  - { name: limited, key: ${limitedKey}, limits: { requestsPerMinute: 1 } }
+  - { name: search-app, key: sk-search-0123456789abcdef, project: search }
+projects:
+  - { name: search }
+  - { name: studio }
+`;
+export const limitedKey = "sk-limited-0123456789abcdef";
+export { testKey };
+
+export async function startConsoleGateway(): Promise<ConsoleGateway> {
+  const folder = mkdtempSync(join(tmpdir(), "vexel-browser-"));
+  const fake = startFake();
+  const gateway = await startProcess({
+    folder,
+    yaml: yamlFor(fake.url),
+    preload: join(import.meta.dir, "exit-with-parent.ts"),
+    env: {
+      VEXEL_CONSOLE: "on",
+      VEXEL_ADMIN_KEY: adminToken,
+      // Sent to the preloaded script.
+      TEST_FOLDER: folder,
+    },
+  });
+  const setupUrl = /Console {3}(\S+)/.exec(gateway.output())?.[1];
+  if (setupUrl === undefined) throw new Error(`There is no one-time link in ${gateway.output()}`);
+  const admin = async <Result>(method: string, path: string, body?: unknown): Promise<Result> => {
+    const response = await fetch(`${gateway.url}/admin/api${path}`, {
+      method,
+      headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as Result;
+  };
+  return { gateway, fake, url: gateway.url, setupUrl, admin };
+}
+
+let starting: Promise<ConsoleGateway> | undefined;
+
+/** Shared by all files of the test process. */
+export function sharedGateway(): Promise<ConsoleGateway> {
+  starting ??= startConsoleGateway();
+  return starting;
+}

@@ -1,0 +1,36 @@
+/** Problems of a page that no user should meet: console errors, exceptions, failed requests. */
+import type { BrowserContext } from "playwright-core";
+
+export interface PageProblems {
+  /** Requests that the test expects to fail, such as `/^403 POST .*\/users$/`. */
+  expectFailure(pattern: RegExp): void;
+  list(): readonly string[];
+}
+
+/** The page asks who is signed in, and 401 says that nobody is. */
+const notSignedIn = /^401 GET \S*\/admin\/api\/session$/;
+
+export function collectProblems(context: BrowserContext): PageProblems {
+  const problems: string[] = [];
+  const expected = [notSignedIn];
+  context.on("response", (response) => {
+    if (response.status() >= 400)
+      problems.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+  });
+  context.on("requestfailed", (request) => {
+    const reason = request.failure()?.errorText ?? "";
+    // A page cancels its requests when it is left.
+    if (reason !== "net::ERR_ABORTED")
+      problems.push(`failed ${request.method()} ${request.url()}: ${reason}`);
+  });
+  context.on("weberror", (error) => problems.push(`exception: ${error.error().stack}`));
+  context.on("console", (message) => {
+    // Failed responses are collected above, with their method and status.
+    if (message.type() !== "error" || message.text().startsWith("Failed to load resource")) return;
+    problems.push(`console error: ${message.text()}`);
+  });
+  return {
+    expectFailure: (pattern) => void expected.push(pattern),
+    list: () => problems.filter((problem) => !expected.some((pattern) => pattern.test(problem))),
+  };
+}

@@ -1,0 +1,56 @@
+/** Every page of the console: accessible in both themes, and as wide as a phone. */
+import { expect } from "bun:test";
+import { seriousFindings } from "./axe.ts";
+import { type BrowserTest, browserTest } from "./browser-test.ts";
+import { publicPages, signedInPages } from "./router-pages.ts";
+
+const phone = { width: 390, height: 844 };
+
+/** Opens the pages one after the other, and reports the findings of all of them. */
+const eachPage =
+  (pages: readonly string[], check: (test: BrowserTest) => Promise<readonly string[]>) =>
+  async (test: BrowserTest): Promise<void> => {
+    const findings: string[] = [];
+    for (const path of pages) {
+      await test.open(path);
+      findings.push(...(await check(test)).map((finding) => `${path}: ${finding}`));
+    }
+    expect(findings).toEqual([]);
+  };
+
+/** Elements that are wider than the window are named, so that a failure says what to mend. */
+const overflows = ({ page }: BrowserTest): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    const wide = [...document.querySelectorAll("body *")].filter(
+      (element) => element.getBoundingClientRect().right > width + 1,
+    );
+    return wide.slice(0, 5).map((element) => element.outerHTML.slice(0, 200));
+  })()`);
+
+for (const colorScheme of ["light", "dark"] as const) {
+  const findings = ({ page }: BrowserTest) => seriousFindings(page);
+  browserTest(
+    `axe finds nothing serious on any page in the ${colorScheme} theme`,
+    eachPage(signedInPages, findings),
+    { context: { colorScheme } },
+  );
+  browserTest(
+    `axe finds nothing serious before the sign-in in the ${colorScheme} theme`,
+    eachPage(publicPages, findings),
+    { as: "nobody", context: { colorScheme } },
+  );
+}
+
+browserTest(
+  "no page scrolls sideways at the width of a phone",
+  eachPage(signedInPages, overflows),
+  { context: { viewport: phone, hasTouch: true } },
+);
+
+browserTest(
+  "no page before the sign-in scrolls sideways at the width of a phone",
+  eachPage(publicPages, overflows),
+  { as: "nobody", context: { viewport: phone, hasTouch: true } },
+);
