@@ -18,36 +18,25 @@ type EmbeddingsRequest = StageRequest<EmbeddingsQuery>;
 const maxInputsToContinue = 64;
 
 /**
- * An upstream request in flight, with the request that started it. It has a signal of its own: when the client of its
- * owner disconnects, it continues for the requests that wait for its inputs.
+ * An upstream request in flight, with the request that started it. When the client of its owner disconnects, it
+ * continues for the requests that wait for its inputs, until the owner's timeout.
  */
 export class InFlightQuery {
   readonly #owner: EmbeddingsRequest;
   readonly #inputs: number;
-  readonly #clock: () => number;
-  readonly #controller = new AbortController();
   #waiters: Set<() => void> | undefined;
-  /** Runs while the query continues without its client: the owner's timeout still ends it. */
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #results: Map<string, CachedEmbedding> | undefined;
   #failure: { readonly error: unknown; readonly wasAbandoned: boolean } | undefined;
 
-  constructor(owner: EmbeddingsRequest, inputs: number, clock: () => number) {
+  constructor(owner: EmbeddingsRequest, inputs: number) {
     this.#owner = owner;
     this.#inputs = inputs;
-    this.#clock = clock;
-    if (owner.signal.aborted) this.#controller.abort(owner.signal.reason);
-    else owner.signal.addEventListener("abort", this.#onOwnerAbort);
-  }
-
-  /** The request for the next stage. */
-  get upstreamRequest(): EmbeddingsRequest {
-    return { ...this.#owner, signal: this.#controller.signal };
+    if (inputs <= maxInputsToContinue) owner.deadline.mayContinue = this.#hasWaiters;
   }
 
   /** Its client has disconnected or its timeout has passed, so it will not succeed. */
   get isAborted(): boolean {
-    return this.#controller.signal.aborted;
+    return this.#owner.signal.aborted;
   }
 
   /** It ended because of its own client, which says nothing about the inputs. */
@@ -83,31 +72,18 @@ export class InFlightQuery {
   /** A disconnected client's request without waiters is canceled. */
   removeWaiter(onSettled: () => void): void {
     this.#waiters?.delete(onSettled);
-    if (this.#waiters?.size === 0 && this.#timer) this.#controller.abort(this.#owner.signal.reason);
+    if (!this.#hasWaiters()) this.#owner.deadline.abortIfDisconnected();
   }
 
   settle(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#owner.signal.removeEventListener("abort", this.#onOwnerAbort);
+    const { deadline } = this.#owner;
+    deadline.mayContinue = undefined;
+    deadline.abortIfDisconnected();
     for (const onSettled of this.#waiters ?? []) onSettled();
     this.#waiters?.clear();
   }
 
-  readonly #onOwnerAbort = (): void => {
-    const { signal, deadlineAt } = this.#owner;
-    // A timeout ends it: a waiter with more time sends its own request.
-    const continues =
-      isDisconnect(signal.reason) &&
-      this.#inputs <= maxInputsToContinue &&
-      (this.#waiters?.size ?? 0) > 0;
-    if (!continues) {
-      this.#controller.abort(signal.reason);
-      return;
-    }
-    const leftMs = Math.max(0, deadlineAt - this.#clock());
-    this.#timer = setTimeout(() => this.#controller.abort(timedOut()), leftMs);
-  };
+  readonly #hasWaiters = (): boolean => (this.#waiters?.size ?? 0) > 0;
 
   /**
    * Whether the other request fails with the same error. An upstream failure applies to it too. A refusal may concern
@@ -128,9 +104,6 @@ export class InFlightQuery {
   }
 }
 
-const timedOut = (): GatewayError =>
-  new GatewayError("upstream_timeout", "The upstream did not respond before the request timeout.");
-
 const isDisconnect = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && error.kind === "client_closed";
 
@@ -143,12 +116,6 @@ function isUpstreamFailure(error: unknown): boolean {
 /** The inputs in flight, by cache key. Bounded by the inputs of the requests in flight. */
 export class SingleFlight {
   readonly #inFlight = new Map<string, InFlightQuery>();
-  readonly #clock: () => number;
-
-  /** `clock`: milliseconds, monotonic. */
-  constructor(clock: () => number) {
-    this.#clock = clock;
-  }
 
   get size(): number {
     return this.#inFlight.size;
@@ -161,7 +128,7 @@ export class SingleFlight {
   }
 
   start(owner: EmbeddingsRequest, keys: readonly string[]): InFlightQuery {
-    const query = new InFlightQuery(owner, keys.length, this.#clock);
+    const query = new InFlightQuery(owner, keys.length);
     for (const key of keys) if (!this.find(key)) this.#inFlight.set(key, query);
     return query;
   }
@@ -181,7 +148,7 @@ export function waitForInFlight(
   queries: ReadonlySet<InFlightQuery>,
   request: EmbeddingsRequest,
 ): Promise<void> {
-  const { signal } = request;
+  const { signal, deadline } = request;
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) {
     resolve();
@@ -190,11 +157,14 @@ export function waitForInFlight(
   const pending = new Map<InFlightQuery, () => void>();
   const stop = (): void => {
     signal.removeEventListener("abort", stop);
+    deadline.removeDisconnectListener(stop);
     for (const [query, onSettled] of pending) query.removeWaiter(onSettled);
     pending.clear();
     resolve();
   };
   signal.addEventListener("abort", stop);
+  // Its own upstream request may continue after a disconnect; the request waits for others no longer.
+  deadline.addDisconnectListener(stop);
   for (const query of queries) {
     const onSettled = (): void => {
       pending.delete(query);

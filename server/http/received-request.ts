@@ -71,6 +71,10 @@ export class ReceivedRequest implements BridgedRequest, JsonBodyContext {
     return this.#request.signal;
   }
 
+  setDisconnectListener(listener: (() => void) | undefined): void {
+    this.#request.setDisconnectListener(listener);
+  }
+
   get publicUrl(): string {
     if (this.#options.publicUrl) return this.#options.publicUrl.replace(/\/+$/, "");
     const forwarded = this.headers.get("x-forwarded-proto");

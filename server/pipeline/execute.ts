@@ -11,6 +11,7 @@ import type { LoadCounter, LoadShedder } from "../limits/load-shedder.ts";
 import type { LimitedQuery } from "../limits/request-cost.ts";
 import type { CachePolicy } from "../request/cache-policy.ts";
 import type { Caller, Route } from "../request/caller.ts";
+import { type RequestClient, SignalClient } from "../request/client.ts";
 import { clientClosedError } from "../request/deadline.ts";
 import { toGatewayError } from "../request/error-response.ts";
 import type { Usage } from "../request/operation.ts";
@@ -26,8 +27,7 @@ export interface Execution<Q, A> {
   readonly query: Q;
   /** The stages of the operation. */
   readonly send: Send<Q, A>;
-  /** Its signal is aborted when the client disconnects. */
-  readonly client: { readonly signal: AbortSignal };
+  readonly client: RequestClient;
   /** The request timeout. Absent: that of the model, or the setting. */
   readonly timeoutMs?: number;
   /** The request needs no admission: it is part of one that was admitted. */
@@ -81,8 +81,9 @@ export async function execute<Q extends LimitedQuery, A, T>(
     if (endpoint.kind === "image" && !isPartOfRequest)
       lifetime.temp = services.createTemp(caller.id);
     if (request.signal.aborted) throw clientClosedError();
+    const client = new SignalClient(request.signal);
     const response = await executeWithin(lifetime, {
-      ...{ caller, route, query, send, client: request, isPartOfRequest },
+      ...{ caller, route, query, send, client, isPartOfRequest },
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
     record.usage = request.usageOf(response);
@@ -131,7 +132,6 @@ export async function executeWithin<Q extends LimitedQuery, A>(
   const deadline = lifetime.startDeadline(timeoutMs, client);
   // The client may have disconnected while the request was queued.
   if (waitedMs > 0) deadline.signal.throwIfAborted();
-  const deadlineAt = services.clock() + timeoutMs;
   return send({
     operation,
     query,
@@ -140,7 +140,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
     get signal() {
       return deadline.signal;
     },
-    deadlineAt,
+    deadline,
     temp: lifetime.temp,
     record,
   });

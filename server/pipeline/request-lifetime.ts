@@ -15,6 +15,7 @@ import type { AdmissionTicket } from "../limits/admission.ts";
 import type { LoadCounter, SheddingDecision } from "../limits/load-shedder.ts";
 import { type LimitedQuery, reachedUpstream } from "../limits/request-cost.ts";
 import type { Caller, Route } from "../request/caller.ts";
+import type { RequestClient } from "../request/client.ts";
 import { Deadline } from "../request/deadline.ts";
 import type { IncomingRequest, OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import type { Operation } from "../request/operation.ts";
@@ -115,7 +116,7 @@ export class RequestLifetime {
    * Starts the request timeout. The signal fires at the timeout and, unless the request finishes without it, when the
    * client disconnects.
    */
-  startDeadline(timeoutMs: number, client: { readonly signal: AbortSignal }): Deadline {
+  startDeadline(timeoutMs: number, client: RequestClient): Deadline {
     this.#deadline = new Deadline({
       client: this.idempotent?.finishesOnDisconnect ? undefined : client,
       timeoutMs,

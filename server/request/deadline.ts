@@ -5,10 +5,11 @@
  */
 
 import { GatewayError } from "../lib/gateway-error.ts";
+import type { RequestClient } from "./client.ts";
 
 export interface DeadlineOptions {
-  /** Its signal fires when the client disconnects. Undefined: the request continues without its client. */
-  readonly client: { readonly signal: AbortSignal } | undefined;
+  /** Undefined: the request continues without its client. */
+  readonly client: RequestClient | undefined;
   readonly timeoutMs: number;
   /** Milliseconds, monotonic. */
   readonly clock: () => number;
@@ -19,7 +20,15 @@ export class Deadline {
   readonly #startedAt: number;
   #controller: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isDisconnected = false;
+  #abortsAtEnd = false;
   #hasEnded = false;
+  #disconnectListeners: Set<() => void> | undefined;
+  /**
+   * Asked when the client disconnects. True: the request continues without it, for other requests that wait for its
+   * result, until the timeout or `abortIfDisconnected`.
+   */
+  mayContinue: (() => boolean) | undefined;
 
   constructor(options: DeadlineOptions) {
     this.#options = options;
@@ -35,13 +44,32 @@ export class Deadline {
     return this.#controller?.signal;
   }
 
+  /** Called when the client disconnects, whether or not the request continues. */
+  addDisconnectListener(listener: () => void): void {
+    this.#disconnectListeners ??= new Set();
+    this.#disconnectListeners.add(listener);
+  }
+
+  removeDisconnectListener(listener: () => void): void {
+    this.#disconnectListeners?.delete(listener);
+  }
+
+  abortIfDisconnected(): void {
+    if (this.#isDisconnected) this.#controller?.abort(clientClosedError());
+  }
+
+  /** An attempt still runs after another has responded: it is canceled when the request ends. */
+  abortAtEnd(): void {
+    this.#abortsAtEnd = true;
+  }
+
   /** Must be called when the request ends, on every path. */
   end(): void {
     this.#hasEnded = true;
+    if (!this.#controller) return;
     clearTimeout(this.#timer);
-    if (this.#controller) {
-      this.#options.client?.signal.removeEventListener("abort", this.#onDisconnect);
-    }
+    this.#options.client?.setDisconnectListener(undefined);
+    if (this.#abortsAtEnd) this.#controller.abort(requestEnded);
   }
 
   #start(): AbortController {
@@ -51,13 +79,18 @@ export class Deadline {
     if (this.#hasEnded) return controller;
     const leftMs = timeoutMs - (clock() - this.#startedAt);
     this.#timer = setTimeout(() => controller.abort(timeoutError(timeoutMs)), Math.max(0, leftMs));
-    if (client?.signal.aborted) this.#onDisconnect();
-    else client?.signal.addEventListener("abort", this.#onDisconnect);
+    client?.setDisconnectListener(this.#onDisconnect);
     return controller;
   }
 
-  readonly #onDisconnect = (): void => this.#controller?.abort(clientClosedError());
+  readonly #onDisconnect = (): void => {
+    this.#isDisconnected = true;
+    for (const listener of this.#disconnectListeners ?? []) listener();
+    if (!this.mayContinue?.()) this.abortIfDisconnected();
+  };
 }
+
+const requestEnded = new Error("the request has ended");
 
 export const timeoutError = (ms: number): GatewayError =>
   new GatewayError("upstream_timeout", `The upstream did not respond within ${ms / 1000} s.`);

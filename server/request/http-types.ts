@@ -1,5 +1,6 @@
 /** HTTP requests and responses between transport and pipeline. The pipeline knows no sockets. */
 import type { FilePart } from "../upstream/contract.ts";
+import type { RequestClient } from "./client.ts";
 
 export type { FilePart };
 
@@ -20,7 +21,7 @@ export interface RequestHeaders {
   get(name: string): string | null;
 }
 
-export interface IncomingRequest {
+export interface IncomingRequest extends RequestClient {
   readonly requestId: string;
   readonly method: string;
   readonly path: string;
@@ -29,8 +30,6 @@ export interface IncomingRequest {
   readonly headers: RequestHeaders;
   /** The IP address of the client, or of the proxy in front. */
   readonly remoteAddress: string;
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal;
   /** The base URL that the client used, without a trailing slash. */
   readonly publicUrl: string;
   /** Bytes of the body received so far, also of a refused body. */

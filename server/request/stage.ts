@@ -6,6 +6,7 @@
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Route } from "./caller.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Operation } from "./operation.ts";
 import type { RequestRecord } from "./request-record.ts";
 
@@ -17,8 +18,8 @@ export interface StageRequest<Q> {
   readonly target?: Target;
   /** Fires at the request timeout or when the client disconnects. */
   readonly signal: AbortSignal;
-  /** When the request times out, in milliseconds of the monotonic clock. */
-  readonly deadlineAt: number;
+  /** Fires the signal. */
+  readonly deadline: Deadline;
   /** Temp storage for large values, until the request ends. */
   readonly temp: RequestTemp;
   readonly record: RequestRecord;

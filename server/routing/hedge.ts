@@ -48,6 +48,12 @@ export interface HedgedRequestOptions<T, R extends HedgedAttempt<T>> {
   /** An attempt was wasted: another one won, or this one failed while another was running. */
   onWasted(error?: unknown): void;
   readonly signal: AbortSignal;
+  /**
+   * The model has one target. The first attempt is then never canceled for another target: it has the signal of the
+   * request and needs no abort controller, and `cancelAtEnd` cancels it when the request ends.
+   */
+  readonly hasOneTarget: boolean;
+  cancelAtEnd(): void;
   readonly timers: Timers;
 }
 
@@ -61,7 +67,8 @@ export const hedgedRequest = <T, R extends HedgedAttempt<T>>(
 
 interface RunningAttempt<R> {
   readonly attempt: R;
-  readonly cancel: AbortController;
+  /** Undefined: the first attempt, if it has the signal of the request. */
+  readonly cancel: AbortController | undefined;
   timer: unknown;
   /** It exceeded its timeout and is still running. */
   timedOut: boolean;
@@ -84,9 +91,8 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
 
   start(): Promise<T> {
     const first = this.#first;
-    const { signal, timers } = this.#options;
-    signal.addEventListener("abort", this.#cancelAll);
-    const running = this.#launch(first);
+    const { signal, timers, hasOneTarget } = this.#options;
+    const running = this.#launch(first, hasOneTarget ? undefined : this.#newController());
     if (first.hedgeAfterMs === undefined) this.#armTimeout(running, 0);
     else {
       const hedgeDelayMs = Math.max(minHedgeDelayMs, first.hedgeAfterMs);
@@ -96,19 +102,20 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     return this.#outcome.promise;
   }
 
-  #launch(attempt: R): RunningAttempt<R> {
-    const running: RunningAttempt<R> = {
-      attempt,
-      cancel: new AbortController(),
-      timer: undefined,
-      timedOut: false,
-    };
+  #launch(attempt: R, cancel: AbortController | undefined): RunningAttempt<R> {
+    const running: RunningAttempt<R> = { attempt, cancel, timer: undefined, timedOut: false };
     this.#running.push(running);
-    attempt.run(running.cancel.signal).then(
+    attempt.run(cancel?.signal ?? this.#options.signal).then(
       (response) => this.#onSuccess(running, response),
       (error) => this.#onFailure(running, error),
     );
     return running;
+  }
+
+  #newController(): AbortController {
+    // Adding a listener again has no effect.
+    this.#options.signal.addEventListener("abort", this.#cancelAll);
+    return new AbortController();
   }
 
   /** `elapsedMs`: the milliseconds that the attempt has already run. */
@@ -124,14 +131,14 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
   #onSlow(running: RunningAttempt<R>, elapsedMs: number): void {
     this.#armTimeout(running, elapsedMs);
     const other = this.#options.hedge();
-    if (other) this.#armTimeout(this.#launch(other), 0);
+    if (other) this.#armTimeout(this.#launch(other, this.#newController()), 0);
   }
 
   #onTimeout(running: RunningAttempt<R>): void {
     running.timedOut = true;
     if (this.#pollTimer !== undefined) return;
-    if (this.#running.some(({ timedOut }) => !timedOut)) running.cancel.abort(attemptTimeout());
-    else if (this.#options.takeFailover()) running.cancel.abort(attemptTimeout(true));
+    if (this.#running.some(({ timedOut }) => !timedOut)) running.cancel?.abort(attemptTimeout());
+    else if (this.#options.takeFailover()) running.cancel?.abort(attemptTimeout(true));
     else this.#poll();
   }
 
@@ -142,8 +149,8 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     const more = this.#options.extra(this.#running.map(({ attempt }) => attempt));
     if (!more) return;
     // The oldest attempt is never canceled: the request itself may be slow, and not the target.
-    for (const { cancel } of this.#running.slice(1)) cancel.abort(attemptTimeout());
-    this.#armTimeout(this.#launch(more), 0);
+    for (const { cancel } of this.#running.slice(1)) cancel?.abort(attemptTimeout());
+    this.#armTimeout(this.#launch(more, this.#newController()), 0);
   };
 
   #onSuccess(running: RunningAttempt<R>, response: T): void {
@@ -193,14 +200,15 @@ class HedgedRequest<T, R extends HedgedAttempt<T>> {
     const { attempt, cancel, timedOut } = running;
     const { timers } = this.#options;
     timers.stop(running.timer);
-    if (timedOut) cancel.abort(attemptTimeout());
+    if (!cancel) this.#options.cancelAtEnd();
+    else if (timedOut) cancel.abort(attemptTimeout());
     else if (attempt.lingerMs === 0) cancel.abort(otherResponded);
     else running.timer = timers.start(attempt.lingerMs, () => cancel.abort(attemptTimeout()));
   }
 
   readonly #cancelAll = (): void => {
     const { reason } = this.#options.signal;
-    for (const { cancel } of this.#running) cancel.abort(reason);
+    for (const { cancel } of this.#running) cancel?.abort(reason);
   };
 }
 

@@ -222,6 +222,14 @@ export class RoutedRequest<Q, A>
     return this.#request.signal;
   }
 
+  get hasOneTarget(): boolean {
+    return this.candidates.length === 1;
+  }
+
+  cancelAtEnd(): void {
+    this.#request.deadline.abortAtEnd();
+  }
+
   get timers(): Timers {
     return this.#options.registry.timers;
   }

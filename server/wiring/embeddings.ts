@@ -107,7 +107,7 @@ export function wireEmbeddings(options: EmbeddingsWiringOptions): EmbeddingsWiri
     capabilities: upstreamClient.embeddingCapabilities,
     cache: {
       cache,
-      singleFlight: new SingleFlight(clock),
+      singleFlight: new SingleFlight(),
       enabled: (route) => isCacheOn && !route.uncached,
       taskTypesTranslated: (route) =>
         route.targets.every(

@@ -127,7 +127,7 @@ describe("the cache stage", () => {
     let sent = 0;
     const send = cacheStage({
       cache: setup.cache,
-      singleFlight: new SingleFlight(() => 0),
+      singleFlight: new SingleFlight(),
       enabled: () => true,
     })(async (request) => {
       const response = responseTo(request);

@@ -6,6 +6,7 @@ import { brand } from "../../server/lib/branded.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
+import { Deadline } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { Send, StageRequest } from "../../server/request/stage.ts";
 import type {
@@ -93,7 +94,7 @@ export function requestFor(
     route,
     ...(target && { target }),
     signal: countedSignal(),
-    deadlineAt: 60_000,
+    deadline: new Deadline({ client: undefined, timeoutMs: 60_000, clock: () => 0 }),
     record: new RequestRecord("req_test", "embeddings", 0),
   };
 }

@@ -13,6 +13,8 @@ import { EncodedVector } from "../../server/lib/codec/encoded-vector.ts";
 import { GatewayError } from "../../server/lib/gateway-error.ts";
 import { noRequestTemp } from "../../server/lib/request-temp.ts";
 import type { Route } from "../../server/request/caller.ts";
+import { SignalClient } from "../../server/request/client.ts";
+import { Deadline } from "../../server/request/deadline.ts";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import type { StageRequest } from "../../server/request/stage.ts";
 import type {
@@ -140,18 +142,32 @@ function inForm(vectors: readonly Float32Array[], form: Form): Vector[] {
 export function callOf(
   query: EmbeddingsQuery,
   route: Route,
-  { signal } = new AbortController(),
+  cancel = new AbortController(),
   caller = "key",
-  deadlineAt = 60_000,
+  timeoutMs = 60_000,
 ): EmbeddingsRequest {
+  // `client_closed` is a disconnect; any other reason ends the request like its timeout.
+  const client = new AbortController();
+  const timeout = new AbortController();
+  cancel.signal.addEventListener("abort", () => {
+    const { reason } = cancel.signal;
+    if (reason?.kind === "client_closed") client.abort();
+    else timeout.abort(reason);
+  });
+  const deadline = new Deadline({
+    client: new SignalClient(client.signal),
+    timeoutMs,
+    clock: () => performance.now(),
+  });
   const record = new RequestRecord("request", "embeddings", 0);
   record.caller = { id: caller } as NonNullable<RequestRecord["caller"]>;
-  return { operation: "embeddings", query, route, signal, deadlineAt, temp: noRequestTemp, record };
+  const signal = AbortSignal.any([deadline.signal, timeout.signal]);
+  return { operation: "embeddings", query, route, signal, deadline, temp: noRequestTemp, record };
 }
 
 export function startMemory(options: EmbeddingCacheOptions, { timeoutMs = 60_000 } = {}) {
   const memory = new EmbeddingCache(options);
-  const flights = new SingleFlight(() => 0);
+  const flights = new SingleFlight();
   const upstreamRequests: UpstreamRequest[] = [];
 
   const next = (request: EmbeddingsRequest): Promise<EmbeddingsResponse> => {

@@ -178,6 +178,11 @@ export class RoutingSimulation {
     const { route, deadlineMs = 30_000, clientTimeoutMs, operation = "embeddings" } = this.#options;
     const startedAt = this.time.now();
     const request = { ...requestFor(["x"], route), operation };
+    // A request that ends cancels the attempt that still runs, as its deadline does.
+    let abortsAtEnd = false;
+    request.deadline.abortAtEnd = () => {
+      abortsAtEnd = true;
+    };
     this.requestCount++;
     const timer = this.time.start(deadlineMs, () =>
       request.signal.abort(new GatewayError("upstream_timeout", "too late")),
@@ -198,6 +203,7 @@ export class RoutingSimulation {
         retryAfterMs: gatewayError?.details.retryAfterMs,
         request,
       });
+      if (abortsAtEnd) request.signal.abort(new Error("the request has ended"));
       then?.();
     };
     this.#send(request).then(() => end(), end);

@@ -97,7 +97,7 @@ function arrange({ target, contextual, extraFields }: Dependent) {
       checkParameters(capabilities),
       cacheStage({
         cache: new EmbeddingCache({ maxBytes: 1e6 }),
-        singleFlight: new SingleFlight(() => 0),
+        singleFlight: new SingleFlight(),
         enabled: () => true,
       }),
     ],

@@ -1,9 +1,14 @@
 /** The request timeout and the client's disconnect, as one signal. */
 import { expect, test } from "bun:test";
+import { SignalClient } from "../../server/request/client.ts";
 import { Deadline } from "../../server/request/deadline.ts";
 
 const startDeadline = (client: AbortSignal | undefined, timeoutMs: number): Deadline =>
-  new Deadline({ client: client && { signal: client }, timeoutMs, clock: () => performance.now() });
+  new Deadline({
+    client: client && new SignalClient(client),
+    timeoutMs,
+    clock: () => performance.now(),
+  });
 
 test("a disconnect of the client aborts the request at once", () => {
   const client = new AbortController();
@@ -35,6 +40,9 @@ test("a request that never needs the signal creates neither a signal nor a timer
       wasRead = true;
       return new AbortController().signal;
     },
+    setDisconnectListener: () => {
+      wasRead = true;
+    },
   };
   const deadline = new Deadline({ client, timeoutMs: 60_000, clock: () => 0 });
   expect(deadline.usedSignal).toBeUndefined();
@@ -49,4 +57,28 @@ test("the timeout counts from the start of the request, not from the first use o
   await new Promise((resolve) => deadline.signal.addEventListener("abort", resolve));
   expect(deadline.signal.reason).toMatchObject({ kind: "upstream_timeout" });
   deadline.end();
+});
+
+test("a request that may continue is not aborted by a disconnect, until no other request needs it", () => {
+  const client = new AbortController();
+  const deadline = startDeadline(client.signal, 60_000);
+  const { signal } = deadline;
+  let [waiters, disconnects] = [1, 0];
+  deadline.mayContinue = () => waiters > 0;
+  deadline.addDisconnectListener(() => disconnects++);
+  client.abort();
+  expect([signal.aborted, disconnects]).toEqual([false, 1]);
+  waiters = 0;
+  deadline.abortIfDisconnected();
+  expect(signal).toMatchObject({ aborted: true, reason: { kind: "client_closed" } });
+  deadline.end();
+});
+
+test("an attempt that still runs when the request ends is canceled", () => {
+  const [canceled, other] = [startDeadline(undefined, 60_000), startDeadline(undefined, 60_000)];
+  const signals = [canceled.signal, other.signal];
+  canceled.abortAtEnd();
+  canceled.end();
+  other.end();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
 });

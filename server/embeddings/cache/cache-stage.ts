@@ -76,7 +76,7 @@ export const cacheStage =
         singleFlight.end(flight, keys);
         throw error;
       };
-      return callNext(next, flight.upstreamRequest).then(onResponse, onError);
+      return callNext(next, request).then(onResponse, onError);
     };
 
     const storeResults = (

@@ -3,6 +3,7 @@
  * Bun's sockets; another transport, such as one on `Bun.serve`, would implement the same promises.
  */
 import { GatewayError } from "../../lib/gateway-error.ts";
+import type { RequestClient } from "../../request/client.ts";
 import type { OutgoingResponse, RequestHeaders } from "../../request/http-types.ts";
 
 /** Starts a server. Throws if the address cannot be used. */
@@ -73,13 +74,11 @@ export interface HttpServer {
   stop(now: boolean): Promise<void>;
 }
 
-export interface ServerRequest {
+export interface ServerRequest extends RequestClient {
   readonly head: RequestHead;
   /** The IP address of the client, or of the proxy in front. */
   readonly remoteAddress: string;
   readonly body: RequestBody;
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal;
 }
 
 export interface RequestHead extends RequestHeaders {

@@ -23,6 +23,7 @@ export class HttpRequest implements ServerRequest, BodyListener {
   /** The client sends the body only after a `100 Continue`, which has not been sent. */
   awaitsContinue: boolean;
   #disconnect: AbortController | undefined;
+  #disconnectListener: (() => void) | undefined;
   #isDisconnected = false;
 
   constructor(head: RequestHead, connection: RequestConnection) {
@@ -42,6 +43,11 @@ export class HttpRequest implements ServerRequest, BodyListener {
     return this.#disconnect.signal;
   }
 
+  setDisconnectListener(listener: (() => void) | undefined): void {
+    this.#disconnectListener = listener;
+    if (this.#isDisconnected) listener?.();
+  }
+
   get remoteAddress(): string {
     return this.#connection.remoteAddress;
   }
@@ -50,6 +56,7 @@ export class HttpRequest implements ServerRequest, BodyListener {
     this.#isDisconnected = true;
     this.body.fail(new ClientDisconnected());
     this.#disconnect?.abort();
+    this.#disconnectListener?.();
   }
 
   bufferChanged(): void {
