@@ -25,9 +25,9 @@ import { createUpstreamClient } from "./upstream/client.ts";
 import type { EmbeddedModel, Target } from "./upstream/contract.ts";
 import { isReachable, probe } from "./upstream/probe.ts";
 import { createTransport, needsFetch } from "./upstream/transport/transport.ts";
+import { type AdminOptions, wireAdmin } from "./wiring/admin.ts";
 import { wireBudgets } from "./wiring/budgets.ts";
 import { readConfiguredCertificate, wireCertificate } from "./wiring/certificate.ts";
-import { type ConsoleOptions, wireConsole } from "./wiring/console.ts";
 import { wireEmbeddings } from "./wiring/embeddings.ts";
 import { type EventsWiring, wireEvents } from "./wiring/events.ts";
 import { createImageLinks } from "./wiring/image-links.ts";
@@ -55,8 +55,8 @@ export interface BuildOptions {
   readonly snapshot: () => Snapshot;
   readonly embeddedModels: ReadonlyMap<string, EmbeddedModel>;
   readonly log: Log;
-  /** What the console needs to change API keys. Absent: the console is off. */
-  readonly keyChanges?: Pick<ConsoleOptions, "keys" | "applyKeyChanges">;
+  /** What the admin API needs to change API keys. Absent: the admin API and the console are off. */
+  readonly keyChanges?: Pick<AdminOptions, "keys" | "applyKeyChanges">;
   /** The delays between delivery attempts of a webhook. Absent: the defaults. */
   readonly webhookDelaysMs?: readonly number[];
 }
@@ -98,7 +98,6 @@ export function build({
     snapshot,
     log,
     version,
-    targets,
     ...clocksAndRandom,
     ...webhookOptions,
   });
@@ -257,10 +256,10 @@ export function build({
     welcome: createWelcome({ snapshot, ready: isReady, version, now: Date.now }),
   };
 
-  const console =
-    keyChanges && settings.VEXEL_CONSOLE === "on"
-      ? wireConsole({
-          ...{ settings, snapshot, targets, ...keyChanges, log },
+  const admin =
+    keyChanges && (settings.VEXEL_CONSOLE === "on" || settings.VEXEL_ADMIN_TOKEN !== "")
+      ? wireAdmin({
+          ...{ settings, snapshot, targets, ...keyChanges, log, eventViews: events.views },
           capabilitiesOf: upstreamClient.imageCapabilities,
           serve: createServeAs(modelServices),
           now: Date.now,
@@ -273,8 +272,7 @@ export function build({
       host: settings.HOST,
       port: settings.PORT,
       handlers,
-      // The console first: its API is below the prefix of the admin API.
-      mounts: [...(console?.mounts ?? []), events.adminApi],
+      mounts: admin?.mounts ?? [],
       cors: createCors(settings.VEXEL_CORS_ORIGINS),
       maxBodyBytes: settings.VEXEL_MAX_BODY_BYTES,
       // One key may hold half of the memory, which must be enough for the largest body.
@@ -308,7 +306,7 @@ export function build({
     server = startListening();
   } catch (error) {
     certificate.close();
-    console?.close();
+    admin?.close();
     void embeddings.close();
     void images.close();
     void ledgerWiring.close();
@@ -324,7 +322,7 @@ export function build({
     url: server.url,
     targetRegistry: targetRegistry,
     events,
-    setupPath: async () => console?.setupPath(),
+    setupPath: async () => admin?.setupPath(),
     inFlight: () => Math.max(inFlight(), server.pending()),
     beginDrain: () => {
       isDraining = true;
@@ -336,7 +334,7 @@ export function build({
     close: async () => {
       clearInterval(sweeping);
       certificate.close();
-      console?.close();
+      admin?.close();
       embeddings.stopDriftChecks();
       await server.stop(true);
       // Requests that were cut off still write their ledger row.

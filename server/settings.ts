@@ -54,12 +54,12 @@ export const settingsTable = {
     .describe(
       "Origins that browsers may send requests from (CORS), separated by commas, or `*`. Empty: none.",
     ),
-  VEXEL_ADMIN_KEY: z
+  VEXEL_ADMIN_TOKEN: z
     .string()
     .regex(/^([\x21-\x7e]{16,4096})?$/, "must have at least 16 characters and no spaces")
     .default("")
     .describe(
-      "Key for the admin API (`/admin`), at least 16 characters. Empty: the admin API is off.",
+      "Admin token: opens the admin API (`/admin/api`) for scripts, with all rights. At least 16 characters. Empty: none.",
     ),
   VEXEL_SECRET: z
     .string()
@@ -270,7 +270,7 @@ export class SettingsError extends Error {
 
 /** Settings whose value must appear neither on a screen nor in a log. */
 const secretSettings: ReadonlySet<string> = new Set([
-  "VEXEL_ADMIN_KEY",
+  "VEXEL_ADMIN_TOKEN",
   "VEXEL_SECRET",
   "VEXEL_SECRET_PREVIOUS",
 ] satisfies (keyof Settings)[]);

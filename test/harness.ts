@@ -10,6 +10,7 @@ import { createLog, type Level } from "../server/observe/log.ts";
 import { readSettings } from "../server/settings.ts";
 import { outboxRows } from "../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../server/storage/ports/ledger-row.ts";
+import { openKeyStore } from "../server/storage/sqlite/key-store.ts";
 import { SqliteLedgerStore } from "../server/storage/sqlite/ledger-store.ts";
 import { buildEmbeddedModels } from "../server/wiring/embedded-models.ts";
 
@@ -96,9 +97,12 @@ export function startGateway({
     idleMs: 60_000,
     onReady: () => undefined,
   });
+  const keys = openKeyStore(folder.path, Date.now);
   const gateway: Gateway = build({
     settings: readSettings({ PORT: "0", VEXEL_DATA: folder.path, ...baseSettings, ...settings }),
     snapshot: () => loaded.snapshot,
+    // Keys of the store are not in the snapshot of a gateway in this process.
+    keyChanges: { keys, applyKeyChanges: async () => undefined },
     embeddedModels,
     log,
     ...overrides,
@@ -118,6 +122,7 @@ export function startGateway({
     inFlight: () => gateway.inFlight(),
     close: async () => {
       await gateway.close();
+      await keys.close();
       log.flush();
       folder[Symbol.dispose]();
     },

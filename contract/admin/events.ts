@@ -25,5 +25,24 @@ export interface ShownWebhook {
   readonly state: "active" | "gone";
   readonly waiting: number;
   readonly delivered: number;
+  readonly abandoned: number;
   readonly consecutive_failures: number;
+  readonly last_attempt: {
+    readonly event: string;
+    readonly at: string;
+    readonly delivered: boolean;
+    readonly status: number | null;
+    readonly problem: string | null;
+  } | null;
+}
+
+/** The result of a test event. It is not recorded. */
+export interface WebhookTest {
+  readonly object: "webhook.test";
+  readonly webhook: string;
+  readonly event: string;
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly problem: string | null;
+  readonly duration_ms: number;
 }

@@ -28,6 +28,15 @@ export function requireRole({ role }: Actor, needed: Role): void {
   );
 }
 
+/** For data of the whole gateway in which the parts of projects cannot be told apart. */
+export function requireAllProjects({ projects }: Actor): void {
+  if (projects === null) return;
+  throw new GatewayError(
+    "permission_denied",
+    "This is only for users who see all projects. An administrator can change it.",
+  );
+}
+
 /** Whether the actor may see the data of a project. Data without a project is for actors that see all projects. */
 export const mayName = ({ projects }: Actor, project: string | null): boolean =>
   projects === null || (project !== null && projects.includes(project));

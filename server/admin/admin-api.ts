@@ -1,9 +1,11 @@
 /** The admin API (/admin/api) as a Hono app: authentication, CSRF protection, roles, and errors in OpenAI's shape. */
 import { Hono } from "hono";
 import { setCookie } from "hono/cookie";
+import { TrieRouter } from "hono/router/trie-router";
 import { unknownUrl } from "../http/dispatch.ts";
+import { refuseMethod } from "../http/refuse-method.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
-import { type Actor, requireRole } from "./actor.ts";
+import { type Actor, requireAllProjects, requireRole } from "./actor.ts";
 import type { AdminApiContext, AdminApiEnv, AdminRoute } from "./admin-route.ts";
 import {
   type AuthenticationOptions,
@@ -18,22 +20,25 @@ export interface AdminApiOptions extends AuthenticationOptions {
 
 export function createAdminApi(options: AdminApiOptions): Hono<AdminApiEnv> {
   const app = new Hono<AdminApiEnv>().basePath("/admin/api");
-  app.use(async (context, next) => {
-    await next();
-    context.header("cache-control", "no-store");
-    context.header("x-content-type-options", "nosniff");
-  });
+  /** The methods of each path, as if they were the handlers of GET. */
+  const methodsOfPath = new TrieRouter<string>();
   for (const route of options.routes) {
+    methodsOfPath.add("GET", `/admin/api${route.path}`, route.method);
     app.on(route.method, route.path, async (context) => {
       if (route.method !== "GET") checkOrigin(context);
-      if (route.role !== "anyone") requireRole(await authenticate(context, options), route.role);
+      if (route.role !== "anyone") {
+        const actor = await authenticate(context, options);
+        requireRole(actor, route.role);
+        if (route.scope === "all-projects") requireAllProjects(actor);
+      }
       return route.handle(context);
     });
   }
   app.notFound(({ req }) => {
-    throw isKnownPath(options.routes, req.path)
-      ? new GatewayError("method_not_allowed", `${req.path} does not accept ${req.method}.`)
-      : unknownUrl(req.method, req.path);
+    const methods = methodsOfPath.match("GET", req.path)[0].map(([method]) => method);
+    if (methods.length === 0) throw unknownUrl(req.method, req.path);
+    const { status, headers, body } = refuseMethod(req.method, req.path, methods);
+    return new Response(body || null, { status, headers });
   });
   // The listener turns every error into a response in OpenAI's shape, and logs those that are bugs.
   app.onError((error) => {
@@ -57,7 +62,12 @@ async function authenticate(context: AdminApiContext, options: AdminApiOptions):
 function checkOrigin(context: AdminApiContext): void {
   const origin = context.req.header("origin");
   if (origin === undefined || origin === new URL(context.req.url).origin) return;
-  throw new GatewayError("invalid_csrf_token", `Requests from ${origin} are not allowed.`);
+  // Behind a proxy that terminates TLS the gateway may not know its own origin. A page cannot set this header.
+  if (context.req.header("sec-fetch-site") === "same-origin") return;
+  throw new GatewayError(
+    "invalid_csrf_token",
+    `Requests from ${origin} are not allowed. If this is the address of the console, set VEXEL_PUBLIC_URL to it.`,
+  );
 }
 
 export function setSessionCookie(
@@ -72,9 +82,3 @@ export function setSessionCookie(
     expires: new Date(expiresAt),
   });
 }
-
-const isKnownPath = (routes: readonly AdminRoute[], requested: string): boolean =>
-  routes.some(({ path }) => {
-    const pattern = path.replace(/:[^/]+/g, "[^/]+");
-    return new RegExp(`^/admin/api${pattern}$`).test(requested);
-  });

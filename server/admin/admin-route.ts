@@ -1,8 +1,9 @@
 /**
- * One route of the admin API. Every route names the role that it needs: the app refuses a request before the handler
- * runs, and a law checks the whole table.
+ * One route of the admin API. Every route names the role and the projects that it needs: the app refuses a request
+ * before the handler runs. Laws check the whole table, and the OpenAPI document is built from it.
  */
 import type { Context } from "hono";
+import type { z } from "zod";
 import type { Role } from "../../contract/admin.ts";
 import type { IncomingRequest } from "../request/http-types.ts";
 import type { Actor } from "./actor.ts";
@@ -21,12 +22,32 @@ export interface AdminApiEnv {
 
 export type AdminApiContext = Context<AdminApiEnv>;
 
-export interface AdminRoute {
+/** The description of a route, without its handler. */
+export interface AdminOperation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below /admin/api, in Hono's syntax. */
-  readonly path: string;
+  readonly path: `/${string}`;
   /** `anyone`: also without a session. */
   readonly role: Role | "anyone";
+  /**
+   * - `gateway`: nothing in it belongs to a project.
+   * - `project`: the handler shows and changes only what belongs to the actor's projects.
+   * - `all-projects`: refused for an actor who is restricted to projects.
+   */
+  readonly scope: "gateway" | "project" | "all-projects";
+  /** For the OpenAPI document. */
+  readonly summary: string;
+  /** The query parameters. */
+  readonly query?: z.ZodObject;
+  /** The JSON body. Absent: there is none. */
+  readonly body?: z.ZodType;
+  /** A type of contract/admin, such as `Page<ApiKey>`, or a media type. Null: no content (204). */
+  readonly response: string | null;
+  /** The status of a success. Absent: 200, or 204 without content. */
+  readonly status?: 201 | 202 | 303;
+}
+
+export interface AdminRoute extends AdminOperation {
   readonly handle: (context: AdminApiContext) => Promise<Response> | Response;
 }
 

@@ -7,7 +7,6 @@ import { keyLimits } from "../config/limits.ts";
 import type { Key, Snapshot } from "../config/snapshot.ts";
 import { unknownUrl } from "../http/dispatch.ts";
 import { refuseMethod } from "../http/refuse-method.ts";
-import type { Mount } from "../http/route.ts";
 import { brand } from "../lib/branded.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Caller } from "../request/caller.ts";
@@ -28,24 +27,24 @@ export interface PlaygroundOptions extends AuthenticationOptions {
 
 const prefix = "/admin/api/playground";
 
-export function createPlayground({ snapshot, serve, ...options }: PlaygroundOptions): Mount {
+export const isPlaygroundPath = (path: string): boolean =>
+  path === prefix || path.startsWith(`${prefix}/`);
+
+export function createPlayground({ snapshot, serve, ...options }: PlaygroundOptions) {
   const endpoints: ReadonlyMap<string, ServeAs> = new Map([
     [`${prefix}/embeddings`, serve.embeddings],
     [`${prefix}/images/generations`, serve.generations],
     [`${prefix}/images/edits`, serve.edits],
   ]);
-  return {
-    prefix,
-    handle: async (incoming) => {
-      const { method, path, headers } = incoming;
-      const endpoint = endpoints.get(path);
-      if (!endpoint) throw unknownUrl(method, path);
-      if (method !== "POST") return refuseMethod(method, path, ["POST"]);
-      const request = { method, header: (name: string) => headers.get(name) ?? undefined };
-      const { actor } = await authenticateActor(request, options);
-      requireRole(actor, "developer");
-      return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
-    },
+  return async (incoming: IncomingRequest): Promise<OutgoingResponse> => {
+    const { method, path, headers } = incoming;
+    const endpoint = endpoints.get(path);
+    if (!endpoint) throw unknownUrl(method, path);
+    if (method !== "POST") return refuseMethod(method, path, ["POST"]);
+    const request = { method, header: (name: string) => headers.get(name) ?? undefined };
+    const { actor } = await authenticateActor(request, options);
+    requireRole(actor, "developer");
+    return endpoint(incoming, playgroundCaller(actor, snapshot(), headers.get("vexel-project")));
   };
 }
 

@@ -64,69 +64,6 @@ export const examples: Partial<Record<RouteName, { request?: unknown; response?:
       ],
     },
   },
-  adminEvents: {
-    response: {
-      object: "list",
-      data: [
-        {
-          object: "event",
-          id: "evt_01a1dd19c6c876f6b1cff7e655b76166",
-          type: "key.created",
-          timestamp: "2026-11-15T02:46:56.465Z",
-          data: { id: "key_0a1b2c3d4e5f6071", name: "studio", models: ["*"] },
-          deliveries: [
-            {
-              webhook: "wh_5f1d3c9a0b7e2468",
-              state: "delivered",
-              attempts: 1,
-              last_attempt_at: "2026-11-15T02:46:56.501Z",
-              next_attempt_at: null,
-              status: 200,
-              problem: null,
-            },
-          ],
-        },
-      ],
-      last_id: "evt_01a1dd19c6c876f6b1cff7e655b76166",
-      has_more: false,
-    },
-  },
-  adminWebhooks: {
-    response: {
-      object: "list",
-      data: [
-        {
-          object: "webhook",
-          id: "wh_5f1d3c9a0b7e2468",
-          url: "https://alerts.example.com/vexel",
-          events: ["budget.*", "target.*"],
-          state: "active",
-          waiting: 0,
-          delivered: 12,
-          abandoned: 0,
-          consecutive_failures: 0,
-          last_attempt: {
-            event: "evt_01a1dd19c6c876f6b1cff7e655b76166",
-            at: "2026-11-15T02:46:56.501Z",
-            delivered: true,
-            status: 200,
-            problem: null,
-          },
-        },
-      ],
-    },
-  },
-  adminWebhookTest: {
-    response: {
-      object: "webhook.test",
-      webhook: "wh_5f1d3c9a0b7e2468",
-      event: "evt_01a1dd19c6c876f6b1cff7e655b76166",
-      delivered: false,
-      status: 500,
-      problem: "response status 500",
-      duration_ms: 31,
-    },
-  },
   health: { response: { status: "ok" } },
   ready: { response: { status: "ready" } },
 };

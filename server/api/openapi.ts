@@ -1,7 +1,6 @@
 /** GET /openapi.json: the OpenAPI 3.1 document, generated from the schemas that validate requests. */
 import { z } from "zod";
-import { eventsQuery } from "../admin/events.ts";
-import { type OwnRouteName, type Route, type RouteName, routes } from "../http/routes.ts";
+import { type OwnRouteName, type Route, routes } from "../http/routes.ts";
 import { editsBody, editsForm } from "./edits.ts";
 import { embeddingsBody } from "./embeddings-body.ts";
 import { generationsBody } from "./generations.ts";
@@ -74,23 +73,14 @@ const responses: Record<OwnRouteName, { type: string; schema?: z.ZodType }> = {
   engine: { type: "application/json", schema: schemas.engineResponse },
   result: { type: "application/json", schema: schemas.imagesResponse },
   imageFile: { type: "image/*" },
-  adminTargets: { type: "application/json", schema: schemas.targetsResponse },
-  adminEvents: { type: "application/json", schema: schemas.eventsResponse },
-  adminWebhooks: { type: "application/json", schema: schemas.webhooksResponse },
-  adminWebhookTest: { type: "application/json", schema: schemas.webhookTestResponse },
   health: { type: "application/json", schema: schemas.statusResponse },
   ready: { type: "application/json", schema: schemas.statusResponse },
   openapi: { type: "application/json" },
   welcome: { type: "text/html" },
 };
 
-/** Query parameters. */
-const queryParameters: Partial<Record<RouteName, z.ZodType>> = { adminEvents: eventsQuery };
-
-const securityOf = ({ path }: Route): Json => {
-  if (/^\/(?:v1|openai)\//.test(path)) return {};
-  return { security: path.startsWith("/admin/") ? [{ admin: [] }] : [] };
-};
+const securityOf = ({ path }: Route): Json =>
+  /^\/(?:v1|openai)\//.test(path) ? {} : { security: [] };
 const streams = (name: OwnRouteName): boolean => name === "generations" || name === "edits";
 
 function operationOf(row: Route): Json {
@@ -130,21 +120,13 @@ function operationOf(row: Route): Json {
   };
 }
 
-function parametersOf({ name, path }: Route): Json[] {
-  const parts = [...path.matchAll(/\{(\w+)\}/g)].map(([, part]) => ({
+const parametersOf = ({ path }: Route): Json[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, part]) => ({
     name: part,
     in: "path",
     required: true,
     schema: { type: "string" },
   }));
-  const query = queryParameters[name];
-  const { properties = {} } = query ? (schemaOf(query, "output") as { properties?: Json }) : {};
-  const queryFields = Object.entries(properties).map(([key, schema]) => {
-    const { description, ...rest } = schema as Json;
-    return { name: key, in: "query", required: false, description, schema: rest };
-  });
-  return [...parts, ...queryFields];
-}
 
 function withExample(content: Json, example: unknown): Json {
   if (example === undefined || !content["application/json"]) return content;
@@ -174,7 +156,6 @@ export const buildOpenapi = (serverUrl: string, version: string): Json => ({
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer" },
       apiKey: { type: "apiKey", in: "header", name: "api-key" },
-      admin: { type: "http", scheme: "bearer", description: "The admin key (VEXEL_ADMIN_KEY)." },
     },
     schemas: { Error: schemaOf(schemas.errorResponse, "output") },
   },

@@ -29,6 +29,15 @@ const contentSecurityPolicy = [
   "form-action 'self'",
 ].join("; ");
 
+/** The headers of every response, errors included. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": contentSecurityPolicy,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+};
+
 /** Names contain a hash of the content, except these. */
 const unhashed: ReadonlySet<string> = new Set(["index.html", "icon.svg"]);
 
@@ -59,11 +68,6 @@ export function createServeConsole({ load, onBuildError }: ServeConsoleOptions) 
         ...(acceptsGzip && { "content-encoding": "gzip" }),
         vary: "accept-encoding",
         "cache-control": unhashed.has(name) ? "no-cache" : "public, max-age=31536000, immutable",
-        "content-security-policy": contentSecurityPolicy,
-        "x-content-type-options": "nosniff",
-        "x-frame-options": "DENY",
-        "referrer-policy": "same-origin",
-        "cross-origin-opener-policy": "same-origin",
       },
       body: acceptsGzip ? gzipped : Bun.gunzipSync(gzipped),
     };

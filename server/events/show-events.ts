@@ -19,7 +19,8 @@ export interface EventViewsOptions {
 }
 
 export interface EventPageQuery {
-  readonly after?: string | undefined;
+  /** The id of the last event of the page before. */
+  readonly cursor?: string | undefined;
   /** A glob pattern for event types. */
   readonly type?: string | undefined;
   readonly limit: number;
@@ -36,23 +37,23 @@ export function createEventViews({
   clock,
 }: EventViewsOptions) {
   return {
-    /** Newest first. Undefined if no event has the ID `after`. */
-    events: ({ after, type, limit }: EventPageQuery) => {
+    /** Newest first. Undefined if no event has the ID `cursor`. */
+    events: ({ cursor, type, limit }: EventPageQuery) => {
       const types = type === undefined ? undefined : matchingTypes(type);
       // One more than the limit shows whether there is another page.
-      const found = store.list({ after, types, limit: limit + 1 });
+      const found = store.list({ after: cursor, types, limit: limit + 1 });
       if (!found) return undefined;
       const page = found.slice(0, limit).map(showEvent);
       return {
         object: "list",
         data: page,
-        last_id: page.at(-1)?.id ?? null,
-        has_more: found.length > limit,
+        next_cursor: found.length > limit ? (page.at(-1)?.id ?? null) : null,
       };
     },
     webhooks: () => ({
       object: "list",
       data: [...webhooks().values()].map((webhook) => showWebhook(webhook, queue, deliveryQueue)),
+      next_cursor: null,
     }),
     /** Sends a test event and returns the result. Undefined if there is no such webhook. */
     testWebhook: async (id: string) => {

@@ -9,18 +9,22 @@ import { refuseMethod } from "./refuse-method.ts";
 import type { Handler, Mount } from "./route.ts";
 import type { Handlers } from "./routes.ts";
 
-export interface DispatchOptions {
-  readonly handlers: Handlers;
-  readonly mounts: readonly Mount[];
+export interface Destination {
+  /** Of the path. Its handler serves all methods. */
+  readonly mount: Mount | undefined;
+  /** Of the path, in the routing table. */
+  readonly match: PathMatch | undefined;
 }
+
+export const mountOf = (path: string, mounts: readonly Mount[]): Mount | undefined =>
+  mounts.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
 
 export function dispatch(
   incoming: BridgedRequest,
-  match: PathMatch | undefined,
-  { handlers, mounts }: DispatchOptions,
+  { mount, match }: Destination,
+  handlers: Handlers,
 ): Promise<OutgoingResponse> | OutgoingResponse {
   const { method, path } = incoming;
-  const mount = mounts.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
   if (mount) return mount.handle(incoming);
   if (!match) throw unknownUrl(method, path);
   const route = routeOf(match, method);

@@ -1,7 +1,4 @@
-/**
- * The rows of the routing table for routes with their own request and response: the API, the admin API, liveness and
- * readiness.
- */
+/** The rows of the routing table for routes with their own request and response: the API, liveness and readiness. */
 import type { RouteRow } from "./route.ts";
 
 export const gatewayRoutes = [
@@ -63,34 +60,6 @@ export const gatewayRoutes = [
     method: "GET",
     path: "/files/images/{name}",
     summary: "Get an image by a link from a response. Links expire.",
-  },
-  {
-    name: "adminTargets",
-    method: "GET",
-    path: "/admin/targets",
-    mount: "/admin",
-    summary: "List every target with its health.",
-  },
-  {
-    name: "adminEvents",
-    method: "GET",
-    path: "/admin/events",
-    mount: "/admin",
-    summary: "List events, newest first.",
-  },
-  {
-    name: "adminWebhooks",
-    method: "GET",
-    path: "/admin/webhooks",
-    mount: "/admin",
-    summary: "List the webhooks with the state of their deliveries.",
-  },
-  {
-    name: "adminWebhookTest",
-    method: "POST",
-    path: "/admin/webhooks/{id}/test",
-    mount: "/admin",
-    summary: "Send an event of type webhook.test to one webhook now.",
   },
   {
     name: "health",

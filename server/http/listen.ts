@@ -10,14 +10,17 @@ import { toErrorResponse, toGatewayError } from "../request/error-response.ts";
 import type { OutgoingResponse, RequestHeaders } from "../request/http-types.ts";
 import { createBodyTimeout } from "./body-timeout.ts";
 import { addCors, type Cors } from "./cors.ts";
-import { type DispatchOptions, dispatch } from "./dispatch.ts";
+import { dispatch, mountOf } from "./dispatch.ts";
 import { matchPath, type PathMatch, routeName, routeOf } from "./match-route.ts";
 import { type BodyLimits, ReceivedRequest } from "./received-request.ts";
-import type { RouteName } from "./routes.ts";
+import type { Mount } from "./route.ts";
+import type { Handlers, RouteName } from "./routes.ts";
 import type { ConnectionReport, HttpServer, TlsCredentials } from "./server/http-server.ts";
 import { startServer } from "./server/socket-server.ts";
 
-export interface ListenOptions extends BodyLimits, DispatchOptions {
+export interface ListenOptions extends BodyLimits {
+  readonly handlers: Handlers;
+  readonly mounts: readonly Mount[];
   readonly host: string;
   readonly port: number;
   /** The current TLS certificate. Absent: plain HTTP. */
@@ -51,7 +54,8 @@ export interface ListenOptions extends BodyLimits, DispatchOptions {
 export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
-  readonly route: RouteName | "unknown";
+  /** The name of a route or of a mount, or `unknown`. */
+  readonly route: string;
   readonly status: number;
   readonly latencyMs: number;
   readonly error?: ErrorKind;
@@ -113,10 +117,11 @@ async function handle(
 ): Promise<OutgoingResponse> {
   const began = options.clock();
   const match = matchPath(incoming.path);
+  const mount = mountOf(incoming.path, options.mounts);
   let outgoing: OutgoingResponse;
   let errorKind: ErrorKind | undefined;
   try {
-    outgoing = await dispatch(incoming, match, options);
+    outgoing = await dispatch(incoming, { mount, match }, options.handlers);
   } catch (thrown) {
     const error = toGatewayError(thrown, undefined);
     errorKind = error.kind;
@@ -127,14 +132,16 @@ async function handle(
     options.report({
       requestId: incoming.requestId,
       method: incoming.method,
-      route: routeName(match, incoming.method),
+      route: mount?.name ?? routeName(match, incoming.method),
       status: outgoing.status,
       latencyMs: options.clock() - began,
       ...(errorKind !== undefined && { error: errorKind }),
     });
   }
   const { headers } = outgoing;
-  const corsHeaders = options.cors(incoming.headers);
+  // Pages of other origins have no business with the admin API and the console.
+  const corsHeaders = mount ? undefined : options.cors(incoming.headers);
+  if (mount) Object.assign(headers, mount.headers);
   if (corsHeaders) addCors(outgoing, corsHeaders, incoming);
   // The rest of a body that timed out may still arrive.
   if (outgoing.status === errorTable.request_timeout.status) headers.connection = "close";

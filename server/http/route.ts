@@ -13,8 +13,6 @@ export interface RouteRow {
   readonly summary: string;
   /** A request for a model, which has a row in the ledger. */
   readonly model?: true;
-  /** Served by the handler that is mounted at this prefix of the path. */
-  readonly mount?: `/${string}`;
 }
 
 /** The names of the parameters in a path pattern. */
@@ -32,6 +30,10 @@ export type Handler<Names extends string = never> = (
 
 /** A handler of all paths below a prefix, and of all methods. It also responds to unknown paths and methods. */
 export interface Mount {
+  /** For the log. */
+  readonly name: string;
   readonly prefix: `/${string}`;
+  /** The headers of every response, errors included. */
+  readonly headers: Readonly<Record<string, string>>;
   handle(incoming: BridgedRequest): Promise<OutgoingResponse>;
 }

@@ -18,9 +18,7 @@ export interface Route extends RouteRow {
 
 export const routes: readonly Route[] = table;
 
-/** One handler per route that is not mounted, with the parameters of its path. */
+/** One handler per route, with the parameters of its path. */
 export type Handlers = {
-  readonly [R in Row as R extends { mount: string } ? never : R["name"]]: Handler<
-    ParametersOf<R["path"]>
-  >;
+  readonly [R in Row as R["name"]]: Handler<ParametersOf<R["path"]>>;
 };

@@ -1,14 +1,10 @@
-/** Wires events: the event store, webhook delivery, the admin API and key events. */
-
-import type { ShownTarget } from "../../contract/admin.ts";
-import { mountAdmin } from "../admin/mount-admin.ts";
+/** Wires events: the event store, webhook delivery and key events. */
 import type { Snapshot, Webhook } from "../config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../events/delivery-queue.ts";
 import { createEvents, type Emit, type EventsReport } from "../events/events.ts";
 import { createExpiringKeys } from "../events/expiring-keys.ts";
 import { createKeyEvents } from "../events/key-events.ts";
-import { createEventViews } from "../events/show-events.ts";
-import type { Mount } from "../http/route.ts";
+import { createEventViews, type EventViews } from "../events/show-events.ts";
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
@@ -20,12 +16,10 @@ import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { sendByFetch } from "../upstream/transport/fetch-response.ts";
 
 export interface EventsWiringOptions {
-  readonly settings: Pick<Settings, "VEXEL_DATA" | "VEXEL_ADMIN_KEY">;
+  readonly settings: Pick<Settings, "VEXEL_DATA">;
   readonly snapshot: () => Snapshot;
   readonly log: Log;
   readonly version: string;
-  /** The health of every target, for the admin API. */
-  readonly targets: () => readonly ShownTarget[];
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Milliseconds, monotonic. */
@@ -39,8 +33,8 @@ export interface EventsWiring {
   readonly emit: Emit;
   /** Called whenever stored keys may have changed. */
   onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
-  /** The admin API. */
-  readonly adminApi: Mount;
+  /** For the admin API. */
+  readonly views: EventViews;
   close(): void;
 }
 
@@ -91,12 +85,7 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
   return {
     emit: events.emit,
     onKeysChanged: createKeyEvents({ store, emit: events.emit, report: logUnrecordedKeyEvents }),
-    adminApi: mountAdmin({
-      key: settings.VEXEL_ADMIN_KEY,
-      events: show,
-      webhooks: show,
-      targets: options.targets,
-    }),
+    views: show,
     close: () => {
       clearInterval(pruneTimer);
       events.close();

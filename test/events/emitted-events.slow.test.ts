@@ -12,7 +12,7 @@ import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
 import {
-  adminKey,
+  adminToken,
   getAdmin,
   type Page,
   type ShownEvent,
@@ -27,14 +27,14 @@ const open = closeAfterEach();
 const withoutKeys = (url: string): string => configFor(url).replace(/^keys:[\s\S]*/m, "");
 
 const eventsOf = async (gateway: Watched): Promise<readonly ShownEvent[]> =>
-  (await gateway.getAdmin<Page>("/admin/events")).data;
+  (await gateway.getAdmin<Page>("/admin/api/events")).data;
 
 test("config.reloaded and config.rejected are emitted, and the webhooks of the new configuration get them", async () => {
   using folder = temporaryFolder();
   const receiver = startReceiver();
   open(receiver);
   const path = join(folder.path, "vexel.yaml");
-  const env = { VEXEL_ADMIN_KEY: adminKey };
+  const env = { VEXEL_ADMIN_TOKEN: adminToken };
   const gateway = await startProcess({ folder: folder.path, yaml: "models: []", env });
   writeFileSync(path, webhookYaml({ url: receiver.url, events: '["config.*"]' }));
   await until(() => receiver.of("config.reloaded").length === 1);
@@ -44,7 +44,7 @@ test("config.reloaded and config.rejected are emitted, and the webhooks of the n
   const { problems } = receiver.received[1]!.data as { problems: string[] };
   expect(problems.join("\n")).toContain("did you mean `models`?");
   expect(problems.length).toBe(3);
-  const { data } = await getAdmin<Page>(gateway.url, "/admin/events?type=config.*");
+  const { data } = await getAdmin<Page>(gateway.url, "/admin/api/events?type=config.*");
   expect(data.map(({ type }) => type)).toEqual(["config.rejected", "config.reloaded"]);
   gateway.kill("SIGTERM");
   expect(await gateway.exited).toBe(0);

@@ -1,9 +1,9 @@
-/** The admin API: off by default, for the admin key only, with paginated lists. */
+/** Events and webhooks in the admin API, and the admin token that opens it. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { readSettings, SettingsError } from "../../server/settings.ts";
 import { startGateway, testKey } from "../harness.ts";
 import {
-  adminKey,
+  adminToken,
   asOperator,
   type Page,
   startWithAdmin,
@@ -23,10 +23,10 @@ function watched(yaml = "") {
 }
 
 const routes = [
-  ["GET", "/admin/targets"],
-  ["GET", "/admin/events"],
-  ["GET", "/admin/webhooks"],
-  ["POST", "/admin/webhooks/wh_0/test"],
+  ["GET", "/admin/api/targets"],
+  ["GET", "/admin/api/events"],
+  ["GET", "/admin/api/webhooks"],
+  ["POST", "/admin/api/webhooks/wh_0/test"],
 ] as const;
 
 interface Refusal {
@@ -38,11 +38,11 @@ interface Refusal {
 }
 
 describe("the admin API", () => {
-  test("responds with 404 unless VEXEL_ADMIN_KEY is set, whatever key is sent", async () => {
+  test("responds with 404 while the console is off and VEXEL_ADMIN_TOKEN is not set, whatever key is sent", async () => {
     const gateway = startGateway({ yaml: `keys: [{ name: test, key: ${testKey} }]` });
     open.push(gateway);
     for (const [method, path] of routes) {
-      for (const key of [adminKey, testKey, ""]) {
+      for (const key of [adminToken, testKey, ""]) {
         const headers = { authorization: `Bearer ${key}` };
         const response = await fetch(`${gateway.url}${path}`, { method, headers });
         expect(response.status).toBe(404);
@@ -51,13 +51,18 @@ describe("the admin API", () => {
     }
   });
 
-  test("accepts the admin key and no other", async () => {
+  test("accepts the admin token and no API key", async () => {
     const gateway = watched();
-    const invalidKeys = [testKey, `${adminKey}x`, adminKey.slice(0, -1), adminKey.toUpperCase()];
+    const invalidKeys = [
+      testKey,
+      `${adminToken}x`,
+      adminToken.slice(0, -1),
+      adminToken.toUpperCase(),
+    ];
     for (const [method, path] of routes) {
       const url = `${gateway.url}${path}`;
       expect((await fetch(url, { method })).status).toBe(401);
-      expect((await fetch(url, { method, headers: { "api-key": adminKey } })).status).toBe(401);
+      expect((await fetch(url, { method, headers: { "api-key": adminToken } })).status).toBe(401);
       for (const key of invalidKeys) {
         const headers = { authorization: `Bearer ${key}` };
         const response = await fetch(url, { method, headers });
@@ -67,49 +72,48 @@ describe("the admin API", () => {
         expect(text).not.toContain(key);
       }
     }
-    expect((await asOperator(gateway.url, "/admin/events")).status).toBe(200);
-    expect((await asOperator(gateway.url, "/admin/webhooks")).status).toBe(200);
+    expect((await asOperator(gateway.url, "/admin/api/events")).status).toBe(200);
+    expect((await asOperator(gateway.url, "/admin/api/webhooks")).status).toBe(200);
   });
 
-  test("does not accept the admin key as an API key", async () => {
+  test("does not accept the admin token as an API key", async () => {
     const gateway = watched();
     expect((await asOperator(gateway.url, "/v1/models")).status).toBe(401);
   });
 
-  test("never shows the admin key, neither in the log nor when the setting is refused", async () => {
+  test("never shows the admin token, neither in the log nor when the setting is refused", async () => {
     const gateway = watched();
     for (const [method, path] of routes) await asOperator(gateway.url, path, method);
-    await asOperator(gateway.url, "/admin/nothing");
-    expect(gateway.log()).toContain('"endpoint":"adminEvents"');
-    expect(gateway.log()).not.toContain(adminKey);
+    await asOperator(gateway.url, "/admin/api/nothing");
+    expect(gateway.log()).toContain('"endpoint":"admin"');
+    expect(gateway.log()).not.toContain(adminToken);
     for (const bad of ["too-short-secret".slice(1), "with a space in the middle"]) {
-      const read = () => readSettings({ VEXEL_ADMIN_KEY: bad });
+      const read = () => readSettings({ VEXEL_ADMIN_TOKEN: bad });
       expect(read).toThrow(SettingsError);
-      expect(read).toThrow(/VEXEL_ADMIN_KEY/);
+      expect(read).toThrow(/VEXEL_ADMIN_TOKEN/);
       expect(read).not.toThrow(bad);
     }
   });
 });
 
-describe("GET /admin/events", () => {
+describe("GET /admin/api/events", () => {
   test("lists events newest first, page by page, without duplicates", async () => {
     const gateway = watched();
     for (let i = 0; i < 25; i++) tell(gateway, i);
     const received: unknown[] = [];
-    let after = "";
+    let cursor = "";
     for (let pages = 0; pages < 4; pages++) {
-      const page = await gateway.getAdmin<Page>(`/admin/events?limit=7${after}`);
+      const page = await gateway.getAdmin<Page>(`/admin/api/events?limit=7${cursor}`);
       received.push(...page.data.map(({ data }) => data.what));
-      expect(page.last_id).toBe(page.data.at(-1)!.id);
-      expect(page.has_more).toBe(pages < 3);
-      after = `&after=${page.last_id}`;
+      expect(page.next_cursor).toBe(pages < 3 ? page.data.at(-1)!.id : null);
+      cursor = `&cursor=${page.next_cursor}`;
     }
     expect(received).toEqual(Array.from({ length: 25 }, (_, i) => String(24 - i)));
   });
 
   test("is empty without events", async () => {
-    const page = await watched().getAdmin("/admin/events");
-    expect(page).toEqual({ object: "list", data: [], last_id: null, has_more: false });
+    const page = await watched().getAdmin("/admin/api/events");
+    expect(page).toEqual({ object: "list", data: [], next_cursor: null });
   });
 
   test("filters by type or by a glob pattern", async () => {
@@ -118,7 +122,9 @@ describe("GET /admin/events", () => {
     gateway.events.emit({ type: "key.revoked", data: { id: "k", name: "k" } });
     gateway.events.emit({ type: "config.rejected", data: { problems: ["p"] } });
     const types = async (query: string) =>
-      (await gateway.getAdmin<Page>(`/admin/events?type=${query}`)).data.map(({ type }) => type);
+      (await gateway.getAdmin<Page>(`/admin/api/events?type=${query}`)).data.map(
+        ({ type }) => type,
+      );
     expect(await types("config.*")).toEqual(["config.rejected", "config.reloaded"]);
     expect(await types("key.revoked")).toEqual(["key.revoked"]);
     expect(await types("budget.*")).toEqual([]);
@@ -130,16 +136,16 @@ describe("GET /admin/events", () => {
     tell(gateway, 0);
     const bad = [
       ["limit", "0"],
-      ["limit", "101"],
+      ["limit", "201"],
       ["limit", "-1"],
       ["limit", "1.5"],
       ["limit", "many"],
       ["type", "budgets"],
-      ["after", "evt_1"],
-      ["after", `evt_${"0".repeat(32)}`],
+      ["cursor", "evt_1"],
+      ["cursor", `evt_${"0".repeat(32)}`],
     ] as const;
     for (const [param, value] of bad) {
-      const response = await asOperator(gateway.url, `/admin/events?${param}=${value}`);
+      const response = await asOperator(gateway.url, `/admin/api/events?${param}=${value}`);
       expect(`${param}=${value}: ${response.status}`).toBe(`${param}=${value}: 400`);
       expect(((await response.json()) as Refusal).error.param).toBe(param);
     }
@@ -147,9 +153,9 @@ describe("GET /admin/events", () => {
 
   test("is not cacheable, and shows no token of a webhook URL", async () => {
     const gateway = watched(webhookYaml({ url: "http://127.0.0.1:9/a?token=t" }));
-    const page = await gateway.getAdmin<{ data: { url: string }[] }>("/admin/webhooks");
+    const page = await gateway.getAdmin<{ data: { url: string }[] }>("/admin/api/webhooks");
     expect(page.data.map(({ url }) => url)).toEqual(["http://127.0.0.1:9/a?…"]);
-    const headers = (await asOperator(gateway.url, "/admin/webhooks")).headers;
+    const headers = (await asOperator(gateway.url, "/admin/api/webhooks")).headers;
     expect(headers.get("cache-control")).toBe("no-store");
   });
 });

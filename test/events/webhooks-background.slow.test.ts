@@ -8,7 +8,7 @@ import { configFor, startProcess, temporaryFolder } from "../harness.ts";
 import { vexel } from "../process/process-fixture.ts";
 import { until } from "../until.ts";
 import {
-  adminKey,
+  adminToken,
   getAdmin,
   isGenuine,
   type Page,
@@ -47,13 +47,13 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   using folder = temporaryFolder();
   const down = startReceiver(() => new Response(null, { status: 503 }));
   open(down);
-  const env = { VEXEL_ADMIN_KEY: adminKey, VEXEL_DATA: join(folder.path, "data") };
+  const env = { VEXEL_ADMIN_TOKEN: adminToken, VEXEL_DATA: join(folder.path, "data") };
   const start = () => startProcess({ folder: folder.path, yaml: webhookYaml(down), env });
   const first = await start();
   // The first start creates a key, which emits an event.
   await until(() => down.of("key.created").length === 1);
   await until(async () => {
-    const { data } = await getAdmin<Page>(first.url, "/admin/events");
+    const { data } = await getAdmin<Page>(first.url, "/admin/api/events");
     return data[0]?.deliveries[0]?.attempts === 1;
   });
   first.kill("SIGKILL");
@@ -67,7 +67,7 @@ test("pending deliveries survive kill -9 and are sent by the next process", asyn
   expect(up.received[0]?.id).toBe(down.received[0]!.id);
   expect(isGenuine(up.received[0]!, secret)).toBeTrue();
   await until(async () => {
-    const { data } = await getAdmin<Page>(second.url, "/admin/events");
+    const { data } = await getAdmin<Page>(second.url, "/admin/api/events");
     return data[0]?.deliveries[0]?.state === "delivered";
   });
   second.kill("SIGTERM");
@@ -79,7 +79,7 @@ test("keys created and revoked on the command line emit events, also those chang
   using folder = temporaryFolder();
   const receiver = startReceiver();
   open(receiver);
-  const env = { VEXEL_ADMIN_KEY: adminKey, VEXEL_DATA: join(folder.path, "data") };
+  const env = { VEXEL_ADMIN_TOKEN: adminToken, VEXEL_DATA: join(folder.path, "data") };
   const start = () => startProcess({ folder: folder.path, yaml: webhookYaml(receiver), env });
   const run = async (...args: string[]) => {
     expect((await vexel(["keys", ...args], { cwd: folder.path, env })).code).toBe(0);

@@ -33,8 +33,8 @@ function setUp({ respond, events, delays = [30, 30, 30] }: SetupOptions = {}) {
   const gateway = startWithAdmin({ yaml, webhookDelaysMs: delays });
   open(receiver, gateway);
   const webhookStatus = async (): Promise<ShownWebhook> =>
-    (await gateway.getAdmin<{ data: [ShownWebhook] }>("/admin/webhooks")).data[0];
-  const newest = async () => (await gateway.getAdmin<Page>("/admin/events")).data[0]!;
+    (await gateway.getAdmin<{ data: [ShownWebhook] }>("/admin/api/webhooks")).data[0];
+  const newest = async () => (await gateway.getAdmin<Page>("/admin/api/events")).data[0]!;
   return { receiver, gateway, webhookStatus, newest };
 }
 
@@ -212,7 +212,7 @@ describe("a receiver that", () => {
     expect(gateway.log()).toContain('"event":"webhook-endpoint-gone"');
     gone = false;
     const { id } = await webhookStatus();
-    const tested = await gateway.getAdmin(`/admin/webhooks/${id}/test`, "POST");
+    const tested = await gateway.getAdmin(`/admin/api/webhooks/${id}/test`, "POST");
     expect(tested).toMatchObject({ delivered: true, status: 200, problem: null, webhook: id });
     tell(gateway, 4);
     await until(() => payloadNames(receiver.received).includes("4"));
@@ -236,13 +236,13 @@ describe("a receiver that", () => {
   test("is tested gets a result, and an unknown webhook gets 404", async () => {
     const { receiver, gateway, webhookStatus } = setUp({ respond: failing(500, 1) });
     const { id } = await webhookStatus();
-    const failed = await gateway.getAdmin(`/admin/webhooks/${id}/test`, "POST");
+    const failed = await gateway.getAdmin(`/admin/api/webhooks/${id}/test`, "POST");
     expect(failed).toMatchObject({ delivered: false, status: 500, problem: "response status 500" });
     expect(receiver.of("webhook.test")).toHaveLength(1);
     expect(isGenuine(receiver.received[0]!, secret)).toBeTrue();
     // A test event is not recorded.
-    expect((await gateway.getAdmin<Page>("/admin/events")).data).toEqual([]);
-    const none = await asOperator(gateway.url, "/admin/webhooks/wh_nothing/test", "POST");
+    expect((await gateway.getAdmin<Page>("/admin/api/events")).data).toEqual([]);
+    const none = await asOperator(gateway.url, "/admin/api/webhooks/wh_nothing/test", "POST");
     expect(none.status).toBe(404);
   });
 });
@@ -252,7 +252,7 @@ test("neither the secret nor the token in the URL appears in a log line or a res
   tell(gateway, 1);
   await until(async () => (await webhookStatus()).abandoned === 1);
   const responses = await Promise.all(
-    ["/admin/events", "/admin/webhooks"].map(async (path) =>
+    ["/admin/api/events", "/admin/api/webhooks"].map(async (path) =>
       (await asOperator(gateway.url, path)).text(),
     ),
   );

@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type GatewayOptions, startGateway, type TestGateway, testKey } from "../harness.ts";
 
-export const adminKey = "admin-0123456789abcdef";
+export const adminToken = "admin-0123456789abcdef";
 export const secret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`;
 
 export interface Received {
@@ -85,7 +85,7 @@ export const webhookYaml = (...receivers: readonly { url: string; events?: strin
     .join("\n")}\n`;
 
 export interface Watched extends TestGateway {
-  /** A request with the admin key: the body of a response, which must be 200. */
+  /** A request with the admin token: the body of a response, which must be 200. */
   getAdmin<T>(path: string, method?: "GET" | "POST"): Promise<T>;
 }
 
@@ -93,7 +93,7 @@ export interface Watched extends TestGateway {
 export function startWithAdmin({ yaml, settings, ...more }: GatewayOptions): Watched {
   const gateway = startGateway({
     yaml: `keys: [{ name: test, key: ${testKey} }]\n${yaml}`,
-    settings: { VEXEL_ADMIN_KEY: adminKey, ...settings },
+    settings: { VEXEL_ADMIN_TOKEN: adminToken, ...settings },
     ...more,
   });
   return { ...gateway, getAdmin: (path, method) => getAdmin(gateway.url, path, method) };
@@ -106,7 +106,7 @@ export async function getAdmin<T>(url: string, path: string, method = "GET"): Pr
 }
 
 export const asOperator = (url: string, path: string, method = "GET"): Promise<Response> =>
-  fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${adminKey}` } });
+  fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${adminToken}` } });
 
 export interface ShownEvent {
   readonly id: string;
@@ -125,8 +125,7 @@ export interface ShownEvent {
 
 export interface Page {
   readonly data: readonly ShownEvent[];
-  readonly last_id: string | null;
-  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface ShownWebhook {

@@ -27,7 +27,14 @@ function mounted(handler: FetchHandler) {
     host: "127.0.0.1",
     port: 0,
     handlers: {} as Handlers,
-    mounts: [{ prefix: "/admin", handle: (incoming) => serveByFetch(incoming, handler) }],
+    mounts: [
+      {
+        name: "admin",
+        prefix: "/admin",
+        headers: {},
+        handle: (incoming) => serveByFetch(incoming, handler),
+      },
+    ],
     cors: createCors(""),
     maxBodyBytes,
     jsonMemory: new MemoryShares(1e9),

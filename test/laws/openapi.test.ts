@@ -4,7 +4,6 @@ import Ajv, { type ValidateFunction } from "ajv/dist/2020";
 import { examples } from "../../server/api/openapi-examples.ts";
 import { type Route, type RouteName, routes } from "../../server/http/routes.ts";
 import { arrange, grayImage } from "../conformance/arrange.ts";
-import { adminKey, asOperator, webhookYaml } from "../events/webhooks-fixture.ts";
 import { configFor, testKey } from "../harness.ts";
 
 type Json = Record<string, unknown>;
@@ -40,12 +39,9 @@ interface Document {
   readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
 }
 
-// No server listens there: the test delivery gets a response nevertheless.
-const receiver = { url: "http://127.0.0.1:9/", events: '["webhook.*"]' };
 const { fake, gateway, close } = arrange({
   yaml: (url) =>
-    `${configFor(url)}${webhookYaml(receiver)}\ndefaults: { embedding: embedding-model, image: any-image-model }\n`,
-  settings: { VEXEL_ADMIN_KEY: adminKey },
+    `${configFor(url)}\ndefaults: { embedding: embedding-model, image: any-image-model }\n`,
 });
 beforeEach(() => fake.clear());
 afterAll(close);
@@ -134,17 +130,6 @@ describe("the document is OpenAPI 3.1", () => {
       const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
       expect(declared.map(({ name }) => name)).toEqual(parts as string[]);
       for (const parameter of declared) expect(parameter.required).toBeTrue();
-    }
-  });
-
-  test("every query parameter is optional and described", () => {
-    const requestSchemas = operations.flatMap(({ operation }) =>
-      (operation.parameters ?? []).filter((parameter) => parameter.in === "query"),
-    );
-    expect(requestSchemas.map(({ name }) => name)).toEqual(["after", "type", "limit"]);
-    for (const { required, description } of requestSchemas) {
-      expect(required).toBeFalse();
-      expect(description).toMatch(/\w/);
     }
   });
 
@@ -335,22 +320,6 @@ const calls: Readonly<Record<RouteName, () => Promise<readonly Response[]>>> = {
     }),
   ],
   imageFile: async () => [await fetch(await imageLink())],
-  adminTargets: async () => [await asOperator(gateway.url, "/admin/targets")],
-  adminEvents: async () => {
-    gateway.events.emit({ type: "config.reloaded", data: { what: "nothing changed" } });
-    return [
-      await asOperator(gateway.url, "/admin/events?limit=1"),
-      await asOperator(gateway.url, "/admin/events?type=budget.*"),
-    ];
-  },
-  adminWebhooks: async () => [await asOperator(gateway.url, "/admin/webhooks")],
-  adminWebhookTest: async () => {
-    const listed = await asOperator(gateway.url, "/admin/webhooks");
-    const { data } = (await listed.json()) as { data: { id: string }[] };
-    return Promise.all(
-      data.map(({ id }) => asOperator(gateway.url, `/admin/webhooks/${id}/test`, "POST")),
-    );
-  },
   health: async () => [await get("/healthz")],
   ready: async () => [await get("/readyz")],
   openapi: async () => [await get("/openapi.json")],
@@ -384,9 +353,6 @@ describe("every error response matches the document", () => {
     [404, () => get("/v1/nothing")],
     [404, () => get("/v1/models/nothing")],
     [404, () => get("/files/images/nothing.png")],
-    [401, () => get("/admin/events")],
-    [400, () => asOperator(gateway.url, "/admin/events?limit=0")],
-    [404, () => asOperator(gateway.url, "/admin/webhooks/nothing/test", "POST")],
     [405, () => get("/v1/embeddings")],
     [400, () => gateway.post("/v1/embeddings", "{")],
     [415, () => gateway.post("/v1/embeddings", "{}", { "content-type": "text/plain" })],

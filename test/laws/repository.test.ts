@@ -71,7 +71,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "idempotency",
     "pipeline",
     "http",
-    "admin",
   ],
 };
 

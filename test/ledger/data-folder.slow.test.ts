@@ -34,7 +34,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-const adminKey = "admin-0123456789abcdef";
+const adminToken = "admin-0123456789abcdef";
 
 interface Running {
   readonly gateway: GatewayProcess;
@@ -108,7 +108,7 @@ function expectCleanExit(code: number, { gateway }: Running): void {
 
 describe("a data folder that is removed while the gateway runs", () => {
   test("is detected by /readyz; requests are refused, the log has the reason, and the shutdown is clean", async () => {
-    const running = await start({ VEXEL_ADMIN_KEY: adminKey });
+    const running = await start({ VEXEL_ADMIN_TOKEN: adminToken });
     expect((await running.embed()).status).toBe(200);
     rmSync(running.data, { recursive: true });
     const ready = await running.ready();
@@ -118,8 +118,8 @@ describe("a data folder that is removed while the gateway runs", () => {
     const { output } = running.gateway;
     await until(() => output().includes("ledger-unwritable"));
     expect(output()).toContain("was removed while the gateway was running");
-    const events = await fetch(`${running.gateway.url}/admin/events`, {
-      headers: { authorization: `Bearer ${adminKey}` },
+    const events = await fetch(`${running.gateway.url}/admin/api/events`, {
+      headers: { authorization: `Bearer ${adminToken}` },
     });
     expect(await events.text()).toContain("ledger.unwritable");
     expectCleanExit(await running.stop(), running);

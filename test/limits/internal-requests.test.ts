@@ -1,7 +1,7 @@
 /** Internal requests (moderation, drift checks) count toward limits like any other. */
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
+import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import { startFake } from "../fake-upstream.ts";
 import { startGateway, testKey } from "../harness.ts";
 import { arrange, closeSetups } from "../routing/routing-gateway-fixture.ts";
@@ -124,7 +124,7 @@ test("time in the queue does not count as latency of the target", async () => {
     upstreams: 2,
     upstreamFields: ", limits: { concurrent: 1 }",
     embeddingModelFields: ", batch: false",
-    settings: { VEXEL_ADMIN_KEY: adminKey },
+    settings: { VEXEL_ADMIN_TOKEN: adminToken },
   });
   for (const fake of fakes) fake.script({ delayMs: 60 }, { times: Number.POSITIVE_INFINITY });
   const startedAt = performance.now();
@@ -136,7 +136,7 @@ test("time in the queue does not count as latency of the target", async () => {
   );
   // Of eight requests to each target, the last one waits for seven others.
   const meanClientMs = clientMs.reduce((sum, ms) => sum + ms, 0) / clientMs.length;
-  const { data } = (await (await asOperator(gateway.url, "/admin/targets")).json()) as {
+  const { data } = (await (await asOperator(gateway.url, "/admin/api/targets")).json()) as {
     data: { models: string[]; latency: { mean_ms: number }[] }[];
   };
   const means = data

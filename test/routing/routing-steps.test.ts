@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { RequestRecord } from "../../server/request/request-record.ts";
 import { addStep } from "../../server/routing/routing-steps.ts";
 import { targetNamed } from "../embeddings/stage-fixture.ts";
-import { adminKey, asOperator } from "../events/webhooks-fixture.ts";
+import { adminToken, asOperator } from "../events/webhooks-fixture.ts";
 import type { Fake } from "../fake-upstream.ts";
 import { expectVectors } from "../faults/faults-fixture.ts";
 import { arrange, closeSetups } from "./routing-gateway-fixture.ts";
@@ -78,10 +78,10 @@ interface Shown {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-describe("GET /admin/targets", () => {
-  const settings = { VEXEL_ADMIN_KEY: adminKey };
+describe("GET /admin/api/targets", () => {
+  const settings = { VEXEL_ADMIN_TOKEN: adminToken };
   const shown = async (url: string): Promise<readonly Shown[]> => {
-    const response = await asOperator(url, "/admin/targets");
+    const response = await asOperator(url, "/admin/api/targets");
     expect(response.status).toBe(200);
     expect(response.headers.get("cache-control")).toBe("no-store");
     return ((await response.json()) as { data: readonly Shown[] }).data;

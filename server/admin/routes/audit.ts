@@ -1,23 +1,38 @@
 /** /audit: the audit log. */
+import { z } from "zod";
 import type { AuditEntry } from "../../../contract/admin.ts";
 import type { AuditLog, StoredAuditEntry } from "../../storage/ports/audit-log.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
-import { readPage } from "../read-page.ts";
+import { pageQuery, readPage } from "../read-page.ts";
+import { readQuery } from "../read-query.ts";
+
+const auditQuery = pageQuery.extend({
+  actor: z.string().max(200).optional().describe("A user's name, `admin token` or `command line`."),
+  action: z.string().max(200).optional().describe("An action, such as `key.created`."),
+});
 
 export function auditRoutes(audit: AuditLog): readonly AdminRoute[] {
   const list = async (context: AdminApiContext): Promise<Response> => {
-    const { actor, action } = context.req.query();
-    const { entries, next } = await audit.list(
-      { actor: actor || undefined, action: action || undefined },
-      readPage(context),
-    );
+    const { actor, action } = readQuery(context, auditQuery);
+    const { entries, next } = await audit.list({ actor, action }, readPage(context));
     return context.json({
       object: "list",
       data: entries.map(shownEntry),
       next_cursor: next ?? null,
     });
   };
-  return [{ method: "GET", path: "/audit", role: "admin", handle: list }];
+  return [
+    {
+      method: "GET",
+      path: "/audit",
+      role: "admin",
+      scope: "all-projects",
+      summary: "List the entries of the audit log, newest first.",
+      query: auditQuery,
+      response: "Page<AuditEntry>",
+      handle: list,
+    },
+  ];
 }
 
 const shownEntry = ({ at, ...entry }: StoredAuditEntry): AuditEntry => ({

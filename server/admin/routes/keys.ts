@@ -12,7 +12,7 @@ import { mayName } from "../actor.ts";
 import { type AdminApiContext, type AdminRoute, addressOf } from "../admin-route.ts";
 import type { Audit } from "../audit.ts";
 import { readBody } from "../read-body.ts";
-import { readPage } from "../read-page.ts";
+import { pageQuery, readPage } from "../read-page.ts";
 
 export interface KeyRoutesOptions {
   readonly keys: KeyStore;
@@ -121,10 +121,47 @@ export function keyRoutes(options: KeyRoutesOptions): readonly AdminRoute[] {
   };
 
   return [
-    { method: "GET", path: "/keys", role: "developer", handle: list },
-    { method: "POST", path: "/keys", role: "developer", handle: create },
-    { method: "POST", path: "/keys/:id/rotate", role: "developer", handle: rotate },
-    { method: "DELETE", path: "/keys/:id", role: "developer", handle: revoke },
+    {
+      method: "GET",
+      path: "/keys",
+      role: "developer",
+      scope: "project",
+      summary: "List the API keys, without the keys themselves.",
+      query: pageQuery,
+      response: "Page<ApiKey>",
+      handle: list,
+    },
+    {
+      method: "POST",
+      path: "/keys",
+      role: "developer",
+      scope: "project",
+      summary: "Create an API key. The response is the only one that contains it.",
+      body: creation,
+      response: "CreatedApiKey",
+      status: 201,
+      handle: create,
+    },
+    {
+      method: "POST",
+      path: "/keys/:id/rotate",
+      role: "developer",
+      scope: "project",
+      summary: "Replace an API key by a new one. The old one works for one more day.",
+      body: rotation,
+      response: "CreatedApiKey",
+      status: 201,
+      handle: rotate,
+    },
+    {
+      method: "DELETE",
+      path: "/keys/:id",
+      role: "developer",
+      scope: "project",
+      summary: "Revoke an API key at once.",
+      response: null,
+      handle: revoke,
+    },
   ];
 }
 

@@ -19,7 +19,11 @@ const origins: Readonly<Record<Model["source"], Origin["source"]>> = {
   embedded: "embedded",
 };
 
-export function modelRoutes({ snapshot, targets, capabilitiesOf }: ModelRoutesOptions) {
+export function modelRoutes({
+  snapshot,
+  targets,
+  capabilitiesOf,
+}: ModelRoutesOptions): readonly AdminRoute[] {
   const show = (model: Model, health: readonly ShownTarget[]): ShownModel => ({
     object: "model",
     id: model.id,
@@ -42,6 +46,14 @@ export function modelRoutes({ snapshot, targets, capabilitiesOf }: ModelRoutesOp
     return context.json({ object: "list", data, next_cursor: null });
   };
   return [
-    { method: "GET", path: "/models", role: "viewer", handle: list },
-  ] as const satisfies readonly AdminRoute[];
+    {
+      method: "GET",
+      path: "/models",
+      role: "viewer",
+      scope: "gateway",
+      summary: "List the models with the health of their targets.",
+      response: "Page<ShownModel>",
+      handle: list,
+    },
+  ];
 }

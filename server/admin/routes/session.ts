@@ -107,11 +107,53 @@ export function sessionRoutes(options: SessionRoutesOptions): readonly AdminRout
   };
 
   return [
-    { method: "GET", path: "/session/options", role: "anyone", handle: signInOptions },
-    { method: "POST", path: "/session", role: "anyone", handle: signIn },
-    { method: "POST", path: "/session/setup", role: "anyone", handle: setUp },
-    { method: "GET", path: "/session", role: "viewer", handle: show },
-    { method: "DELETE", path: "/session", role: "viewer", handle: signOut },
+    {
+      method: "GET",
+      path: "/session/options",
+      role: "anyone",
+      scope: "gateway",
+      summary: "Get the ways to sign in.",
+      response: "SignInOptions",
+      handle: signInOptions,
+    },
+    {
+      method: "POST",
+      path: "/session",
+      role: "anyone",
+      scope: "gateway",
+      summary: "Sign in with a name and a password. The session is a cookie.",
+      body: credentials,
+      response: "Session",
+      handle: signIn,
+    },
+    {
+      method: "POST",
+      path: "/session/setup",
+      role: "anyone",
+      scope: "gateway",
+      summary: "Create the first administrator with the token of the one-time link, and sign in.",
+      body: setup,
+      response: "Session",
+      handle: setUp,
+    },
+    {
+      method: "GET",
+      path: "/session",
+      role: "viewer",
+      scope: "gateway",
+      summary: "Get the own session with its CSRF token.",
+      response: "Session",
+      handle: show,
+    },
+    {
+      method: "DELETE",
+      path: "/session",
+      role: "viewer",
+      scope: "gateway",
+      summary: "Sign out.",
+      response: null,
+      handle: signOut,
+    },
   ];
 }
 

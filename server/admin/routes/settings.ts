@@ -4,7 +4,7 @@ import { type Setting, secretMask } from "../../../contract/admin.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
 
 const secrets: ReadonlySet<string> = new Set([
-  "VEXEL_ADMIN_KEY",
+  "VEXEL_ADMIN_TOKEN",
   "VEXEL_SECRET",
   "VEXEL_SECRET_PREVIOUS",
 ]);
@@ -30,5 +30,15 @@ export function settingsRoutes({ settings, table }: SettingsRoutesOptions): read
   });
   const list = (context: AdminApiContext): Response =>
     context.json({ object: "list", data: shown, next_cursor: null });
-  return [{ method: "GET", path: "/settings", role: "admin", handle: list }];
+  return [
+    {
+      method: "GET",
+      path: "/settings",
+      role: "admin",
+      scope: "all-projects",
+      summary: "List the settings in force. Secrets are masked.",
+      response: "Page<Setting>",
+      handle: list,
+    },
+  ];
 }

@@ -129,10 +129,45 @@ export function userRoutes(options: UserRoutesOptions): readonly AdminRoute[] {
   };
 
   return [
-    { method: "GET", path: "/users", role: "admin", handle: list },
-    { method: "POST", path: "/users", role: "admin", handle: create },
-    { method: "PATCH", path: "/users/:id", role: "admin", handle: update },
-    { method: "DELETE", path: "/users/:id", role: "admin", handle: remove },
+    {
+      method: "GET",
+      path: "/users",
+      role: "admin",
+      scope: "all-projects",
+      summary: "List the users of the console.",
+      response: "Page<User>",
+      handle: list,
+    },
+    {
+      method: "POST",
+      path: "/users",
+      role: "admin",
+      scope: "all-projects",
+      summary: "Create a user with a password.",
+      body: creation,
+      response: "User",
+      status: 201,
+      handle: create,
+    },
+    {
+      method: "PATCH",
+      path: "/users/:id",
+      role: "admin",
+      scope: "all-projects",
+      summary: "Change a user. The sessions of the user end.",
+      body: change,
+      response: "User",
+      handle: update,
+    },
+    {
+      method: "DELETE",
+      path: "/users/:id",
+      role: "admin",
+      scope: "all-projects",
+      summary: "Delete a user. The sessions of the user end.",
+      response: null,
+      handle: remove,
+    },
   ];
 }
 

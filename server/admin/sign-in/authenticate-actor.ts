@@ -10,8 +10,9 @@ export const sessionCookie = "vexel_session";
 const csrfHeader = "x-csrf-token";
 
 export interface AuthenticationOptions {
-  readonly sessions: Pick<Sessions, "find" | "rotate">;
-  /** VEXEL_ADMIN_KEY. Empty: scripts cannot sign in. */
+  /** Undefined: the console is off, and nobody signs in. */
+  readonly sessions: Pick<Sessions, "find" | "rotate"> | undefined;
+  /** VEXEL_ADMIN_TOKEN. Empty: scripts have no access. */
   readonly adminToken: string;
 }
 
@@ -48,7 +49,7 @@ function checkAdminToken(presented: string, adminToken: string): void {
   if (adminToken !== "" && isSame(presented, adminToken)) return;
   throw new GatewayError(
     "invalid_api_key",
-    "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_KEY when the gateway started.",
+    "Incorrect admin token. The admin token is the value of VEXEL_ADMIN_TOKEN when the gateway started.",
   );
 }
 
@@ -57,8 +58,8 @@ async function authenticateSession(
   { sessions }: AuthenticationOptions,
 ): Promise<Authenticated> {
   const token = sessionToken(request);
-  const session = token ? await sessions.find(token) : undefined;
-  if (!session) {
+  const session = token ? await sessions?.find(token) : undefined;
+  if (!sessions || !session) {
     throw new GatewayError(
       "not_signed_in",
       "You are not signed in, or your session has ended. Sign in, or send the admin token in the header Authorization: Bearer TOKEN.",

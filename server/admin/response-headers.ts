@@ -1,0 +1,9 @@
+/** The headers of every response of the admin API: not cached, not interpreted as a page, not framed, not read by other sites. */
+export const responseHeaders: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};

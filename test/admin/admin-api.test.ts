@@ -1,0 +1,60 @@
+/** The admin API as a mounted app: unknown paths and methods, bodies, and errors in OpenAI's shape. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { adminToken, asOperator, startWithAdmin } from "../events/webhooks-fixture.ts";
+import { expectError } from "../http/gateway-fixture.ts";
+
+const gateway = startWithAdmin({ yaml: "" });
+afterAll(() => gateway.close());
+
+const send = (path: string, method: string, body?: string): Promise<Response> =>
+  fetch(`${gateway.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+    ...(body !== undefined && { body }),
+  });
+
+test("a path that does not exist gets 404", async () => {
+  for (const path of [
+    "/admin",
+    "/admin/nothing",
+    "/admin/targets",
+    "/admin/api/webhooks/a/b/test",
+  ]) {
+    const message = await expectError(await send(path, "POST"), "unknown_url");
+    expect(message).toBe(
+      `Invalid URL (POST ${path}). GET /openapi.json lists the available paths.`,
+    );
+  }
+});
+
+test("a path with another method gets 405 and the allowed methods", async () => {
+  for (const [path, method, allow] of [
+    ["/admin/api/targets", "DELETE", "GET, HEAD, OPTIONS"],
+    ["/admin/api/webhooks/wh_0/test", "GET", "POST, OPTIONS"],
+    ["/admin/api/keys", "PATCH", "GET, HEAD, POST, OPTIONS"],
+  ] as const) {
+    const response = await send(path, method);
+    expect(response.headers.get("allow")).toBe(allow);
+    await expectError(response, "method_not_allowed");
+  }
+});
+
+test("a small response is sent in one piece, with its length", async () => {
+  const response = await asOperator(gateway.url, "/admin/api/targets");
+  expect(response.headers.get("content-length")).toBe(String((await response.text()).length));
+});
+
+describe("a JSON body", () => {
+  test.each([
+    [{ models: ["*"] }, "missing_parameter", "name"],
+    [{ name: 1 }, "invalid_type", "name"],
+    [{ name: "a", other: 1 }, "unknown_parameter", "other"],
+  ] as const)("%j is refused with the parameter", async (body, kind, param) => {
+    const response = await send("/admin/api/keys", "POST", JSON.stringify(body));
+    await expectError(response, kind, param);
+  });
+
+  test.each([["[]"], ['"text"'], ["null"], ["1"], ["{"]])("%s is refused", async (body) => {
+    await expectError(await send("/admin/api/keys", "POST", body), "invalid_json");
+  });
+});
