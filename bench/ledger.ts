@@ -52,6 +52,8 @@ function makeRow(at: number): LedgerRow {
     steps: null,
     project: key % 2 === 0 ? null : `project-${key % 10}`,
     estimatedCost: null,
+    inputs: 1,
+    timeline: '{"a":[[0.4,32.1]]}',
   };
 }
 

@@ -6,8 +6,8 @@
 import type { RequestTemp } from "../lib/request-temp.ts";
 import type { Usage } from "../request/operation.ts";
 import type { Stage, StageRequest } from "../request/stage.ts";
+import { targetName } from "../request/target-name.ts";
 import { mayFailOver } from "../routing/retry-policy.ts";
-import { nameOf } from "../routing/routing-steps.ts";
 import type {
   BufferedImageResponse,
   EditQuery,
@@ -133,7 +133,7 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
     const recorder = new MissingRecorder({ record, target, signal, imageCount: count });
     const onSingleImage = (): void => {
       singleImageTargets.add(target);
-      onAdapted("n", `${nameOf(target)}: one image per request`);
+      onAdapted("n", `${targetName(target)}: one image per request`);
     };
     const mayRequestMore = declared.mayIgnoreN && (policy === "adapt" || policy === "drop");
     const response = await fanOut(
@@ -153,7 +153,9 @@ export const generate = <Q extends ImageQuery>(tools: ImageTools): Stage<Q, Imag
       throw error;
     });
     // The outcome of a stream is not known yet.
-    record.addStep(`${nameOf(target)}: ${response.kind === "stream" ? "streaming" : "generated"}`);
+    record.addStep(
+      `${targetName(target)}: ${response.kind === "stream" ? "streaming" : "generated"}`,
+    );
     const { aspectRatio: aspect } = plan.query;
     const { size, quality, background } = plan.query.options;
     const costContext = { operation: operationOf(request), target, query, record };

@@ -4,8 +4,8 @@
 import { toGatewayError } from "../request/error-response.ts";
 import type { MissingGroup } from "../request/missing.ts";
 import type { RequestRecord } from "../request/request-record.ts";
+import { targetName } from "../request/target-name.ts";
 import { errorCodeOf } from "../routing/retry-policy.ts";
-import { nameOf } from "../routing/routing-steps.ts";
 import type { ImageEvent, Target } from "../upstream/contract.ts";
 import { mayHaveBeenBilled } from "../upstream/may-have-been-billed.ts";
 import { imagesIn } from "./fan-out.ts";
@@ -81,6 +81,6 @@ export class MissingRecorder {
 
   #step(descriptions: readonly string[]): void {
     const { record, target } = this.#attempt;
-    for (const each of descriptions) record.addStep(`${nameOf(target)}: ${each}`);
+    for (const each of descriptions) record.addStep(`${targetName(target)}: ${each}`);
   }
 }

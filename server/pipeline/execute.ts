@@ -126,6 +126,7 @@ export async function executeWithin<Q extends LimitedQuery, A>(
     waitedMs += lifetime.ticket?.waitedMs ?? 0;
   }
 
+  record.queuedMs = waitedMs;
   const wholeMs = execution.timeoutMs ?? route.timeoutMs ?? services.timeoutMs[kind];
   const timeoutMs = wholeMs - Math.round(waitedMs);
   if (timeoutMs <= 0) throw timedOutInQueue();

@@ -74,6 +74,7 @@ export class RequestLifetime {
     this.#source = source;
     this.#started = services.clock();
     this.record = new RequestRecord(source.requestId, operation, services.now());
+    this.record.startedAt = this.#started;
     loadShedder.begin(kind);
   }
 

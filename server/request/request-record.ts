@@ -8,6 +8,7 @@ import type { Caller } from "./caller.ts";
 import type { MissingImages } from "./missing.ts";
 import type { Usage } from "./operation.ts";
 import type { Priority } from "./priority.ts";
+import { maxTimedAttempts, type TimedAttempt, writeTimeline } from "./timeline.ts";
 
 /** The attempts at targets. */
 export class RoutingRecord {
@@ -22,6 +23,11 @@ export class RoutingRecord {
   hasStarted = false;
   /** The number of requests in the batch, if this request waited to be batched. */
   batchSize: number | undefined;
+  /** The first attempts, in start order. Undefined: none. */
+  timedAttempts: TimedAttempt[] | undefined;
+  /** The number of targets that the first one was selected from, and the policy that selected it. */
+  candidates = 0;
+  policy: string | undefined;
   #previousTarget: Target | undefined;
   #hasSeveralTargets = false;
 
@@ -30,11 +36,21 @@ export class RoutingRecord {
     return this.#hasSeveralTargets && this.upstreamRequests > 1;
   }
 
-  startAttempt(target: Target): void {
+  /** `startedAt`: milliseconds, monotonic. Absent: the attempt is not part of the timeline. */
+  startAttempt(target: Target, startedAt?: number, isHedge = false): TimedAttempt | undefined {
     if (this.target !== undefined && this.target !== target) this.#hasSeveralTargets = true;
     this.#previousTarget = this.target;
     this.target = target;
     this.attempts++;
+    if (startedAt === undefined) return undefined;
+    this.timedAttempts ??= [];
+    if (this.timedAttempts.length >= maxTimedAttempts) return undefined;
+    const attempt: TimedAttempt = {
+      ...{ target, startedAt, isHedge },
+      ...{ endedAt: undefined, error: undefined, queuedMs: 0 },
+    };
+    this.timedAttempts.push(attempt);
+    return attempt;
   }
 
   /** Retracts the last attempt: it ended before anything was sent to its target, so it does not count. */
@@ -108,6 +124,10 @@ export class RequestRecord {
   readonly endpoint: string;
   /** Unix milliseconds. */
   readonly at: number;
+  /** When the request arrived: milliseconds, monotonic. */
+  startedAt = 0;
+  /** The time in the queues of the gateway. */
+  queuedMs = 0;
   caller: Caller | undefined;
   model: string | undefined;
   priority: Priority = "interactive";
@@ -195,9 +215,30 @@ export class RequestRecord {
       steps: this.steps ? this.steps.join("; ").slice(0, 2000) : null,
       project: caller.project ?? null,
       estimatedCost: cost.estimated ?? null,
+      inputs: isEmbeddings ? embeddings.inputs : null,
+      timeline: this.#timeline(),
       cachedInputs: isEmbeddings ? embeddings.cachedInputs : null,
       upstreamTokens: isEmbeddings ? (embeddings.upstreamTokens ?? null) : null,
     };
+  }
+
+  #timeline(): string | null {
+    const { routing, parameters, outcome } = this;
+    if (!routing.timedAttempts && this.queuedMs === 0 && !parameters.adapted && !parameters.dropped)
+      return null;
+    return writeTimeline({
+      startedAt: this.startedAt,
+      latencyMs: outcome.latencyMs,
+      error: outcome.error,
+      queuedMs: this.queuedMs,
+      attempts: routing.timedAttempts,
+      target: routing.target,
+      candidates: routing.candidates,
+      policy: routing.policy,
+      batchSize: routing.batchSize,
+      adapted: parameters.adapted,
+      dropped: parameters.dropped,
+    });
   }
 }
 

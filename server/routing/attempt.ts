@@ -1,11 +1,12 @@
 /** One attempt: sends a request to one target and records the outcome in the target's health. */
 import { GatewayError } from "../lib/gateway-error.ts";
 import type { QueueWait, Send, StageRequest } from "../request/stage.ts";
+import { canceled, type TimedAttempt } from "../request/timeline.ts";
 import { classifyOutcome, neutral } from "./health/classify-outcome.ts";
 import type { TargetHealth } from "./health/target-health.ts";
 import { wasCutOff } from "./hedge.ts";
 import type { Candidate } from "./policies/policy.ts";
-import { isUnsent } from "./retry-policy.ts";
+import { errorCodeOf, isUnsent } from "./retry-policy.ts";
 
 export interface AttemptOptions<Q, A> {
   readonly next: Send<Q, A>;
@@ -27,6 +28,8 @@ export interface AttemptContext {
   readonly signal: AbortSignal;
   /** The target has just failed this same request. */
   readonly isRepeated: boolean;
+  /** Another attempt of the same request is running. */
+  readonly isHedge: boolean;
 }
 
 export type Attempt<Q, A> = (
@@ -45,13 +48,14 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     return true;
   };
 
-  return (request, { health, target }, { peers, size, signal, isRepeated }) => {
+  return (request, { health, target }, { peers, size, signal, isRepeated, isHedge }) => {
     const startedAt = clock();
     const probe = health.start(startedAt);
     // A target without limits has no queue.
     const queueWait = target.scopes && newQueueWait();
     const succeed = (): void => {
       const now = clock();
+      if (timed) endTimed(timed, now, queueWait);
       request.record.routing.reachedUpstream = true;
       const tookMs = Math.max(0, now - startedAt - (queueWait?.ms ?? 0));
       health.recordSuccess(now, tookMs, size, probe, peers);
@@ -59,6 +63,10 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
     };
     const fail = (error: unknown): void => {
       const now = clock();
+      if (timed) {
+        endTimed(timed, now, queueWait);
+        timed.error = signal.aborted && !wasCutOff(signal) ? canceled : errorCodeOf(error);
+      }
       if (!isUnsent(error)) request.record.routing.reachedUpstream = true;
       const end = {
         aborted: signal.aborted,
@@ -79,7 +87,7 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       health.recordEnd(now, isSameFailure ? neutral : outcome, probe, peers);
       if (health.concurrency.slots.waiting > 0) onSlotFreed();
     };
-    request.record.routing.startAttempt(target);
+    const timed = request.record.routing.startAttempt(target, startedAt, isHedge);
     return sendSafely(
       next,
       queueWait ? { ...request, target, signal, queueWait } : { ...request, target, signal },
@@ -99,6 +107,11 @@ export function createAttempt<Q, A>(options: AttemptOptions<Q, A>): Attempt<Q, A
       },
     );
   };
+}
+
+function endTimed(timed: TimedAttempt, now: number, queueWait: QueueWait | undefined): void {
+  timed.endedAt = now;
+  timed.queuedMs = queueWait?.ms ?? 0;
 }
 
 const newQueueWait = (): QueueWait => ({ ms: 0, isWaiting: false, admittedAt: 0 });

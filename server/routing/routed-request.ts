@@ -104,7 +104,9 @@ export class RoutedRequest<Q, A>
     for (;;) {
       if (queue && candidate.health.isAtHardLimit(this.now)) {
         const { slots } = candidate.health.concurrency;
+        const waitingSince = this.#options.registry.clock();
         await queue.wait(this.#request, slots);
+        this.#request.record.queuedMs += this.#options.registry.clock() - waitingSince;
         // The queue's wait takes the slot; it is released here, because the attempt counts itself as in flight.
         slots.inFlight--;
         candidate = this.#selectAfterWait(candidate);
@@ -134,6 +136,9 @@ export class RoutedRequest<Q, A>
     // time after it.
     budgets.retries.earn(this.now);
     budgets.hedges.earn();
+    const { routing } = this.#request.record;
+    routing.candidates = this.candidates.length;
+    routing.policy = route.policy;
     return candidate;
   }
 
@@ -184,12 +189,12 @@ export class RoutedRequest<Q, A>
     this.#addTried(candidate);
     // Time in the target's queue is not latency, so a busy target is not hedged.
     if (!this.#options.sizeClassOf || isBusy(this.capacity, candidate.target)) {
-      return this.#send(candidate, this.signal, isRepeated);
+      return this.#send(candidate, this.signal, isRepeated, false);
     }
     return hedgedRequest(this.#attemptOn(candidate, isRepeated), this);
   }
 
-  #attemptOn(candidate: Candidate, isRepeated = false): TargetAttempt<A> {
+  #attemptOn(candidate: Candidate, isRepeated = false, isHedge = false): TargetAttempt<A> {
     const { health } = candidate;
     const { candidates, peers } = this.#modelTargets;
     const { sizeClass } = this;
@@ -202,17 +207,23 @@ export class RoutedRequest<Q, A>
       lingerMs: health.breaker.open ? probeTimeoutMs : 0,
       hedgeAfterMs: candidates.length > 1 ? health.latency.p95Ms(sizeClass) : undefined,
       timeoutMs: () => health.latency.timeoutMs(sizeClass, peers),
-      run: (signal) => this.#send(candidate, signal, isRepeated),
+      run: (signal) => this.#send(candidate, signal, isRepeated, isHedge),
     };
   }
 
-  #send(candidate: Candidate, signal: AbortSignal, isRepeated: boolean): Promise<A> {
+  #send(
+    candidate: Candidate,
+    signal: AbortSignal,
+    isRepeated: boolean,
+    isHedge: boolean,
+  ): Promise<A> {
     const { peers } = this.#modelTargets;
     return this.#attempt(this.#request, candidate, {
       peers,
       size: this.sizeClass,
       signal,
       isRepeated,
+      isHedge,
     });
   }
 
@@ -242,7 +253,7 @@ export class RoutedRequest<Q, A>
     if (!hedges.spend() || !retries.spend(this.now)) return undefined;
     this.#addTried(other);
     addStep(this.#request.record, other.target, hedgedStep);
-    return this.#attemptOn(other);
+    return this.#attemptOn(other, false, true);
   }
 
   takeFailover(): boolean {
@@ -264,7 +275,7 @@ export class RoutedRequest<Q, A>
     const isSame = running.some((each) => each.candidate === candidate);
     const step = isSame ? "retried, because it did not respond" : hedgedStep;
     addStep(this.#request.record, candidate.target, step);
-    return this.#attemptOn(candidate);
+    return this.#attemptOn(candidate, false, true);
   }
 
   isFinal(error: unknown): boolean {

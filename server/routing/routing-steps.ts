@@ -4,6 +4,7 @@
  */
 
 import type { RequestRecord } from "../request/request-record.ts";
+import { targetName } from "../request/target-name.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { Candidate } from "./policies/policy.ts";
 import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
@@ -11,11 +12,8 @@ import { hasCapacity, isBusy, type Selection } from "./select-target.ts";
 /** A request that is split into hundreds of chunks would repeat the same steps for each. */
 const maxSteps = 24;
 
-export const nameOf = ({ upstream, model, surface }: Target): string =>
-  `${upstream.id}/${model}${surface ? ` (${surface})` : ""}`;
-
 export function addStep(record: RequestRecord, target: Target, words: string): void {
-  const step = `${nameOf(target)}: ${words}`;
+  const step = `${targetName(target)}: ${words}`;
   const { steps } = record;
   if (steps && (steps.length >= maxSteps || steps.includes(step))) return;
   record.addStep(step);

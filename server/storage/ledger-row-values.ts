@@ -27,6 +27,8 @@ export const rowNames = [
   "steps",
   "project",
   "estimatedCost",
+  "inputs",
+  "timeline",
 ] as const satisfies readonly (keyof LedgerRow)[];
 
 /** Without a loop, because this runs for every request. */
@@ -55,6 +57,8 @@ export const valuesOf = (row: LedgerRow) =>
     // Absent in journals of earlier versions.
     row.project ?? null,
     row.estimatedCost ?? null,
+    row.inputs ?? null,
+    row.timeline ?? null,
   ] as const;
 
 /** The inverse of `valuesOf`. Columns that were added later are null. */

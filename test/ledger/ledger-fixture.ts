@@ -26,5 +26,7 @@ export const ledgerRow = (at: number, more: Partial<LedgerRow> = {}): LedgerRow 
   steps: null,
   project: null,
   estimatedCost: null,
+  inputs: null,
+  timeline: null,
   ...more,
 });

@@ -1,6 +1,7 @@
 /** Every request with a valid key has one ledger row that says what happened, with null for unknown values. */
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { readTimeline } from "../../server/request/timeline.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { fakeTokens } from "../fake-upstream.ts";
@@ -61,7 +62,15 @@ describe("the row of a successful request", () => {
       steps: null,
       project: null,
       estimatedCost: null,
+      inputs: 2,
+      timeline: row.timeline,
     });
+    const { attempts } = readTimeline(row.timeline);
+    expect(attempts).toMatchObject([{ queuedMs: 0, isHedge: false }]);
+    expect((attempts[0]?.startMs ?? 0) + (attempts[0]?.durationMs ?? 0)).toBeWithin(
+      0,
+      row.latencyMs + 0.2,
+    );
     expect(row.at).toBeWithin(before, Date.now() + 1);
     expect(row.latencyMs).toBeWithin(0.01, 10_000);
   });

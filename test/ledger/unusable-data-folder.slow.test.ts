@@ -13,6 +13,8 @@ function createUnversionedLedger(folder: string): Database {
   const database = new Database(join(folder, "ledger.db"));
   database.run("DROP TABLE schema_migrations");
   database.run("DROP TABLE usage_by_hour");
+  for (const column of ["inputs", "timeline"])
+    database.run(`ALTER TABLE ledger DROP COLUMN ${column}`);
   return database;
 }
 

@@ -132,4 +132,6 @@ const interruptedRow = (request: ReservedRequest): LedgerRow => ({
   bytesOut: 0,
   cachedInputs: null,
   upstreamTokens: null,
+  inputs: null,
+  timeline: null,
 });

@@ -77,6 +77,8 @@ export interface UsageSums {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly images: number;
+  /** Inputs of embeddings requests. */
+  readonly inputs: number;
   readonly cachedInputs: number;
   /** US dollars. */
   readonly cost: number;

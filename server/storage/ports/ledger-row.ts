@@ -31,6 +31,10 @@ export interface LedgerRow {
   readonly project: string | null;
   /** US dollars that count against budgets beside `cost`, or because `cost` is unknown: they may have been billed. */
   readonly estimatedCost: number | null;
+  /** Embeddings: the number of inputs. */
+  readonly inputs: number | null;
+  /** Waits and attempts with their times, as compact JSON. null for a request without any, such as a cached one. */
+  readonly timeline: string | null;
 }
 
 /**

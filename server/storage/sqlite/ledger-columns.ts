@@ -25,6 +25,8 @@ const columns = {
   steps: "steps",
   project: "project",
   estimatedCost: "estimated_cost",
+  inputs: "inputs",
+  timeline: "timeline",
 } as const satisfies Record<keyof LedgerRow, string>;
 
 /** In the order of the values of a row. */

@@ -200,6 +200,7 @@ function toGroup(row: UsageRow, from: number, groupBy: readonly UsageDimension[]
     inputTokens: sum("input_tokens"),
     outputTokens: sum("output_tokens"),
     images: sum("images"),
+    inputs: sum("inputs"),
     cachedInputs: sum("cached_inputs"),
     cost: sum("cost"),
     estimatedCost: sum("estimated_cost"),

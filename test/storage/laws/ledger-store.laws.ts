@@ -37,6 +37,8 @@ const variedRows = (count: number): LedgerRow[] =>
       images: at % 8 === 0 ? 3 : null,
       cachedInputs: at % 4,
       cost: at % 5 === 0 ? null : at / 1024,
+      inputs: at % 7,
+      timeline: null,
       estimatedCost: at % 9 === 0 ? 0.5 : null,
     }),
   );
@@ -53,6 +55,7 @@ function sumsOf(rows: readonly LedgerRow[]): Omit<UsageSums, "latencyHistogram">
     inputTokens: sum(({ inputTokens }) => inputTokens),
     outputTokens: sum(({ outputTokens }) => outputTokens),
     images: sum(({ images }) => images),
+    inputs: sum(({ inputs }) => inputs),
     cachedInputs: sum(({ cachedInputs }) => cachedInputs),
     cost: sum(({ cost }) => cost),
     estimatedCost: sum(({ estimatedCost }) => estimatedCost),

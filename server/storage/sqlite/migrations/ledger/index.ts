@@ -3,5 +3,11 @@ import type { Migration } from "../../migrate.ts";
 import { ledgerTable } from "./0001-ledger-table.ts";
 import { spendTable } from "./0002-spend-table.ts";
 import { usageByHour } from "./0003-usage-by-hour.ts";
+import { requestDetails } from "./0004-request-details.ts";
 
-export const ledgerMigrations: readonly Migration[] = [ledgerTable, spendTable, usageByHour];
+export const ledgerMigrations: readonly Migration[] = [
+  ledgerTable,
+  spendTable,
+  usageByHour,
+  requestDetails,
+];
