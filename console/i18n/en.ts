@@ -195,20 +195,35 @@ export const en = {
   "mask.help":
     "Paint the area that the model may change. Zoom with the wheel or two fingers; pan with the middle button or two fingers.",
 
+  "action.copyAsCode": "Copy as code",
+  "embeddings.file": "File with texts",
+  "embeddings.textCount": "Texts: {count}",
+  "embeddings.leftOut": "Only the first {max} texts are used; {count} are left out.",
+  "embeddings.running": "Embedding…",
+  "embeddings.map.PCA":
+    "Near points are similar texts. Principal components (PCA): with so few texts the axes show the largest differences.",
+  "embeddings.map.UMAP":
+    "Near points are similar texts (UMAP). Distances between far groups mean little.",
+  "embeddings.truncation.description":
+    "Vectors can be shortened to save storage. Move a slider to see how many nearest neighbors would change.",
+  "embeddings.agreement": "{shared} of {count} also in {model}",
+  "embeddings.differs": "not among the nearest of the first model",
   "embeddings.description": "Embed texts with one or more models, and see which texts are similar.",
   "embeddings.texts": "Texts",
-  "embeddings.textsHint": "One text per line. You can drop a .txt, .csv or .jsonl file here.",
+  "embeddings.textsHint":
+    "One text per line. You can drop a .txt, .csv or .jsonl file here, or choose one below.",
   "embeddings.run": "Embed",
   "embeddings.results": "Results",
   "embeddings.download": "Download vectors",
   "embeddings.heatMap": "Similarity of every pair of texts",
   "embeddings.map": "Map of the texts: near points are similar texts",
   "embeddings.map.running": "The map is being computed",
-  "embeddings.tooFew": "The map needs at least four texts.",
+  "embeddings.tooFew": "The map needs at least two texts.",
   "embeddings.neighbors": "Nearest neighbors",
   "embeddings.nearestTo": "Nearest to",
   "embeddings.truncation": "Fewer dimensions",
-  "embeddings.kept": "{share} of the {count} nearest neighbors of each text stay the same.",
+  "embeddings.kept":
+    "{share} of the {count} nearest neighbors of each text stay the same; {saved} less storage.",
 
   "action.remove": "Remove",
   "action.download": "Download",

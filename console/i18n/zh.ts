@@ -193,6 +193,18 @@ export const zh: Messages = {
   "mask.canvas": "涂抹允许模型修改的区域",
   "mask.help": "涂抹允许模型修改的区域。滚轮或双指缩放；中键或双指平移。",
 
+  "action.copyAsCode": "复制为代码",
+  "embeddings.file": "文本文件",
+  "embeddings.textCount": "文本数：{count}",
+  "embeddings.leftOut": "只使用前 {max} 条文本，已忽略 {count} 条。",
+  "embeddings.running": "正在生成…",
+  "embeddings.map.PCA":
+    "相近的点表示相似的文本。文本较少时使用主成分分析（PCA），坐标轴表示最大的差异。",
+  "embeddings.map.UMAP": "相近的点表示相似的文本（UMAP）。相距较远的组之间的距离意义不大。",
+  "embeddings.truncation.description":
+    "向量可以截短以节省存储空间。拖动滑块查看有多少最近邻会改变。",
+  "embeddings.agreement": "{count} 个中有 {shared} 个也在 {model} 中",
+  "embeddings.differs": "不在第一个模型的最近邻中",
   "embeddings.description": "用一个或多个模型计算文本向量，并查看哪些文本相似。",
   "embeddings.texts": "文本",
   "embeddings.textsHint": "每行一段文本。可将 .txt、.csv 或 .jsonl 文件拖到此处。",
@@ -202,11 +214,11 @@ export const zh: Messages = {
   "embeddings.heatMap": "每对文本的相似度",
   "embeddings.map": "文本地图：相近的点表示相似的文本",
   "embeddings.map.running": "正在计算地图",
-  "embeddings.tooFew": "地图至少需要四段文本。",
+  "embeddings.tooFew": "地图至少需要两段文本。",
   "embeddings.neighbors": "最近邻",
   "embeddings.nearestTo": "最接近",
   "embeddings.truncation": "减少维度",
-  "embeddings.kept": "每段文本的 {count} 个最近邻中有 {share} 保持不变。",
+  "embeddings.kept": "每段文本的 {count} 个最近邻中有 {share} 保持不变；存储空间减少 {saved}。",
 
   "action.remove": "移除",
   "action.download": "下载",

@@ -3,8 +3,10 @@
 export interface SampleRequest {
   /** With /v1, such as `https://gateway.example/v1`. */
   readonly baseUrl: string;
-  readonly endpoint: "embeddings" | "images/generations";
+  readonly endpoint: "embeddings" | "images/generations" | "images/edits";
   readonly body: Readonly<Record<string, unknown>>;
+  /** Of an edit: the names of files that the reader has. */
+  readonly files?: { readonly images: readonly string[]; readonly mask?: string };
 }
 
 export const sampleLanguages = ["curl", "Python", "TypeScript", "LangChain"] as const;
@@ -27,13 +29,26 @@ export function codeSample(language: SampleLanguage, request: SampleRequest): st
 /** In single quotes for a shell: a quote ends the text, is escaped, and starts it again. */
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-const curl = ({ baseUrl, endpoint, body }: SampleRequest): string =>
+const curl = (request: SampleRequest): string =>
   [
-    `curl ${baseUrl}/${endpoint} \\`,
-    `  -H "Authorization: Bearer $VEXEL_KEY" \\`,
-    `  -H "Content-Type: application/json" \\`,
-    `  -d ${shellQuoted(JSON.stringify(body))}`,
-  ].join("\n");
+    `curl ${request.baseUrl}/${request.endpoint}`,
+    '-H "Authorization: Bearer $VEXEL_KEY"',
+    ...(request.files ? formParts(request) : jsonParts(request)),
+  ].join(" \\\n  ");
+
+const jsonParts = ({ body }: SampleRequest): string[] => [
+  '-H "Content-Type: application/json"',
+  `-d ${shellQuoted(JSON.stringify(body))}`,
+];
+
+/** `--form-string` sends a text that begins with @ or < as it is. */
+const formParts = ({ body, files }: SampleRequest): string[] => [
+  ...Object.entries(body).map(
+    ([name, value]) => `--form-string ${shellQuoted(`${name}=${String(value)}`)}`,
+  ),
+  ...(files?.images ?? []).map((name) => `-F ${shellQuoted(`image[]=@${name}`)}`),
+  ...(files?.mask === undefined ? [] : [`-F ${shellQuoted(`mask=@${files.mask}`)}`]),
+];
 
 /** JSON is valid Python except for its three constants, which are not in strings here. */
 const pythonValue = (value: unknown): string => {
@@ -52,46 +67,63 @@ const members = (
     .map(([name, value]) => `    ${member(name, value)},\n`)
     .join("");
 
-const python = ({ baseUrl, endpoint, body }: SampleRequest): string => {
-  const isEmbeddings = endpoint === "embeddings";
+const methods = {
+  embeddings: "embeddings.create",
+  "images/generations": "images.generate",
+  "images/edits": "images.edit",
+} as const;
+
+const python = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
+  const opened = (name: string): string => `open(${JSON.stringify(name)}, "rb")`;
   return [
     "import os",
     "from openai import OpenAI",
     "",
     `client = OpenAI(base_url="${baseUrl}", api_key=os.environ["VEXEL_KEY"])`,
-    `response = client.${isEmbeddings ? "embeddings.create" : "images.generate"}(`,
-    `${members(body, (name, value) => `${name}=${pythonValue(value)}`)})`,
-    isEmbeddings
+    `response = client.${methods[endpoint]}(`,
+    `${members(body, (name, value) => `${name}=${pythonValue(value)}`)}${fileMembers(files, (name, value) => `${name}=${value}`, opened)})`,
+    endpoint === "embeddings"
       ? "print(len(response.data[0].embedding))"
       : "print(response.data[0].url or len(response.data[0].b64_json))",
   ].join("\n");
 };
 
-const typescript = ({ baseUrl, endpoint, body }: SampleRequest): string => {
-  const isEmbeddings = endpoint === "embeddings";
+const typescript = ({ baseUrl, endpoint, body, files }: SampleRequest): string => {
+  const opened = (name: string): string => `createReadStream(${JSON.stringify(name)})`;
   return [
+    ...(files ? ['import { createReadStream } from "node:fs";'] : []),
     'import OpenAI from "openai";',
     "",
     `const client = new OpenAI({ baseURL: "${baseUrl}", apiKey: process.env.VEXEL_KEY });`,
-    `const response = await client.${isEmbeddings ? "embeddings.create" : "images.generate"}({`,
-    `${members(body, (name, value) => `${name}: ${JSON.stringify(value)}`)}});`,
-    isEmbeddings
+    `const response = await client.${methods[endpoint]}({`,
+    `${members(body, (name, value) => `${name}: ${JSON.stringify(value)}`)}${fileMembers(files, (name, value) => `${name}: ${value}`, opened)}});`,
+    endpoint === "embeddings"
       ? "console.log(response.data[0].embedding.length);"
       : "console.log(response.data?.[0]?.url ?? response.data?.[0]?.b64_json?.length);",
   ].join("\n");
 };
 
-const langchain = ({ baseUrl, body }: SampleRequest): string =>
+function fileMembers(
+  files: SampleRequest["files"],
+  member: (name: string, value: string) => string,
+  opened: (name: string) => string,
+): string {
+  if (!files) return "";
+  const image = `    ${member("image", `[${files.images.map(opened).join(", ")}]`)},\n`;
+  return files.mask === undefined ? image : `${image}    ${member("mask", opened(files.mask))},\n`;
+}
+
+const langchain = ({ baseUrl, body: { model, input } }: SampleRequest): string =>
   [
     "import os",
     "from langchain_openai import OpenAIEmbeddings",
     "",
     "embeddings = OpenAIEmbeddings(",
-    `    model=${JSON.stringify(body.model)},`,
+    `    model=${JSON.stringify(model)},`,
     `    base_url="${baseUrl}",`,
     '    api_key=os.environ["VEXEL_KEY"],',
     ")",
-    `print(len(embeddings.embed_query(${JSON.stringify(firstText(body.input))})))`,
+    Array.isArray(input)
+      ? `print(len(embeddings.embed_documents(${pythonValue(input)})))`
+      : `print(len(embeddings.embed_query(${JSON.stringify(input)})))`,
   ].join("\n");
-
-const firstText = (input: unknown): unknown => (Array.isArray(input) ? input[0] : input);

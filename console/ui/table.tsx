@@ -1,4 +1,4 @@
-/** A table that scrolls sideways on narrow screens. */
+/** A table. On narrow screens each row is a card, in which every value has the name of its column. */
 import type { ReactNode } from "react";
 import { classNames } from "../lib/class-names.ts";
 
@@ -24,8 +24,8 @@ export function Table<Row>({ label, columns, rows, rowKey }: TableProps<Row>) {
       tabIndex={0}
       aria-label={label}
     >
-      <table className="w-full border-collapse text-sm">
-        <thead>
+      <table className="w-full border-collapse text-sm max-sm:block">
+        <thead className="max-sm:sr-only">
           <tr className="text-left text-xs text-muted">
             {columns.map(({ key, header, align }) => (
               <th
@@ -38,18 +38,23 @@ export function Table<Row>({ label, columns, rows, rowKey }: TableProps<Row>) {
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody className="max-sm:block">
           {rows.map((row) => (
-            <tr key={rowKey(row)} className="border-t border-line hover:bg-sunken/50">
-              {columns.map(({ key, align, cell }) => (
+            <tr
+              key={rowKey(row)}
+              className="border-t border-line hover:bg-sunken/50 max-sm:flex max-sm:flex-col max-sm:gap-1.5 max-sm:px-4 max-sm:py-3 max-sm:first:border-t-0"
+            >
+              {columns.map(({ key, header, align, cell }) => (
                 <td
                   key={key}
+                  data-label={header}
                   className={classNames(
-                    "px-4 py-2 align-top",
-                    align === "right" && "text-right tabular-nums",
+                    "px-4 py-2 align-top max-sm:flex max-sm:min-w-0 max-sm:gap-3 max-sm:p-0 max-sm:break-words",
+                    "max-sm:before:w-28 max-sm:before:shrink-0 max-sm:before:text-xs/5 max-sm:before:text-muted max-sm:before:content-[attr(data-label)]",
+                    align === "right" && "text-right tabular-nums max-sm:text-left",
                   )}
                 >
-                  {cell(row)}
+                  <div className="min-w-0">{cell(row)}</div>
                 </td>
               ))}
             </tr>

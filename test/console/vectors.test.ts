@@ -2,7 +2,6 @@
 import { expect, test } from "bun:test";
 import {
   decodeVector,
-  keptNeighbors,
   neighborsOf,
   normalized,
   similarityMatrix,
@@ -39,15 +38,4 @@ test("neighbors are ordered by similarity and leave out the text itself", () => 
 
 test("truncated vectors are normalized again, as a model with fewer dimensions returns them", () => {
   expect(truncated(vector(3, 4, 12), 2)).toEqual(vector(0.6, 0.8));
-});
-
-test("the share of kept neighbors is 1 for the same ranking and smaller for another", () => {
-  const vectors = [vector(1, 0), normalized(vector(9, 10)), normalized(vector(-20, 1))];
-  const full = similarityMatrix(vectors);
-  expect(keptNeighbors(full, full, 3, 1)).toBe(1);
-  const shortened = similarityMatrix(vectors.map((each) => truncated(each, 1)));
-  expect(keptNeighbors(full, shortened, 3, 1)).toBeLessThan(1);
-  expect(
-    keptNeighbors(similarityMatrix([vector(1)]), similarityMatrix([vector(1)]), 1, 5),
-  ).toBeNull();
 });

@@ -1,5 +1,6 @@
 /** Embeds texts with one model, through the playground endpoints of the admin API. */
-import { call } from "../../api/client.ts";
+import { callRaw } from "../../api/client.ts";
+import { requestCost } from "../../api/request-cost.ts";
 import { decodeVector, normalized } from "./vectors.ts";
 
 export interface Embedded {
@@ -12,11 +13,9 @@ export interface Embedded {
   readonly cost: number | null;
 }
 
-interface PlaygroundEmbeddings {
+interface EmbeddingsResponse {
   readonly data: readonly { readonly index: number; readonly embedding: string }[];
   readonly usage: { readonly total_tokens: number };
-  /** US dollars. Absent: unknown. */
-  readonly cost?: number | null;
 }
 
 const chunkSize = 256;
@@ -26,23 +25,29 @@ export async function embed(
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<Embedded> {
-  const startedAt = performance.now();
   const chunks = Array.from({ length: Math.ceil(texts.length / chunkSize) }, (_, at) =>
     texts.slice(at * chunkSize, (at + 1) * chunkSize),
   );
   const vectors: Float32Array[] = [];
-  let tokens = 0;
-  let cost: number | null = 0;
+  const costs: Promise<number | null>[] = [];
+  let [tokens, durationMs] = [0, 0];
   for (const input of chunks) {
-    const response: PlaygroundEmbeddings = await call("/playground/embeddings", {
+    const startedAt = performance.now();
+    const response = await callRaw("/playground/embeddings", {
       method: "POST",
       body: { model, input, encoding_format: "base64" },
       signal,
     });
-    const ordered = [...response.data].sort((a, b) => a.index - b.index);
+    const { data, usage }: EmbeddingsResponse = await response.json();
+    durationMs += performance.now() - startedAt;
+    const ordered = [...data].sort((a, b) => a.index - b.index);
     vectors.push(...ordered.map(({ embedding }) => normalized(decodeVector(embedding))));
-    tokens += response.usage.total_tokens;
-    cost = cost === null || typeof response.cost !== "number" ? null : cost + response.cost;
+    tokens += usage.total_tokens;
+    costs.push(requestCost(response));
   }
-  return { model, vectors, tokens, cost, durationMs: performance.now() - startedAt };
+  return { model, vectors, tokens, durationMs, cost: sum(await Promise.all(costs)) };
 }
+
+/** Unknown if one part is unknown. */
+const sum = (costs: readonly (number | null)[]): number | null =>
+  costs.reduce((total, cost) => (total === null || cost === null ? null : total + cost), 0);

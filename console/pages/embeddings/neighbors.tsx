@@ -1,5 +1,8 @@
-/** The texts nearest to one text, for each model side by side. */
+/** The texts nearest to one text, for each model side by side, and how far the models agree. */
 import { useT } from "../../i18n/messages.ts";
+import { classNames } from "../../lib/class-names.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { neighborCount } from "./ranking-quality.ts";
 import { type Neighbor, neighborsOf } from "./vectors.ts";
 
 interface NeighborsProps {
@@ -9,31 +12,44 @@ interface NeighborsProps {
   readonly onSelect: (index: number) => void;
 }
 
-const shownCount = 10;
-
 export function Neighbors({ texts, matrices, selected, onSelect }: NeighborsProps) {
   const t = useT();
+  const lists = matrices.map(({ model, matrix }) => ({
+    model,
+    neighbors: neighborsOf(matrix, texts.length, selected).slice(0, neighborCount(texts.length)),
+  }));
+  const reference = new Set(lists[0]?.neighbors.map(({ index }) => index));
   return (
     <div className="flex flex-col gap-3">
       <p>
         <span className="text-muted">{t("embeddings.nearestTo")}</span>{" "}
         <strong className="font-medium">{texts[selected]}</strong>
       </p>
-      <div className="grid gap-4 sm:grid-cols-2">
-        {matrices.map(({ model, matrix }) => (
-          <section key={model}>
-            <h3 className="mb-1 font-mono text-xs text-muted">{model}</h3>
+      <div className="grid gap-x-6 gap-y-4 sm:grid-cols-2">
+        {lists.map(({ model, neighbors }, column) => (
+          <section key={model} className="min-w-0" aria-label={model}>
+            <h3 className="mb-1 flex flex-wrap items-center gap-2 font-mono text-xs text-muted">
+              {model}
+              {column > 0 && (
+                <Badge>
+                  {t("embeddings.agreement", {
+                    shared: neighbors.filter(({ index }) => reference.has(index)).length,
+                    count: neighbors.length,
+                    model: lists[0]?.model ?? "",
+                  })}
+                </Badge>
+              )}
+            </h3>
             <ol className="flex flex-col">
-              {neighborsOf(matrix, texts.length, selected)
-                .slice(0, shownCount)
-                .map((neighbor) => (
-                  <NeighborRow
-                    key={neighbor.index}
-                    neighbor={neighbor}
-                    text={texts[neighbor.index] ?? ""}
-                    onSelect={onSelect}
-                  />
-                ))}
+              {neighbors.map((neighbor) => (
+                <NeighborRow
+                  key={neighbor.index}
+                  neighbor={neighbor}
+                  text={texts[neighbor.index] ?? ""}
+                  differs={column > 0 && !reference.has(neighbor.index)}
+                  onSelect={onSelect}
+                />
+              ))}
             </ol>
           </section>
         ))}
@@ -42,23 +58,35 @@ export function Neighbors({ texts, matrices, selected, onSelect }: NeighborsProp
   );
 }
 
-const NeighborRow = ({
+interface NeighborRowProps {
+  readonly neighbor: Neighbor;
+  readonly text: string;
+  /** It is not among the neighbors of the first model. */
+  readonly differs: boolean;
+  readonly onSelect: (index: number) => void;
+}
+
+function NeighborRow({
   neighbor: { index, similarity },
   text,
+  differs,
   onSelect,
-}: {
-  neighbor: Neighbor;
-  text: string;
-  onSelect: (index: number) => void;
-}) => (
-  <li>
-    <button
-      type="button"
-      onClick={() => onSelect(index)}
-      className="flex w-full items-baseline gap-2 rounded px-1 py-0.5 text-left hover:bg-sunken"
-    >
-      <span className="w-14 shrink-0 tabular-nums text-muted">{similarity.toFixed(4)}</span>
-      <span className="min-w-0 truncate">{text}</span>
-    </button>
-  </li>
-);
+}: NeighborRowProps) {
+  const t = useT();
+  return (
+    <li>
+      <button
+        type="button"
+        onClick={() => onSelect(index)}
+        className={classNames(
+          "flex w-full items-baseline gap-2 rounded px-1 py-0.5 text-left hover:bg-sunken",
+          differs && "text-warn",
+        )}
+      >
+        <span className="w-14 shrink-0 tabular-nums text-muted">{similarity.toFixed(4)}</span>
+        <span className="min-w-0 truncate">{text}</span>
+        {differs && <span className="sr-only">{t("embeddings.differs")}</span>}
+      </button>
+    </li>
+  );
+}

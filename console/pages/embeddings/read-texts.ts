@@ -6,7 +6,8 @@ export interface ReadTexts {
   readonly leftOut: number;
 }
 
-export const maxTexts = 2_000;
+/** The similarity of all pairs is computed in the page: more texts would block it for seconds. */
+export const maxTexts = 1_000;
 
 export function readTexts(content: string, fileName = ""): ReadTexts {
   const extension = fileName.toLowerCase().split(".").at(-1);

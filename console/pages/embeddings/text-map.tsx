@@ -13,7 +13,7 @@ interface TextMapProps {
 const size = 100;
 const margin = 4;
 const maxLabels = 40;
-const labelLength = 24;
+const labelLength = 28;
 
 export function TextMap({ texts, vectors, selected, onSelect }: TextMapProps) {
   const t = useT();
@@ -30,36 +30,51 @@ export function TextMap({ texts, vectors, selected, onSelect }: TextMapProps) {
     );
   const place = scaler(projection.points);
   return (
-    <svg
-      viewBox={`0 0 ${size} ${size}`}
-      role="img"
-      aria-label={t("embeddings.map")}
-      className="aspect-square w-full max-w-[30rem] rounded-md border border-line bg-sunken"
-    >
-      {projection.points.map((point, index) => {
-        const [x, y] = place(point);
-        const text = texts[index] ?? "";
-        return (
-          // biome-ignore lint/a11y/noStaticElementInteractions: the list of neighbors selects texts by keyboard.
-          <g key={`${index} ${text}`} onClick={() => onSelect(index)} className="cursor-pointer">
-            <title>{text}</title>
-            <circle
-              cx={x}
-              cy={y}
-              r={index === selected ? 1.6 : 0.9}
-              className={classNames(index === selected ? "fill-bad" : "fill-accent")}
-            />
-            {(index === selected || texts.length <= maxLabels) && (
-              <text x={x + 1.8} y={y + 0.8} fontSize={2.2} className="fill-ink">
-                {text.slice(0, labelLength)}
-              </text>
-            )}
-          </g>
-        );
-      })}
-    </svg>
+    <figure className="flex flex-col gap-2">
+      <svg
+        viewBox={`0 0 ${size} ${size}`}
+        role="img"
+        aria-label={t("embeddings.map")}
+        className="aspect-square w-full max-w-[30rem] rounded-md border border-line bg-sunken"
+      >
+        {projection.points.map((point, index) => {
+          const [x, y] = place(point);
+          const text = texts[index] ?? "";
+          return (
+            // biome-ignore lint/a11y/noStaticElementInteractions: the list of neighbors selects texts by keyboard.
+            <g key={`${index} ${text}`} onClick={() => onSelect(index)} className="cursor-pointer">
+              <title>{text}</title>
+              <circle
+                cx={x}
+                cy={y}
+                r={index === selected ? 1.6 : 0.9}
+                className={classNames(index === selected ? "fill-bad" : "fill-accent")}
+              />
+              {(index === selected || texts.length <= maxLabels) && (
+                <text
+                  x={x > size / 2 ? x - 1.8 : x + 1.8}
+                  y={y + 0.8}
+                  fontSize={2.4}
+                  // Toward the middle, so that no label leaves the map.
+                  textAnchor={x > size / 2 ? "end" : "start"}
+                  className="fill-ink"
+                >
+                  {shortened(text)}
+                </text>
+              )}
+            </g>
+          );
+        })}
+      </svg>
+      <figcaption className="text-xs text-muted">
+        {t(`embeddings.map.${projection.method}`)}
+      </figcaption>
+    </figure>
   );
 }
+
+const shortened = (text: string): string =>
+  text.length > labelLength ? `${text.slice(0, labelLength - 1)}…` : text;
 
 /** Maps the points of the projection into the square, with a margin. */
 function scaler(points: readonly (readonly [number, number])[]) {

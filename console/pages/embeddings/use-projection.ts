@@ -1,15 +1,20 @@
-/** Runs the UMAP worker for a set of vectors. A new set ends the worker of the set before. */
+/** Projects vectors to two dimensions: few by PCA at once, more by UMAP in a worker. A new set ends the worker before. */
 import { useEffect, useState } from "react";
+import { principalComponents } from "./pca.ts";
 import type { ProjectionReport, ProjectionRequest } from "./umap-worker.ts";
 
 export type Projection =
   | { readonly state: "too_few" }
   | { readonly state: "running"; readonly share: number }
   | { readonly state: "failed"; readonly reason: string }
-  | { readonly state: "done"; readonly points: readonly (readonly [number, number])[] };
+  | {
+      readonly state: "done";
+      readonly method: "PCA" | "UMAP";
+      readonly points: readonly (readonly [number, number])[];
+    };
 
-/** UMAP needs a few points to have neighbors. */
-const minTexts = 4;
+/** With fewer texts, every text is a neighbor of every other, and UMAP places them at random. */
+const minUmapTexts = 10;
 
 const workerUrl = (): string =>
   document.querySelector<HTMLMetaElement>('meta[name="umap-worker"]')?.content ?? "";
@@ -17,8 +22,12 @@ const workerUrl = (): string =>
 export function useProjection(vectors: readonly Float32Array[]): Projection {
   const [projection, setProjection] = useState<Projection>({ state: "running", share: 0 });
   useEffect(() => {
-    if (vectors.length < minTexts) {
+    if (vectors.length < 2) {
       setProjection({ state: "too_few" });
+      return undefined;
+    }
+    if (vectors.length < minUmapTexts) {
+      setProjection({ state: "done", method: "PCA", points: principalComponents(vectors) });
       return undefined;
     }
     setProjection({ state: "running", share: 0 });
@@ -26,7 +35,7 @@ export function useProjection(vectors: readonly Float32Array[]): Projection {
     worker.onmessage = ({ data }: MessageEvent<ProjectionReport>) =>
       setProjection(
         data.type === "done"
-          ? { state: "done", points: data.points }
+          ? { state: "done", method: "UMAP", points: data.points }
           : { state: "running", share: data.share },
       );
     worker.onerror = ({ message }) => setProjection({ state: "failed", reason: message });

@@ -51,27 +51,3 @@ export function neighborsOf(matrix: Float32Array, size: number, index: number): 
     .filter((neighbor) => neighbor.index !== index)
     .sort((a, b) => b.similarity - a.similarity);
 }
-
-/**
- * How well truncated vectors keep the ranking: the mean share of the `k` nearest neighbors of each text that are still
- * among its `k` nearest neighbors. 1: the same neighbors. `null`: fewer than two texts.
- */
-export function keptNeighbors(
-  full: Float32Array,
-  shortened: Float32Array,
-  size: number,
-  k: number,
-): number | null {
-  const count = Math.min(k, size - 1);
-  if (count < 1) return null;
-  let kept = 0;
-  for (let index = 0; index < size; index++) {
-    const nearest = (matrix: Float32Array): number[] =>
-      neighborsOf(matrix, size, index)
-        .slice(0, count)
-        .map((neighbor) => neighbor.index);
-    const reference = new Set(nearest(full));
-    kept += nearest(shortened).filter((other) => reference.has(other)).length;
-  }
-  return kept / (size * count);
-}

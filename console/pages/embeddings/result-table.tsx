@@ -1,0 +1,63 @@
+/** Dimensions, tokens, latency and cost of each model. */
+import { useT } from "../../i18n/messages.ts";
+import { count, dollars, milliseconds } from "../../lib/format.ts";
+import { Button } from "../../ui/button.tsx";
+import { Table } from "../../ui/table.tsx";
+import { downloadVectors } from "./download-vectors.ts";
+import type { Embedded } from "./embed.ts";
+
+interface ResultTableProps {
+  readonly texts: readonly string[];
+  readonly results: readonly Embedded[];
+}
+
+export function ResultTable({ texts, results }: ResultTableProps) {
+  const t = useT();
+  return (
+    <Table
+      label={t("embeddings.results")}
+      rows={results}
+      rowKey={({ model }) => model}
+      columns={[
+        {
+          key: "model",
+          header: t("requests.model"),
+          cell: ({ model }) => <code className="font-mono text-xs">{model}</code>,
+        },
+        {
+          key: "dimensions",
+          header: t("models.dimensions"),
+          align: "right",
+          cell: ({ vectors }) => vectors[0]?.length ?? 0,
+        },
+        {
+          key: "tokens",
+          header: t("figure.tokens"),
+          align: "right",
+          cell: ({ tokens }) => count(tokens),
+        },
+        {
+          key: "latency",
+          header: t("requests.latency"),
+          align: "right",
+          cell: ({ durationMs }) => milliseconds(durationMs),
+        },
+        {
+          key: "cost",
+          header: t("figure.cost"),
+          align: "right",
+          cell: ({ cost }) => dollars(cost),
+        },
+        {
+          key: "download",
+          header: t("column.actions"),
+          cell: (embedded) => (
+            <Button size="small" onClick={() => downloadVectors(texts, embedded)}>
+              {t("embeddings.download")}
+            </Button>
+          ),
+        },
+      ]}
+    />
+  );
+}

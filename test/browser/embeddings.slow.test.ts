@@ -1,0 +1,75 @@
+/** The embeddings playground in a browser. */
+import { expect } from "bun:test";
+import { seriousFindings } from "./axe.ts";
+import { browserTest } from "./browser-test.ts";
+
+browserTest(
+  "texts are embedded with two models, and the heat map, the map and both neighbor lists appear",
+  async ({ page, open }) => {
+    await open("/playground/embeddings");
+    await page.getByLabel("text-embedding-3-small").uncheck();
+    await page.getByLabel("all-minilm-l6-v2").check();
+    await page.getByLabel("embedding-model").check();
+    await page.getByRole("button", { name: "Embed", exact: true }).click();
+    const heatMaps = page.getByRole("img", { name: "Similarity of every pair of texts" });
+    await heatMaps.first().waitFor();
+    expect(await heatMaps.count()).toBe(2);
+    const maps = page.getByRole("img", { name: /^Map of the texts/ });
+    await maps.nth(1).waitFor();
+    expect(await maps.first().locator("circle").count()).toBe(12);
+
+    // The model that runs inside the gateway knows which sentences are about the same thing.
+    const neighbors = page.getByRole("region", { name: "all-minilm-l6-v2" });
+    expect(await neighbors.getByRole("listitem").first().textContent()).toContain("A kitten naps");
+    await neighbors.getByRole("button").first().click();
+    await page.getByText("Nearest to A kitten naps on the couch.").waitFor();
+    expect(await page.getByText(/also in embedding-model/).count()).toBe(1);
+
+    const slider = page.getByRole("slider", { name: /all-minilm-l6-v2/ });
+    await slider.fill("8");
+    await page.getByText(/97\.9 % less storage/).waitFor();
+    expect(await page.getByRole("region", { name: "curl" }).textContent()).toContain(
+      "/v1/embeddings",
+    );
+    expect(await seriousFindings(page)).toEqual([]);
+  },
+);
+
+browserTest(
+  "a file of texts is read, and its vectors can be downloaded",
+  async ({ page, open }) => {
+    await open("/playground/embeddings");
+    await page.getByLabel("File with texts").setInputFiles({
+      name: "texts.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from('text,label\n"one, two",1\nthree,2\nfour,3\n'),
+    });
+    await page.getByText("Texts: 3").waitFor();
+    expect(await page.getByLabel("Texts", { exact: true }).inputValue()).toBe(
+      "one, two\nthree\nfour",
+    );
+    await page.getByRole("button", { name: "Embed", exact: true }).click();
+    await page.getByText(/Principal components/).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download vectors" }).click(),
+    ]);
+    const lines = (await Bun.file(await download.path()).text()).split("\n");
+    const rows = lines.map((line) => JSON.parse(line));
+    expect(rows.map(({ text }) => text)).toEqual(["one, two", "three", "four"]);
+    expect(rows[0].embedding).toHaveLength(1536);
+  },
+);
+
+browserTest("a model that fails says why, beside the results of the others", async (test) => {
+  const { page, open, problems, fake } = test;
+  problems.expectFailure(/^400 POST \S*\/playground\/embeddings$/);
+  await open("/playground/embeddings");
+  const error = { message: "The input is refused.", type: "invalid_request_error" };
+  fake.script({ response: { status: 400, body: JSON.stringify({ error }) } });
+  await page.getByLabel("Texts", { exact: true }).fill("a text");
+  await page.getByLabel("all-minilm-l6-v2").check();
+  await page.getByRole("button", { name: "Embed", exact: true }).click();
+  await page.getByRole("alert").filter({ hasText: "text-embedding-3-small" }).waitFor();
+  await page.getByRole("img", { name: "Similarity of every pair of texts" }).waitFor();
+});
