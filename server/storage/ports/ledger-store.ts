@@ -6,7 +6,8 @@ export interface LedgerStore {
   /** Stores all rows or none. A row whose request id is stored already is ignored, so rows may be appended again. */
   append(rows: readonly LedgerRow[]): Promise<void>;
   /**
-   * Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many.
+   * Deletes at most `limit` rows that arrived before `before` (Unix milliseconds), the oldest first. Returns how many. A
+   * store with a table per month drops the oldest month as a whole, once all of it is older than `before`.
    */
   prune(before: number, limit: number): Promise<number>;
   close(): Promise<void>;

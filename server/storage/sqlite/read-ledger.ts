@@ -187,7 +187,11 @@ function startOf(interval: "day" | "month", at: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), day);
 }
 
-function toGroup(row: UsageRow, from: number, groupBy: readonly UsageDimension[]): UsageGroup {
+export function toGroup(
+  row: UsageRow,
+  from: number,
+  groupBy: readonly UsageDimension[],
+): UsageGroup {
   const sum = (name: string): number => Number(row[name] ?? 0);
   const dimensions = groupBy.map((dimension) => [dimension, row[columnOf(dimension)] || null]);
   return {

@@ -10,7 +10,7 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 const dayOf = (at: string): string => `strftime('%Y-%m-%d', ${at} / 1000, 'unixepoch')`;
 
 /** A wrong clock must not prune the current day, so days are kept this much longer. */
-const daysLongerMs = 62 * 86_400_000;
+export const daysLongerMs = 62 * 86_400_000;
 
 /**
  * The amount that a row is charged: its cost, plus the estimated cost of what may have been billed besides or instead.

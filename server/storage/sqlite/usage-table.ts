@@ -9,7 +9,7 @@ import type { LedgerRow } from "../ports/ledger-row.ts";
 export const hourMs = 3_600_000;
 
 /** Usage is kept this much longer than rows: a year can be compared with the year before. */
-const daysLonger = 400;
+export const usageLongerMs = 400 * 24 * hourMs;
 
 /** The columns that identify a group. A value that a request does not have is the empty text. */
 export const groupColumns = ["key_id", "project", "model", "upstream", "target_model"] as const;
@@ -124,7 +124,7 @@ export class UsageTable {
 
   /** Deletes hours long before `before`. */
   prune(before: number): void {
-    this.#prune.run(before - daysLonger * 24 * hourMs);
+    this.#prune.run(before - usageLongerMs);
   }
 
   close(): void {

@@ -3,11 +3,13 @@ import { expect, test } from "bun:test";
 import type { AuditLog, StoredAuditEntry } from "../../../server/storage/ports/audit-log.ts";
 import type { SessionStore, StoredSession } from "../../../server/storage/ports/session-store.ts";
 import type { StoredUser, UserStore } from "../../../server/storage/ports/user-store.ts";
+import { type Implementation, withStorage } from "./backend.ts";
 
 export interface ConsoleStores {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly audit: AuditLog;
+  close(): Promise<void>;
 }
 
 const user = (changes: Partial<StoredUser> = {}): StoredUser => ({
@@ -45,10 +47,10 @@ const entry = (id: string, changes: Partial<StoredAuditEntry> = {}): StoredAudit
   ...changes,
 });
 
-/** `open`: empty stores, a fresh set for each law. */
-export function consoleStoreLaws(name: string, open: () => ConsoleStores): void {
+export function consoleStoreLaws(implementation: Implementation<ConsoleStores>): void {
   const law = (promise: string, check: (stores: ConsoleStores) => Promise<void>): void =>
-    test(`${name}: ${promise}`, () => check(open()));
+    test(`${implementation.name} stores of the console: ${promise}`, () =>
+      withStorage(implementation, async (open) => check(await open())));
 
   law("a user is found by id, by name in any case, and by subject", async ({ users }) => {
     const ada = user({ projects: ["a", "日本"], oidcSubject: "issuer#1" });

@@ -7,12 +7,17 @@ import type { ConfigEntityStore } from "../../../server/storage/ports/config-ent
 import type { EmbeddingCacheStore } from "../../../server/storage/ports/embedding-cache-store.ts";
 import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
+import { SqliteAuditLog } from "../../../server/storage/sqlite/audit-log.ts";
 import { openConfigEntityStore } from "../../../server/storage/sqlite/config-entity-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
+import { openGatewayDatabase } from "../../../server/storage/sqlite/gateway-database.ts";
 import { openKeyStore } from "../../../server/storage/sqlite/key-store.ts";
+import { SqliteSessionStore } from "../../../server/storage/sqlite/session-store.ts";
+import { SqliteUserStore } from "../../../server/storage/sqlite/user-store.ts";
 import { unlimitedDisk } from "../../harness.ts";
 import { type Implementation, inFolder } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
+import type { ConsoleStores } from "./console-stores.laws.ts";
 import { vectorMaxBytes, vectorTtlMs } from "./embedding-cache-store.laws.ts";
 import { type LedgerStorage, openSqliteLedger } from "./ledger-storage.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
@@ -60,4 +65,16 @@ export const embeddingCacheStores: readonly Implementation<EmbeddingCacheStore>[
 
 export const ledgers: readonly Implementation<LedgerStorage>[] = [
   inFolder("SQLite", openSqliteLedger),
+];
+
+export const consoleStores: readonly Implementation<ConsoleStores>[] = [
+  inFolder("SQLite", (folder, now) => {
+    const db = openGatewayDatabase(folder, now);
+    return {
+      users: new SqliteUserStore(db),
+      sessions: new SqliteSessionStore(db),
+      audit: new SqliteAuditLog(db),
+      close: async () => db.close(),
+    };
+  }),
 ];

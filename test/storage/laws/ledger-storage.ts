@@ -1,12 +1,22 @@
 /** What the laws of the ledger need from an implementation: rows, sums and queries over one storage. */
+import type { BudgetOwner } from "../../../server/lib/budget.ts";
 import type { LedgerQueries } from "../../../server/storage/ports/ledger-queries.ts";
 import type { LedgerStore, SpendSums } from "../../../server/storage/ports/ledger-store.ts";
+import { PostgresDatabase } from "../../../server/storage/postgres/database.ts";
+import { PostgresLedgerQueries } from "../../../server/storage/postgres/ledger-queries.ts";
+import { PostgresLedgerStore } from "../../../server/storage/postgres/ledger-store.ts";
 import { LedgerQueryThread } from "../../../server/storage/sqlite/ledger-query-thread.ts";
 import { SqliteLedgerStore } from "../../../server/storage/sqlite/ledger-store.ts";
 
 export interface LedgerStorage {
-  readonly store: LedgerStore & SpendSums;
+  readonly store: LedgerStore;
   readonly queries: LedgerQueries;
+  /** In the stored rows. */
+  sumSpent(owner: BudgetOwner, period: string): Promise<number>;
+  /** Sums that are read locally. Absent: the implementation has none. */
+  readonly sums?: SpendSums;
+  /** Whether old rows are pruned in bounded steps, or by whole months. */
+  readonly pruning: "in steps" | "by month";
   close(): Promise<void>;
 }
 
@@ -18,6 +28,9 @@ export function openSqliteLedger(folder: string): LedgerStorage {
   const storage: LedgerStorage = {
     store,
     queries,
+    sumSpent: async (owner, period) => store.sumSpent(owner, period),
+    sums: store,
+    pruning: "in steps",
     close: async () => {
       if (closed.has(storage)) return;
       closed.add(storage);
@@ -26,4 +39,16 @@ export function openSqliteLedger(folder: string): LedgerStorage {
     },
   };
   return storage;
+}
+
+export function openPostgresLedger(url: string, now: () => number): LedgerStorage {
+  const db = new PostgresDatabase({ url, now, maxConnections: 4 });
+  const store = new PostgresLedgerStore(db);
+  return {
+    store,
+    queries: new PostgresLedgerQueries(db, { clock: () => performance.now() }),
+    sumSpent: (owner, period) => store.sumSpent(owner, period),
+    pruning: "by month",
+    close: () => db.close(),
+  };
 }

@@ -2,6 +2,7 @@
 import type { Implementation } from "./backend.ts";
 import { blobStores, configEntityStores, keyStores, responseStores } from "./implementations.ts";
 import { newKey } from "./new-key.ts";
+import { postgresConfigEntityStore, postgresKeyStore } from "./postgres-implementations.ts";
 
 const [writer = "", name = "", location = ""] = process.argv.slice(2);
 
@@ -13,7 +14,7 @@ const find = <Store>(implementations: readonly Implementation<Store>[]): Promise
 
 const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unknown>>>> = {
   keys: async () => {
-    const store = await find(keyStores);
+    const store = await find([...keyStores, postgresKeyStore]);
     return (id) => store.create(newKey(id));
   },
   responses: async () => {
@@ -35,7 +36,7 @@ const writers: Readonly<Record<string, () => Promise<(id: string) => Promise<unk
     };
   },
   entities: async () => {
-    const store = await find(configEntityStores);
+    const store = await find([...configEntityStores, postgresConfigEntityStore]);
     return (id) => store.put({ kind: "model", id, value: { id } }, 0, Date.now());
   },
 };

@@ -1,0 +1,97 @@
+/**
+ * The SQL statement that appends ledger rows: rows, spend table and roll-ups in one statement, so the three always agree.
+ * A row that exists is ignored, and counted no second time.
+ */
+import { rowNames } from "../ledger-row-values.ts";
+import { latencyBoundsMs } from "../ports/ledger-queries.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import { ledgerColumns } from "../sqlite/ledger-columns.ts";
+import { groupColumns, hourMs, latencyColumns, sumColumns } from "../sqlite/usage-table.ts";
+
+const types: Readonly<Record<keyof LedgerRow, string>> = {
+  requestId: "text",
+  at: "bigint",
+  endpoint: "text",
+  keyId: "text",
+  model: "text",
+  upstream: "text",
+  targetModel: "text",
+  attempts: "integer",
+  status: "integer",
+  error: "text",
+  latencyMs: "double precision",
+  inputTokens: "bigint",
+  outputTokens: "bigint",
+  images: "bigint",
+  bytesIn: "bigint",
+  bytesOut: "bigint",
+  cachedInputs: "bigint",
+  upstreamTokens: "bigint",
+  cost: "double precision",
+  steps: "text",
+  project: "text",
+  estimatedCost: "double precision",
+  inputs: "bigint",
+  timeline: "text",
+};
+
+const fields = rowNames.map((name) => `"${name}" ${types[name]}`).join(", ");
+
+const sums: Readonly<Record<string, string>> = {
+  requests: "count(*)",
+  errors: "count(error)",
+  unmetered: "count(*) FILTER (WHERE error IS NULL AND input_tokens IS NULL)",
+  unpriced: "count(*) FILTER (WHERE error IS NULL AND cost IS NULL)",
+  ...Object.fromEntries(
+    latencyColumns.map((name, at) => {
+      const above = at === 0 ? "true" : `latency_ms > ${latencyBoundsMs[at - 1]}`;
+      const bound = latencyBoundsMs[at];
+      const below = bound === undefined ? "true" : `latency_ms <= ${bound}`;
+      return [name, `count(*) FILTER (WHERE ${above} AND ${below})`];
+    }),
+  ),
+};
+
+/** The other sums have the names of their columns. */
+const sumOf = (name: string): string => sums[name] ?? `coalesce(sum(${name}), 0)`;
+
+const utc = "to_timestamp(at / 1000) AT TIME ZONE 'UTC'";
+const owners = "(VALUES ('key', key_id), ('project', nullif(project, ''))) AS owner (scope, id)";
+const periods = `(VALUES (to_char(${utc}, 'YYYY-MM-DD')), (to_char(${utc}, 'YYYY-MM')), ('total')) AS time (period)`;
+
+/**
+ * The parameter is a JSON array of rows. Groups are written in one order by all replicas: otherwise two statements could
+ * wait for each other.
+ */
+export const appendStatement = `
+  WITH new AS (
+    INSERT INTO vexel.ledger (${ledgerColumns.join(", ")})
+    SELECT ${rowNames.map((name) => `"${name}"`).join(", ")}
+    FROM jsonb_to_recordset($1::text::jsonb) AS given (${fields})
+    ON CONFLICT (request_id, at) DO NOTHING RETURNING *
+  ), charged AS (
+    INSERT INTO vexel.spent (scope, id, period, dollars)
+    SELECT scope, id, period, sum(coalesce(cost, 0) + coalesce(estimated_cost, 0))
+    FROM new, LATERAL ${owners}, LATERAL ${periods}
+    WHERE id IS NOT NULL AND coalesce(cost, 0) + coalesce(estimated_cost, 0) > 0
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (scope, id, period) DO UPDATE SET dollars = spent.dollars + excluded.dollars
+  ), counted AS (
+    INSERT INTO vexel.usage_by_hour
+      (hour, ${groupColumns.join(", ")}, first_id, last_id, ${sumColumns.join(", ")})
+    SELECT at - at % ${hourMs}, key_id, coalesce(project, ''), coalesce(model, ''),
+      coalesce(upstream, ''), coalesce(target_model, ''), min(request_id), max(request_id),
+      ${sumColumns.map(sumOf).join(", ")}
+    FROM new GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+    ON CONFLICT (hour, ${groupColumns.join(", ")}) DO UPDATE SET
+      first_id = least(usage_by_hour.first_id, excluded.first_id),
+      last_id = greatest(usage_by_hour.last_id, excluded.last_id),
+      ${sumColumns.map((name) => `${name} = usage_by_hour.${name} + excluded.${name}`).join(", ")}
+  )
+  SELECT count(*) AS count FROM new`;
+
+/** PostgreSQL's text has neither NUL nor unpaired surrogates: they become U+FFFD. */
+export const rowsAsJson = (rows: readonly LedgerRow[]): string =>
+  JSON.stringify(rows, (_, value: unknown) =>
+    typeof value === "string" ? value.toWellFormed().replaceAll("\u0000", "\ufffd") : value,
+  );

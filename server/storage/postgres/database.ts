@@ -1,0 +1,159 @@
+/**
+ * The connection pool to PostgreSQL (`DATABASE_URL`). The first query applies the migrations. Every query has a timeout:
+ * a database that does not answer is an error within seconds, and the next query uses new connections.
+ */
+import { SQL } from "bun";
+import { GatewayError } from "../../lib/gateway-error.ts";
+import { ignoreRejection } from "../../lib/ignore-rejection.ts";
+import { migrate } from "./migrate.ts";
+import { type PostgresMigration, postgresMigrations } from "./migrations/index.ts";
+import type { Queries, QueryResult, SqlValue } from "./queries.ts";
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** Unix milliseconds, recorded with the migrations. */
+  readonly now: () => number;
+  readonly maxConnections?: number;
+  /** The longest time for one query or transaction, including the connection. */
+  readonly timeoutMs?: number;
+  readonly migrations?: readonly PostgresMigration[];
+}
+
+export class PostgresDatabase implements Queries {
+  readonly #options: Required<PostgresOptions>;
+  #pool: SQL;
+  #isClosed = false;
+  /** Rejects if the migrations failed; then the next query applies them again. */
+  #migrated: Promise<void> | undefined;
+
+  constructor(options: PostgresOptions) {
+    this.#options = {
+      maxConnections: 8,
+      timeoutMs: 10_000,
+      migrations: postgresMigrations,
+      ...options,
+    };
+    this.#pool = this.#open();
+  }
+
+  /** Connects and applies the migrations that the database lacks. Other methods call it by themselves. */
+  async migrate(): Promise<void> {
+    this.#migrated ??= this.#migrate();
+    const running = this.#migrated;
+    try {
+      await running;
+    } catch (error) {
+      if (this.#migrated === running) this.#migrated = undefined;
+      throw error;
+    }
+  }
+
+  async query<Row>(text: string, values: readonly SqlValue[] = []): Promise<QueryResult<Row>> {
+    await this.migrate();
+    return this.#run((pool) => send<Row>(pool, text, values));
+  }
+
+  /** Commits when `work` resolves, rolls back when it rejects. */
+  async transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    await this.migrate();
+    return this.#run((pool) =>
+      pool.begin((connection) =>
+        work({ query: (text, values = []) => send(connection, text, values) }),
+      ),
+    );
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#pool.close({ timeout: 1 });
+  }
+
+  #open(): SQL {
+    const { url, maxConnections, timeoutMs } = this.#options;
+    return new SQL({
+      url,
+      adapter: "postgres",
+      max: maxConnections,
+      idleTimeout: 60,
+      connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 2000)),
+    });
+  }
+
+  #migrate(): Promise<void> {
+    const { migrations, now } = this.#options;
+    return this.#run((pool) =>
+      pool.begin((connection) =>
+        migrate(
+          { query: (text, values = []) => send(connection, text, values) },
+          migrations,
+          now(),
+        ),
+      ),
+    );
+  }
+
+  async #run<T>(work: (pool: SQL) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new Error("The database connection is closed.");
+    const pool = this.#pool;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      this.#replace(pool);
+      reject(unavailable(`no response within ${this.#options.timeoutMs} ms`));
+    }, this.#options.timeoutMs);
+    try {
+      return await Promise.race([work(pool), late]);
+    } catch (error) {
+      throw isConnectionError(error) ? unavailable(error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** A connection that does not respond stays silent, so all queries after a timeout use new ones. */
+  #replace(silent: SQL): void {
+    if (this.#pool !== silent || this.#isClosed) return;
+    this.#pool = this.#open();
+    ignoreRejection(silent.close({ timeout: 0 }));
+  }
+}
+
+async function send<Row>(
+  connection: Pick<SQL, "unsafe">,
+  text: string,
+  values: readonly SqlValue[],
+): Promise<QueryResult<Row>> {
+  const result = (await connection.unsafe(text, [...values])) as Row[] & { count?: number };
+  return { rows: result, count: result.count ?? result.length };
+}
+
+/** The SQLSTATE of a server error, such as 23505. Empty for other errors. */
+export const sqlState = (error: unknown): string =>
+  error instanceof SQL.PostgresError ? String(error.errno ?? "") : "";
+
+/** SQLSTATE classes: connection exception, insufficient resources, operator intervention (shutdown, start-up). */
+const unavailableStates = /^(08|53|57P)/;
+const serverError = "ERR_POSTGRES_SERVER_ERROR";
+/** Defects of a query, not of the connection. */
+const queryErrors: ReadonlySet<string> = new Set([
+  serverError,
+  "ERR_POSTGRES_SYNTAX_ERROR",
+  "ERR_POSTGRES_INVALID_QUERY_BINDING",
+]);
+
+function isConnectionError(error: unknown): boolean {
+  if (!(error instanceof SQL.PostgresError)) return false;
+  return queryErrors.has(error.code) ? unavailableStates.test(sqlState(error)) : true;
+}
+
+function unavailable(cause: unknown): GatewayError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new GatewayError(
+    "storage_unavailable",
+    "The database of this gateway (DATABASE_URL) cannot be reached. Retry later.",
+    { retryAfterMs: 5000, cause, logDetail: reason },
+  );
+}
+
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof GatewayError && error.kind === "storage_unavailable";

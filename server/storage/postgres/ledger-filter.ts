@@ -1,0 +1,68 @@
+/** The conditions of ledger queries, as SQL with numbered parameters. */
+import {
+  type LedgerFilter,
+  type LedgerListQuery,
+  type UsageDimension,
+  usageDimensions,
+} from "../ports/ledger-queries.ts";
+import { groupColumns } from "../sqlite/usage-table.ts";
+import type { SqlValue } from "./queries.ts";
+
+/** Collects the parameters of one statement. */
+export class Parameters {
+  readonly values: SqlValue[] = [];
+
+  /** Returns the placeholder of the value, such as `$3`. */
+  add(value: SqlValue): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+export const columnOf = (dimension: UsageDimension): string =>
+  groupColumns[usageDimensions.indexOf(dimension)] ?? dimension;
+
+const joined = (conditions: readonly string[]): string =>
+  conditions.map((condition) => ` AND ${condition}`).join("");
+
+/** `isAbsent`: the condition of a column without a value. */
+export function filterOf(
+  filter: LedgerFilter,
+  isAbsent: "= ''" | "IS NULL",
+  parameters: Parameters,
+): string {
+  const conditions: string[] = [];
+  for (const dimension of usageDimensions) {
+    const value = filter[dimension];
+    if (value === undefined) continue;
+    const column = columnOf(dimension);
+    conditions.push(
+      value === null ? `${column} ${isAbsent}` : `${column} = ${parameters.add(value)}`,
+    );
+  }
+  if (filter.projects) {
+    const placeholders = filter.projects.map((project) => parameters.add(project));
+    conditions.push(placeholders.length > 0 ? `project IN (${placeholders.join(", ")})` : "false");
+  }
+  return joined(conditions);
+}
+
+/** The part of a list's filter that the roll-ups do not have. */
+export function rowFilterOf(query: LedgerListQuery, parameters: Parameters): string {
+  const conditions: string[] = [];
+  const add = (comparison: string, value: SqlValue | undefined): void => {
+    if (value !== undefined) conditions.push(`${comparison} ${parameters.add(value)}`);
+  };
+  add("request_id =", query.requestId);
+  add("error =", query.error);
+  for (const [column, range] of [
+    ["status", query.status],
+    ["latency_ms", query.latencyMs],
+    ["cost", query.cost],
+  ] as const) {
+    add(`${column} >=`, range?.min);
+    add(`${column} <=`, range?.max);
+  }
+  if (query.failed !== undefined) conditions.push(`error IS ${query.failed ? "NOT " : ""}NULL`);
+  return joined(conditions);
+}

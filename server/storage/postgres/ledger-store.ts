@@ -1,0 +1,77 @@
+/** The ledger in PostgreSQL: the rows of all replicas, partitioned by month. */
+import type { BudgetOwner } from "../../lib/budget.ts";
+import { periodNames } from "../../lib/utc-periods.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { daysLongerMs as spentLongerMs } from "../sqlite/spend-table.ts";
+import { usageLongerMs } from "../sqlite/usage-table.ts";
+import { appendStatement, rowsAsJson } from "./append-ledger-rows.ts";
+import { type PostgresDatabase, sqlState } from "./database.ts";
+import { createMonth, dropOldestMonth, monthOf } from "./ledger-partitions.ts";
+
+/** "No partition of relation found for row": another replica has dropped the month. */
+const noPartition = "23514";
+const deadlockDetected = "40P01";
+const maxAttempts = 3;
+
+export class PostgresLedgerStore implements LedgerStore {
+  readonly #db: PostgresDatabase;
+  /** Months whose table exists. */
+  readonly #months = new Set<string>();
+
+  constructor(db: PostgresDatabase) {
+    this.#db = db;
+  }
+
+  async append(rows: readonly LedgerRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const json = rowsAsJson(rows);
+    for (let attempt = 1; ; attempt++) {
+      await this.#createMonths(rows);
+      try {
+        await this.#db.query(appendStatement, [json]);
+        return;
+      } catch (error) {
+        const state = sqlState(error);
+        if (attempt === maxAttempts || (state !== noPartition && state !== deadlockDetected))
+          throw error;
+        this.#months.clear();
+      }
+    }
+  }
+
+  /** Drops the oldest month if all of it arrived before `before`. The rows of other months stay. */
+  async prune(before: number): Promise<number> {
+    await this.#db.query("DELETE FROM vexel.usage_by_hour WHERE hour < $1", [
+      before - usageLongerMs,
+    ]);
+    await this.#db.query("DELETE FROM vexel.spent WHERE period LIKE '____-__-__' AND period < $1", [
+      periodNames(before - spentLongerMs).day,
+    ]);
+    const dropped = await dropOldestMonth(this.#db, before);
+    this.#months.clear();
+    return dropped ?? 0;
+  }
+
+  /** US dollars, in the rows of all replicas. `period`: such as 2026-11-15, 2026-11 or total. */
+  async sumSpent({ scope, id }: BudgetOwner, period: string): Promise<number> {
+    const { rows } = await this.#db.query<{ dollars: number }>(
+      "SELECT dollars FROM vexel.spent WHERE scope = $1 AND id = $2 AND period = $3",
+      [scope, id, period],
+    );
+    return rows[0]?.dollars ?? 0;
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
+  }
+
+  async #createMonths(rows: readonly LedgerRow[]): Promise<void> {
+    for (const { at } of rows) {
+      const month = monthOf(at);
+      if (this.#months.has(month.table)) continue;
+      await createMonth(this.#db, month);
+      this.#months.add(month.table);
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Lists ledger rows. The roll-ups are the index: they have the hours with matching rows, and the first and last request
+ * id of these rows.
+ */
+import { rowNames } from "../ledger-row-values.ts";
+import type { LedgerListQuery, LedgerPage } from "../ports/ledger-queries.ts";
+import type { LedgerRow } from "../ports/ledger-row.ts";
+import { ledgerColumns } from "../sqlite/ledger-columns.ts";
+import { hourMs } from "../sqlite/usage-table.ts";
+import { filterOf, Parameters, rowFilterOf } from "./ledger-filter.ts";
+import { listMonths } from "./ledger-partitions.ts";
+import type { Queries } from "./queries.ts";
+
+export interface ListOptions {
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+  /** The longest search for one page. */
+  readonly timeMs: number;
+}
+
+interface HourOfRows {
+  readonly hour: number;
+  readonly first: string;
+  readonly last: string;
+}
+
+/** Texts stay texts, and BIGINT is read as a number. */
+const listedColumns = ledgerColumns
+  .map((column, at) => {
+    const isInteger = /^(?:at|attempts|status|images|bytes_.*|.*_tokens|(?:cached_)?inputs)$/.test(
+      column,
+    );
+    return `${column}${isInteger ? "::float8" : ""} AS "${rowNames[at]}"`;
+  })
+  .join(", ");
+
+/** Hours that are searched in the first statement. Each further statement searches four times as many. */
+const firstHours = 2;
+const maxHours = 512;
+
+export async function listRows(
+  db: Queries,
+  query: LedgerListQuery,
+  { clock, timeMs }: ListOptions,
+): Promise<LedgerPage> {
+  const until = clock() + timeMs;
+  const { limit } = query;
+  const cursor = parseCursor(query.cursor);
+  const hours = await hoursOfRows(db, query, cursor?.hour);
+  const entries: LedgerRow[] = [];
+  for (let at = 0, count = firstHours; at < hours.length; count = Math.min(count * 4, maxHours)) {
+    const searched = hours.slice(at, at + count);
+    at += searched.length;
+    // One more than the limit shows whether there is another page.
+    entries.push(...(await rowsOfHours(db, query, searched, limit + 1 - entries.length)));
+    if (entries.length > limit) break;
+    const last = searched.at(-1);
+    if (last && at < hours.length && clock() >= until) {
+      return { entries, next: `${last.hour - 1}.end`, scannedUntil: last.hour };
+    }
+  }
+  const page = entries.slice(0, limit);
+  const end = page.at(-1);
+  return entries.length > limit && end
+    ? { entries: page, next: `${end.at - (end.at % hourMs)}.${end.requestId}` }
+    : { entries: page };
+}
+
+/** The hours with rows, the latest first. */
+async function hoursOfRows(
+  db: Queries,
+  query: LedgerListQuery,
+  latestHour: number | undefined,
+): Promise<readonly HourOfRows[]> {
+  const { requestId, failed = query.error !== undefined } = query;
+  // Usage outlives the rows: hours before the oldest month have none.
+  const [oldest] = await listMonths(db);
+  const from = Math.max(query.from ?? 0, oldest?.from ?? 0);
+  const parameters = new Parameters();
+  const conditions = [
+    `hour >= ${parameters.add(from - (from % hourMs))}`,
+    ...(query.to === undefined ? [] : [`hour < ${parameters.add(query.to)}`]),
+    ...(latestHour === undefined ? [] : [`hour <= ${parameters.add(latestHour)}`]),
+    ...(failed ? ["errors > 0"] : []),
+  ];
+  if (requestId !== undefined) {
+    const placeholder = parameters.add(requestId);
+    conditions.push(`first_id <= ${placeholder}`, `last_id >= ${placeholder}`);
+  }
+  const { rows } = await db.query<HourOfRows>(
+    `SELECT hour::float8 AS hour, min(first_id) AS first, max(last_id) AS last
+     FROM vexel.usage_by_hour
+     WHERE ${conditions.join(" AND ")}${filterOf(query, "= ''", parameters)}
+     GROUP BY 1 ORDER BY 1 DESC`,
+    parameters.values,
+  );
+  return rows;
+}
+
+/** At most `limit` rows, the latest first, by hour and request id. */
+async function rowsOfHours(
+  db: Queries,
+  query: LedgerListQuery,
+  hours: readonly HourOfRows[],
+  limit: number,
+): Promise<readonly LedgerRow[]> {
+  const cursor = parseCursor(query.cursor);
+  const { from = 0, to = Number.MAX_SAFE_INTEGER } = query;
+  const ranges = hours.map(({ hour, first, last }) => ({
+    hour,
+    first,
+    last,
+    from: Math.max(hour, from),
+    to: Math.min(hour + hourMs, to),
+    before: hour === cursor?.hour ? cursor.requestId : null,
+  }));
+  const parameters = new Parameters();
+  const [json, most] = [parameters.add(JSON.stringify(ranges)), parameters.add(limit)];
+  const filter = filterOf(query, "IS NULL", parameters) + rowFilterOf(query, parameters);
+  const { rows } = await db.query<LedgerRow>(
+    `SELECT found.* FROM jsonb_to_recordset(${json}::text::jsonb)
+       AS range (hour bigint, first text, last text, "from" bigint, "to" bigint, before text),
+     LATERAL (
+       SELECT ${listedColumns} FROM vexel.ledger
+       WHERE request_id BETWEEN range.first AND range.last
+         AND (range.before IS NULL OR request_id < range.before)
+         AND at >= range."from" AND at < range."to"${filter}
+       ORDER BY request_id DESC LIMIT ${most}
+     ) AS found
+     ORDER BY range.hour DESC, found."requestId" DESC LIMIT ${most}`,
+    parameters.values,
+  );
+  return rows;
+}
+
+function parseCursor(cursor: string | undefined) {
+  const [, hour, requestId] = /^(\d{1,16})\.(.+)$/s.exec(cursor ?? "") ?? [];
+  return hour === undefined || requestId === undefined
+    ? undefined
+    : { hour: Number(hour), requestId };
+}

@@ -1,0 +1,19 @@
+/** The PostgreSQL implementations obey the laws of their ports. In one file, so that one process starts one server. */
+import { configEntityStoreLaws } from "./laws/config-entity-store.laws.ts";
+import { consoleStoreLaws } from "./laws/console-stores.laws.ts";
+import { keyStoreLaws } from "./laws/key-store.laws.ts";
+import { ledgerStoreLaws } from "./laws/ledger-store.laws.ts";
+import {
+  postgresConfigEntityStore,
+  postgresConsoleStores,
+  postgresKeyStore,
+  postgresLedger,
+} from "./laws/postgres-implementations.ts";
+import { hasPostgres } from "./postgres-server.ts";
+
+if (hasPostgres) {
+  keyStoreLaws(postgresKeyStore);
+  configEntityStoreLaws(postgresConfigEntityStore);
+  consoleStoreLaws(postgresConsoleStores);
+  ledgerStoreLaws(postgresLedger);
+}

@@ -1,0 +1,88 @@
+/** Migrations of PostgreSQL: several replicas at once, versions side by side, and a database that does not answer. */
+import { expect } from "bun:test";
+import { PostgresDatabase } from "../../server/storage/postgres/database.ts";
+import {
+  type PostgresMigration,
+  postgresMigrations,
+} from "../../server/storage/postgres/migrations/index.ts";
+import { closeAfterEach } from "../clean-up.ts";
+import { databaseName, sharedPostgres, testWithPostgres } from "./postgres-server.ts";
+
+const closing = closeAfterEach();
+
+function connect(url: string, migrations = postgresMigrations): PostgresDatabase {
+  const db = new PostgresDatabase({ url, now: () => 1, migrations, maxConnections: 2 });
+  closing(db);
+  return db;
+}
+
+const added: PostgresMigration = {
+  name: "9999-added",
+  statements: ["CREATE TABLE vexel.added (id TEXT PRIMARY KEY)"],
+};
+
+testWithPostgres("eight replicas that start at once apply each migration once", async () => {
+  const server = await sharedPostgres();
+  const url = await server.createDatabase();
+  const replicas = Array.from({ length: 8 }, () => connect(url));
+  await Promise.all(replicas.map((replica) => replica.migrate()));
+  const rows = await server.execute<{ name: string }>(
+    databaseName(url),
+    "SELECT name FROM vexel.schema_migrations ORDER BY number",
+  );
+  expect(rows.map(({ name }) => name)).toEqual(postgresMigrations.map(({ name }) => name));
+});
+
+testWithPostgres("a replica of the previous version works beside a newer one", async () => {
+  const url = await (await sharedPostgres()).createDatabase();
+  await connect(url, [...postgresMigrations, added]).migrate();
+  const earlier = connect(url);
+  expect((await earlier.query("SELECT * FROM vexel.keys")).rows).toEqual([]);
+});
+
+testWithPostgres("a version that the schema no longer supports refuses to run", async () => {
+  const url = await (await sharedPostgres()).createDatabase();
+  const requires = postgresMigrations.length + 1;
+  await connect(url, [...postgresMigrations, { ...added, requires }]).migrate();
+  await expect(connect(url).migrate()).rejects.toThrow("Start the newer version");
+});
+
+testWithPostgres("a migration that fails changes nothing and is applied again", async () => {
+  const server = await sharedPostgres();
+  const url = await server.createDatabase();
+  const broken = {
+    name: "9999-broken",
+    statements: [...added.statements, "SELECT * FROM nothing"],
+  };
+  const db = connect(url, [broken]);
+  await expect(db.migrate()).rejects.toThrow("nothing");
+  await server.execute(databaseName(url), "CREATE TABLE public.nothing (id TEXT)");
+  await db.migrate();
+  expect((await db.query("SELECT * FROM vexel.added")).rows).toEqual([]);
+});
+
+testWithPostgres(
+  "a query of a database that does not answer fails, and the next one works when it answers again",
+  async () => {
+    const server = await sharedPostgres();
+    const url = await server.createDatabase();
+    const db = new PostgresDatabase({ url, now: () => 1, timeoutMs: 1000, maxConnections: 1 });
+    closing(db);
+    await db.migrate();
+    const blocker = connect(url);
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>();
+    const blocking = blocker.transaction(async (queries) => {
+      await queries.query("LOCK TABLE vexel.keys IN ACCESS EXCLUSIVE MODE");
+      onLocked();
+      await end;
+    });
+    await locked;
+    await expect(db.query("SELECT * FROM vexel.keys")).rejects.toMatchObject({
+      kind: "storage_unavailable",
+    });
+    resolve();
+    await blocking;
+    expect((await db.query("SELECT * FROM vexel.keys")).rows).toEqual([]);
+  },
+);

@@ -1,0 +1,150 @@
+/**
+ * A PostgreSQL server for tests, from Debian's package: an unprivileged process with its own folder and port, which can be
+ * stopped and started again. Where PostgreSQL is not installed, its tests are skipped; in CI they fail.
+ */
+import { test } from "bun:test";
+import { randomUUID } from "node:crypto";
+import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { until } from "../until.ts";
+
+const packages = "/usr/lib/postgresql";
+
+function findBinaries(): string | undefined {
+  const versions = existsSync(packages) ? readdirSync(packages) : [];
+  const folders = versions
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => join(packages, version, "bin"));
+  return folders.find((folder) => existsSync(join(folder, "initdb")));
+}
+
+const binaries = findBinaries();
+const advice =
+  "PostgreSQL was not found, so its tests were skipped. Install it with `apt-get install postgresql`.";
+const isSkipped = binaries === undefined && process.env.CI !== "true";
+if (isSkipped) console.warn(advice);
+
+/** Declares a test that needs PostgreSQL. In CI a missing PostgreSQL fails the test instead of skipping it. */
+export const testWithPostgres = isSkipped ? test.skip : test;
+export const hasPostgres = !isSkipped;
+
+/** PostgreSQL refuses to run as root. */
+const isRoot = process.getuid?.() === 0;
+const [nobody, nogroup] = [65_534, 65_534];
+const unprivileged = isRoot
+  ? ["setpriv", `--reuid=${nobody}`, `--regid=${nogroup}`, "--clear-groups"]
+  : ["setpriv"];
+
+export class PostgresServer {
+  readonly #folder = mkdtempSync(join(tmpdir(), "vexel-postgres-"));
+  readonly port: number;
+  #process: Bun.Subprocess | undefined;
+
+  constructor(port: number) {
+    if (binaries === undefined) throw new Error(advice);
+    this.port = port;
+    if (isRoot) chownSync(this.#folder, nobody, nogroup);
+    const { exitCode, stderr } = Bun.spawnSync(
+      [
+        ...[...unprivileged, join(binaries, "initdb"), "-D", join(this.#folder, "data")],
+        ...["-U", "vexel", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"],
+      ],
+      { cwd: this.#folder },
+    );
+    if (exitCode !== 0) throw new Error(`initdb failed: ${stderr}`);
+    removeAtExit(this.#folder);
+  }
+
+  async start(): Promise<void> {
+    this.#process = Bun.spawn(
+      [
+        // The server ends with the test process, also after kill -9.
+        ...[...unprivileged, "--pdeathsig", "SIGQUIT", join(binaries ?? "", "postgres")],
+        ...["-D", join(this.#folder, "data"), "-k", this.#folder, "-p", String(this.port)],
+        ...["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"],
+      ],
+      { cwd: this.#folder, stdin: "ignore", stdout: "ignore", stderr: "ignore" },
+    );
+    await until(() => this.#accepts());
+  }
+
+  /** Ends the server without a checkpoint, as a crash does (immediate shutdown). */
+  async stop(): Promise<void> {
+    this.#process?.kill("SIGQUIT");
+    await this.#process?.exited;
+    this.#process = undefined;
+  }
+
+  /** The server process, for SIGSTOP and SIGCONT. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  url(database: string): string {
+    return `postgres://vexel@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** An empty database of its own. */
+  async createDatabase(): Promise<string> {
+    const name = `test_${randomUUID().replaceAll("-", "")}`;
+    await this.execute("postgres", `CREATE DATABASE ${name}`);
+    return this.url(name);
+  }
+
+  async execute<Row = unknown>(database: string, statement: string): Promise<Row[]> {
+    const sql = new SQL({ url: this.url(database), max: 1, connectionTimeout: 5 });
+    try {
+      return [...((await sql.unsafe(statement)) as Row[])];
+    } finally {
+      await sql.close();
+    }
+  }
+
+  async #accepts(): Promise<boolean> {
+    try {
+      await this.execute("postgres", "SELECT 1");
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** The pipe closes when the test process has ended, however it ends; then the server ends, too. */
+function removeAtExit(folder: string): void {
+  const script = 'read -r _; for _ in 1 2 3 4 5; do sleep 1; rm -rf "$0" && exit; done';
+  Bun.spawn(["sh", "-c", script, folder], {
+    stdin: "pipe",
+    stdout: "ignore",
+    stderr: "ignore",
+  }).unref();
+}
+
+export async function freePort(): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const server = createServer();
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address();
+    server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+  });
+  return promise;
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const server = new PostgresServer(await freePort());
+  await server.start();
+  return server;
+}
+
+let shared: Promise<PostgresServer> | undefined;
+
+/** One server for all files of the test process. It ends with the process. */
+export function sharedPostgres(): Promise<PostgresServer> {
+  shared ??= startPostgres();
+  return shared;
+}
+
+export const databaseName = (url: string): string => new URL(url).pathname.slice(1);
