@@ -17,7 +17,8 @@ import { SqliteUserStore } from "../../server/storage/sqlite/user-store.ts";
 
 export const origin = "http://gateway.test";
 export const password = "correct horse battery";
-const passwords = new Passwords();
+/** The lowest cost: most tests are about the session, and `passwords.test.ts` holds the cost in production. */
+const passwords = new Passwords({ memoryCost: 8, timeCost: 1 });
 
 export function createAdminFixture() {
   const db = new Database(":memory:", { strict: true });

@@ -2,6 +2,15 @@
 import { minPasswordLength } from "../../../contract/admin.ts";
 import { GatewayError } from "../../lib/gateway-error.ts";
 
+export interface HashCost {
+  /** KiB of memory that one hash takes. */
+  readonly memoryCost: number;
+  /** Passes over that memory. */
+  readonly timeCost: number;
+}
+
+/** Above OWASP's minimum for argon2id of 19 MiB and two passes. */
+const productionCost: HashCost = { memoryCost: 64 * 1024, timeCost: 2 };
 const maxPasswordLength = 200;
 /** Each hash takes 64 MiB. */
 const maxConcurrent = 2;
@@ -10,21 +19,41 @@ const maxWaiting = 20;
 export class Passwords {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
-  /** The hash of a random password: a sign-in with an unknown name takes as long as one with a known name. */
-  readonly #placeholder = Bun.password.hash(crypto.randomUUID(), "argon2id");
+  readonly #cost: HashCost;
+  #placeholder: Promise<string> | undefined;
+
+  /** Tests pass a low cost. */
+  constructor(cost = productionCost) {
+    this.#cost = cost;
+  }
 
   async hash(password: string): Promise<string> {
     checkLength(password);
-    return this.#limited(() => Bun.password.hash(password, "argon2id"));
+    return this.#limited(() => this.#hash(password));
   }
 
   /** `hash` undefined or null: the user does not exist or has no password. The result is false then. */
   async verify(password: string, hash: string | null | undefined): Promise<boolean> {
     if (password.length > maxPasswordLength) return false;
-    const matches = await this.#limited(async () =>
-      Bun.password.verify(password, hash ?? (await this.#placeholder)),
-    );
+    const matches = await this.#limited(async () => {
+      // Awaited for known names as well, so that the first sign-in takes equally long for both.
+      const placeholder = await this.#placeholderHash();
+      return Bun.password.verify(password, hash ?? placeholder);
+    });
     return matches && typeof hash === "string";
+  }
+
+  /**
+   * The hash of a random password: a sign-in with an unknown name takes as long as one with a known name. Computed at
+   * the first sign-in, because most gateways start without one.
+   */
+  #placeholderHash(): Promise<string> {
+    this.#placeholder ??= this.#hash(crypto.randomUUID());
+    return this.#placeholder;
+  }
+
+  #hash(password: string): Promise<string> {
+    return Bun.password.hash(password, { algorithm: "argon2id", ...this.#cost });
   }
 
   async #limited<Result>(work: () => Promise<Result>): Promise<Result> {
