@@ -310,7 +310,7 @@ export function build({
     void embeddings.close();
     void images.close();
     void ledgerWiring.close();
-    events.close();
+    void events.close();
     throw error;
   }
 
@@ -346,7 +346,7 @@ export function build({
       await Promise.all([...new Set(embeddedModels.values())].map((model) => model.close?.()));
       await ledgerWiring.close();
       // Last, because the other parts may emit events while they close.
-      events.close();
+      await events.close();
     },
   };
 }

@@ -1,6 +1,6 @@
 /** One delivery attempt: a signed POST of an event to a webhook, with a timeout and without redirects. */
 import type { Webhook } from "../config/snapshot.ts";
-import type { StoredEvent } from "../storage/sqlite/event-store.ts";
+import type { StoredEvent } from "../storage/ports/event-store.ts";
 import { signWebhook } from "./sign-webhook.ts";
 
 export interface PostResponse {

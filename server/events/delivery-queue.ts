@@ -6,14 +6,14 @@
 import type { Webhook } from "../config/snapshot.ts";
 import type {
   ClaimedDelivery,
-  Deliveries,
   DeliveryOutcome,
-} from "../storage/sqlite/delivery-store.ts";
-import type { StoredEvent } from "../storage/sqlite/event-store.ts";
+  DeliveryStore,
+} from "../storage/ports/delivery-store.ts";
+import type { StoredEvent } from "../storage/ports/event-store.ts";
 import { type AttemptOptions, type AttemptResult, attemptDelivery } from "./attempt-delivery.ts";
 
 export interface DeliveryQueueOptions extends Omit<AttemptOptions, "timeoutMs"> {
-  readonly queue: Pick<Deliveries, "claim" | "settle" | "release" | "giveUp" | "nextDue">;
+  readonly queue: Pick<DeliveryStore, "claim" | "settle" | "release" | "abandonAll" | "nextDue">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
   readonly random: () => number;
   readonly report: (report: DeliveryReport) => void;
@@ -46,7 +46,7 @@ export interface DeliveryQueue {
   isGone(webhook: Webhook): boolean;
   /** The number of consecutive failed attempts. */
   failures(webhook: Webhook): number;
-  close(): void;
+  close(): Promise<void>;
 }
 
 const [second, minute] = [1000, 60_000];
@@ -57,6 +57,8 @@ const maxDelayMs = 60 * minute;
 const jitter = 0.2;
 /** The retry interval while the queue's file cannot be used. */
 const storageRetryMs = 5 * second;
+/** A wake-up during a dispatch is repeated after it. */
+const dispatchAgainMs = 10;
 /** A later due time was written before the clock was set back. */
 const latestDue = (at: number): number => at + maxDelayMs * (1 + jitter);
 
@@ -78,9 +80,13 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   const attemptOptions = { post, now, timeoutMs };
   // Keyed by object: a configuration reload creates new objects, and with them new states.
   const states = new WeakMap<Webhook, WebhookState>();
-  const inFlight = new Map<AbortController, () => void>();
+  const inFlight = new Map<AbortController, () => Promise<void>>();
   /** Outcomes that are not saved yet. While there are any, no delivery is claimed, so that none is sent twice. */
   const unsavedOutcomes: DeliveryOutcome[] = [];
+  let saving: Promise<void> | undefined;
+  let dispatching = false;
+  /** A dispatch is scheduled, at the latest when the next delivery that was known then is due. */
+  let isScheduled = false;
   let cancelTimer = () => {};
   let closed = false;
   let isStallReported = false;
@@ -93,7 +99,7 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     return initial;
   };
 
-  const attempt = async (webhook: Webhook, event: StoredEvent, release = () => {}) => {
+  const attempt = async (webhook: Webhook, event: StoredEvent, release = async () => {}) => {
     const abort = new AbortController();
     inFlight.set(abort, release);
     const result = await attemptDelivery(webhook, event, abort, attemptOptions);
@@ -131,10 +137,19 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     if (webhookState.gone) report({ what: "endpoint-gone", webhook, event, problem });
   };
 
-  const saveOutcomes = (): void => {
+  const saveEachOutcome = async (): Promise<void> => {
     for (let first = unsavedOutcomes[0]; first; first = unsavedOutcomes[0]) {
-      queue.settle(first);
+      await queue.settle(first);
       unsavedOutcomes.shift();
+    }
+  };
+  /** One at a time: the workers of all webhooks share the list. */
+  const saveOutcomes = async (): Promise<void> => {
+    while (unsavedOutcomes.length > 0) {
+      saving ??= saveEachOutcome().finally(() => {
+        saving = undefined;
+      });
+      await saving;
     }
   };
 
@@ -150,15 +165,22 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     try {
       while (isActive(webhook, state)) {
         const at = now();
-        const claimed = queue.claim(webhook.id, at, at + timeoutMs * 1.5, latestDue(at));
+        const claimed = await queue.claim({
+          webhook: webhook.id,
+          now: at,
+          until: at + timeoutMs * 1.5,
+          horizon: latestDue(at),
+        });
         isStallReported = false;
         if (!claimed) return;
         const release = () => queue.release(webhook.id, claimed.seq, at);
+        // The webhook may have changed, or the queue may have been closed, while the store was asked.
+        if (!isActive(webhook, state)) return await release();
         const result = await attempt(webhook, claimed.event, release);
         if (closed) return;
         recordOutcome(webhook, claimed, result);
-        saveOutcomes();
-        if (state.gone) queue.giveUp(webhook.id, "the receiver responded with 410 Gone");
+        await saveOutcomes();
+        if (state.gone) await queue.abandonAll(webhook.id, "the receiver responded with 410 Gone");
       }
     } finally {
       state.busy = false;
@@ -166,30 +188,41 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
   };
 
   /** When the next delivery is due, unless a worker is running. */
-  const nextAttemptAt = (webhook: Webhook): number | undefined => {
+  const nextAttemptAt = async (webhook: Webhook): Promise<number | undefined> => {
     const state = stateOf(webhook);
     if (state.busy || state.gone) return undefined;
-    const due = queue.nextDue(webhook.id);
-    if (due === undefined) return undefined;
+    const due = await queue.nextDue(webhook.id);
+    if (due === undefined || state.busy) return undefined;
     return Math.max(due > latestDue(now()) ? 0 : due, pauseEnd(state));
   };
 
-  const dispatch = (): void => {
-    if (closed) return;
+  /** Starts a worker for each webhook with a due delivery. Returns when the next delivery of the others is due. */
+  const startWorkers = async (): Promise<number> => {
     let soonest = Number.POSITIVE_INFINITY;
+    await saveOutcomes();
+    for (const webhook of webhooks().values()) {
+      const next = await nextAttemptAt(webhook);
+      if (next === undefined || closed) continue;
+      if (next <= now()) void deliverDue(webhook, stateOf(webhook)).then(wake, onStorageError);
+      else soonest = Math.min(soonest, next);
+    }
+    return soonest;
+  };
+
+  const dispatch = async (): Promise<void> => {
+    if (closed) return;
+    // A wake-up meanwhile is for a delivery that this dispatch may have missed.
+    if (dispatching) return dispatchIn(dispatchAgainMs);
+    dispatching = true;
     try {
-      saveOutcomes();
-      for (const webhook of webhooks().values()) {
-        const next = nextAttemptAt(webhook);
-        if (next === undefined) continue;
-        if (next <= now()) void deliverDue(webhook, stateOf(webhook)).then(wake, onStorageError);
-        else soonest = Math.min(soonest, next);
-      }
+      const soonest = await startWorkers();
+      if (soonest < Number.POSITIVE_INFINITY && !isScheduled)
+        dispatchIn(Math.min(soonest - now(), maxDelayMs));
     } catch (error) {
       onStorageError(error);
-      return;
+    } finally {
+      dispatching = false;
     }
-    if (soonest < Number.POSITIVE_INFINITY) dispatchIn(Math.min(soonest - now(), maxDelayMs));
   };
 
   /** Reported once; retried every few seconds. */
@@ -203,7 +236,11 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
 
   const dispatchIn = (ms: number): void => {
     cancelTimer();
-    cancelTimer = schedule(dispatch, ms);
+    isScheduled = true;
+    cancelTimer = schedule(() => {
+      isScheduled = false;
+      void dispatch();
+    }, ms);
   };
   // In the next turn of the event loop: the code that emits an event must not wait for deliveries.
   const wake = (): void => {
@@ -215,13 +252,14 @@ export function createDeliveryQueue(options: DeliveryQueueOptions): DeliveryQueu
     attempt: (webhook, event) => attempt(webhook, event),
     isGone: (webhook) => stateOf(webhook).gone,
     failures: (webhook) => stateOf(webhook).failures,
-    close: () => {
+    close: async () => {
       closed = true;
       cancelTimer();
+      const releases = [...inFlight.values()];
       for (const abort of inFlight.keys()) abort.abort(new Error("the gateway is shutting down"));
       try {
-        saveOutcomes();
-        for (const release of inFlight.values()) release();
+        await saveOutcomes();
+        await Promise.all(releases.map((release) => release()));
       } catch (error) {
         // The claims of these deliveries expire, and the next process sends them again.
         report({

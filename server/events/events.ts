@@ -1,12 +1,12 @@
 /**
- * Emits events (the audit log of API keys and configuration, and alerts): each is recorded at once and queued for the
- * webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot be written is buffered in
- * memory, sent without a record, and written as soon as possible.
+ * Emits events (the audit log of API keys and configuration, and alerts): each is recorded at once, in order, and
+ * queued for the webhooks that subscribe to it. Emitting never fails and never waits: an event that cannot be written
+ * stays in memory, is sent without a record, and is written as soon as possible.
  */
 import type { EventData, EventType } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import type { EventStore, NewEvent, StoredEvent } from "../storage/sqlite/event-store.ts";
+import type { EventStore, NewEvent, StoredEvent } from "../storage/ports/event-store.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 
 export interface EmittedEvent<T extends EventType> {
@@ -41,24 +41,34 @@ export interface Events {
   readonly emit: Emit;
   /** An event of type `webhook.test`, which is not recorded. */
   testEvent(webhook: Webhook): StoredEvent;
-  close(): void;
+  /** Waits until the events that were emitted are recorded, or until recording fails. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
-const maxBuffered = 100;
+/** The most events in memory: while the store accepts them, and while it does not. */
+const maxQueued = 10_000;
+const maxUnrecorded = 100;
 const retryMs = 5000;
 /** The most characters of a text in an event, so that payloads stay small. */
 const maxTextLength = 1000;
 const maxEntries = 20;
 
-interface BufferedEvent {
+interface QueuedEvent {
   readonly event: NewEvent;
   /** The IDs of the webhooks that received it already. */
   readonly deliveredTo: Set<string>;
+  /** It was sent to the webhooks without a record. */
+  isSent: boolean;
 }
 
 export function createEvents(options: EventsOptions): Events {
   const { store, deliver, webhooks, now, newId, report } = options;
-  let buffered: BufferedEvent[] = [];
+  /** Events that are not recorded yet, oldest first. */
+  const queue: QueuedEvent[] = [];
+  let recording: Promise<void> | undefined;
+  /** Why the store does not accept events. */
+  let failure: string | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
 
@@ -68,9 +78,9 @@ export function createEvents(options: EventsOptions): Events {
         !deliver.isGone(webhook) && webhook.events.some((glob) => matchesGlob(glob, type)),
     );
 
-  const record = ({ event, deliveredTo }: BufferedEvent): void => {
+  const record = async ({ event, deliveredTo }: QueuedEvent): Promise<void> => {
     const receivers = subscribers(event).filter(({ id }) => !deliveredTo.has(id));
-    const { isNew, crowded } = store.record(
+    const { isNew, crowded } = await store.record(
       event,
       receivers.map(({ id }) => id),
     );
@@ -85,48 +95,59 @@ export function createEvents(options: EventsOptions): Events {
     if (isNew && receivers.length > 0) deliver.wake();
   };
 
-  /** In the order in which the events occurred. */
-  const recordBuffered = (): void => {
-    for (let first = buffered[0]; first; first = buffered[0]) {
-      record(first);
-      buffered = buffered.slice(1);
+  const recordQueued = async (): Promise<void> => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      try {
+        await record(next);
+        failure = undefined;
+      } catch (error) {
+        queue.unshift(next);
+        onFailure(next, error);
+        return;
+      }
     }
   };
-
-  const retry = (): void => {
-    timer = undefined;
-    try {
-      recordBuffered();
-    } catch {
-      // Only the first failure is reported.
-      timer = setTimeout(retry, retryMs);
-      timer.unref();
-    }
+  /** One writer at a time, so that events are recorded in the order in which they occurred. */
+  const flush = async (): Promise<void> => {
+    do {
+      recording ??= recordQueued().finally(() => {
+        recording = undefined;
+      });
+      await recording;
+    } while (queue.length > 0 && failure === undefined);
   };
 
-  /** The event may be about the file that cannot be written, so the webhooks get it without a record. */
-  const sendUnrecorded = async ({ event, deliveredTo }: BufferedEvent): Promise<void> => {
+  const onFailure = ({ event }: QueuedEvent, error: unknown): void => {
+    const problem = error instanceof Error ? error.message : String(error);
+    // Only the first failure is reported.
+    if (failure === undefined) report({ what: "not-recorded", type: event.type, problem });
+    failure = problem;
+    limitQueue(maxUnrecorded);
+    // The event may be about the file that cannot be written, so the webhooks get it without a record.
+    for (const entry of queue) if (!entry.isSent) void sendUnrecorded(entry);
+    if (closed) return;
+    clearTimeout(timer);
+    timer = setTimeout(flush, retryMs);
+    timer.unref();
+  };
+
+  const limitQueue = (max: number): void => {
+    const excess = queue.length - max;
+    if (excess <= 0) return;
+    const problem = failure ?? "too many events occurred at once";
+    for (const { event } of queue.splice(0, excess))
+      report({ what: "lost", type: event.type, problem });
+  };
+
+  const sendUnrecorded = async (entry: QueuedEvent): Promise<void> => {
+    entry.isSent = true;
+    const { event, deliveredTo } = entry;
     await Promise.all(
       subscribers(event).map(async (webhook) => {
         const { delivered } = await deliver.attempt(webhook, event);
         if (delivered) deliveredTo.add(webhook.id);
       }),
     );
-  };
-
-  const bufferEvent = (entry: BufferedEvent, error: unknown): void => {
-    const problem = error instanceof Error ? error.message : String(error);
-    const { type } = entry.event;
-    if (buffered.length === 0) report({ what: "not-recorded", type, problem });
-    const [oldest] = buffered;
-    if (buffered.length >= maxBuffered && oldest) {
-      report({ what: "lost", type: oldest.event.type, problem });
-      buffered = buffered.slice(1);
-    }
-    buffered.push(entry);
-    timer ??= setTimeout(retry, retryMs);
-    timer.unref();
-    void sendUnrecorded(entry);
   };
 
   const createEvent = <T extends EventType>({ type, data, once }: EmittedEvent<T>): NewEvent => ({
@@ -141,24 +162,18 @@ export function createEvents(options: EventsOptions): Events {
     emit: (emitted) => {
       // File watchers stop slightly later than the events.
       if (closed) return;
-      const entry: BufferedEvent = { event: createEvent(emitted), deliveredTo: new Set() };
-      try {
-        recordBuffered();
-        record(entry);
-      } catch (error) {
-        bufferEvent(entry, error);
-      }
+      queue.push({ event: createEvent(emitted), deliveredTo: new Set(), isSent: false });
+      limitQueue(maxQueued);
+      void flush();
     },
     testEvent: (webhook) => createEvent({ type: "webhook.test", data: { webhook: webhook.id } }),
-    close: () => {
+    flush,
+    close: async () => {
       closed = true;
       clearTimeout(timer);
-      try {
-        recordBuffered();
-      } catch (error) {
-        const problem = error instanceof Error ? error.message : String(error);
-        for (const { event } of buffered) report({ what: "lost", type: event.type, problem });
-      }
+      await flush();
+      const problem = failure ?? "the gateway stopped";
+      for (const { event } of queue.splice(0)) report({ what: "lost", type: event.type, problem });
     },
   };
 }

@@ -2,13 +2,14 @@
  * Emits key.created and key.revoked. Another process (the command line) changes the keys, so the changes are read from
  * the key store, from the revision up to which events were emitted.
  */
+import type { EventStore } from "../storage/ports/event-store.ts";
 import type { KeyChange, KeyStore } from "../storage/ports/key-store.ts";
-import type { EventStore } from "../storage/sqlite/event-store.ts";
-import type { Emit, EmittedEvent } from "./events.ts";
+import type { Emit, EmittedEvent, Events } from "./events.ts";
 
 export interface KeyEventsOptions {
   readonly store: Pick<EventStore, "mark" | "setMark">;
   readonly emit: Emit;
+  readonly flush: Events["flush"];
   /** Called when the position in the key history could not be read or saved. */
   readonly report: (problem: string) => void;
 }
@@ -16,25 +17,26 @@ export interface KeyEventsOptions {
 const markName = "key-revision";
 /** Earlier versions saved the time of the latest change instead of its revision. */
 const earlierMarkName = "keys";
+/** Events of one page are recorded before the next page is read, so that they are not too many in memory. */
 const pageSize = 1000;
 
 /** Called whenever keys may have changed. The first call finds the changes made while the gateway was down. */
-export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
+export function createKeyEvents({ store, emit, flush, report }: KeyEventsOptions) {
   let revision: number | undefined;
 
-  const saveMark = (): void => {
+  const saveMark = async (): Promise<void> => {
     try {
-      if (revision !== undefined) store.setMark(markName, revision);
+      if (revision !== undefined) await store.setMark(markName, revision);
     } catch (error) {
       report(messageOf(error));
     }
   };
 
   const emitChanges = async (keys: Pick<KeyStore, "changesSince">): Promise<void> => {
-    const start = revision ?? markOf(store, markName, report);
+    const start = revision ?? (await markOf(store, markName, report));
     // At the first start after an upgrade, changes are read from the time that the earlier version saved. With a new
     // data folder, existing keys emit no events.
-    const since = start === undefined ? markOf(store, earlierMarkName, report) : undefined;
+    const since = start === undefined ? await markOf(store, earlierMarkName, report) : undefined;
     const isAfter = (at: number): boolean =>
       start !== undefined || at > (since ?? Number.POSITIVE_INFINITY);
     revision = start ?? 0;
@@ -43,10 +45,11 @@ export function createKeyEvents({ store, emit, report }: KeyEventsOptions) {
       const changes = page.changes.flatMap((change) => eventsOf(change, isAfter));
       // A key that was created and revoked has both events, between which other keys may have changed.
       for (const { event } of changes.toSorted((a, b) => a.at - b.at)) emit(event);
+      await flush();
       hasMore = page.hasMore;
       if (page.revision === revision && start !== undefined) continue;
       revision = page.revision;
-      saveMark();
+      await saveMark();
     }
   };
 
@@ -83,13 +86,13 @@ function eventsOf({ key, isNew }: KeyChange, isAfter: (at: number) => boolean): 
   return events;
 }
 
-function markOf(
+async function markOf(
   store: Pick<EventStore, "mark">,
   name: string,
   report: (problem: string) => void,
-): number | undefined {
+): Promise<number | undefined> {
   try {
-    return store.mark(name);
+    return await store.mark(name);
   } catch (error) {
     report(messageOf(error));
     return undefined;

@@ -2,15 +2,15 @@
 import { eventTypes } from "../../contract/events.ts";
 import type { Webhook } from "../config/snapshot.ts";
 import { matchesGlob } from "../lib/glob.ts";
-import type { Deliveries } from "../storage/sqlite/delivery-store.ts";
-import type { EventDelivery, EventStore, ListedEvent } from "../storage/sqlite/event-store.ts";
+import type { DeliveryStore } from "../storage/ports/delivery-store.ts";
+import type { EventDelivery, EventStore, ListedEvent } from "../storage/ports/event-store.ts";
 import { payloadOf } from "./attempt-delivery.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import type { Events } from "./events.ts";
 
 export interface EventViewsOptions {
   readonly store: Pick<EventStore, "list">;
-  readonly queue: Pick<Deliveries, "status">;
+  readonly queue: Pick<DeliveryStore, "status">;
   readonly deliver: Pick<DeliveryQueue, "attempt" | "isGone" | "failures">;
   readonly events: Pick<Events, "testEvent">;
   readonly webhooks: () => ReadonlyMap<string, Webhook>;
@@ -38,10 +38,10 @@ export function createEventViews({
 }: EventViewsOptions) {
   return {
     /** Newest first. Undefined if no event has the ID `cursor`. */
-    events: ({ cursor, type, limit }: EventPageQuery) => {
+    events: async ({ cursor, type, limit }: EventPageQuery) => {
       const types = type === undefined ? undefined : matchingTypes(type);
       // One more than the limit shows whether there is another page.
-      const found = store.list({ after: cursor, types, limit: limit + 1 });
+      const found = await store.list({ after: cursor, types, limit: limit + 1 });
       if (!found) return undefined;
       const page = found.slice(0, limit).map(showEvent);
       return {
@@ -50,9 +50,11 @@ export function createEventViews({
         next_cursor: found.length > limit ? (page.at(-1)?.id ?? null) : null,
       };
     },
-    webhooks: () => ({
+    webhooks: async () => ({
       object: "list",
-      data: [...webhooks().values()].map((webhook) => showWebhook(webhook, queue, deliveryQueue)),
+      data: await Promise.all(
+        [...webhooks().values()].map((webhook) => showWebhook(webhook, queue, deliveryQueue)),
+      ),
       next_cursor: null,
     }),
     /** Sends a test event and returns the result. Undefined if there is no such webhook. */
@@ -103,12 +105,12 @@ const showDelivery = ({
   problem,
 });
 
-function showWebhook(
+async function showWebhook(
   webhook: Webhook,
-  queue: Pick<Deliveries, "status">,
+  queue: Pick<DeliveryStore, "status">,
   deliveryQueue: Pick<DeliveryQueue, "isGone" | "failures">,
 ) {
-  const { waiting, delivered, abandoned, last } = queue.status(webhook.id);
+  const { waiting, delivered, abandoned, last } = await queue.status(webhook.id);
   return {
     object: "webhook",
     id: webhook.id,

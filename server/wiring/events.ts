@@ -9,9 +9,9 @@ import { GatewayError } from "../lib/gateway-error.ts";
 import type { Log } from "../observe/log.ts";
 import type { Settings } from "../settings.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
-import { Deliveries } from "../storage/sqlite/delivery-store.ts";
+import { SqliteDeliveryStore } from "../storage/sqlite/delivery-store.ts";
 import { openEventFile } from "../storage/sqlite/event-database.ts";
-import { EventStore } from "../storage/sqlite/event-store.ts";
+import { SqliteEventStore } from "../storage/sqlite/event-store.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../upstream/adapter.ts";
 import { sendByFetch } from "../upstream/transport/fetch-response.ts";
 
@@ -35,7 +35,7 @@ export interface EventsWiring {
   onKeysChanged(keys: Pick<KeyStore, "changesSince">): Promise<void>;
   /** For the admin API. */
   readonly views: EventViews;
-  close(): void;
+  close(): Promise<void>;
 }
 
 const none: ReadonlyMap<string, Webhook> = new Map();
@@ -44,8 +44,8 @@ const pruneEveryMs = 60_000;
 export function wireEvents(options: EventsWiringOptions): EventsWiring {
   const { settings, snapshot, log, version, now, clock, random, webhookDelaysMs } = options;
   const db = openEventFile(settings.VEXEL_DATA);
-  const store = new EventStore(db);
-  const queue = new Deliveries(db);
+  const store = new SqliteEventStore(db);
+  const queue = new SqliteDeliveryStore(db);
   const webhooks = () => snapshot().webhooks ?? none;
   const deliver = createDeliveryQueue({
     queue,
@@ -66,10 +66,9 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
   const emitExpiringKeys = createExpiringKeys({ snapshot, emit: events.emit, now });
   emitExpiringKeys();
 
-  const pruneTimer = setInterval(() => {
-    emitExpiringKeys();
+  const prune = async (): Promise<void> => {
     try {
-      store.prune(now());
+      await store.prune(now());
       // Another process may have queued deliveries meanwhile.
       deliver.wake();
     } catch (error) {
@@ -77,6 +76,10 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
       const reason = error instanceof Error ? error.message : String(error);
       log.debug("events-not-pruned", { reason });
     }
+  };
+  const pruneTimer = setInterval(() => {
+    emitExpiringKeys();
+    void prune();
   }, pruneEveryMs);
   pruneTimer.unref();
   // Deliveries that an earlier process left pending.
@@ -84,12 +87,17 @@ export function wireEvents(options: EventsWiringOptions): EventsWiring {
 
   return {
     emit: events.emit,
-    onKeysChanged: createKeyEvents({ store, emit: events.emit, report: logUnrecordedKeyEvents }),
+    onKeysChanged: createKeyEvents({
+      store,
+      emit: events.emit,
+      flush: events.flush,
+      report: logUnrecordedKeyEvents,
+    }),
     views: show,
-    close: () => {
+    close: async () => {
       clearInterval(pruneTimer);
-      events.close();
-      deliver.close();
+      await events.close();
+      await deliver.close();
       db.close();
     },
   };

@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
-import { EventStore } from "../../server/storage/sqlite/event-store.ts";
+import { SqliteEventStore } from "../../server/storage/sqlite/event-store.ts";
 import { closeAfterEach } from "../clean-up.ts";
 import { fakeVector, startFake } from "../fake-upstream.ts";
 import { configFor, startProcess, temporaryFolder } from "../harness.ts";
@@ -148,15 +148,16 @@ describe("webhooks in vexel.yaml", () => {
 });
 
 describe("the event file", () => {
-  const record = (store: EventStore, count: number, at: number, webhooks: string[] = []) =>
+  const record = (store: SqliteEventStore, count: number, at: number, webhooks: string[] = []) =>
     store.record({ id: `evt_${count}`, type: "config.reloaded", at, data: {} }, webhooks);
 
-  test("holds a bounded number of events with their deliveries", () => {
+  test("holds a bounded number of events with their deliveries", async () => {
     using folder = temporaryFolder();
     const db = openEventFile(folder.path);
-    const store = new EventStore(db);
+    const store = new SqliteEventStore(db);
     db.run("BEGIN");
-    for (let i = 0; i < 10_300; i++) record(store, i, 1000 + i, i % 100 === 0 ? ["wh_a"] : []);
+    for (let i = 0; i < 10_300; i++)
+      await record(store, i, 1000 + i, i % 100 === 0 ? ["wh_a"] : []);
     db.run("COMMIT");
     const count = (table: string) =>
       db.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM ${table}`).get()?.n ?? 0;
@@ -164,18 +165,18 @@ describe("the event file", () => {
     expect(count("events")).toBeGreaterThanOrEqual(10_000);
     expect(count("deliveries")).toBeLessThanOrEqual(101);
     expect(count("deliveries")).toBeGreaterThanOrEqual(100);
-    expect(store.list({ limit: 1 })?.[0]?.id).toBe("evt_10299");
+    expect((await store.list({ limit: 1 }))?.[0]?.id).toBe("evt_10299");
     db.close();
   });
 
-  test("holds events for thirty days", () => {
+  test("holds events for thirty days", async () => {
     using folder = temporaryFolder();
     const db = openEventFile(folder.path);
-    const store = new EventStore(db);
+    const store = new SqliteEventStore(db);
     const day = 86_400_000;
-    for (const at of [0, 10, 29, 31]) record(store, at, at * day);
-    store.prune(40.5 * day);
-    expect(store.list({ limit: 9 })?.map(({ id }) => id)).toEqual(["evt_31", "evt_29"]);
+    for (const at of [0, 10, 29, 31]) await record(store, at, at * day);
+    await store.prune(40.5 * day);
+    expect((await store.list({ limit: 9 }))?.map(({ id }) => id)).toEqual(["evt_31", "evt_29"]);
     db.close();
   });
 });

@@ -24,10 +24,11 @@ function startProcess(marks: Map<string, number>) {
   const problems: string[] = [];
   const onKeysChanged = createKeyEvents({
     store: {
-      mark: (name) => marks.get(name),
-      setMark: (name, value) => void marks.set(name, value),
+      mark: async (name) => marks.get(name),
+      setMark: async (name, value) => void marks.set(name, value),
     },
     emit: ({ type, data }) => void emitted.push(`${type} ${(data as { id: string }).id}`),
+    flush: () => Promise.resolve(),
     report: (problem) => void problems.push(problem),
   });
   return { onKeysChanged, read: () => emitted.splice(0), problems };

@@ -3,17 +3,17 @@ import type { Database } from "bun:sqlite";
 import type { Webhook } from "../../server/config/snapshot.ts";
 import { createDeliveryQueue, type DeliveryReport } from "../../server/events/delivery-queue.ts";
 import { createEvents, type EventsReport } from "../../server/events/events.ts";
-import { Deliveries } from "../../server/storage/sqlite/delivery-store.ts";
+import { SqliteDeliveryStore } from "../../server/storage/sqlite/delivery-store.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
-import { EventStore } from "../../server/storage/sqlite/event-store.ts";
+import { SqliteEventStore } from "../../server/storage/sqlite/event-store.ts";
 import { temporaryFolder } from "../harness.ts";
 import { secret } from "./webhooks-fixture.ts";
 
-const open: (() => void)[] = [];
+const open: (() => Promise<void>)[] = [];
 
 /** All fixtures that were created. */
-export function closeSimulations(): void {
-  for (const close of open.splice(0).reverse()) close();
+export async function closeSimulations(): Promise<void> {
+  for (const close of open.splice(0).reverse()) await close();
 }
 
 export const [second, minute, hour] = [1000, 60_000, 3_600_000] as const;
@@ -52,7 +52,7 @@ export function startSimulation(options: SimulationOptions) {
       },
     });
   const deliver = createDeliveryQueue({
-    queue: guarded(new Deliveries(db)),
+    queue: guarded(new SqliteDeliveryStore(db)),
     webhooks: () => webhooks,
     now: () => at,
     random: options.random ?? (() => 0),
@@ -74,16 +74,16 @@ export function startSimulation(options: SimulationOptions) {
   });
   let count = 0;
   const events = createEvents({
-    store: guarded(new EventStore(db, options.maxWaiting)),
+    store: guarded(new SqliteEventStore(db, options.maxWaiting)),
     deliver,
     webhooks: () => webhooks,
     now: () => at,
     newId: () => `evt_${String(++count).padStart(6, "0")}`,
     report: (each) => reported.push(each),
   });
-  open.push(() => {
-    events.close();
-    deliver.close();
+  open.push(async () => {
+    await events.close();
+    await deliver.close();
     db.close();
     folder[Symbol.dispose]();
   });

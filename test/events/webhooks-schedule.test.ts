@@ -1,7 +1,7 @@
 /** The retry schedule of webhooks, with a fake clock: delays, bounds, and clock jumps. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { signWebhook } from "../../server/events/sign-webhook.ts";
-import { Deliveries } from "../../server/storage/sqlite/delivery-store.ts";
+import { SqliteDeliveryStore } from "../../server/storage/sqlite/delivery-store.ts";
 import { closeSimulations, hour, minute, second, startSimulation } from "./webhooks-fake-clock.ts";
 import { secret } from "./webhooks-fixture.ts";
 
@@ -62,6 +62,7 @@ describe("a failed delivery", () => {
   test("waits in a bounded queue: the oldest are abandoned first, with a log line", async () => {
     const simulation = startSimulation({ respond: down, maxWaiting: 10 });
     for (let i = 0; i < 25; i++) simulation.emit();
+    await simulation.events.flush();
     const states = simulation.states();
     expect(states.slice(0, 15)).toEqual(Array(15).fill("abandoned"));
     expect(states.slice(15)).toEqual(Array(10).fill("waiting"));
@@ -89,9 +90,11 @@ describe("when the event file cannot be written", () => {
     const simulation = startSimulation({ respond: () => ({ status: 500 }) });
     simulation.breakDisk(true);
     for (let i = 0; i < 130; i++) simulation.emit();
+    await simulation.events.flush();
     expect(simulation.reported.filter(({ what }) => what === "lost")).toHaveLength(30);
     simulation.breakDisk(false);
     simulation.emit();
+    await simulation.events.flush();
     expect(simulation.states()).toHaveLength(101);
   });
 
@@ -156,10 +159,10 @@ test("deliveries in flight at shutdown are due at once at the next start", async
   simulation.emit();
   await simulation.pass(second);
   expect(simulation.attempts).toHaveLength(1);
-  const queue = new Deliveries(simulation.db);
-  expect(queue.nextDue("hook")).toBeGreaterThan(simulation.now());
-  simulation.deliver.close();
-  expect(queue.nextDue("hook")).toBeLessThanOrEqual(simulation.now());
+  const queue = new SqliteDeliveryStore(simulation.db);
+  expect(await queue.nextDue("hook")).toBeGreaterThan(simulation.now());
+  await simulation.deliver.close();
+  expect(await queue.nextDue("hook")).toBeLessThanOrEqual(simulation.now());
 });
 
 test("an event with a deduplication key is recorded once", async () => {

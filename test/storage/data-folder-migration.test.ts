@@ -15,7 +15,7 @@ import { migrateDataFolder } from "../../server/storage/files/migrate-folders.ts
 import { OutboxRecovery } from "../../server/storage/files/outbox-recovery.ts";
 import type { LedgerRow } from "../../server/storage/ports/ledger-row.ts";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
-import { EventStore } from "../../server/storage/sqlite/event-store.ts";
+import { SqliteEventStore } from "../../server/storage/sqlite/event-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { startFake } from "../fake-upstream.ts";
 import { configFor, post, readLedger, startGateway, temporaryFolder } from "../harness.ts";
@@ -82,7 +82,7 @@ describe("the event database of an earlier version", () => {
     ["key.created", { id: "k", name: "why", models: ["*"] }],
   ];
 
-  test("is migrated to the present event types and fields, and keeps its pending deliveries", () => {
+  test("is migrated to the present event types and fields, and keeps its pending deliveries", async () => {
     using folder = temporaryFolder();
     openEventFile(folder.path).close();
     using earlier = new Database(join(folder.path, "events.db"), { strict: true });
@@ -101,7 +101,7 @@ describe("the event database of an earlier version", () => {
     // The second opening finds nothing left to migrate.
     for (let opening = 0; opening < 2; opening++) {
       using db = openEventFile(folder.path);
-      const listed = new EventStore(db).list({ limit: 10 })?.toReversed() ?? [];
+      const listed = (await new SqliteEventStore(db).list({ limit: 10 }))?.toReversed() ?? [];
       expect(listed.map(({ type, data }) => [type, data])).toEqual(expected);
       expect(listed.map(({ deliveries }) => deliveries.map(({ state }) => state))).toEqual(
         earlierEvents.map(() => ["waiting"]),

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { openEventFile } from "../../server/storage/sqlite/event-database.ts";
-import { EventStore } from "../../server/storage/sqlite/event-store.ts";
+import { SqliteEventStore } from "../../server/storage/sqlite/event-store.ts";
 import { SqliteLedgerStore } from "../../server/storage/sqlite/ledger-store.ts";
 import { type Migration, migrate } from "../../server/storage/sqlite/migrate.ts";
 import { eventMigrations } from "../../server/storage/sqlite/migrations/events/index.ts";
@@ -79,7 +79,7 @@ test.each([
   },
 );
 
-test("a ledger and events of a version without numbered migrations are migrated once, and keep their rows and sums", () => {
+test("a ledger and events of a version without numbered migrations are migrated once, and keep their rows and sums", async () => {
   using folder = temporaryFolder();
   cpSync(join(import.meta.dir, "data-folder-aa2395b"), folder.path, { recursive: true });
   for (let opening = 0; opening < 2; opening++) {
@@ -89,7 +89,7 @@ test("a ledger and events of a version without numbered migrations are migrated 
     expect(file.sumSpent({ scope: "project", id: "web" }, "total")).toBe(0.5);
     file.close();
     using events = openEventFile(folder.path);
-    expect(new EventStore(events).list({ limit: 10 })?.map(({ id }) => id)).toEqual([
+    expect((await new SqliteEventStore(events).list({ limit: 10 }))?.map(({ id }) => id)).toEqual([
       "evt_2",
       "evt_1",
     ]);

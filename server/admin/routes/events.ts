@@ -29,9 +29,9 @@ const eventsQuery = pageQuery.extend({
 });
 
 export function eventRoutes({ events }: EventRoutesOptions): readonly AdminRoute[] {
-  const list = (context: AdminApiContext): Response => {
+  const list = async (context: AdminApiContext): Promise<Response> => {
     const { type } = readQuery(context, eventsQuery);
-    const page = events.events({ type, ...readPage(context) });
+    const page = await events.events({ type, ...readPage(context) });
     if (page) return context.json(page);
     throw new GatewayError(
       "invalid_value",

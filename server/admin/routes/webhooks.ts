@@ -21,7 +21,7 @@ export function webhookRoutes({ webhooks }: WebhookRoutesOptions): readonly Admi
       scope: "all-projects",
       summary: "List the webhooks with the state of their deliveries.",
       response: "Page<ShownWebhook>",
-      handle: (context) => context.json(webhooks.webhooks()),
+      handle: async (context) => context.json(await webhooks.webhooks()),
     },
     {
       method: "POST",

@@ -1,52 +1,28 @@
-/** The delivery queue of webhook events (at least once), in the event database, so that it survives a restart. */
+/** The delivery queue of webhook events, in the event database. */
 import type { Database } from "bun:sqlite";
-import { type DeliveryState, eventOf, type StoredEvent } from "./event-store.ts";
+import type {
+  ClaimedDelivery,
+  DeliveryClaim,
+  DeliveryOutcome,
+  DeliveryStatus,
+  DeliveryStore,
+} from "../ports/delivery-store.ts";
+import type { DeliveryState } from "../ports/event-store.ts";
+import { eventOf } from "./event-store.ts";
 
-export interface ClaimedDelivery {
-  readonly seq: number;
-  readonly event: StoredEvent;
-  /** The number of earlier attempts. */
-  readonly attempts: number;
-}
-
-export interface DeliveryOutcome {
-  readonly seq: number;
-  readonly webhook: string;
-  readonly state: DeliveryState;
-  /** When it is retried, if it is. */
-  readonly due: number;
-  readonly at: number;
-  readonly status: number | null;
-  readonly problem: string | null;
-}
-
-export interface DeliveryStatus {
-  readonly waiting: number;
-  readonly delivered: number;
-  readonly abandoned: number;
-  readonly last:
-    | {
-        readonly event: string;
-        readonly at: number;
-        readonly state: DeliveryState;
-        readonly status: number | null;
-        readonly problem: string | null;
-      }
-    | undefined;
-}
-
-export class Deliveries {
+export class SqliteDeliveryStore implements DeliveryStore {
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
   }
 
-  /**
-   * Claims the oldest due delivery until `until` (a lease): if the process dies, the next one claims it again. A
-   * delivery that is due later than `horizon` was scheduled before the clock was set back, and is due as well.
-   */
-  claim(webhook: string, now: number, until: number, horizon: number): ClaimedDelivery | undefined {
+  async claim({
+    webhook,
+    now,
+    until,
+    horizon,
+  }: DeliveryClaim): Promise<ClaimedDelivery | undefined> {
     const row = this.#db
       .query<{ seq: number; attempts: number }, [string, number, number, number]>(
         `UPDATE deliveries SET due = ?3 WHERE webhook = ?1 AND seq = (
@@ -67,7 +43,8 @@ export class Deliveries {
     return { ...row, event: eventOf(event) };
   }
 
-  settle({ seq, webhook, state, due, at, status, problem }: DeliveryOutcome): void {
+  async settle(outcome: DeliveryOutcome): Promise<void> {
+    const { seq, webhook, state, due, at, status, problem } = outcome;
     this.#db
       .query(
         `UPDATE deliveries SET state = ?3, due = ?4, last_at = ?5, status = ?6, problem = ?7,
@@ -77,15 +54,13 @@ export class Deliveries {
       .run(webhook, seq, state, due, at, status, problem);
   }
 
-  /** Undoes a claim. */
-  release(webhook: string, seq: number, due: number): void {
+  async release(webhook: string, seq: number, due: number): Promise<void> {
     this.#db
       .query("UPDATE deliveries SET due = ?3 WHERE webhook = ?1 AND seq = ?2 AND state = 'waiting'")
       .run(webhook, seq, due);
   }
 
-  /** Abandons all pending deliveries of a webhook. Returns how many. */
-  giveUp(webhook: string, problem: string): number {
+  async abandonAll(webhook: string, problem: string): Promise<number> {
     return this.#db
       .query(
         `UPDATE deliveries SET state = 'abandoned', problem = ?2
@@ -94,8 +69,7 @@ export class Deliveries {
       .run(webhook, problem).changes;
   }
 
-  /** When the next delivery is due. Undefined: none is pending. */
-  nextDue(webhook: string): number | undefined {
+  async nextDue(webhook: string): Promise<number | undefined> {
     const row = this.#db
       .query<{ due: number | null }, [string]>(
         "SELECT MIN(due) AS due FROM deliveries WHERE webhook = ?1 AND state = 'waiting'",
@@ -104,8 +78,7 @@ export class Deliveries {
     return row?.due ?? undefined;
   }
 
-  /** Counts over the stored events. */
-  status(webhook: string): DeliveryStatus {
+  async status(webhook: string): Promise<DeliveryStatus> {
     const counts = this.#db
       .query<{ state: DeliveryState; count: number }, [string]>(
         "SELECT state, COUNT(*) AS count FROM deliveries WHERE webhook = ?1 GROUP BY state",

@@ -1,50 +1,15 @@
-/** The event store: each event and its webhook deliveries are written in one transaction (outbox). */
+/** The event store in SQLite: each event and its webhook deliveries are written in one transaction (outbox). */
 import type { Database } from "bun:sqlite";
+import type {
+  EventDelivery,
+  EventQuery,
+  EventStore,
+  ListedEvent,
+  NewEvent,
+  Recorded,
+  StoredEvent,
+} from "../ports/event-store.ts";
 import { pruneEvents } from "./event-database.ts";
-
-export interface StoredEvent {
-  readonly id: string;
-  readonly type: string;
-  /** Unix milliseconds. */
-  readonly at: number;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-export interface NewEvent extends StoredEvent {
-  /** Deduplication key: an event with the same key is not recorded again. */
-  readonly once?: string;
-}
-
-export interface EventDelivery {
-  readonly webhook: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly due: number;
-  readonly lastAt: number | null;
-  readonly status: number | null;
-  readonly problem: string | null;
-}
-
-export type DeliveryState = "waiting" | "delivered" | "abandoned";
-
-export interface ListedEvent extends StoredEvent {
-  readonly deliveries: readonly EventDelivery[];
-}
-
-export interface EventQuery {
-  /** Cursor: the id of the last event of the previous page. */
-  readonly after?: string | undefined;
-  /** Absent: all types. */
-  readonly types?: readonly string[] | undefined;
-  readonly limit: number;
-}
-
-export interface Recorded {
-  /** False: it was a duplicate. */
-  readonly isNew: boolean;
-  /** Webhooks whose oldest delivery was abandoned because too many were pending. */
-  readonly crowded: readonly string[];
-}
 
 /** The limit of pending deliveries per webhook. */
 const maxWaiting = 1000;
@@ -58,7 +23,7 @@ interface EventRow {
   data: string;
 }
 
-export class EventStore {
+export class SqliteEventStore implements EventStore {
   readonly #db: Database;
   readonly #maxWaiting: number;
 
@@ -67,8 +32,8 @@ export class EventStore {
     this.#maxWaiting = most;
   }
 
-  /** Throws SQLite errors; then nothing is stored. */
-  record(event: NewEvent, webhooks: readonly string[]): Recorded {
+  /** Rejects with SQLite errors. */
+  async record(event: NewEvent, webhooks: readonly string[]): Promise<Recorded> {
     return this.#db.transaction((): Recorded => {
       const { id, type, at, data, once = null } = event;
       const added = this.#db
@@ -104,8 +69,7 @@ export class EventStore {
     );
   }
 
-  /** Newest first. Undefined: `after` is not the id of a stored event. */
-  list({ after, types, limit }: EventQuery): readonly ListedEvent[] | undefined {
+  async list({ after, types, limit }: EventQuery): Promise<readonly ListedEvent[] | undefined> {
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#seqOf(after);
     if (before === undefined) return undefined;
     const among = types ? `AND type IN (${types.map(() => "?").join(", ")})` : "";
@@ -131,19 +95,18 @@ export class EventStore {
       .all(seq);
   }
 
-  /** A persistent position, to continue from after a restart. */
-  mark(name: string): number | undefined {
+  async mark(name: string): Promise<number | undefined> {
     const row = this.#db.query<{ value: number }, [string]>(
       "SELECT value FROM marks WHERE name = ?1",
     );
     return row.get(name)?.value;
   }
 
-  setMark(name: string, value: number): void {
+  async setMark(name: string, value: number): Promise<void> {
     this.#db.query("INSERT OR REPLACE INTO marks (name, value) VALUES (?1, ?2)").run(name, value);
   }
 
-  prune(now: number): void {
+  async prune(now: number): Promise<void> {
     pruneEvents(this.#db, now);
   }
 }

@@ -9,7 +9,10 @@ import type { KeyStore } from "../../../server/storage/ports/key-store.ts";
 import type { ResponseStore } from "../../../server/storage/ports/response-store.ts";
 import { SqliteAuditLog } from "../../../server/storage/sqlite/audit-log.ts";
 import { openConfigEntityStore } from "../../../server/storage/sqlite/config-entity-store.ts";
+import { SqliteDeliveryStore } from "../../../server/storage/sqlite/delivery-store.ts";
 import { EmbeddingCacheFile } from "../../../server/storage/sqlite/embedding-cache-file.ts";
+import { openEventFile } from "../../../server/storage/sqlite/event-database.ts";
+import { SqliteEventStore } from "../../../server/storage/sqlite/event-store.ts";
 import { openGatewayDatabase } from "../../../server/storage/sqlite/gateway-database.ts";
 import { openKeyStore } from "../../../server/storage/sqlite/key-store.ts";
 import { SqliteSessionStore } from "../../../server/storage/sqlite/session-store.ts";
@@ -19,6 +22,7 @@ import { type Implementation, inFolder } from "./backend.ts";
 import { blobMaxBytes } from "./blob-store.laws.ts";
 import type { ConsoleStores } from "./console-stores.laws.ts";
 import { vectorMaxBytes, vectorTtlMs } from "./embedding-cache-store.laws.ts";
+import type { EventStorage } from "./event-store.laws.ts";
 import { type LedgerStorage, openSqliteLedger } from "./ledger-storage.ts";
 import { responseMaxBytes, responseTtlMs } from "./response-store.laws.ts";
 
@@ -74,6 +78,17 @@ export const consoleStores: readonly Implementation<ConsoleStores>[] = [
       users: new SqliteUserStore(db),
       sessions: new SqliteSessionStore(db),
       audit: new SqliteAuditLog(db),
+      close: async () => db.close(),
+    };
+  }),
+];
+
+export const eventStorages: readonly Implementation<EventStorage>[] = [
+  inFolder("SQLite", (folder) => {
+    const db = openEventFile(folder);
+    return {
+      events: new SqliteEventStore(db),
+      deliveries: new SqliteDeliveryStore(db),
       close: async () => db.close(),
     };
   }),

@@ -1,0 +1,258 @@
+/** The laws of the ports `EventStore` and `DeliveryStore`, for every implementation. */
+import { describe, expect, test } from "bun:test";
+import type {
+  DeliveryOutcome,
+  DeliveryStore,
+} from "../../../server/storage/ports/delivery-store.ts";
+import type { EventStore, NewEvent } from "../../../server/storage/ports/event-store.ts";
+import { awkwardTexts, type Implementation, withStorage } from "./backend.ts";
+
+/** Both ports over one storage: an event and its deliveries are written together. */
+export interface EventStorage {
+  readonly events: EventStore;
+  readonly deliveries: DeliveryStore;
+  close(): Promise<void>;
+}
+
+const now = Date.UTC(2026, 10, 15);
+const [minute, day] = [60_000, 86_400_000];
+
+const event = (id: string, more: Partial<NewEvent> = {}): NewEvent => ({
+  id,
+  type: "config.reloaded",
+  at: now,
+  data: {},
+  ...more,
+});
+
+const claimOf = (webhook: string, at = now) => ({
+  ...{ webhook, now: at, until: at + minute, horizon: at + day },
+});
+
+const outcomeOf = (seq: number, more: Partial<DeliveryOutcome> = {}): DeliveryOutcome => ({
+  seq,
+  webhook: "wh_a",
+  state: "delivered",
+  due: now,
+  at: now,
+  status: 200,
+  problem: null,
+  ...more,
+});
+
+const idsOf = async ({ events }: EventStorage, types?: string[]): Promise<string[]> =>
+  ((await events.list({ types, limit: 1000 })) ?? []).map(({ id }) => id);
+
+const claimedId = async ({ deliveries }: EventStorage, webhook: string, at = now) =>
+  (await deliveries.claim(claimOf(webhook, at)))?.event.id;
+
+export function eventStoreLaws(implementation: Implementation<EventStorage>): void {
+  const law = (name: string, run: Parameters<typeof withStorage<EventStorage>>[1]): void =>
+    test(name, () => withStorage(implementation, run));
+
+  describe(`${implementation.name} events`, () => {
+    law("an empty store has no events, no marks and no deliveries", async (open) => {
+      const storage = await open();
+      const { events, deliveries } = storage;
+      expect(await events.list({ limit: 10 })).toEqual([]);
+      expect(await events.list({ after: "evt_none", limit: 10 })).toBeUndefined();
+      expect(await events.mark("keys")).toBeUndefined();
+      expect(await deliveries.claim(claimOf("wh_a"))).toBeUndefined();
+      expect(await deliveries.nextDue("wh_a")).toBeUndefined();
+      expect(await deliveries.abandonAll("wh_a", "gone")).toBe(0);
+      const counts = { waiting: 0, delivered: 0, abandoned: 0, last: undefined };
+      expect(await deliveries.status("wh_a")).toEqual(counts);
+      await events.prune(now);
+    });
+
+    law("an event is listed with every value, in any script", async (open) => {
+      const { events } = await open();
+      const data = Object.fromEntries(awkwardTexts.map((text, at) => [`field ${at}`, text]));
+      await events.record(
+        event("evt_1", { data: { ...data, nested: [1, null, { a: true }] } }),
+        [],
+      );
+      expect(await events.list({ limit: 1 })).toEqual([
+        {
+          ...event("evt_1", { data: { ...data, nested: [1, null, { a: true }] } }),
+          deliveries: [],
+        },
+      ]);
+    });
+
+    law("events are listed newest first, by type, page by page, each once", async (open) => {
+      const storage = await open();
+      for (let at = 0; at < 25; at++) {
+        await storage.events.record(event(`evt_${at}`, { type: `type.${at % 3}` }), []);
+      }
+      const expected = Array.from({ length: 25 }, (_, at) => `evt_${24 - at}`);
+      expect(await idsOf(storage)).toEqual(expected);
+      expect(await idsOf(storage, ["type.1", "type.2"])).toEqual(
+        expected.filter((id) => Number(id.slice(4)) % 3 > 0),
+      );
+      const listed: string[] = [];
+      for (let after: string | undefined; ; after = listed.at(-1)) {
+        const page = (await storage.events.list({ after, limit: 7 })) ?? [];
+        listed.push(...page.map(({ id }) => id));
+        if (page.length < 7) break;
+      }
+      expect(listed).toEqual(expected);
+    });
+
+    law("an event with the same deduplication key or id is recorded once", async (open) => {
+      const [one, other] = [await open(), await open()];
+      const once = "budget.exhausted key_1 2026-11";
+      expect((await one.events.record(event("evt_1", { once }), ["wh_a"])).isNew).toBe(true);
+      expect((await other.events.record(event("evt_2", { once }), ["wh_a"])).isNew).toBe(false);
+      expect((await one.events.record(event("evt_1"), ["wh_a"])).isNew).toBe(false);
+      expect(await idsOf(other)).toEqual(["evt_1"]);
+      expect((await one.deliveries.status("wh_a")).waiting).toBe(1);
+    });
+
+    law("events, deliveries and marks are there after a restart", async (open) => {
+      const first = await open();
+      await first.events.record(event("evt_1"), ["wh_a", "wh_b"]);
+      await first.events.setMark("keys", 7);
+      await first.events.setMark("keys", 8);
+      await first.close();
+      const second = await open();
+      expect(await second.events.mark("keys")).toBe(8);
+      const pending = { attempts: 0, due: now, lastAt: null, status: null, problem: null };
+      expect(await second.events.list({ limit: 1 })).toEqual([
+        {
+          ...event("evt_1"),
+          deliveries: [
+            { webhook: "wh_a", state: "waiting", ...pending },
+            { webhook: "wh_b", state: "waiting", ...pending },
+          ],
+        },
+      ]);
+      expect(await claimedId(second, "wh_b")).toBe("evt_1");
+    });
+
+    law("a delivery is claimed by one of several claimants, the oldest first", async (open) => {
+      const [one, other] = [await open(), await open()];
+      for (const id of ["evt_1", "evt_2", "evt_3"]) await one.events.record(event(id), ["wh_a"]);
+      const claimed = await Promise.all(
+        [one, other, one, other].map((storage) => claimedId(storage, "wh_a")),
+      );
+      expect(claimed.filter((id) => id !== undefined).toSorted()).toEqual([
+        "evt_1",
+        "evt_2",
+        "evt_3",
+      ]);
+      expect(claimed[0]).toBe("evt_1");
+    });
+
+    law("a claim that was not settled expires, and a released one is due at once", async (open) => {
+      const storage = await open();
+      await storage.events.record(event("evt_1"), ["wh_a"]);
+      const claimed = await storage.deliveries.claim(claimOf("wh_a"));
+      expect(await claimedId(storage, "wh_a")).toBeUndefined();
+      expect(await storage.deliveries.nextDue("wh_a")).toBe(now + minute);
+      expect(await claimedId(storage, "wh_a", now + minute)).toBe("evt_1");
+      await storage.deliveries.release("wh_a", claimed!.seq, now);
+      expect(await storage.deliveries.nextDue("wh_a")).toBe(now);
+      expect(await claimedId(storage, "wh_a")).toBe("evt_1");
+    });
+
+    law("a delivery that is due far in the future is due at once", async (open) => {
+      const storage = await open();
+      await storage.events.record(event("evt_1"), ["wh_a"]);
+      const earlier = now - 365 * day;
+      expect(await claimedId(storage, "wh_a", earlier)).toBe("evt_1");
+      expect(await claimedId(storage, "wh_a", earlier)).toBeUndefined();
+    });
+
+    law(
+      "outcomes are counted, and a settled delivery is not claimed or settled again",
+      async (open) => {
+        const storage = await open();
+        const { deliveries } = storage;
+        for (const id of ["evt_1", "evt_2"]) await storage.events.record(event(id), ["wh_a"]);
+        const [first, second] = [
+          await deliveries.claim(claimOf("wh_a")),
+          await deliveries.claim(claimOf("wh_a")),
+        ];
+        await deliveries.settle(outcomeOf(first!.seq));
+        const due = now + 5000;
+        const failed = {
+          state: "waiting",
+          due,
+          at: now + 1,
+          status: 500,
+          problem: "HTTP 500",
+        } as const;
+        await deliveries.settle(outcomeOf(second!.seq, failed));
+        expect(await deliveries.status("wh_a")).toEqual({
+          ...{ waiting: 1, delivered: 1, abandoned: 0 },
+          last: { event: "evt_2", at: now + 1, state: "waiting", status: 500, problem: "HTTP 500" },
+        });
+        expect(await deliveries.claim(claimOf("wh_a"))).toBeUndefined();
+        expect(await deliveries.claim(claimOf("wh_a", due))).toMatchObject({
+          attempts: 1,
+          event: { id: "evt_2" },
+        });
+        await deliveries.settle(
+          outcomeOf(second!.seq, { state: "abandoned", problem: "HTTP 500" }),
+        );
+        await deliveries.settle(outcomeOf(first!.seq, { state: "abandoned" }));
+        await deliveries.release("wh_a", first!.seq, now);
+        expect(await deliveries.status("wh_a")).toMatchObject({
+          ...{ waiting: 0, delivered: 1, abandoned: 1 },
+        });
+      },
+    );
+
+    law("the pending deliveries of one webhook are abandoned together", async (open) => {
+      const { events, deliveries } = await open();
+      for (const id of ["evt_1", "evt_2"]) await events.record(event(id), ["wh_a", "wh_b"]);
+      expect(await deliveries.abandonAll("wh_a", "410 Gone")).toBe(2);
+      expect(await deliveries.status("wh_a")).toMatchObject({ waiting: 0, abandoned: 2 });
+      expect(await deliveries.status("wh_b")).toMatchObject({ waiting: 2, abandoned: 0 });
+    });
+
+    law(
+      "the queue of a webhook is bounded: the oldest delivery is abandoned first",
+      async (open) => {
+        const storage = await open();
+        for (let at = 0; at < 1000; at++) {
+          const { crowded } = await storage.events.record(event(`evt_${at}`), ["wh_a"]);
+          expect(crowded).toEqual([]);
+        }
+        const { crowded } = await storage.events.record(event("evt_1000"), ["wh_a", "wh_b"]);
+        expect(crowded).toEqual(["wh_a"]);
+        expect(await claimedId(storage, "wh_a")).toBe("evt_1");
+        expect(await storage.deliveries.status("wh_a")).toMatchObject({
+          ...{ waiting: 1000, abandoned: 1 },
+        });
+      },
+    );
+
+    law("events older than thirty days are pruned with their deliveries", async (open) => {
+      const storage = await open();
+      await storage.events.record(event("evt_old", { at: now - 31 * day }), ["wh_a"]);
+      await storage.events.record(event("evt_new", { at: now - 29 * day }), ["wh_a"]);
+      await storage.events.prune(now);
+      expect(await idsOf(storage)).toEqual(["evt_new"]);
+      expect((await storage.deliveries.status("wh_a")).waiting).toBe(1);
+      expect(await claimedId(storage, "wh_a")).toBe("evt_new");
+    });
+
+    law("an event that cannot be stored leaves no delivery behind", async (open) => {
+      const storage = await open();
+      const broken = event("evt_1", { type: null as unknown as string });
+      await expect(storage.events.record(broken, ["wh_a"])).rejects.toThrow();
+      expect(await idsOf(storage)).toEqual([]);
+      expect(await storage.deliveries.nextDue("wh_a")).toBeUndefined();
+    });
+
+    law("a closed store rejects", async (open) => {
+      const { events, deliveries, close } = await open();
+      await close();
+      await expect(events.record(event("evt_1"), [])).rejects.toThrow();
+      await expect(events.list({ limit: 1 })).rejects.toThrow();
+      await expect(deliveries.claim(claimOf("wh_a"))).rejects.toThrow();
+    });
+  });
+}
