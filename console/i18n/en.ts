@@ -227,6 +227,20 @@ export const en = {
 
   "action.remove": "Remove",
   "action.download": "Download",
+  "images.partialHint": "Shown while the image is generated. Vendors may charge for each.",
+  "images.lacking.generations":
+    "Not offered, because no target of the chosen models takes it for generations: {options}.",
+  "images.lacking.edits":
+    "Not offered, because no target of the chosen models takes it for edits: {options}.",
+  "images.estimate": "Estimated price:",
+  "images.noEdits": "does not edit images",
+  "images.noMask": "takes no mask",
+  "images.tooManyReferences": "takes at most {count} reference images",
+  "images.useAgain": "Use again",
+  "images.editThis": "Edit this",
+  "images.referenceCount": "reference images {count}",
+  "mask.zoomIn": "Zoom in",
+  "mask.zoomOut": "Zoom out",
   "images.description": "Generate and edit images, with several models side by side.",
   "images.prompt": "Prompt",
   "images.references": "Reference images",
@@ -244,7 +258,6 @@ export const en = {
   "images.gallery": "Gallery",
   "images.gallery.none": "Nothing generated yet.",
   "images.gallery.hint": "Results are kept in this browser only.",
-  "images.rerun": "Use again",
 
   "model.copyId": "Copy the model id",
   "model.kind.embedding": "embedding",

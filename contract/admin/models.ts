@@ -17,8 +17,43 @@ export interface ShownModel {
   readonly ends_on: string | null;
   readonly limits: LimitsValue | null;
   /** Image models: the options that at least one target supports, with their values. */
-  readonly options: Readonly<Record<string, readonly string[] | true>>;
+  readonly options: ImageModelOptions;
+  /** Image models: what edits take. `null`: no target edits images. */
+  readonly edits: ShownEdits | null;
   readonly targets: readonly ShownTarget[];
+}
+
+/** The values of each option. `true`: any value. */
+export type ImageModelOptions = Readonly<Record<string, readonly string[] | true>>;
+
+export interface ShownEdits {
+  readonly options: ImageModelOptions;
+  /** Reference images of one request. */
+  readonly max_images: number;
+  /** At least one target edits only the masked area. */
+  readonly mask: boolean;
+}
+
+/** Asks what an image request would cost. Nothing is sent to an upstream. */
+export interface ImageEstimateRequest {
+  readonly model: string;
+  readonly prompt: string;
+  /** As the images API expects them. */
+  readonly options: Readonly<Record<string, string | number>>;
+  /** With reference images it is an edit. */
+  readonly references: number;
+  readonly mask: boolean;
+}
+
+/** At the most expensive target, because the target is not selected yet. */
+export interface ImageEstimate {
+  readonly object: "image_estimate";
+  /** The likely cost in US dollars. `null`: no price is known. */
+  readonly cost: number | null;
+  /** The upper bound in US dollars. */
+  readonly max_cost: number | null;
+  /** Every target has a known price. */
+  readonly is_certain: boolean;
 }
 
 export interface ShownTarget {

@@ -1,5 +1,5 @@
 /** The options of an image model: those that at least one of its targets supports. */
-import type { ShownModel } from "../../contract/admin.ts";
+import type { ImageModelOptions, ShownEdits } from "../../contract/admin.ts";
 import type { Model } from "../config/snapshot.ts";
 import type { Target } from "../upstream/contract.ts";
 import type { ImageCapabilities, Sizes } from "../upstream/image-capabilities.ts";
@@ -11,15 +11,32 @@ export type CapabilitiesOf = (
 
 type Options = Record<string, readonly string[] | true>;
 
-export function imageOptions(model: Model, capabilitiesOf: CapabilitiesOf): ShownModel["options"] {
+export function imageOptions(
+  model: Model,
+  operation: "generations" | "edits",
+  capabilitiesOf: CapabilitiesOf,
+): ImageModelOptions {
   const all: Options = {
     n: Array.from({ length: model.maxImages }, (_, index) => String(index + 1)),
   };
   for (const target of model.targets) {
-    const capabilities = capabilitiesOf(target, "generations");
+    const capabilities = capabilitiesOf(target, operation);
     if (capabilities) merge(all, optionsOf(capabilities));
   }
   return all;
+}
+
+/** null: no target edits images. */
+export function imageEdits(model: Model, capabilitiesOf: CapabilitiesOf): ShownEdits | null {
+  const edits = model.targets
+    .map((target) => capabilitiesOf(target, "edits")?.edits)
+    .filter((found) => found !== undefined);
+  if (edits.length === 0) return null;
+  return {
+    options: imageOptions(model, "edits", capabilitiesOf),
+    max_images: Math.max(...edits.map(({ maxImages }) => maxImages)),
+    mask: edits.some(({ mask }) => mask !== undefined),
+  };
 }
 
 const optionsOf = ({ takes, sizes, streams }: ImageCapabilities): Options => ({
@@ -31,7 +48,8 @@ const optionsOf = ({ takes, sizes, streams }: ImageCapabilities): Options => ({
 });
 
 function sizesOf(sizes: Sizes): readonly string[] | true {
-  return typeof sizes === "object" && "list" in sizes ? sizes.list : true;
+  if (sizes === "any" || "rule" in sizes) return true;
+  return "list" in sizes ? sizes.list : sizes.ratios;
 }
 
 function merge(all: Options, more: Options): void {

@@ -7,6 +7,7 @@ import type { CapabilitiesOf } from "../admin/image-options.ts";
 import { createPlayground, isPlaygroundPath, type PlaygroundOptions } from "../admin/playground.ts";
 import { auditRoutes } from "../admin/routes/audit.ts";
 import { eventRoutes } from "../admin/routes/events.ts";
+import { type EstimateImages, imageEstimateRoutes } from "../admin/routes/image-estimates.ts";
 import { keyRoutes } from "../admin/routes/keys.ts";
 import { modelRoutes } from "../admin/routes/models.ts";
 import { sessionRoutes } from "../admin/routes/session.ts";
@@ -18,6 +19,7 @@ import { Passwords } from "../admin/sign-in/passwords.ts";
 import type { Sessions } from "../admin/sign-in/sessions.ts";
 import type { SetupToken } from "../admin/sign-in/setup-token.ts";
 import { SignInThrottle } from "../admin/sign-in/sign-in-throttle.ts";
+import { estimateImages } from "../budgets/estimate-cost.ts";
 import type { Snapshot } from "../config/snapshot.ts";
 import type { EventViews } from "../events/show-events.ts";
 import { serveByFetch } from "../http/fetch-bridge.ts";
@@ -26,6 +28,7 @@ import { type Settings, settingsTable } from "../settings.ts";
 import type { AuditLog } from "../storage/ports/audit-log.ts";
 import type { KeyStore } from "../storage/ports/key-store.ts";
 import type { UserStore } from "../storage/ports/user-store.ts";
+import { unrestrictedImages } from "../upstream/image-capabilities.ts";
 
 export interface AdminApiWiringOptions {
   readonly settings: Settings;
@@ -62,12 +65,18 @@ export function createAdminApiHandler(options: AdminApiWiringOptions): Mount["ha
 }
 
 function adminRoutes(options: AdminApiWiringOptions): readonly AdminRoute[] {
-  const { settings, eventViews, users, auditLog, signIn, now } = options;
+  const { settings, eventViews, users, auditLog, signIn, now, capabilitiesOf } = options;
   const audit = createAudit(auditLog, now);
+  const estimate: EstimateImages = ({ targets, parameters }, operation, query) =>
+    estimateImages({
+      ...{ operation, query, targets, policy: parameters ?? "adapt" },
+      capabilities: (...args) => capabilitiesOf(...args) ?? unrestrictedImages,
+    });
   return [
     ...(signIn ? signInRoutes({ users, audit, now, ...signIn }) : []),
     ...keyRoutes({ ...options, audit }),
     ...modelRoutes(options),
+    ...imageEstimateRoutes({ ...options, estimate }),
     ...targetRoutes(options),
     ...eventRoutes({ events: eventViews }),
     ...webhookRoutes({ webhooks: eventViews }),

@@ -39,7 +39,7 @@ export async function startConsoleGateway(): Promise<ConsoleGateway> {
     preload: join(import.meta.dir, "exit-with-parent.ts"),
     env: {
       VEXEL_CONSOLE: "on",
-      VEXEL_ADMIN_KEY: adminToken,
+      VEXEL_ADMIN_TOKEN: adminToken,
       // Sent to the preloaded script.
       TEST_FOLDER: folder,
     },

@@ -1,11 +1,15 @@
 /** The results of this browser, kept in IndexedDB. Nothing is stored on the server. */
 import type { ImageParameters } from "./image-request.ts";
+import type { MaskStep } from "./mask-history.ts";
 
 export interface GalleryEntry {
   readonly id: string;
   /** Unix milliseconds. */
   readonly at: number;
   readonly parameters: ImageParameters;
+  /** Of an edit, so that it can be run again. */
+  readonly references: readonly Blob[];
+  readonly maskSteps: readonly MaskStep[];
   readonly image: Blob;
   readonly durationMs: number;
   readonly cost: number | null;
@@ -13,6 +17,7 @@ export interface GalleryEntry {
 
 const databaseName = "vexel";
 const storeName = "images";
+const version = 2;
 /** The oldest entries beyond this number are deleted. */
 const maxEntries = 200;
 
@@ -22,29 +27,41 @@ const settled = <Result>(request: IDBRequest<Result>): Promise<Result> =>
     request.onerror = () => reject(request.error);
   });
 
-async function openStore(mode: IDBTransactionMode): Promise<IDBObjectStore> {
-  const opening = indexedDB.open(databaseName, 1);
+/** The database is closed afterwards: an open connection would block a later version of the console. */
+async function withStore<Result>(
+  mode: IDBTransactionMode,
+  use: (store: IDBObjectStore) => Promise<Result>,
+): Promise<Result> {
+  const opening = indexedDB.open(databaseName, version);
   opening.onupgradeneeded = () => {
-    opening.result.createObjectStore(storeName, { keyPath: "id" }).createIndex("at", "at");
+    const database = opening.result;
+    // Entries of the first version lack members.
+    if (database.objectStoreNames.contains(storeName)) database.deleteObjectStore(storeName);
+    database.createObjectStore(storeName, { keyPath: "id" }).createIndex("at", "at");
   };
   const database = await settled(opening);
-  return database.transaction(storeName, mode).objectStore(storeName);
+  try {
+    return await use(database.transaction(storeName, mode).objectStore(storeName));
+  } finally {
+    database.close();
+  }
 }
 
 /** Newest first. */
-export async function listGallery(): Promise<GalleryEntry[]> {
-  const store = await openStore("readonly");
-  const entries: GalleryEntry[] = await settled(store.index("at").getAll());
-  return entries.reverse();
-}
+export const listGallery = (): Promise<GalleryEntry[]> =>
+  withStore("readonly", async (store) => {
+    const entries: GalleryEntry[] = await settled(store.index("at").getAll());
+    return entries.reverse();
+  });
 
-export async function addToGallery(entry: GalleryEntry): Promise<void> {
-  const store = await openStore("readwrite");
-  await settled(store.put(entry));
-  const keys = await settled(store.index("at").getAllKeys());
-  for (const key of keys.slice(0, Math.max(0, keys.length - maxEntries))) store.delete(key);
-}
+export const addToGallery = (entry: GalleryEntry): Promise<void> =>
+  withStore("readwrite", async (store) => {
+    await settled(store.put(entry));
+    const keys = await settled(store.index("at").getAllKeys());
+    for (const key of keys.slice(0, Math.max(0, keys.length - maxEntries))) store.delete(key);
+  });
 
-export async function deleteFromGallery(id: string): Promise<void> {
-  await settled((await openStore("readwrite")).delete(id));
-}
+export const deleteFromGallery = (id: string): Promise<void> =>
+  withStore("readwrite", async (store) => {
+    await settled(store.delete(id));
+  });

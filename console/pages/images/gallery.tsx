@@ -6,14 +6,19 @@ import { saveFile } from "../../lib/save-file.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Empty, QueryView } from "../../ui/states.tsx";
+import { Time } from "../../ui/time.tsx";
 import { BlobImage } from "./blob-image.tsx";
 import { deleteFromGallery, type GalleryEntry, listGallery } from "./gallery-store.ts";
-import type { ImageParameters } from "./image-request.ts";
 import { extensionOf } from "./result-card.tsx";
 
 export const galleryQuery = queryOptions({ queryKey: ["gallery"], queryFn: listGallery });
 
-export function Gallery({ onRerun }: { onRerun: (parameters: ImageParameters) => void }) {
+interface GalleryProps {
+  readonly onUseAgain: (entry: GalleryEntry) => void;
+  readonly onEdit: (image: Blob) => void;
+}
+
+export function Gallery({ onUseAgain, onEdit }: GalleryProps) {
   const t = useT();
   const queryClient = useQueryClient();
   const query = useQuery(galleryQuery);
@@ -28,33 +33,26 @@ export function Gallery({ onRerun }: { onRerun: (parameters: ImageParameters) =>
           entries.length === 0 ? (
             <Empty title={t("images.gallery.none")}>{t("images.gallery.hint")}</Empty>
           ) : (
-            <ul className="grid grid-cols-2 gap-3 p-4 sm:grid-cols-3 lg:grid-cols-4">
+            <ul className="grid gap-4 p-4 sm:grid-cols-2 lg:grid-cols-3">
               {entries.map((entry) => (
-                <li key={entry.id} className="flex flex-col gap-1">
+                <li key={entry.id} className="flex flex-col gap-1.5">
                   <BlobImage
                     blob={entry.image}
                     alt={entry.parameters.prompt}
-                    className="aspect-square w-full rounded object-cover"
+                    className="aspect-square w-full rounded bg-sunken object-contain"
                   />
-                  <p className="truncate text-xs" title={entry.parameters.prompt}>
-                    {entry.parameters.prompt}
-                  </p>
-                  <p className="truncate text-xs text-muted">
-                    {entry.parameters.model} · {milliseconds(entry.durationMs)} ·{" "}
-                    {dollars(entry.cost)}
-                  </p>
+                  <p className="line-clamp-2">{entry.parameters.prompt}</p>
+                  <Parameters entry={entry} />
                   <div className="flex flex-wrap gap-1">
-                    <Button size="small" onClick={() => onRerun(entry.parameters)}>
-                      {t("images.rerun")}
+                    <Button size="small" onClick={() => onUseAgain(entry)}>
+                      {t("images.useAgain")}
+                    </Button>
+                    <Button size="small" onClick={() => onEdit(entry.image)}>
+                      {t("images.editThis")}
                     </Button>
                     <Button
                       size="small"
-                      onClick={() =>
-                        saveFile(
-                          `${entry.parameters.model}.${extensionOf(entry.image)}`,
-                          entry.image,
-                        )
-                      }
+                      onClick={() => saveFile(`vexel.${extensionOf(entry.image)}`, entry.image)}
                     >
                       {t("action.download")}
                     </Button>
@@ -69,5 +67,34 @@ export function Gallery({ onRerun }: { onRerun: (parameters: ImageParameters) =>
         }
       </QueryView>
     </Card>
+  );
+}
+
+function Parameters({ entry }: { entry: GalleryEntry }) {
+  const t = useT();
+  const { model, options } = entry.parameters;
+  const given = Object.entries(options)
+    .filter(([name]) => name !== "stream")
+    .map(([name, value]) => `${name} ${value}`);
+  return (
+    <div className="text-xs text-muted">
+      <p className="truncate">
+        <code className="font-mono">{model}</code> · {milliseconds(entry.durationMs)} ·{" "}
+        {dollars(entry.cost)}
+      </p>
+      <p className="truncate">
+        <Time iso={new Date(entry.at).toISOString()} />
+      </p>
+      {(given.length > 0 || entry.references.length > 0) && (
+        <p className="break-words">
+          {[
+            ...given,
+            ...(entry.references.length > 0
+              ? [t("images.referenceCount", { count: entry.references.length })]
+              : []),
+          ].join(" · ")}
+        </p>
+      )}
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 /** Sends an image request and reports partial images while the upstream streams them. */
 import { callRaw } from "../../api/client.ts";
+import { requestCost } from "../../api/request-cost.ts";
 import { readEvents } from "../../lib/event-stream.ts";
 import { bodyOf, formOf, type ImageRequest } from "./image-request.ts";
 
@@ -46,11 +47,11 @@ export async function generateImages(
     isStream && response.body
       ? await readStream(response.body, onPartial)
       : await readImages((await response.json()) as ImageResponse);
-  const cost = response.headers.get("vexel-cost");
+  const durationMs = performance.now() - startedAt;
   return {
     images,
-    durationMs: performance.now() - startedAt,
-    cost: cost === null ? null : Number(cost),
+    durationMs,
+    cost: await requestCost(response),
     adapted: response.headers.get("vexel-adapted"),
     dropped: response.headers.get("vexel-dropped"),
   };

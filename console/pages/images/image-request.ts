@@ -1,4 +1,5 @@
-/** What the images playground asks for, and the request to the admin API for it. */
+/** What the images playground asks for, and the requests to the admin API for it. */
+import type { ImageEstimateRequest, ShownModel } from "../../../contract/admin.ts";
 
 export interface ImageParameters {
   readonly model: string;
@@ -13,13 +14,43 @@ export interface ImageRequest extends ImageParameters {
   readonly mask: Blob | undefined;
 }
 
-const numbers: ReadonlySet<string> = new Set(["n", "partial_images", "output_compression"]);
+const numbers: ReadonlySet<string> = new Set([
+  "n",
+  "partial_images",
+  "output_compression",
+  "frame_count",
+  "frame_duration_ms",
+]);
+
+/** The options of a model for this request. `undefined`: the model does not edit. */
+export const optionsOf = (model: ShownModel, isEdit: boolean) =>
+  isEdit ? model.edits?.options : model.options;
+
+/** An option is sent only to models that have it. Partial images need a stream. */
+export function supportedOptions(
+  model: ShownModel,
+  isEdit: boolean,
+  values: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const own = optionsOf(model, isEdit) ?? {};
+  const given = Object.entries(values).filter(([name, value]) => value !== "" && name in own);
+  const { stream: _, ...options } = Object.fromEntries(given);
+  return Number(options.partial_images ?? 0) > 0 ? { ...options, stream: "true" } : options;
+}
 
 /** The parameters as the images API expects them. */
 export function bodyOf({ model, prompt, options }: ImageParameters): Record<string, unknown> {
   const given = Object.entries(options).filter(([, value]) => value !== "");
-  const typed = given.map(([name, value]) => [name, numbers.has(name) ? Number(value) : value]);
-  return { model, prompt, ...Object.fromEntries(typed) };
+  return {
+    model,
+    prompt,
+    ...Object.fromEntries(given.map(([name, value]) => [name, typed(name, value)])),
+  };
+}
+
+function typed(name: string, value: string): string | number | boolean {
+  if (name === "stream") return value === "true";
+  return numbers.has(name) ? Number(value) : value;
 }
 
 export function formOf(request: ImageRequest): FormData {
@@ -32,5 +63,26 @@ export function formOf(request: ImageRequest): FormData {
   return form;
 }
 
-const fileName = (at: number, { type }: Blob): string =>
+export const fileName = (at: number, { type }: Blob): string =>
   `image-${at + 1}.${type.split("/").at(-1) ?? "png"}`;
+
+/** Without `stream`, which does not change the price. */
+export function estimateOf(
+  { model, prompt, options }: ImageParameters,
+  references: number,
+  mask: boolean,
+): ImageEstimateRequest {
+  const {
+    model: _model,
+    prompt: _prompt,
+    stream: _stream,
+    ...body
+  } = bodyOf({ model, prompt, options });
+  return {
+    model,
+    prompt,
+    options: body as ImageEstimateRequest["options"],
+    references,
+    mask,
+  };
+}

@@ -1,28 +1,34 @@
 /** The images playground: generate and edit with one or more models side by side. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
+import type { ShownModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Field } from "../../ui/field.tsx";
 import { TextArea } from "../../ui/input.tsx";
 import { Page } from "../../ui/page.tsx";
+import { QueryView } from "../../ui/states.tsx";
+import { ModelChoice } from "../models/model-choice.tsx";
 import { modelsQuery } from "../models/models-query.ts";
 import { exportMask } from "./draw-mask.ts";
+import { EstimatedCost } from "./estimated-cost.tsx";
 import { Gallery, galleryQuery } from "./gallery.tsx";
-import type { ImageParameters } from "./image-request.ts";
+import type { GalleryEntry } from "./gallery-store.ts";
+import { ImageCode } from "./image-code.tsx";
+import { estimateOf, supportedOptions } from "./image-request.ts";
 import { emptyHistory, type MaskHistory } from "./mask-history.ts";
 import { MaskPainter } from "./mask-painter.tsx";
 import { ModelOptions } from "./model-options.tsx";
 import { ReferenceImages } from "./reference-images.tsx";
 import { ResultCard } from "./result-card.tsx";
+import { useBitmap } from "./use-bitmap.ts";
 import { useImageRuns } from "./use-image-runs.ts";
 
 export function ImagesPage() {
   const t = useT();
   const queryClient = useQueryClient();
-  const { data: models } = useQuery(modelsQuery);
-  const imageModels = models?.data.filter(({ kind }) => kind === "image") ?? [];
+  const query = useQuery(modelsQuery);
   const [prompt, setPrompt] = useState("");
   const [chosen, setChosen] = useState<readonly string[]>();
   const [options, setOptions] = useState<Readonly<Record<string, string>>>({});
@@ -32,33 +38,50 @@ export function ImagesPage() {
   const { runs, start, cancel, isRunning } = useImageRuns(() =>
     queryClient.invalidateQueries({ queryKey: galleryQuery.queryKey }),
   );
-  const selected = imageModels.filter(({ id }) =>
-    chosen ? chosen.includes(id) : id === imageModels[0]?.id,
+
+  const isEdit = references.length > 0;
+  const hasMask = isEdit && history.steps.length > 0;
+  const unavailable = (model: ShownModel): string | undefined => {
+    if (!isEdit) return undefined;
+    if (!model.edits) return t("images.noEdits");
+    if (references.length > model.edits.max_images)
+      return t("images.tooManyReferences", { count: model.edits.max_images });
+    return hasMask && !model.edits.mask ? t("images.noMask") : undefined;
+  };
+  const models = query.data?.data.filter(({ kind }) => kind === "image") ?? [];
+  const available = models.filter((model) => unavailable(model) === undefined);
+  const selected = available.filter(({ id }) =>
+    chosen ? chosen.includes(id) : id === available[0]?.id,
   );
+  const parameters = selected.map((model) => ({
+    model: model.id,
+    prompt,
+    options: supportedOptions(model, isEdit, options),
+  }));
 
   const generate = async (): Promise<void> => {
     const mask =
-      bitmap && history.steps.length > 0
-        ? await exportMask(bitmap.width, bitmap.height, history.steps)
-        : undefined;
-    // An option is sent only to models that have it.
-    const supported = (model: (typeof selected)[number]) =>
-      Object.fromEntries(Object.entries(options).filter(([name]) => name in model.options));
+      bitmap && hasMask ? await exportMask(bitmap.width, bitmap.height, history.steps) : undefined;
     start(
-      selected.map((model) => ({
-        model: model.id,
-        prompt,
-        options: supported(model),
-        references,
-        mask,
-      })),
+      parameters.map((each) => ({ ...each, references, mask })),
+      history.steps,
     );
   };
-  const rerun = (parameters: ImageParameters): void => {
-    setPrompt(parameters.prompt);
-    setOptions(parameters.options);
-    setChosen([parameters.model]);
-    setReferences([]);
+  const changeReferences = (images: readonly Blob[]): void => {
+    // The mask belongs to the first image.
+    if (images[0] !== references[0]) setHistory(emptyHistory);
+    setReferences(images);
+  };
+  const useAgain = (entry: GalleryEntry): void => {
+    setPrompt(entry.parameters.prompt);
+    setOptions(entry.parameters.options);
+    setChosen([entry.parameters.model]);
+    setReferences(entry.references);
+    setHistory({ steps: entry.maskSteps, undone: [] });
+    scrollTo({ top: 0 });
+  };
+  const edit = (image: Blob): void => {
+    changeReferences([image]);
     scrollTo({ top: 0 });
   };
 
@@ -76,31 +99,18 @@ export function ImagesPage() {
               />
             )}
           </Field>
-          <fieldset className="flex flex-wrap gap-x-4 gap-y-1">
-            <legend className="mb-1 text-xs font-medium text-muted">{t("nav.models")}</legend>
-            {imageModels.map(({ id }) => (
-              <label key={id} className="flex items-center gap-1.5">
-                <input
-                  type="checkbox"
-                  checked={selected.some((model) => model.id === id)}
-                  onChange={({ target }) => {
-                    const others = selected.map((model) => model.id).filter((each) => each !== id);
-                    setChosen(target.checked ? [...others, id] : others);
-                  }}
-                />
-                <span className="font-mono text-xs">{id}</span>
-              </label>
-            ))}
-          </fieldset>
-          <ModelOptions models={selected} values={options} onChange={setOptions} />
-          <ReferenceImages
-            images={references}
-            onChange={(images) => {
-              // The mask belongs to the first image.
-              if (images[0] !== references[0]) setHistory(emptyHistory);
-              setReferences(images);
-            }}
-          />
+          <QueryView query={query}>
+            {() => (
+              <ModelChoice
+                models={models}
+                selected={selected.map(({ id }) => id)}
+                onChange={setChosen}
+                unavailable={unavailable}
+              />
+            )}
+          </QueryView>
+          <ModelOptions models={selected} isEdit={isEdit} values={options} onChange={setOptions} />
+          <ReferenceImages images={references} onChange={changeReferences} />
           {bitmap && <MaskPainter image={bitmap} history={history} onChange={setHistory} />}
           <div className="flex flex-wrap items-center gap-3">
             <Button
@@ -108,42 +118,26 @@ export function ImagesPage() {
               onClick={generate}
               disabled={isRunning || prompt.trim() === "" || selected.length === 0}
             >
-              {references.length > 0 ? t("images.edit") : t("images.generate")}
+              {isEdit ? t("images.edit") : t("images.generate")}
             </Button>
             {isRunning && <Button onClick={cancel}>{t("action.cancel")}</Button>}
-            <span className="text-muted">
-              {selected
-                .map(({ id, price }) => `${id}: ${price ?? t("images.priceUnknown")}`)
-                .join(" · ")}
-            </span>
+            {selected.length > 0 && (
+              <EstimatedCost
+                requests={parameters.map((each) => estimateOf(each, references.length, hasMask))}
+              />
+            )}
           </div>
+          {parameters[0] && prompt.trim() !== "" && (
+            <ImageCode parameters={parameters[0]} references={references} hasMask={hasMask} />
+          )}
         </div>
       </Card>
       <div className="grid gap-4 sm:grid-cols-2">
         {runs.map((run) => (
-          <ResultCard key={run.id} run={run} />
+          <ResultCard key={run.id} run={run} onEdit={edit} />
         ))}
       </div>
-      <Gallery onRerun={rerun} />
+      <Gallery onUseAgain={useAgain} onEdit={edit} />
     </Page>
   );
-}
-
-/** The decoded image that the mask is painted on. */
-function useBitmap(blob: Blob | undefined): ImageBitmap | undefined {
-  const [bitmap, setBitmap] = useState<ImageBitmap>();
-  useEffect(() => {
-    let isCurrent = true;
-    setBitmap(undefined);
-    if (blob) {
-      createImageBitmap(blob).then(
-        (decoded) => isCurrent && setBitmap(decoded),
-        () => isCurrent && setBitmap(undefined),
-      );
-    }
-    return () => {
-      isCurrent = false;
-    };
-  }, [blob]);
-  return bitmap;
 }

@@ -20,6 +20,7 @@ interface MaskPainterProps {
 }
 
 const wheelZoom = 1.1;
+const buttonZoom = 1.5;
 
 export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
   const t = useT();
@@ -47,9 +48,15 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
       draw(canvas.current, image, viewport, current ? [...history.steps, current] : history.steps);
   });
 
+  const minScale = viewport ? Math.min(viewport.scale, 0.05) : 0.05;
+  const zoomCenter = (factor: number): void => {
+    const { clientWidth = 0, clientHeight = 0 } = canvas.current ?? {};
+    const center = { x: clientWidth / 2, y: clientHeight / 2 };
+    if (viewport) setViewport(zoom(viewport, center, factor, minScale));
+  };
   const gestures = useGestures({
     viewport,
-    minScale: viewport ? Math.min(viewport.scale, 0.05) : 0.05,
+    minScale,
     onViewport: setViewport,
     onStroke: setStroke,
     onStrokeEnd: (points) => {
@@ -96,6 +103,16 @@ export function MaskPainter({ image, history, onChange }: MaskPainterProps) {
           onClick={() => onChange(redo(history))}
         >
           {t("mask.redo")}
+        </Button>
+        <Button size="small" aria-label={t("mask.zoomIn")} onClick={() => zoomCenter(buttonZoom)}>
+          +
+        </Button>
+        <Button
+          size="small"
+          aria-label={t("mask.zoomOut")}
+          onClick={() => zoomCenter(1 / buttonZoom)}
+        >
+          −
         </Button>
         <Button size="small" onClick={reset}>
           {t("mask.fit")}

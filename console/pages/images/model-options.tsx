@@ -1,11 +1,14 @@
 /** The options that the chosen models have. An option that only some of them have says which lack it. */
+import { useId } from "react";
 import type { ShownModel } from "../../../contract/admin.ts";
 import { useT } from "../../i18n/messages.ts";
 import { Field } from "../../ui/field.tsx";
 import { Input, Select } from "../../ui/input.tsx";
+import { optionsOf } from "./image-request.ts";
 
 interface ModelOptionsProps {
   readonly models: readonly ShownModel[];
+  readonly isEdit: boolean;
   readonly values: Readonly<Record<string, string>>;
   readonly onChange: (values: Readonly<Record<string, string>>) => void;
 }
@@ -18,53 +21,125 @@ export interface SharedOption {
   readonly missingIn: readonly string[];
 }
 
+/** The page shows images itself, and asks for a stream where it shows partial images. */
+const ownOptions: ReadonlySet<string> = new Set(["stream", "response_format"]);
+
+/** The options of the images API, for the list of those that no chosen model has. */
+const knownOptions: readonly string[] = [
+  ...["n", "size", "quality", "background", "style", "moderation", "output_format"],
+  ...["output_compression", "partial_images", "input_fidelity", "complexity", "frame_count"],
+];
+
 /** In the order of the first model. */
-export function sharedOptions(models: readonly ShownModel[]): SharedOption[] {
-  const names = new Set(models.flatMap(({ options }) => Object.keys(options)));
-  return [...names].map((name) => {
-    const values = models.flatMap(({ options }) => {
-      const own = options[name];
-      return own === undefined || own === true ? [] : own;
+export function sharedOptions(models: readonly ShownModel[], isEdit: boolean): SharedOption[] {
+  const all = models.map((model) => ({ id: model.id, options: optionsOf(model, isEdit) ?? {} }));
+  const names = new Set(all.flatMap(({ options }) => Object.keys(options)));
+  return [...names]
+    .filter((name) => !ownOptions.has(name))
+    .map((name) => {
+      const values = all.flatMap(({ options }) => {
+        const own = options[name];
+        return own === undefined || own === true ? [] : own;
+      });
+      const isOpen = all.some(({ options }) => options[name] === true);
+      return {
+        name,
+        values: isOpen ? true : [...new Set(values)],
+        missingIn: all.filter(({ options }) => options[name] === undefined).map(({ id }) => id),
+      };
     });
-    const isOpen = models.some(({ options }) => options[name] === true);
-    return {
-      name,
-      values: isOpen ? true : [...new Set(values)],
-      missingIn: models.filter(({ options }) => options[name] === undefined).map(({ id }) => id),
-    };
-  });
 }
 
-export function ModelOptions({ models, values, onChange }: ModelOptionsProps) {
+export function ModelOptions({ models, isEdit, values, onChange }: ModelOptionsProps) {
   const t = useT();
+  const options = sharedOptions(models, isEdit);
+  const lacking = knownOptions.filter((name) => !options.some((option) => option.name === name));
   return (
-    <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
-      {sharedOptions(models).map((option) => {
-        const value = values[option.name] ?? "";
-        const set = (changed: string): void => onChange({ ...values, [option.name]: changed });
-        const hint =
-          option.missingIn.length === 0
-            ? undefined
-            : t("images.optionMissing", { models: option.missingIn.join(", ") });
-        return (
-          <Field key={option.name} label={option.name} hint={hint}>
-            {(ids) =>
-              option.values === true ? (
-                <Input {...ids} value={value} onChange={(event) => set(event.target.value)} />
-              ) : (
-                <Select {...ids} value={value} onChange={(event) => set(event.target.value)}>
-                  <option value="">{t("images.default")}</option>
-                  {option.values.map((each) => (
-                    <option key={each} value={each}>
-                      {each}
-                    </option>
-                  ))}
-                </Select>
-              )
+    <div className="flex flex-col gap-2">
+      <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+        {options.map((option) => (
+          <Field
+            key={option.name}
+            label={option.name}
+            hint={
+              option.missingIn.length > 0
+                ? t("images.optionMissing", { models: option.missingIn.join(", ") })
+                : option.name === "partial_images"
+                  ? t("images.partialHint")
+                  : undefined
             }
+          >
+            {(ids) => (
+              <OptionInput
+                {...ids}
+                option={option}
+                value={values[option.name] ?? ""}
+                onChange={(value) => onChange({ ...values, [option.name]: value })}
+              />
+            )}
           </Field>
-        );
-      })}
+        ))}
+      </div>
+      {models.length > 0 && lacking.length > 0 && (
+        <p className="text-xs text-muted">
+          {t(isEdit ? "images.lacking.edits" : "images.lacking.generations", {
+            options: lacking.join(", "),
+          })}
+        </p>
+      )}
     </div>
+  );
+}
+
+interface OptionInputProps {
+  readonly id: string;
+  readonly option: SharedOption;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** Sizes that models without a fixed list usually take. */
+const commonSizes = ["1024x1024", "1536x1024", "1024x1536", "2048x2048", "512x512", "16:9", "9:16"];
+const numberRanges: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
+  output_compression: { min: 0, max: 100 },
+  frame_count: { min: 2, max: 16 },
+  frame_duration_ms: { min: 0, max: 655_350 },
+};
+
+function OptionInput({ option, value, onChange, ...ids }: OptionInputProps) {
+  const t = useT();
+  const listId = useId();
+  if (option.values === true) {
+    const range = numberRanges[option.name];
+    const hasSuggestions = option.name === "size";
+    return (
+      <>
+        <Input
+          {...ids}
+          {...(range ? { type: "number", ...range } : {})}
+          {...(hasSuggestions && { list: listId })}
+          placeholder={t("images.default")}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+        {hasSuggestions && (
+          <datalist id={listId}>
+            {commonSizes.map((size) => (
+              <option key={size} value={size} />
+            ))}
+          </datalist>
+        )}
+      </>
+    );
+  }
+  return (
+    <Select {...ids} value={value} onChange={(event) => onChange(event.target.value)}>
+      <option value="">{t("images.default")}</option>
+      {option.values.map((each) => (
+        <option key={each} value={each}>
+          {each}
+        </option>
+      ))}
+    </Select>
   );
 }

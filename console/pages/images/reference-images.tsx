@@ -2,6 +2,7 @@
 import { type ClipboardEvent, type DragEvent, useId } from "react";
 import { useT } from "../../i18n/messages.ts";
 import { Button } from "../../ui/button.tsx";
+import { FileInput } from "../../ui/file-input.tsx";
 import { BlobImage } from "./blob-image.tsx";
 
 interface ReferenceImagesProps {
@@ -33,16 +34,7 @@ export function ReferenceImages({ images, onChange }: ReferenceImagesProps) {
       <label htmlFor={id} className="text-xs font-medium text-muted">
         {t("images.references")}
       </label>
-      <input
-        id={id}
-        type="file"
-        accept="image/png,image/jpeg,image/webp"
-        multiple
-        onChange={(event) => {
-          add(event.target.files ?? []);
-          event.target.value = "";
-        }}
-      />
+      <FileInput id={id} accept="image/png,image/jpeg,image/webp" multiple onFiles={add} />
       <p className="text-xs text-muted">{t("images.referencesHint")}</p>
       {images.length > 0 && (
         <ul className="flex flex-wrap gap-2">

@@ -8,7 +8,12 @@ import { Loading } from "../../ui/states.tsx";
 import { BlobImage } from "./blob-image.tsx";
 import type { ImageRun } from "./use-image-runs.ts";
 
-export function ResultCard({ run: { request, partial, result, error } }: { run: ImageRun }) {
+interface ResultCardProps {
+  readonly run: ImageRun;
+  readonly onEdit: (image: Blob) => void;
+}
+
+export function ResultCard({ run: { request, partial, result, error }, onEdit }: ResultCardProps) {
   const t = useT();
   return (
     <Card
@@ -38,12 +43,17 @@ export function ResultCard({ run: { request, partial, result, error } }: { run: 
         {result?.images.map((image, at) => (
           <figure key={`${at} ${image.size}`} className="flex flex-col gap-1">
             <BlobImage blob={image} alt={request.prompt} className="w-full rounded" />
-            <Button
-              size="small"
-              onClick={() => saveFile(`${request.model}-${at + 1}.${extensionOf(image)}`, image)}
-            >
-              {t("action.download")}
-            </Button>
+            <div className="flex gap-2">
+              <Button
+                size="small"
+                onClick={() => saveFile(`vexel-${at + 1}.${extensionOf(image)}`, image)}
+              >
+                {t("action.download")}
+              </Button>
+              <Button size="small" onClick={() => onEdit(image)}>
+                {t("images.editThis")}
+              </Button>
+            </div>
           </figure>
         ))}
         {result?.adapted && (

@@ -4,6 +4,7 @@ import { errorText } from "../../api/client.ts";
 import { addToGallery } from "./gallery-store.ts";
 import { type GeneratedImages, generateImages } from "./generate-images.ts";
 import type { ImageRequest } from "./image-request.ts";
+import type { MaskStep } from "./mask-history.ts";
 
 export interface ImageRun {
   readonly id: string;
@@ -22,24 +23,29 @@ export function useImageRuns(onStored: () => unknown) {
   const update = (id: string, changes: Partial<ImageRun>): void =>
     setRuns((present) => present.map((run) => (run.id === id ? { ...run, ...changes } : run)));
 
-  const execute = async ({ id, request }: ImageRun, signal: AbortSignal): Promise<void> => {
+  const execute = async (
+    { id, request }: ImageRun,
+    maskSteps: readonly MaskStep[],
+    signal: AbortSignal,
+  ): Promise<void> => {
     try {
       const onPartial = (partial: Blob): void => update(id, { partial });
       const result = await generateImages(request, onPartial, signal);
       update(id, { result });
-      await store(request, result);
+      await store(request, maskSteps, result);
       await onStored();
     } catch (error) {
       update(id, { error: errorText(error) });
     }
   };
 
-  const start = (requests: readonly ImageRequest[]): void => {
+  /** `maskSteps`: kept in the gallery, so that the mask can be painted further. */
+  const start = (requests: readonly ImageRequest[], maskSteps: readonly MaskStep[]): void => {
     abort.current = new AbortController();
     const { signal } = abort.current;
-    const started = requests.map((request) => ({ id: crypto.randomUUID(), request }));
+    const started = requests.map((request) => ({ id: newId(), request }));
     setRuns(started);
-    for (const run of started) void execute(run, signal);
+    for (const run of started) void execute(run, maskSteps, signal);
   };
 
   return {
@@ -50,13 +56,24 @@ export function useImageRuns(onStored: () => unknown) {
   };
 }
 
-async function store(request: ImageRequest, result: GeneratedImages): Promise<void> {
-  const { model, prompt, options } = request;
+/** `crypto.randomUUID` exists in secure contexts only; a gateway on plain http in a company network is not one. */
+const newId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+
+async function store(
+  { model, prompt, options, references }: ImageRequest,
+  maskSteps: readonly MaskStep[],
+  result: GeneratedImages,
+): Promise<void> {
   for (const image of result.images) {
     await addToGallery({
-      id: crypto.randomUUID(),
+      id: newId(),
       at: Date.now(),
       parameters: { model, prompt, options },
+      references,
+      maskSteps,
       image,
       durationMs: result.durationMs,
       cost: result.cost,

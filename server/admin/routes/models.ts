@@ -2,7 +2,7 @@
 import type { Origin, ShownModel, ShownTarget } from "../../../contract/admin.ts";
 import type { Model, Snapshot } from "../../config/snapshot.ts";
 import type { AdminApiContext, AdminRoute } from "../admin-route.ts";
-import { type CapabilitiesOf, imageOptions } from "../image-options.ts";
+import { type CapabilitiesOf, imageEdits, imageOptions } from "../image-options.ts";
 import { priceText } from "../price-text.ts";
 
 export interface ModelRoutesOptions {
@@ -37,7 +37,8 @@ export function modelRoutes({
     price: priceText(model),
     ends_on: model.endsOn ?? null,
     limits: model.limits ?? null,
-    options: model.kind === "image" ? imageOptions(model, capabilitiesOf) : {},
+    options: model.kind === "image" ? imageOptions(model, "generations", capabilitiesOf) : {},
+    edits: model.kind === "image" ? imageEdits(model, capabilitiesOf) : null,
     targets: health.filter(({ models }) => models.includes(model.id)),
   });
   const list = (context: AdminApiContext): Response => {
